@@ -1,0 +1,82 @@
+"""The one small family of exceptions that softmachine raises.
+
+Every message says what is wrong, where, and what would be right. The command line prints it as it is
+and exits with status 2; nothing in the family ever needs a traceback to be understood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where in a source something stands: a file (or "<string>"), a line and a column, counted from 1."""
+
+    source: str
+    line: int | None = None
+    column: int | None = None
+
+    def __str__(self) -> str:
+        return ":".join([self.source, *(str(number) for number in (self.line, self.column) if number is not None)])
+
+
+class SoftmachineError(Exception):
+    """Base of the family.
+
+    Args:
+        message: What is wrong, in one or two sentences.
+        place: Where it is wrong, if it is in a source text.
+        hint: What would be right.
+    """
+
+    def __init__(self, message: str, *, place: Place | None = None, hint: str | None = None) -> None:
+        self.message = message
+        self.place = place
+        self.hint = hint
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        where = f"{self.place}: " if self.place else ""
+        hint = f"\n  {self.hint}" if self.hint else ""
+        return f"{where}{self.message}{hint}"
+
+
+class SourceError(SoftmachineError):
+    """A source cannot be read: no such file, an unknown format, a syntax error."""
+
+
+class InvalidError(SoftmachineError):
+    """A machine, formula or program is well written but breaks the rules of its language.
+
+    Args:
+        what: What is invalid, e.g. "Turing machine 'palindrome'".
+        problems: Everything that is wrong with it, one sentence each, with what to write instead.
+        place: Where it was defined.
+    """
+
+    def __init__(self, what: str, problems: Sequence[str], *, place: Place | None = None) -> None:
+        self.problems = tuple(problems)
+        listing = "".join(f"\n  - {problem}" for problem in self.problems)
+        super().__init__(f"{what} is not valid:{listing}", place=place)
+
+
+class InputError(SoftmachineError):
+    """An input word has a symbol that the alphabet lacks, or the wrong shape."""
+
+
+class UsageError(SoftmachineError):
+    """A command or function was called with arguments that do not go together."""
+
+
+class ConstructionError(SoftmachineError):
+    """A construction does not apply to this object, or a gadget's assumption does not hold."""
+
+
+class PrecisionError(SoftmachineError):
+    """An arithmetic cannot tell apart two numbers that differ and decide the run; going on would be a guess."""
+
+
+class AmbiguousTokenError(SoftmachineError):
+    """Two next tokens have the same logit: the model does not say which one comes."""
