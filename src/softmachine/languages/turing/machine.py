@@ -1,0 +1,212 @@
+"""Deterministic Turing machines with one or more tapes, as immutable, validated data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+
+from softmachine.errors import InputError, InvalidError, Place
+
+MOVES: Mapping[str, int] = {"L": -1, "S": 0, "R": +1}
+
+
+class Tape(StrEnum):
+    """What lies to the left of cell 0."""
+
+    TWO_WAY = "two-way"
+    """More cells: the tape is infinite in both directions."""
+    STAY = "stay"
+    """An end at which a move to the left leaves the head where it is (Sipser's convention)."""
+    ERROR = "error"
+    """An end at which a move to the left is an error: the rule cannot be applied and the machine stops."""
+
+
+class Verdict(StrEnum):
+    """How a run ended."""
+
+    ACCEPT = "accept"
+    REJECT = "reject"
+    HALT = "halt"
+    """It stopped, and the machine has no accepting states: what counts is what is on the tape."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """In ``state``, reading ``read``: write ``write``, move the heads by ``move``, go to ``next``. One entry a tape."""
+
+    state: str
+    read: tuple[str, ...]
+    write: tuple[str, ...]
+    move: tuple[str, ...]
+    next: str
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+    def __str__(self) -> str:
+        read, write, move = (" ".join(part) for part in (self.read, self.write, self.move))
+        return f"{self.state}, {read} → {write} {move} {self.next}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TuringMachine:
+    """A deterministic Turing machine (Q, Σ, Γ, δ, q_start, accept, reject) with K tapes.
+
+    The input stands on the first tape from cell 0 on, where every head starts. A machine stops in an accepting or
+    rejecting state, and where no rule applies. All problems of a definition are reported at once.
+
+    Args:
+        name: What people call it.
+        states: Q, in the order of the source.
+        alphabet: Σ, the symbols an input may have.
+        symbols: Γ, the tape alphabet; contains Σ and the blank.
+        blank: The symbol of an unwritten cell; not in Σ.
+        rules: δ. At most one rule for a state and the symbols read.
+        start: The state a run starts in.
+        accept: States that accept.
+        reject: States that reject.
+        tape: What lies to the left of cell 0, on every tape.
+        tapes: K, the number of tapes.
+        default_input: The input that the source suggests, if any.
+    """
+
+    name: str
+    states: tuple[str, ...]
+    alphabet: tuple[str, ...]
+    symbols: tuple[str, ...]
+    blank: str
+    rules: tuple[Rule, ...]
+    start: str
+    accept: tuple[str, ...] = ()
+    reject: tuple[str, ...] = ()
+    tape: Tape = Tape.TWO_WAY
+    tapes: int = 1
+    default_input: tuple[str, ...] | None = field(default=None, compare=False)
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        problems = list(_problems(self))
+        if problems:
+            raise InvalidError(f"Turing machine {self.name!r}", problems, place=self.place)
+
+    @cached_property
+    def _rule_of(self) -> dict[tuple[str, tuple[str, ...]], Rule]:
+        return {(rule.state, rule.read): rule for rule in self.rules}
+
+    def rule(self, state: str, read: tuple[str, ...]) -> Rule | None:
+        """The rule for a state and the symbols under the heads, or None: the machine stops."""
+        return self._rule_of.get((state, read))
+
+    @property
+    def final(self) -> tuple[str, ...]:
+        """The states in which the machine stops whatever it reads."""
+        return self.accept + self.reject
+
+    def verdict(self, state: str) -> Verdict:
+        """What it means that the machine has stopped in this state."""
+        if state in self.accept:
+            return Verdict.ACCEPT
+        if state in self.reject or self.accept:
+            return Verdict.REJECT
+        return Verdict.HALT
+
+    def word(self, text: str | Iterable[str]) -> tuple[str, ...]:
+        """An input as symbols: text is read character by character, or split at blanks if symbols are longer.
+
+        Raises:
+            InputError: If a symbol is not in the alphabet.
+        """
+        if not isinstance(text, str):
+            symbols = tuple(text)
+        elif all(len(symbol) == 1 for symbol in self.alphabet):
+            symbols = tuple(text)
+        else:
+            symbols = tuple(text.split())
+        for index, symbol in enumerate(symbols):
+            if symbol not in self.alphabet:
+                raise InputError(
+                    f"symbol {symbol!r} at position {index + 1} of the input is not in the alphabet of {self.name!r}",
+                    hint=f"the alphabet is {' '.join(self.alphabet) or 'empty: the only input is the empty word'}",
+                )
+        return symbols
+
+    def spell(self, symbols: Iterable[str]) -> str:
+        """Symbols as text: joined, with blanks between them if any symbol of the machine is longer than a character."""
+        return ("" if all(len(symbol) == 1 for symbol in self.symbols) else " ").join(symbols)
+
+    def __str__(self) -> str:
+        tapes = "" if self.tapes == 1 else f", {self.tapes} tapes"
+        return (
+            f"Turing machine {self.name}: {len(self.states)} states, {len(self.symbols)} symbols, "
+            f"{len(self.rules)} rules{tapes}"
+        )
+
+    def _repr_html_(self) -> str:
+        from softmachine.languages.turing.html import machine_table
+
+        return machine_table(self)
+
+
+def _problems(machine: TuringMachine) -> Iterator[str]:
+    """Everything that is wrong with a definition, one sentence each."""
+    states, symbols = set(machine.states), set(machine.symbols)
+    if machine.tapes < 1:
+        yield f"it has {machine.tapes} tapes; write at least 1"
+    yield from _repeated("state", machine.states)
+    yield from _repeated("symbol", machine.symbols)
+    if not machine.start:
+        yield "it has no start state; name one of its states"
+    elif machine.start not in states:
+        yield f"the start state {machine.start!r} is not one of its states ({_some(machine.states)})"
+    for kind, group in (("accepting", machine.accept), ("rejecting", machine.reject)):
+        for state in group:
+            if state not in states:
+                yield f"the {kind} state {state!r} is not one of its states"
+    for state in machine.accept:
+        if state in machine.reject:
+            yield f"state {state!r} both accepts and rejects"
+    if machine.blank not in symbols:
+        yield f"the blank {machine.blank!r} is not one of its symbols ({_some(machine.symbols)})"
+    if machine.blank in machine.alphabet:
+        yield f"the blank {machine.blank!r} is in the input alphabet; an input could not be told from empty tape"
+    for symbol in machine.alphabet:
+        if symbol not in symbols:
+            yield f"the input symbol {symbol!r} is not one of its symbols"
+    for symbol in machine.symbols:
+        if not symbol or (len(symbol) > 1 and any(character.isspace() for character in symbol)):
+            yield f"symbol {symbol!r} is empty or has blanks in it"
+    for rule in machine.rules:
+        yield from _rule_problems(machine, rule)
+    seen: dict[tuple[str, tuple[str, ...]], Rule] = {}
+    for rule in machine.rules:
+        first = seen.setdefault((rule.state, rule.read), rule)
+        if first is not rule:
+            where = f" ({first.place} and {rule.place})" if first.place and rule.place else ""
+            yield f"two rules for state {rule.state!r} reading {' '.join(rule.read)!r}{where}: {first} | {rule}; keep one"
+
+
+def _rule_problems(machine: TuringMachine, rule: Rule) -> Iterator[str]:
+    where = f"rule {rule}" + (f" ({rule.place})" if rule.place else "")
+    for part, entries in (("reads", rule.read), ("writes", rule.write), ("moves", rule.move)):
+        if len(entries) != machine.tapes:
+            yield f"{where} {part} on {len(entries)} tapes; the machine has {machine.tapes}"
+    for state in (rule.state, rule.next):
+        if state not in machine.states:
+            yield f"{where}: state {state!r} is not one of its states"
+    for symbol in dict.fromkeys(rule.read + rule.write):
+        if symbol not in machine.symbols:
+            yield f"{where}: symbol {symbol!r} is not one of its symbols"
+    for move in rule.move:
+        if move not in MOVES:
+            yield f"{where}: {move!r} is not a move; write L, R or S"
+    if rule.state in machine.final:
+        yield f"{where} leaves a state in which the machine has already stopped; remove it"
+
+
+def _repeated(what: str, names: tuple[str, ...]) -> Iterator[str]:
+    for name in dict.fromkeys(name for name in names if names.count(name) > 1):
+        yield f"{what} {name!r} is listed {names.count(name)} times"
+
+
+def _some(names: tuple[str, ...], most: int = 12) -> str:
+    return " ".join(names[:most]) + (" …" if len(names) > most else "") or "there are none"
