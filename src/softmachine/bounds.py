@@ -1,0 +1,64 @@
+"""Bounds that grow with the length: polynomials in the number of positions n, with n ≥ 0."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import zip_longest
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A polynomial c₀ + c₁ n + c₂ n² + …, used as a bound that holds for every length n ≥ 0."""
+
+    coefficients: tuple[Fraction, ...]
+
+    @staticmethod
+    def of(value: Bound | Fraction | int) -> Bound:
+        """A number as a bound that does not depend on the length."""
+        return value if isinstance(value, Bound) else Bound((Fraction(value),))
+
+    @staticmethod
+    def length() -> Bound:
+        """The bound n."""
+        return Bound((Fraction(0), Fraction(1)))
+
+    def at(self, n: int) -> Fraction:
+        """The bound for length n."""
+        return sum((c * n**k for k, c in enumerate(self.coefficients)), Fraction(0))
+
+    def __add__(self, other: Bound) -> Bound:
+        return Bound(tuple(a + b for a, b in self._pairs(other)))
+
+    def __mul__(self, other: Bound | Fraction | int) -> Bound:
+        if not isinstance(other, Bound):
+            return Bound(tuple(c * Fraction(other) for c in self.coefficients))
+        product = [Fraction(0)] * (len(self.coefficients) + len(other.coefficients) - 1)
+        for i, a in enumerate(self.coefficients):
+            for j, b in enumerate(other.coefficients):
+                product[i + j] += a * b
+        return Bound(tuple(product))
+
+    def join(self, other: Bound) -> Bound:
+        """An upper bound of both, coefficient by coefficient (valid because n ≥ 0)."""
+        return Bound(tuple(max(pair) for pair in self._pairs(other)))
+
+    def meet(self, other: Bound) -> Bound:
+        """A lower bound of both, coefficient by coefficient."""
+        return Bound(tuple(min(pair) for pair in self._pairs(other)))
+
+    def surely_at_most(self, other: Bound) -> bool:
+        """Whether every coefficient is at most the other's, so that the bound is, for every n ≥ 0."""
+        return all(a <= b for a, b in self._pairs(other))
+
+    def _pairs(self, other: Bound) -> list[tuple[Fraction, Fraction]]:
+        return list(zip_longest(self.coefficients, other.coefficients, fillvalue=Fraction(0)))
+
+    def __str__(self) -> str:
+        powers = ["", "n", "n²", *(f"n^{k}" for k in range(3, len(self.coefficients)))]
+        terms = [
+            f"{c}{power}" if c != 1 or not power else power
+            for c, power in zip(self.coefficients, powers, strict=False)
+            if c
+        ]
+        return " + ".join(reversed(terms)) or "0"

@@ -1,0 +1,27 @@
+"""Signals: the intermediate representation between a construction and its weights.
+
+A signal is a vector at every position of the sequence. There are five ways to make one (:mod:`.primitives`); everything
+else is a gadget made of them (:mod:`.gadgets`). :func:`.evaluate.evaluate` computes any signal exactly.
+"""
+
+from softmachine.signals.evaluate import evaluate
+from softmachine.signals.primitives import attend, loop, named, position, relu, step, token
+from softmachine.signals.program import Program, Vocabulary, recogniser
+from softmachine.signals.signal import Signal, constant, stack
+
+__all__ = [
+    "Program",
+    "Signal",
+    "Vocabulary",
+    "attend",
+    "constant",
+    "evaluate",
+    "loop",
+    "named",
+    "position",
+    "recogniser",
+    "relu",
+    "stack",
+    "step",
+    "token",
+]

@@ -1,0 +1,130 @@
+"""Exact evaluation of a signal graph on a token sequence: the oracle of the compiler.
+
+Written to be read. Every kind, gap and tie that an author promised is checked on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from softmachine.attention import Choice
+from softmachine.errors import ConstructionError
+from softmachine.positions import Feature
+from softmachine.signals.primitives import Attention, Carried, Loop, Named, Position, Token, Unit
+from softmachine.signals.signal import Affine, Node, Signal
+
+Vector = tuple[Fraction, ...]
+Column = list[Vector]
+"""A vector at every position."""
+
+
+def evaluate(signal: Signal, tokens: Sequence[str], length: int | None = None) -> Column:
+    """The signal's value at every position of the sequence.
+
+    Args:
+        signal: What to evaluate.
+        tokens: The sequence.
+        length: n, the length of the input word, if the signal uses it.
+
+    Raises:
+        ConstructionError: If a promise (a kind, a gap, a tie) does not hold, or a softmax has no rational value.
+    """
+    return _Evaluation(tokens, length).forms(signal.forms)
+
+
+class _Evaluation:
+    """The values of all nodes on one sequence, each computed once."""
+
+    def __init__(self, tokens: Sequence[str], length: int | None, carried: dict[Node, Column] | None = None) -> None:
+        self.tokens = tokens
+        self.length = length
+        self.values: dict[Node, Column] = dict(carried or {})
+
+    def forms(self, forms: Sequence[Affine]) -> Column:
+        return [tuple(self.form(form, i) for form in forms) for i in range(len(self.tokens))]
+
+    def form(self, form: Affine, i: int) -> Fraction:
+        return form.constant + sum(factor * self.node(node)[i][k] for (node, k), factor in form.terms.items())
+
+    def node(self, node: Node) -> Column:
+        if node not in self.values:
+            column = self.compute(node)
+            self.check_kinds(node, column)
+            self.values[node] = column
+        return self.values[node]
+
+    def compute(self, node: Node) -> Column:
+        match node:
+            case Token():
+                zero = (Fraction(0),) * len(node.kinds)
+                return [node.table.get(token, zero) for token in self.tokens]
+            case Position():
+                return [(node.feature.at(i, self.length),) for i in range(len(self.tokens))]
+            case Unit(activation="relu"):
+                return [tuple(max(x, Fraction(0)) for x in row) for row in self.forms(node.forms)]
+            case Unit(activation="step"):
+                return [tuple(Fraction(x >= 0) for x in row) for row in self.forms(node.forms)]
+            case Named():
+                return self.forms(node.forms)
+            case Attention():
+                return self.attention(node)
+            case Loop():
+                return self.loop(node)
+            case Carried():
+                raise ConstructionError(f"{node.name!r} is read outside of the loop that carries it")
+        raise ConstructionError(f"a signal cannot be made of {node!r}")
+
+    def loop(self, node: Loop) -> Column:
+        column = self.forms(node.initial)
+        times = node.times.at(0, self.length) if isinstance(node.times, Feature) else node.times
+        for _ in range(int(times)):
+            inner = _Evaluation(self.tokens, self.length, {node.carried: column})
+            column = inner.forms(node.body)
+        return column
+
+    def attention(self, node: Attention) -> Column:
+        queries, keys, values = self.forms(node.query), self.forms(node.key), self.forms(node.value)
+        zero = (Fraction(0),) * len(node.kinds)
+        result: Column = []
+        for i, query in enumerate(queries):
+            scores = {
+                j: sum((q * k for q, k in zip(query, keys[j], strict=True)), Fraction(0))
+                + (node.bias.at(j, i) if node.bias else 0)
+                for j in range(len(self.tokens))
+                if node.mask.sees(j, i)
+            }
+            chosen = self.choose(node, i, scores)
+            rows = [values[j] for j in chosen]
+            if node.single and any(row != rows[0] for row in rows):
+                raise ConstructionError(f"head {node.name!r} at position {i}: tied positions {chosen} differ in value")
+            mean = (sum(column, Fraction(0)) / len(rows) for column in zip(*rows, strict=True))
+            result.append(tuple(mean) if rows else zero)
+        return result
+
+    def choose(self, node: Attention, i: int, scores: dict[int, Fraction]) -> list[int]:
+        """The positions that get weight, each the same."""
+        if not scores:
+            return []
+        best = max(scores.values())
+        winners = [j for j, score in scores.items() if score == best]
+        others = [score for score in scores.values() if score != best]
+        gap = node.gap.at(i, self.length) if isinstance(node.gap, Feature) else node.gap
+        if gap is not None and others and best - max(others) < gap:
+            raise ConstructionError(
+                f"head {node.name!r} at position {i}: the gap is {best - max(others)}, less than the promised {gap}"
+            )
+        match node.weighting.choice:
+            case Choice.LEFTMOST:
+                return winners[:1]
+            case Choice.RIGHTMOST:
+                return winners[-1:]
+            case Choice.SOFTMAX if others:
+                raise ConstructionError(f"head {node.name!r}: softmax of different scores has no rational value")
+        return winners
+
+    def check_kinds(self, node: Node, column: Column) -> None:
+        for i, row in enumerate(column):
+            for k, (value, kind) in enumerate(zip(row, node.kinds, strict=True)):
+                if not kind.admits(value, i, len(self.tokens)):
+                    raise ConstructionError(f"{node.label(k)} is {value} at position {i}, but was promised to be {kind}")

@@ -1,0 +1,48 @@
+"""Tests and bounds on integers without bound, one feed-forward layer each."""
+
+from __future__ import annotations
+
+from softmachine.signals.kinds import BIT, Kind
+from softmachine.signals.primitives import named, relu
+from softmachine.signals.signal import Signal, constant, stack
+
+
+def is_zero(name: str, number: Signal) -> Signal:
+    """Whether an integer is 0: ReLU(d + 1) - 2 ReLU(d) + ReLU(d - 1). Gives a bit. Three units."""
+    number.require_integers(f"is_zero {name!r}")
+    above, at, below = (relu(f"{name}: {shift:+}", number + shift) for shift in (1, 0, -1))
+    return named(name, (above - 2 * at + below).known(BIT))
+
+
+def at_least(name: str, number: Signal, bound: int) -> Signal:
+    """Whether an integer is ≥ a constant: ReLU(x - c + 1) - ReLU(x - c). Gives a bit. Two units."""
+    number.require_integers(f"at_least {name!r}")
+    reached = relu(f"{name}: from {bound - 1}", number - (bound - 1))
+    passed = relu(f"{name}: from {bound}", number - bound)
+    return named(name, (reached - passed).known(BIT))
+
+
+def clip(name: str, number: Signal, low: int, high: int) -> Signal:
+    """The number, kept between two constants: low + ReLU(x - low) - ReLU(x - high). Two units."""
+    ends = Kind(constant(low).kinds[0].low, constant(high).kinds[0].high, number.kinds[0].over)
+    rise = relu(f"{name}: above {low}", number - low)
+    cut = relu(f"{name}: above {high}", number - high)
+    return named(name, (low + rise - cut).known(ends))
+
+
+def where_zero(name: str, bits: Signal, number: Signal) -> Signal:
+    """Bits where an integer is 0, else 0: ReLU(b - d) + ReLU(b + d) - ReLU(d) - ReLU(-d) - b.
+
+    Assumes bits and an integer d; gives bits. One layer where comparing first and then taking the conjunction would
+    need two. Two units a bit, and two.
+    """
+    bits.require_bits(f"where_zero {name!r}")
+    number.require_integers(f"where_zero {name!r}")
+    up, down = relu(f"{name}: up", number), relu(f"{name}: down", -number)
+    kept = []
+    for k in range(len(bits)):
+        below = relu(f"{name}: below", bits[k] - number)
+        above = relu(f"{name}: above", bits[k] + number)
+        kept.append((below + above - up - down - bits[k]).known(BIT))
+    result = stack(*kept)
+    return named(name, Signal(result.forms, result.kinds, bits.labels, bits.exclusive))

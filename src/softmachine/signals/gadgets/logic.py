@@ -1,0 +1,82 @@
+"""Boolean logic and choice, one feed-forward layer each."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from softmachine.errors import ConstructionError
+from softmachine.signals.kinds import BIT, union
+from softmachine.signals.primitives import named, relu
+from softmachine.signals.signal import Signal, constant, stack
+
+
+def all_of(name: str, *bits: Signal) -> Signal:
+    """Logical and: ReLU(b₁ + … + b_m - (m - 1)). Assumes bits; gives a bit. One unit."""
+    both = stack(*bits)
+    both.require_bits(f"all_of {name!r}")
+    return relu(name, both.total - (len(both) - 1))
+
+
+def any_of(name: str, *bits: Signal) -> Signal:
+    """Logical or: 1 - ReLU(1 - b₁ - … - b_m). Assumes bits; gives a bit. One unit."""
+    some = stack(*bits)
+    some.require_bits(f"any_of {name!r}")
+    return named(name, (1 - relu(f"no {name}", 1 - some.total)).known(BIT))
+
+
+def exclusive_or(name: str, first: Signal, second: Signal) -> Signal:
+    """Exclusive or: a + b - 2 ReLU(a + b - 1). Assumes bits; gives a bit. One unit."""
+    stack(first, second).require_bits(f"exclusive_or {name!r}")
+    total = first + second
+    return named(name, (total - 2 * relu(f"both {name}", total - 1)).known(BIT))
+
+
+def select(name: str, condition: Signal, then: Signal, otherwise: Signal) -> Signal:
+    """``then`` where the condition is 1, ``otherwise`` where it is 0; component by component. Two units each.
+
+    Assumes a bit, and values whose bounds do not grow with the length: ReLU networks are Lipschitz, so that no fixed
+    weights can switch a number without bound. Floats lose the low bits of small numbers here; :func:`gate` does not.
+    """
+    condition.require_bits(f"select {name!r}")
+    kinds = [union(pair) for pair in zip(then.kinds, otherwise.kinds, strict=True)]
+    parts = []
+    for k, kind in enumerate(kinds):
+        if len(kind.low.coefficients) > 1 or len(kind.high.coefficients) > 1:
+            raise ConstructionError(f"select {name!r} takes numbers with constant bounds, but one is {kind}")
+        low, span = kind.low.at(0), kind.high.at(0) - kind.low.at(0)
+        first = relu(f"{name}: then", then[k] - low - span * (1 - condition))
+        second = relu(f"{name}: otherwise", otherwise[k] - low - span * condition)
+        parts.append((first + second + low).known(kind))
+    return named(name, stack(*parts).labelled(then.labels) if then.labels else stack(*parts))
+
+
+def gate(name: str, signal: Signal, *, off: Signal) -> Signal:
+    """The signal where every bit of ``off`` is 0, else 0: ReLU(x - off). One unit a component.
+
+    Assumes 0 ≤ x ≤ 1 and ``off`` a nonnegative integer. Exact in every float format, because nothing is added to x
+    where it is kept.
+    """
+    unit = real_unit(signal, f"gate {name!r}")
+    off.require_integers(f"gate {name!r}")
+    shifted = stack(*(unit[k] - off.total for k in range(len(unit))))
+    kept = relu(name, shifted.labelled(unit.labels) if unit.labels else shifted)
+    return Signal(kept.forms, unit.kinds, kept.labels, unit.exclusive)
+
+
+def rounded(name: str, signal: Signal) -> Signal:
+    """The nearest bit of a number within 1/4 of one: 2 ReLU(x - 1/4) - 2 ReLU(x - 3/4) (Lemma 9 of seed 003).
+
+    Assumes |x - b| ≤ 1/4 for a bit b; gives b exactly. Two units a component.
+    """
+    up = relu(f"{name}: from 1/4", signal - Fraction(1, 4))
+    down = relu(f"{name}: from 3/4", signal - Fraction(3, 4))
+    return named(name, (2 * (up - down)).known(BIT))
+
+
+def real_unit(signal: Signal, gadget: str) -> Signal:
+    """Complain unless every component lies between 0 and 1."""
+    zero, one = constant(0).kinds[0].low, constant(1).kinds[0].high
+    for kind in signal.kinds:
+        if not (zero.surely_at_most(kind.low) and kind.high.surely_at_most(one)):
+            raise ConstructionError(f"{gadget} takes numbers between 0 and 1, but one is {kind}")
+    return signal

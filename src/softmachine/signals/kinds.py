@@ -1,0 +1,113 @@
+"""What is known of a number that a signal carries: its range, and the grid it lies on.
+
+Kinds are inferred through affine maps, ReLU and attention. Gadgets ask for the kinds they assume when the graph is
+built, and the exact evaluator checks every kind on every value it computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from softmachine.bounds import Bound
+
+INTEGERS = "1"
+SHARES = "i+1"
+_GRIDS = (INTEGERS, SHARES)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Numbers between two bounds that are integers divided by ``over``.
+
+    Args:
+        low: Lower bound; may grow with the length.
+        high: Upper bound; may grow with the length.
+        over: "1" for integers, "i+1" for integers divided by the number of positions so far, None for any real.
+    """
+
+    low: Bound
+    high: Bound
+    over: str | None
+
+    @property
+    def is_bit(self) -> bool:
+        """Whether the number is 0 or 1."""
+        return self.within(BIT)
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether the number is an integer."""
+        return self.over == INTEGERS
+
+    def within(self, other: Kind) -> bool:
+        """Whether every number of this kind is of the other kind."""
+        inside = other.low.surely_at_most(self.low) and self.high.surely_at_most(other.high)
+        return inside and (other.over is None or self.over == other.over)
+
+    def tighter(self, other: Kind) -> Kind:
+        """The one that says more of a number that is of both kinds; this one if neither does."""
+        return other if other.within(self) else self
+
+    def admits(self, value: Fraction, i: int, n: int) -> bool:
+        """Whether a value at position i of n may occur."""
+        grid = {INTEGERS: 1, SHARES: i + 1}.get(self.over or "")
+        on_grid = grid is None or (value * grid).denominator == 1
+        return on_grid and self.low.at(n) <= value <= self.high.at(n)
+
+    def __str__(self) -> str:
+        if self == BIT:
+            return "bit"
+        what = {INTEGERS: "integer", SHARES: "integer/(i+1)"}.get(self.over or "", "real")
+        return f"{what} in {self.low}..{self.high}"
+
+
+def integer(low: Bound | int, high: Bound | int) -> Kind:
+    """Integers between two bounds."""
+    return Kind(Bound.of(low), Bound.of(high), INTEGERS)
+
+
+def real(low: Bound | Fraction | int, high: Bound | Fraction | int) -> Kind:
+    """Reals between two bounds."""
+    return Kind(Bound.of(low), Bound.of(high), None)
+
+
+def exactly(value: Fraction) -> Kind:
+    """The kind of a constant."""
+    return Kind(Bound.of(value), Bound.of(value), INTEGERS if value.denominator == 1 else None)
+
+
+BIT = integer(0, 1)
+SIGN = integer(-1, 1)
+COUNT = integer(0, Bound.length())
+
+
+def combination(terms: Iterable[tuple[Fraction, Kind]], constant: Fraction) -> Kind:
+    """The kind of an affine combination, by interval arithmetic."""
+    low = high = Bound.of(constant)
+    grids = {INTEGERS if constant.denominator == 1 else None}
+    for factor, kind in terms:
+        ends = (kind.low * factor, kind.high * factor)
+        low, high = low + ends[factor < 0], high + ends[factor > 0]
+        grids.add(kind.over if factor.denominator == 1 else None)
+    return Kind(low, high, _coarsest(grids))
+
+
+def rectified(kind: Kind) -> Kind:
+    """The kind of ReLU(x)."""
+    zero = Bound.of(0)
+    return Kind(kind.low if zero.surely_at_most(kind.low) else zero, kind.high.join(zero), kind.over)
+
+
+def union(kinds: Iterable[Kind]) -> Kind:
+    """A kind that has all the given ones within it."""
+    first, *rest = kinds
+    for kind in rest:
+        first = Kind(first.low.meet(kind.low), first.high.join(kind.high), _coarsest({first.over, kind.over}))
+    return first
+
+
+def _coarsest(grids: set[str | None]) -> str | None:
+    """The grid on which numbers of all these grids lie: integers are also integers over i+1."""
+    return None if None in grids else max(grids, key=lambda grid: _GRIDS.index(grid or ""))

@@ -1,0 +1,180 @@
+"""The five ways to make a signal: token, position, (affine), relu and step, attend; and two ways to arrange them.
+
+``named`` says that the residual stream carries a vector under a name; ``loop`` repeats a block of signals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from softmachine.attention import AVERAGE_HARD, Mask, Weighting
+from softmachine.errors import ConstructionError
+from softmachine.positions import Feature, Relation
+from softmachine.signals.kinds import BIT, SHARES, Kind, exactly, rectified, union
+from softmachine.signals.signal import Affine, Node, Signal, of_node
+
+
+@dataclass(frozen=True, eq=False)
+class Token(Node):
+    """A vector looked up from the token at this position; tokens that the table leaves out have zeros."""
+
+    table: Mapping[str, tuple[Fraction, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class Position(Node):
+    """A feature of the position."""
+
+    feature: Feature
+
+
+@dataclass(frozen=True, eq=False)
+class Unit(Node):
+    """Hidden units of a feed-forward layer: ``activation`` of each form."""
+
+    forms: tuple[Affine, ...]
+    activation: str
+
+    def inputs(self) -> Iterator[Affine]:
+        return iter(self.forms)
+
+
+@dataclass(frozen=True, eq=False)
+class Attention(Node):
+    """One attention head: what it retrieves.
+
+    Two promises of the author, which the exact evaluator checks: ``gap``, the maximal score exceeds every other score
+    by at least this much; ``single``, keys that tie for the maximum hold equal values, so that one of them is retrieved.
+    """
+
+    query: tuple[Affine, ...]
+    key: tuple[Affine, ...]
+    value: tuple[Affine, ...]
+    mask: Mask
+    weighting: Weighting
+    bias: Relation | None
+    gap: Fraction | Feature | None
+    single: bool
+
+    def inputs(self) -> Iterator[Affine]:
+        yield from self.query
+        yield from self.key
+        yield from self.value
+
+
+@dataclass(frozen=True, eq=False)
+class Named(Node):
+    """Forms that the residual stream carries under a name."""
+
+    forms: tuple[Affine, ...]
+
+    def inputs(self) -> Iterator[Affine]:
+        return iter(self.forms)
+
+
+@dataclass(frozen=True, eq=False)
+class Carried(Node):
+    """The values that a loop carries, as its body sees them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Loop(Node):
+    """The values that a loop carries, when it has run: ``body`` applied ``times`` times to ``initial``."""
+
+    carried: Carried
+    initial: tuple[Affine, ...]
+    body: tuple[Affine, ...]
+    times: int | Feature = field(default=1)
+
+    def inputs(self) -> Iterator[Affine]:
+        yield from self.initial
+        yield from self.body
+
+
+def token(
+    name: str, table: Mapping[str, tuple[Fraction | int, ...]], *, labels: tuple[str, ...] | None = None
+) -> Signal:
+    """A vector looked up from the token at this position."""
+    exact = {key: tuple(Fraction(number) for number in row) for key, row in table.items()}
+    widths = {len(row) for row in exact.values()}
+    if len(widths) != 1:
+        raise ConstructionError(f"the rows of the token table {name!r} have widths {sorted(widths)}; give them one")
+    columns = zip(*exact.values(), strict=True)
+    kinds = tuple(union([exactly(Fraction(0)), *(exactly(number) for number in column)]) for column in columns)
+    exclusive = all(sorted(row)[:-1] == [0] * (len(row) - 1) and row and max(row) in (0, 1) for row in exact.values())
+    return of_node(Token(name, kinds, exact, labels=labels), exclusive=exclusive)
+
+
+def position(feature: Feature, name: str | None = None) -> Signal:
+    """A feature of the position."""
+    return of_node(Position(name or feature.name, (Kind(feature.low, feature.high, feature.over),), feature))
+
+
+def relu(name: str, signal: Signal) -> Signal:
+    """max(0, x), component by component."""
+    return of_node(Unit(name, tuple(map(rectified, signal.kinds)), signal.forms, "relu", labels=signal.labels))
+
+
+def step(name: str, signal: Signal) -> Signal:
+    """The Heaviside function: 1 if x ≥ 0, else 0, component by component."""
+    return of_node(Unit(name, (BIT,) * len(signal), signal.forms, "step", labels=signal.labels))
+
+
+def attend(
+    name: str,
+    *,
+    query: Signal | None = None,
+    key: Signal | None = None,
+    value: Signal,
+    mask: Mask = Mask.CAUSAL,
+    weighting: Weighting = AVERAGE_HARD,
+    bias: Relation | None = None,
+    gap: Fraction | Feature | int | None = None,
+    single: bool = False,
+) -> Signal:
+    """The value at the keys that match the query best: the score is query · key + bias(key position, query position).
+
+    Without query and key every visible position counts alike, and the result is their mean. ``gap`` and ``single`` are
+    promises about the scores and the values of tied keys, see :class:`Attention`.
+    """
+    queries, keys = (query.forms if query else ()), (key.forms if key else ())
+    if len(queries) != len(keys):
+        raise ConstructionError(f"head {name!r}: the query has width {len(queries)}, the key {len(keys)}")
+    kinds = value.kinds
+    if mask in (Mask.PAST, Mask.FUTURE):
+        kinds = tuple(union([kind, exactly(Fraction(0))]) for kind in kinds)
+    if not single:
+        over_all = not queries and bias is None and mask is Mask.CAUSAL
+        kinds = tuple(Kind(kind.low, kind.high, SHARES if over_all and kind.is_integer else None) for kind in kinds)
+    exact_gap = Fraction(gap) if isinstance(gap, int) else gap
+    node = Attention(
+        name, kinds, queries, keys, value.forms, mask, weighting, bias, exact_gap, single, labels=value.labels
+    )
+    return of_node(node, exclusive=single and value.exclusive)
+
+
+def named(name: str, signal: Signal) -> Signal:
+    """The signal, carried by the residual stream under this name: what later stages read is the named coordinate."""
+    node = Named(name, signal.kinds, signal.forms, labels=signal.labels)
+    return of_node(node, exclusive=signal.exclusive)
+
+
+def loop(name: str, *, times: int | Feature, carry: Signal, body: Callable[[Signal], Signal]) -> Signal:
+    """The carried signal after ``body`` has been applied ``times`` times; ``times`` may be a feature of n.
+
+    Raises:
+        ConstructionError: If the body gives another width, or numbers outside the kinds of the carried ones.
+    """
+    carried = Carried(name, carry.kinds, labels=carry.labels)
+    result = body(of_node(carried, exclusive=carry.exclusive))
+    if len(result) != len(carry):
+        raise ConstructionError(f"loop {name!r} carries {len(carry)} numbers, but its body gives {len(result)}")
+    for index, (before, after) in enumerate(zip(carry.kinds, result.kinds, strict=True)):
+        if not after.within(before):
+            raise ConstructionError(
+                f"loop {name!r}: component {index} is carried as {before}, but the body gives {after}"
+            )
+    node = Loop(name, carry.kinds, carried, carry.forms, result.forms, times, labels=carry.labels)
+    return of_node(node, exclusive=carry.exclusive)

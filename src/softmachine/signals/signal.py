@@ -1,0 +1,202 @@
+"""Signals: a vector at every position, made in five ways, with affine maps folded as they are written.
+
+A signal's components are affine forms over *atoms*, the numbers that nodes of the graph produce: a token's table
+entry, a position feature, a ReLU or step unit, what a head retrieves, a value that a loop carries. Adding, scaling and
+stacking signals only rewrites forms; nothing of it costs a layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from softmachine.errors import ConstructionError
+from softmachine.signals.kinds import BIT, Kind, combination, exactly
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """Something that produces numbers at every position. Its atoms are (node, 0), (node, 1), …
+
+    Args:
+        name: The name its author gave it; coordinates, heads and units carry it.
+        kinds: What is known of each number.
+        labels: What each number stands for, if the vector is indexed by names.
+    """
+
+    name: str
+    kinds: tuple[Kind, ...]
+    labels: tuple[str, ...] | None = field(default=None, kw_only=True)
+
+    def label(self, index: int) -> str:
+        """The name of one number: ``name``, ``name[label]`` or ``name[index]``."""
+        if len(self.kinds) == 1 and self.labels is None:
+            return self.name
+        return f"{self.name}[{self.labels[index] if self.labels else index}]"
+
+    def inputs(self) -> Iterator[Affine]:
+        """The forms that this node reads."""
+        return iter(())
+
+
+Atom = tuple[Node, int]
+
+
+@dataclass(frozen=True)
+class Affine:
+    """An affine form: a linear combination of atoms, and a constant. Terms with coefficient 0 are never kept."""
+
+    terms: Mapping[Atom, Fraction]
+    constant: Fraction = Fraction(0)
+
+    @property
+    def kind(self) -> Kind:
+        """What interval arithmetic says of the value."""
+        return combination(((factor, node.kinds[k]) for (node, k), factor in self.terms.items()), self.constant)
+
+    def __add__(self, other: Affine) -> Affine:
+        terms = dict(self.terms)
+        for atom, factor in other.terms.items():
+            total = terms.get(atom, Fraction(0)) + factor
+            if total:
+                terms[atom] = total
+            else:
+                del terms[atom]
+        return Affine(terms, self.constant + other.constant)
+
+    def __mul__(self, factor: Fraction) -> Affine:
+        if not factor:
+            return Affine({})
+        return Affine({atom: factor * own for atom, own in self.terms.items()}, factor * self.constant)
+
+    @staticmethod
+    def sum(forms: Iterable[Affine]) -> Affine:
+        """The sum of many forms, in linear time."""
+        terms: dict[Atom, Fraction] = {}
+        constant = Fraction(0)
+        for form in forms:
+            constant += form.constant
+            for atom, factor in form.terms.items():
+                terms[atom] = terms.get(atom, Fraction(0)) + factor
+        return Affine({atom: factor for atom, factor in terms.items() if factor}, constant)
+
+
+@dataclass(frozen=True, eq=False)
+class Signal:
+    """A vector at every position.
+
+    Args:
+        forms: The components.
+        kinds: What is known of each component (at least what interval arithmetic says).
+        labels: What each component stands for, if anything.
+        exclusive: Whether at most one component is nonzero, and that one is 1 (a one-hot vector, or zero).
+    """
+
+    forms: tuple[Affine, ...]
+    kinds: tuple[Kind, ...]
+    labels: tuple[str, ...] | None = None
+    exclusive: bool = False
+
+    def __len__(self) -> int:
+        return len(self.forms)
+
+    def __getitem__(self, key: int | str) -> Signal:
+        if isinstance(key, str):
+            if self.labels is None or key not in self.labels:
+                raise ConstructionError(f"the signal has no component {key!r}; it has {self.labels}")
+            key = self.labels.index(key)
+        return Signal((self.forms[key],), (self.kinds[key],))
+
+    def __add__(self, other: Signal | Fraction | int) -> Signal:
+        other = other if isinstance(other, Signal) else constant(other, width=len(self))
+        if len(self) != len(other):
+            raise ConstructionError(f"signals of width {len(self)} and {len(other)} cannot be added")
+        one = Fraction(1)
+        forms = tuple(a + b for a, b in zip(self.forms, other.forms, strict=True))
+        sums = (combination([(one, a), (one, b)], Fraction(0)) for a, b in zip(self.kinds, other.kinds, strict=True))
+        return Signal(forms, tuple(form.kind.tighter(kind) for form, kind in zip(forms, sums, strict=True)))
+
+    def __mul__(self, factor: Fraction | int) -> Signal:
+        factor = Fraction(factor)
+        forms = tuple(form * factor for form in self.forms)
+        return Signal(forms, tuple(combination([(factor, kind)], Fraction(0)) for kind in self.kinds))
+
+    def __neg__(self) -> Signal:
+        return self * -1
+
+    def __sub__(self, other: Signal | Fraction | int) -> Signal:
+        return self + (-other)
+
+    def __radd__(self, other: Fraction | int) -> Signal:
+        return self + other
+
+    def __rsub__(self, other: Fraction | int) -> Signal:
+        return -self + other
+
+    __rmul__ = __mul__
+
+    def __invert__(self) -> Signal:
+        """Logical not, of bits."""
+        self.require_bits("not")
+        return 1 - self
+
+    @property
+    def total(self) -> Signal:
+        """The sum of the components; of an exclusive signal, a bit: whether any is 1."""
+        form = Affine.sum(self.forms)
+        return Signal((form,), (BIT if self.exclusive else form.kind,))
+
+    def among(self, labels: Iterable[str]) -> Signal:
+        """A bit: whether an exclusive signal's component is one of these labels."""
+        chosen = [self[label] for label in labels]
+        form = Affine.sum(part.forms[0] for part in chosen)
+        return Signal((form,), (BIT if self.exclusive else form.kind,))
+
+    def known(self, *kinds: Kind, exclusive: bool = False) -> Signal:
+        """The same signal, with kinds that the author vouches for; the exact evaluator checks them where it is named."""
+        return Signal(self.forms, kinds if len(kinds) > 1 else kinds * len(self), self.labels, exclusive)
+
+    def labelled(self, labels: Iterable[str], *, exclusive: bool = False) -> Signal:
+        """The same signal, with a label for each component."""
+        return Signal(self.forms, self.kinds, tuple(labels), exclusive)
+
+    def require_bits(self, gadget: str) -> None:
+        """Complain unless every component is 0 or 1."""
+        for form, kind in zip(self.forms, self.kinds, strict=True):
+            if not kind.is_bit:
+                raise ConstructionError(f"{gadget} takes bits, but {describe(form)} is {kind}")
+
+    def require_integers(self, gadget: str) -> None:
+        """Complain unless every component is an integer."""
+        for form, kind in zip(self.forms, self.kinds, strict=True):
+            if not kind.is_integer:
+                raise ConstructionError(f"{gadget} takes integers, but {describe(form)} is {kind}")
+
+
+def of_node(node: Node, *, exclusive: bool = False) -> Signal:
+    """All numbers of a node, as a signal."""
+    forms = tuple(Affine({(node, k): Fraction(1)}) for k in range(len(node.kinds)))
+    return Signal(forms, node.kinds, node.labels, exclusive)
+
+
+def constant(value: Fraction | int, width: int = 1) -> Signal:
+    """The same number everywhere."""
+    value = Fraction(value)
+    return Signal((Affine({}, value),) * width, (exactly(value),) * width)
+
+
+def stack(*signals: Signal) -> Signal:
+    """Signals one above the other."""
+    return Signal(
+        tuple(form for signal in signals for form in signal.forms),
+        tuple(kind for signal in signals for kind in signal.kinds),
+    )
+
+
+def describe(form: Affine) -> str:
+    """A form as text, with the names of its atoms."""
+    parts = [f"{'' if factor == 1 else f'{factor}·'}{node.label(k)}" for (node, k), factor in form.terms.items()]
+    if form.constant or not parts:
+        parts.append(str(form.constant))
+    return " + ".join(parts).replace("+ -", "- ")
