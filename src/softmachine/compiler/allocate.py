@@ -1,0 +1,225 @@
+"""Schedule → allocation: which numbers get a coordinate of the residual stream, and how forms are read from them.
+
+Only what a sublayer or the unembedding reads is stored. A named vector is written in parts: each sublayer adds its
+share when it computes it, so that a sum over several layers needs one coordinate and no copying. What cannot be written
+that way (values that a loop carries, and everything from outside that a loop's body names) is read where it stands.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from softmachine.compiler.graph import Graph, is_raw
+from softmachine.compiler.schedule import Schedule, Time
+from softmachine.signals.primitives import Attention, Carried, Loop, Named, Unit
+from softmachine.signals.signal import Affine, Atom, Node
+
+
+@dataclass(frozen=True)
+class Reading:
+    """An affine form over coordinates."""
+
+    terms: dict[int, Fraction]
+    constant: Fraction
+
+
+@dataclass(frozen=True)
+class Update:
+    """How a loop's last feed-forward makes a carried value new.
+
+    Args:
+        coordinate: Where the value is carried.
+        direct: Units of that feed-forward, which write to the coordinate themselves.
+        change: The rest of the new value less the old one, read before that feed-forward.
+    """
+
+    coordinate: int
+    direct: dict[Atom, Fraction]
+    change: Affine
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """The residual stream.
+
+    Args:
+        names: A name for each coordinate, each once.
+        slot: The coordinate of each stored atom.
+        written: For each coordinate, the raw atoms that are added to it, with their factors.
+        constants: For each coordinate, the constant that is in it from the start.
+        beside: For stored atoms, what has to be read in addition to their coordinate.
+        updates: For each loop, how its carried values become new.
+        temporaries: For each loop, the atoms that its body stores and must clear.
+    """
+
+    names: tuple[str, ...]
+    slot: dict[Atom, int]
+    written: tuple[dict[Atom, Fraction], ...]
+    constants: tuple[Fraction, ...]
+    beside: dict[Atom, Affine]
+    updates: dict[Loop, tuple[Update, ...]]
+    temporaries: dict[Loop, tuple[Atom, ...]]
+
+    def read(self, form: Affine) -> Reading:
+        """A form over atoms as a form over coordinates."""
+        terms: dict[int, Fraction] = {}
+        constant = form.constant
+        for atom, factor in form.terms.items():
+            slot = self.slot[_storage(atom)]
+            terms[slot] = terms.get(slot, Fraction(0)) + factor
+            if atom in self.beside:
+                more = self.read(self.beside[atom])
+                constant += factor * more.constant
+                for coordinate, share in more.terms.items():
+                    terms[coordinate] = terms.get(coordinate, Fraction(0)) + factor * share
+        return Reading({slot: factor for slot, factor in terms.items() if factor}, constant)
+
+
+def schedule_to_allocation(graph: Graph, schedule: Schedule) -> Allocation:
+    """Give a coordinate to every atom that is read, and find out what each coordinate is the sum of."""
+    splitter = _Splitter(graph)
+    updates = {loop: _updates(loop, schedule) for loop in graph.loops}
+    demand = _Demand(splitter)
+    for loop in graph.loops:
+        for k, (direct, change) in enumerate(updates[loop]):
+            demand.store((loop.carried, k))
+            demand.read(change)
+            for atom in direct:
+                demand.produce(atom)
+    for form in graph.logits:
+        demand.read(form)
+
+    rank = {node: index for index, node in enumerate(graph.nodes)}
+    atoms = sorted(demand.stored, key=lambda atom: (rank[atom[0]], atom[1]))
+    slot = {atom: index for index, atom in enumerate(atoms)}
+    inside = [splitter.split(atom)[0] for atom in atoms]
+    return Allocation(
+        names=unique(node.label(k) for node, k in atoms),
+        slot=slot,
+        written=tuple(dict(form.terms) for form in inside),
+        constants=tuple(form.constant for form in inside),
+        beside=demand.beside,
+        updates={
+            loop: tuple(
+                Update(slot[(loop.carried, k)], direct, change) for k, (direct, change) in enumerate(updates[loop])
+            )
+            for loop in graph.loops
+        },
+        temporaries={
+            loop: tuple(a for a in atoms if graph.body_of.get(a[0]) is loop.carried and a[0] is not loop.carried)
+            for loop in graph.loops
+        },
+    )
+
+
+def unique(names: Iterable[str]) -> tuple[str, ...]:
+    """The names, with a number behind those that have occurred before."""
+    seen: Counter[str] = Counter()
+    result = []
+    for name in names:
+        seen[name] += 1
+        result.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return tuple(result)
+
+
+def _storage(atom: Atom) -> Atom:
+    """A loop's result stands in the coordinates that carried it."""
+    node, k = atom
+    return (node.carried, k) if isinstance(node, Loop) else atom
+
+
+class _Demand:
+    """Follows what is read back to what must be stored and computed, and no further."""
+
+    def __init__(self, splitter: _Splitter) -> None:
+        self.splitter = splitter
+        self.stored: dict[Atom, None] = {}
+        self.beside: dict[Atom, Affine] = {}
+        self._produced: set[Atom] = set()
+
+    def read(self, form: Affine) -> None:
+        for atom in form.terms:
+            self.store(_storage(atom))
+
+    def store(self, atom: Atom) -> None:
+        if atom in self.stored:
+            return
+        self.stored[atom] = None
+        written, beside = self.splitter.split(atom)
+        if beside.terms or beside.constant:
+            self.beside[atom] = beside
+            self.read(beside)
+        for source in written.terms:
+            self.produce(source)
+
+    def produce(self, atom: Atom) -> None:
+        if atom in self._produced:
+            return
+        self._produced.add(atom)
+        node, k = atom
+        if isinstance(node, Unit):
+            self.read(node.forms[k])
+        elif isinstance(node, Attention):
+            for form in (*node.query, *node.key, node.value[k]):
+                self.read(form)
+
+
+class _Splitter:
+    """Splits what an atom stands for into what can be written to its coordinate and what is read beside it."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.loop_of = {loop.carried: loop for loop in graph.loops}
+
+    def split(self, atom: Atom) -> tuple[Affine, Affine]:
+        """(written, beside)."""
+        node, k = atom
+        if isinstance(node, Carried):
+            return self.split_form(self.loop_of[node].initial[k], None)
+        if isinstance(node, Named):
+            return self.split_form(node.forms[k], self.graph.body_of.get(node))
+        return Affine({atom: Fraction(1)}), Affine({})
+
+    def split_form(self, form: Affine, body: Node | None) -> tuple[Affine, Affine]:
+        # A loop clears its temporaries after each turn, so a constant cannot wait in them from the start.
+        constant = Affine({}, form.constant)
+        written, beside = ([constant], []) if body is None else ([], [constant])
+        for (node, k), factor in form.terms.items():
+            if self.graph.body_of.get(node) is not body or isinstance(node, Carried | Loop):
+                beside.append(Affine({(node, k): factor}))
+            elif isinstance(node, Named):
+                inner_written, inner_beside = self.split_form(node.forms[k], body)
+                written.append(inner_written * factor)
+                beside.append(inner_beside * factor)
+            elif is_raw(node):
+                written.append(Affine({(node, k): factor}))
+        return Affine.sum(written), Affine.sum(beside)
+
+
+def _updates(loop: Loop, schedule: Schedule) -> list[tuple[dict[Atom, Fraction], Affine]]:
+    """For each carried value: (units that write it directly, what the last feed-forward must add besides)."""
+    index = schedule.time[loop.carried][0]
+    end: Time = (index, 2 * schedule.blocks[index].depth)
+    result = []
+    for k, form in enumerate(loop.body):
+        direct, rest = _last_units(form, end, schedule)
+        result.append((dict(direct.terms), rest + Affine({(loop.carried, k): Fraction(-1)})))
+    return result
+
+
+def _last_units(form: Affine, end: Time, schedule: Schedule) -> tuple[Affine, Affine]:
+    """Split a form into units of the last feed-forward and what is complete before it."""
+    direct, rest = [], [Affine({}, form.constant)]
+    for (node, k), factor in form.terms.items():
+        if schedule.time[node] < end:
+            rest.append(Affine({(node, k): factor}))
+        elif isinstance(node, Unit):
+            direct.append(Affine({(node, k): factor}))
+        elif isinstance(node, Named):
+            inner_direct, inner_rest = _last_units(node.forms[k], end, schedule)
+            direct.append(inner_direct * factor)
+            rest.append(inner_rest * factor)
+    return Affine.sum(direct), Affine.sum(rest)

@@ -1,0 +1,179 @@
+"""Allocation → Transformer: write the matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from softmachine.compiler.allocate import Allocation, unique
+from softmachine.compiler.graph import Graph
+from softmachine.compiler.schedule import BlockPlan, Schedule
+from softmachine.positions import Feature
+from softmachine.signals.primitives import Attention, Position, Token, Unit
+from softmachine.signals.program import Program
+from softmachine.signals.signal import Affine, Atom, Node
+from softmachine.transformer import AffineMap, Block, FeedForward, Head, Layer, Matrix, Transformer
+
+
+def allocation_to_transformer(
+    program: Program, graph: Graph, schedule: Schedule, allocation: Allocation
+) -> Transformer:
+    """The weights of a scheduled and allocated program."""
+    return _Emitter(program, graph, schedule, allocation).transformer()
+
+
+class _Emitter:
+    def __init__(self, program: Program, graph: Graph, schedule: Schedule, allocation: Allocation) -> None:
+        self.program = program
+        self.graph = graph
+        self.schedule = schedule
+        self.allocation = allocation
+        self.width = len(allocation.names)
+        self.targets: dict[Atom, dict[int, Fraction]] = {}
+        for coordinate, written in enumerate(allocation.written):
+            for atom, factor in written.items():
+                self.targets.setdefault(atom, {})[coordinate] = factor
+        for updates in allocation.updates.values():
+            for update in updates:
+                for atom, factor in update.direct.items():
+                    own = self.targets.setdefault(atom, {})
+                    own[update.coordinate] = own.get(update.coordinate, Fraction(0)) + factor
+
+    def transformer(self) -> Transformer:
+        features = self.features()
+        return Transformer(
+            name=self.program.name,
+            vocabulary=self.program.vocabulary,
+            coordinates=self.allocation.names,
+            embedding=Matrix.of((self.embedded(token) for token in self.program.vocabulary), self.width),
+            features=tuple(features),
+            position_embedding=Matrix.of(features.values(), self.width),
+            blocks=tuple(self.block(plan) for plan in self.schedule.blocks if plan.depth),
+            outputs=self.program.outputs,
+            unembedding=self.map(self.graph.logits),
+        )
+
+    def embedded(self, token: str) -> dict[int, Fraction]:
+        row = {k: constant for k, constant in enumerate(self.allocation.constants) if constant}
+        for (node, k), targets in self.targets.items():
+            if isinstance(node, Token) and token in node.table:
+                _add(row, targets, node.table[token][k])
+        return row
+
+    def features(self) -> dict[Feature, dict[int, Fraction]]:
+        rows: dict[Feature, dict[int, Fraction]] = {}
+        for (node, _), targets in self.targets.items():
+            if isinstance(node, Position):
+                _add(rows.setdefault(node.feature, {}), targets, Fraction(1))
+        return rows
+
+    def block(self, plan: BlockPlan) -> Block:
+        layers = []
+        for heads, units in zip(plan.heads, plan.units, strict=True):
+            last = len(layers) == plan.depth - 1
+            layers.append(Layer(self.attention(heads), self.feed_forward(units, plan if last else None)))
+        return Block(tuple(layers), plan.repeats, plan.name)
+
+    def map(self, forms: Sequence[Affine]) -> AffineMap:
+        readings = [self.allocation.read(form) for form in forms]
+        weight = Matrix.of((reading.terms for reading in readings), self.width)
+        return AffineMap(weight, tuple(reading.constant for reading in readings))
+
+    def attention(self, nodes: Sequence[Attention]) -> tuple[Head, ...]:
+        used = [node for node in nodes if self.used(node)]
+        names = unique(node.name for node in used)
+        return tuple(self.head(node, name) for node, name in zip(used, names, strict=True))
+
+    def used(self, node: Node) -> list[int]:
+        """The components that some coordinate needs."""
+        return [k for k in range(len(node.kinds)) if self.targets.get((node, k))]
+
+    def head(self, node: Attention, name: str) -> Head:
+        columns = [self.targets[(node, k)] for k in self.used(node)]
+        return Head(
+            name=name,
+            query=self.map(node.query),
+            key=self.map(node.key),
+            value=self.map([node.value[k] for k in self.used(node)]),
+            output=_columns(columns, self.width),
+            mask=node.mask,
+            weighting=node.weighting,
+            bias=node.bias,
+        )
+
+    def feed_forward(self, nodes: Sequence[Unit], end_of: BlockPlan | None) -> FeedForward:
+        hidden = _Hidden(self.allocation)
+        for node in nodes:
+            for k in self.used(node):
+                hidden.add(node.label(k), node.forms[k], node.activation, self.targets[(node, k)])
+        if end_of and end_of.loop:
+            for update in self.allocation.updates[end_of.loop]:
+                name = self.allocation.names[update.coordinate]
+                hidden.add_linear(f"new {name}", update.change, {update.coordinate: Fraction(1)})
+            for atom in self.allocation.temporaries[end_of.loop]:
+                hidden.clear(self.allocation.slot[atom])
+        return hidden.layer(self.width)
+
+
+class _Hidden:
+    """The hidden units of one feed-forward sublayer; units that compute the same are one."""
+
+    def __init__(self, allocation: Allocation) -> None:
+        self.allocation = allocation
+        self.units: dict[object, tuple[str, dict[int, Fraction], Fraction, str, dict[int, Fraction]]] = {}
+        self.constant: dict[int, Fraction] = {}
+
+    def add(self, name: str, form: Affine, activation: str, targets: dict[int, Fraction]) -> None:
+        reading = self.allocation.read(form)
+        self._add(name, reading.terms, reading.constant, activation, targets)
+
+    def _add(
+        self, name: str, terms: dict[int, Fraction], bias: Fraction, activation: str, targets: dict[int, Fraction]
+    ) -> None:
+        key = (frozenset(terms.items()), bias, activation)
+        if key not in self.units:
+            self.units[key] = (name, terms, bias, activation, {})
+        _add(self.units[key][4], targets, Fraction(1))
+
+    def add_linear(self, name: str, form: Affine, targets: dict[int, Fraction]) -> None:
+        """Add a form to coordinates: x = ReLU(x) - ReLU(-x), with the constant in the bias."""
+        reading = self.allocation.read(form)
+        _add(self.constant, targets, reading.constant)
+        self._linear(name, reading.terms, targets)
+
+    def clear(self, coordinate: int) -> None:
+        """Set a coordinate to 0 by taking away what is in it."""
+        self._linear(f"clear {self.allocation.names[coordinate]}", {coordinate: Fraction(1)}, {coordinate: Fraction(-1)})
+
+    def _linear(self, name: str, terms: dict[int, Fraction], targets: dict[int, Fraction]) -> None:
+        if not terms:
+            return
+        for sign in (1, -1):
+            pre = {coordinate: sign * factor for coordinate, factor in terms.items()}
+            post = {coordinate: sign * factor for coordinate, factor in targets.items()}
+            self._add(f"{name} {'+' if sign > 0 else '-'}", pre, Fraction(0), "relu", post)
+
+    def layer(self, width: int) -> FeedForward:
+        units = list(self.units.values())
+        first = Matrix.of((terms for _, terms, _, _, _ in units), width)
+        bias = tuple(self.constant.get(k, Fraction(0)) for k in range(width))
+        return FeedForward(
+            first=AffineMap(first, tuple(bias for _, _, bias, _, _ in units)),
+            activations=tuple(activation for _, _, _, activation, _ in units),
+            second=AffineMap(_columns([targets for *_, targets in units], width), bias),
+            units=unique(name for name, *_ in units),
+        )
+
+
+def _add(row: dict[int, Fraction], targets: dict[int, Fraction], factor: Fraction) -> None:
+    for coordinate, share in targets.items():
+        row[coordinate] = row.get(coordinate, Fraction(0)) + share * factor
+
+
+def _columns(columns: Sequence[dict[int, Fraction]], width: int) -> Matrix:
+    """A matrix with these columns."""
+    rows: list[dict[int, Fraction]] = [{} for _ in range(width)]
+    for index, column in enumerate(columns):
+        for row, value in column.items():
+            rows[row][index] = value
+    return Matrix.of(rows, len(columns))

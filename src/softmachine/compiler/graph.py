@@ -1,0 +1,149 @@
+"""Program → graph: every node once, in an order in which inputs come first, equal nodes merged.
+
+Also finds for each node the loop whose body it belongs to: the one whose carried values it depends on. What a body
+computes without them is thereby moved in front of the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
+
+from softmachine.errors import ConstructionError
+from softmachine.signals.primitives import Attention, Carried, Loop, Named, Position, Token, Unit
+from softmachine.signals.program import Program
+from softmachine.signals.signal import Affine, Node
+
+
+@dataclass(frozen=True)
+class Graph:
+    """The nodes of a program.
+
+    Args:
+        nodes: All nodes, inputs first.
+        logits: The outputs, as forms over these nodes.
+        body_of: For the nodes inside a loop, the carried values they depend on.
+    """
+
+    nodes: tuple[Node, ...]
+    logits: tuple[Affine, ...]
+    body_of: dict[Node, Carried]
+
+    @property
+    def loops(self) -> tuple[Loop, ...]:
+        """The loops in the order in which they run."""
+        return tuple(node for node in self.nodes if isinstance(node, Loop))
+
+
+def program_to_graph(program: Program) -> Graph:
+    """Collect and merge the nodes of a program."""
+    merger = _Merger()
+    logits = merger.forms(program.logits.forms)
+    return Graph(tuple(merger.nodes), logits, _bodies(merger.nodes, logits))
+
+
+class _Merger:
+    """Rebuilds a graph bottom-up so that nodes that compute the same are one node. The first name stays."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self._merged: dict[Node, Node] = {}
+        self._known: dict[object, Node] = {}
+
+    def forms(self, forms: Sequence[Affine]) -> tuple[Affine, ...]:
+        return tuple(self.form(form) for form in forms)
+
+    def form(self, form: Affine) -> Affine:
+        # Two atoms may become one when their nodes merge, so their coefficients add up.
+        renamed = (Affine({(self.node(node), k): factor}) for (node, k), factor in form.terms.items())
+        return Affine.sum([Affine({}, form.constant), *renamed])
+
+    def node(self, node: Node) -> Node:
+        if node not in self._merged:
+            rebuilt = self.rebuild(node)
+            key = _content(rebuilt)
+            if key not in self._known:
+                self._known[key] = rebuilt
+                self.nodes.append(rebuilt)
+            self._merged[node] = self._known[key]
+        return self._merged[node]
+
+    def rebuild(self, node: Node) -> Node:
+        match node:
+            case Unit() | Named():
+                return replace(node, forms=self.forms(node.forms))
+            case Attention():
+                query, key, value = (self.forms(part) for part in (node.query, node.key, node.value))
+                return replace(node, query=query, key=key, value=value)
+            case Loop():
+                carried = self.node(node.carried)
+                initial = tuple(_written_once(node, form) for form in node.initial)
+                return replace(node, carried=carried, initial=self.forms(initial), body=self.forms(node.body))
+        return node
+
+
+def _written_once(loop: Loop, form: Affine) -> Affine:
+    """An initial value in which what other loops carry is copied by two units, since it already has a coordinate."""
+    moving = Affine({atom: factor for atom, factor in form.terms.items() if isinstance(_source(atom[0]), Loop)})
+    if not moving.terms:
+        return form
+    forms = (moving, moving * Fraction(-1))
+    copy = Unit(f"copy for {loop.name}", tuple(part.kind for part in forms), forms, "relu")
+    copied = Affine({(copy, 0): Fraction(1), (copy, 1): Fraction(-1)})
+    return form + moving * Fraction(-1) + copied
+
+
+def _source(node: Node) -> Node:
+    """A loop hides behind names: the node that a chain of names ends in, if it is a loop."""
+    if isinstance(node, Named):
+        sources = {_source(inner) for form in node.forms for inner, _ in form.terms}
+        return next((inner for inner in sources if isinstance(inner, Loop)), node)
+    return node
+
+
+def _content(node: Node) -> object:
+    """What makes two nodes the same: everything but the names."""
+    if isinstance(node, Carried | Loop):
+        return node
+    own = (getattr(node, item.name) for item in fields(node) if item.name not in ("name", "labels", "kinds"))
+    return (type(node), *(_hashable(value) for value in own))
+
+
+def _hashable(value: object) -> object:
+    match value:
+        case Affine():
+            return frozenset(value.terms.items()), value.constant
+        case dict():
+            return frozenset(value.items())
+        case tuple():
+            return tuple(_hashable(item) for item in value)
+    return value
+
+
+def _bodies(nodes: Sequence[Node], logits: Sequence[Affine]) -> dict[Node, Carried]:
+    bodies: dict[Node, Carried] = {}
+    for node in nodes:
+        if isinstance(node, Carried):
+            bodies[node] = node
+            continue
+        inside = {bodies[source]: source for form in node.inputs() for source, _ in form.terms if source in bodies}
+        if isinstance(node, Loop):
+            inside.pop(node.carried, None)
+            if inside:
+                raise ConstructionError(f"loop {node.name!r} is inside loop {next(iter(inside)).name!r}; loops do not nest")
+        elif len(inside) > 1:
+            names = " and ".join(repr(carried.name) for carried in inside)
+            raise ConstructionError(f"{node.name!r} reads what the loops {names} carry; it can be inside one of them only")
+        elif inside:
+            bodies[node] = next(iter(inside))
+    for form in logits:
+        for node, _ in form.terms:
+            if node in bodies:
+                raise ConstructionError(f"{node.name!r} is read outside of the loop {bodies[node].name!r} it belongs to")
+    return bodies
+
+
+def is_raw(node: Node) -> bool:
+    """Whether a sublayer or the embedding produces the node's numbers, so that it can add them to any coordinate."""
+    return isinstance(node, Token | Position | Unit | Attention)

@@ -1,0 +1,100 @@
+"""Graph → schedule: which sublayer computes what, as early as inputs allow.
+
+Within a block, stage 0 is what is there when the block starts, stage 2l - 1 the attention of layer l, stage 2l its
+feed-forward. Blocks alternate: plain, loop, plain, loop, …, plain.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from softmachine.compiler.graph import Graph
+from softmachine.positions import Feature
+from softmachine.signals.primitives import Attention, Carried, Loop, Named, Unit
+from softmachine.signals.signal import Affine, Node
+
+Time = tuple[int, int]
+"""(block, stage); blocks are numbered from 0."""
+
+START: Time = (0, 0)
+
+
+@dataclass(frozen=True)
+class BlockPlan:
+    """The sublayers of one block."""
+
+    name: str
+    repeats: int | Feature
+    heads: tuple[tuple[Attention, ...], ...]
+    units: tuple[tuple[Unit, ...], ...]
+    loop: Loop | None
+
+    @property
+    def depth(self) -> int:
+        """The number of layers."""
+        return len(self.heads)
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """When everything happens.
+
+    Args:
+        blocks: What runs, in order.
+        time: When a node's numbers are complete.
+    """
+
+    blocks: tuple[BlockPlan, ...]
+    time: dict[Node, Time]
+
+
+def graph_to_schedule(graph: Graph) -> Schedule:
+    """Give every node the earliest time at which its inputs are complete."""
+    order = {loop.carried: index for index, loop in enumerate(graph.loops)}
+    time: dict[Node, Time] = {}
+    for node in graph.nodes:
+        if isinstance(node, Carried):
+            time[node] = (2 * order[node] + 1, 0)
+        elif isinstance(node, Loop):
+            time[node] = (2 * order[node.carried] + 2, 0)
+        else:
+            body = graph.body_of.get(node)
+            floor = START if body is None else (2 * order[body] + 1, 0)
+            time[node] = _after(node, max([floor, *(latest(form, time) for form in node.inputs())]))
+    blocks = []
+    for index in range(2 * len(graph.loops) + 1):
+        loop = graph.loops[index // 2] if index % 2 else None
+        blocks.append(_plan(index, loop, graph, time))
+    return Schedule(tuple(blocks), time)
+
+
+def latest(form: Affine, time: dict[Node, Time]) -> Time:
+    """When all atoms of a form are complete."""
+    return max((time[node] for node, _ in form.terms), default=START)
+
+
+def _after(node: Node, ready: Time) -> Time:
+    """The first sublayer of the right sort after its inputs are ready."""
+    block, stage = ready
+    match node:
+        case Attention():
+            return block, stage + 1 + stage % 2
+        case Unit():
+            return block, stage + 2 - stage % 2
+        case Named():
+            return ready
+    return START
+
+
+def _plan(index: int, loop: Loop | None, graph: Graph, time: dict[Node, Time]) -> BlockPlan:
+    inside = [node for node in graph.nodes if time[node][0] == index and isinstance(node, Attention | Unit)]
+    depth = max(((time[node][1] + 1) // 2 for node in inside), default=1 if loop else 0)
+    heads = tuple(
+        tuple(node for node in inside if isinstance(node, Attention) and time[node][1] == 2 * layer - 1)
+        for layer in range(1, depth + 1)
+    )
+    units = tuple(
+        tuple(node for node in inside if isinstance(node, Unit) and time[node][1] == 2 * layer)
+        for layer in range(1, depth + 1)
+    )
+    return BlockPlan(loop.name if loop else "", loop.times if loop else 1, heads, units, loop)

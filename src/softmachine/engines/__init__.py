@@ -1,0 +1,1 @@
+"""How weights run: the dense engine is the referee."""

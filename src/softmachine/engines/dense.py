@@ -1,0 +1,209 @@
+"""The dense engine: every score computed, in any arithmetic. The referee of all other engines; written to be read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softmachine.arithmetic import Arithmetic, Tensor, UndecidedError, arithmetic
+from softmachine.attention import Mask
+from softmachine.engines.cache import Cache
+from softmachine.errors import AmbiguousTokenError, InputError, PrecisionError, UsageError
+from softmachine.positions import Feature
+from softmachine.transformer import AffineMap, Head, Layer, Matrix, Transformer
+
+
+@dataclass(frozen=True)
+class _Head:
+    """A head's maps, prepared in an arithmetic."""
+
+    head: Head
+    query: Any
+    key: Any
+    value: Any
+    output: Any
+
+
+@dataclass(frozen=True)
+class _Layer:
+    heads: tuple[_Head, ...]
+    first: Any
+    steps: NDArray[np.bool_]
+    second: Any
+
+
+class DenseEngine:
+    """Runs a transformer in an arithmetic.
+
+    Args:
+        transformer: The weights.
+        numbers: The arithmetic, or its name.
+    """
+
+    def __init__(self, transformer: Transformer, numbers: str | Arithmetic[Any] = "float64") -> None:
+        self.transformer = transformer
+        self.arithmetic = arithmetic(numbers)
+        zeros = (Fraction(0),) * transformer.width
+        self.embedding = self.arithmetic.numbers(
+            [[dict(row).get(c, Fraction(0)) for c in range(transformer.width)] for row in transformer.embedding.rows]
+        )
+        self.positions = self._operator(AffineMap(_transposed(transformer.position_embedding), zeros))
+        self.blocks = tuple(tuple(self._layer(layer) for layer in block.layers) for block in transformer.blocks)
+        self.unembedding = self._operator(transformer.unembedding)
+
+    def _operator(self, affine: AffineMap) -> Any:
+        return self.arithmetic.operator(affine.weight.rows, affine.weight.columns, affine.bias)
+
+    def _layer(self, layer: Layer) -> _Layer:
+        zeros = (Fraction(0),) * self.transformer.width
+        heads = tuple(
+            _Head(
+                head,
+                self._operator(head.query),
+                self._operator(head.key),
+                self._operator(head.value),
+                self._operator(AffineMap(head.output, zeros)),
+            )
+            for head in layer.heads
+        )
+        forward = layer.feed_forward
+        steps = np.array([activation == "step" for activation in forward.activations], dtype=bool)
+        return _Layer(heads, self._operator(forward.first), steps, self._operator(forward.second))
+
+    def start(self, batch: int = 1, length: int | None = None) -> Pass:
+        """A fresh pass over sequences of the same shape; ``length`` is n, for models that use it."""
+        return Pass(self, batch, length)
+
+    def residual_stream(self, sequences: Sequence[Sequence[str]], length: int | None = None) -> Tensor:
+        """The residual stream after the last layer: (sequence, position, coordinate)."""
+        return self.start(len(sequences), length).extend(sequences)
+
+    def answers(self, sequences: Sequence[Sequence[str]], length: int | None = None) -> list[list[str]]:
+        """The output of the largest logit at every position of every sequence."""
+        run = self.start(len(sequences), length)
+        stream = run.extend(sequences)
+        return [[self.transformer.outputs[k] for k in row] for row in run.decisions(stream)]
+
+
+class Pass:
+    """Sequences being read, from the first position on; keys and values are kept, so that decoding can go on."""
+
+    def __init__(self, engine: DenseEngine, batch: int, length: int | None) -> None:
+        self.engine = engine
+        self.batch = batch
+        self.length = length
+        self.read = 0
+        self._caches: dict[tuple[int, int, int, int], tuple[Cache, Cache]] = {}
+
+    def extend(self, sequences: Sequence[Sequence[str]]) -> Tensor:
+        """Read more tokens of every sequence; the residual stream at the new positions after the last layer."""
+        transformer, numbers = self.engine.transformer, self.engine.arithmetic
+        new = len(sequences[0])
+        if any(len(sequence) != new for sequence in sequences):
+            raise UsageError("the sequences of a batch must have the same length")
+        if self.read and not all(head.mask.causal for head in transformer.heads):
+            raise UsageError(f"{transformer.name!r} looks ahead, so it cannot read a sequence piece by piece")
+        positions = range(self.read, self.read + new)
+        stream = self.engine.embedding[self._indices(sequences)]
+        if transformer.features:
+            features = [[feature.at(i, self.length) for feature in transformer.features] for i in positions]
+            placed = numbers.apply(self.engine.positions, numbers.numbers(features))
+            stream = numbers.add(stream, placed)
+        self.read += new
+        for b, (block, layers) in enumerate(zip(transformer.blocks, self.engine.blocks, strict=True)):
+            for turn in range(block.count(self.length)):
+                for depth, layer in enumerate(layers):
+                    stream = self._layer(layer, stream, positions, (b, turn, depth))
+        return stream
+
+    def _indices(self, sequences: Sequence[Sequence[str]]) -> NDArray[np.intp]:
+        index = self.engine.transformer.token_index
+        try:
+            return np.array([[index[token] for token in sequence] for sequence in sequences], dtype=np.intp)
+        except KeyError as missing:
+            raise InputError(f"{missing.args[0]!r} is not a token of {self.engine.transformer.name!r}") from None
+
+    def decisions(self, stream: Tensor) -> NDArray[np.intp]:
+        """The index of the largest logit at every position."""
+        engine = self.engine
+        try:
+            return engine.arithmetic.largest(engine.arithmetic.apply(engine.unembedding, stream))
+        except UndecidedError as doubt:
+            outputs = ", ".join(repr(engine.transformer.outputs[k]) for k in doubt.candidates[:4])
+            position = self.read - stream.shape[1] + doubt.query
+            error = AmbiguousTokenError if doubt.tie else PrecisionError
+            raise error(f"at position {position} the next of {outputs} is not decided: {doubt.reason}") from None
+
+    def _layer(self, layer: _Layer, stream: Tensor, positions: range, where: tuple[int, int, int]) -> Tensor:
+        numbers = self.engine.arithmetic
+        change = None
+        for index, head in enumerate(layer.heads):
+            found = self._attend(head, stream, positions, (*where, index))
+            change = found if change is None else numbers.add(change, found)
+        if change is not None:
+            stream = numbers.add(stream, change)
+        if layer.steps.size:
+            try:
+                hidden = numbers.activate(numbers.apply(layer.first, stream), layer.steps)
+            except UndecidedError as doubt:
+                raise PrecisionError(f"at position {positions[doubt.query]}: {doubt.reason}") from None
+            stream = numbers.add(stream, numbers.apply(layer.second, hidden))
+        return stream
+
+    def _attend(self, head: _Head, stream: Tensor, positions: range, where: tuple[int, int, int, int]) -> Tensor:
+        numbers = self.engine.arithmetic
+        if where not in self._caches:
+            self._caches[where] = Cache(), Cache()
+        keys, values = self._caches[where]
+        key, value = keys.append(numbers.apply(head.key, stream)), values.append(numbers.apply(head.value, stream))
+        query = numbers.apply(head.query, stream)
+        visible = _visible(head.head.mask, positions, key.shape[1])
+        bias = self._bias(head.head, positions, key.shape[1])
+        weighting = head.head.weighting
+        if not weighting.hard:
+            scales = [[weighting.scale.at(i, self.length)] for i in positions] if isinstance(
+                weighting.scale, Feature
+            ) else [[weighting.scale]] * len(positions)
+            scale = numbers.numbers(scales)[:, 0]
+            return numbers.apply(head.output, numbers.soft(query, key, bias, visible, scale, value))
+        try:
+            chosen = numbers.choose(query, key, bias, visible, weighting.choice)
+        except UndecidedError as doubt:
+            raise PrecisionError(
+                f"head {head.head.name!r} at position {positions[doubt.query]} cannot choose between the positions "
+                f"{', '.join(map(str, doubt.candidates[:6]))}: {doubt.reason}",
+                hint="use --arithmetic exact, or a construction that is made for this format",
+            ) from None
+        return numbers.apply(head.output, numbers.mean(chosen, value))
+
+    def _bias(self, head: Head, positions: range, keys: int) -> Tensor | None:
+        if head.bias is None:
+            return None
+        relation = head.bias
+        return self.engine.arithmetic.numbers([[relation.at(j, i) for j in range(keys)] for i in positions])
+
+
+def _visible(mask: Mask, positions: range, keys: int) -> NDArray[np.bool_]:
+    i, j = np.arange(positions.start, positions.stop)[:, None], np.arange(keys)[None, :]
+    match mask:
+        case Mask.CAUSAL:
+            return j <= i
+        case Mask.PAST:
+            return j < i
+        case Mask.ANTICAUSAL:
+            return j >= i
+        case Mask.FUTURE:
+            return j > i
+    return np.ones((len(positions), keys), dtype=bool)
+
+
+def _transposed(matrix: Matrix) -> Matrix:
+    rows: list[dict[int, Fraction]] = [{} for _ in range(matrix.columns)]
+    for r, c, value in matrix.entries():
+        rows[c][r] = value
+    return Matrix.of(rows, len(matrix.rows))
