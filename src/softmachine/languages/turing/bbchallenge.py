@@ -1,0 +1,130 @@
+"""The one-line code of the busy beaver community, as in ``1RB1LB_1LA0LC_1RZ1LD_1RD0RA`` (see bbchallenge.org).
+
+One row a state (A, B, ...), separated by ``_``; in a row one rule a symbol (0, 1, ...), three characters each: the
+symbol to write, L or R, the next state. ``---`` is a rule that is missing. A state without a row is the halting state,
+whatever its letter; it is called Z here. The tape is infinite in both directions, and 0 is the blank.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from string import ascii_uppercase, digits
+
+from softmachine.errors import Place, SourceError
+from softmachine.languages.turing.machine import Rule, Tape, TuringMachine
+from softmachine.languages.turing.source import check_size, name_of, refuse
+
+HALT = "Z"
+MISSING = "---"
+EXAMPLE = "a code is like 1RB1LB_1LA1RZ: a row a state, three characters a rule, --- for a missing one"
+
+
+def looks_like(text: str) -> bool:
+    """Whether a text is meant as such a code, though there may be a mistake in it."""
+    return re.fullmatch(r"\s*(?:[0-9][LRlr][A-Za-z]|---)[0-9A-Za-z_-]*\s*", text) is not None
+
+
+def parse(text: str, *, source: str = "<string>", name: str | None = None) -> TuringMachine:
+    """The machine that a code describes.
+
+    Args:
+        text: The code.
+        source: Where it comes from, for messages.
+        name: What to call the machine; by default its file, or the code itself.
+
+    Raises:
+        SourceError: If it is not such a code.
+    """
+    check_size(text, source)
+    code = text.strip()
+    start = len(text) - len(text.lstrip())
+    line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
+    rows = code.split("_")
+    if not code or len(rows) > len(ascii_uppercase):
+        problem = f"there are {len(rows)} rows, but only {len(ascii_uppercase)} letters for states"
+        raise SourceError(problem if code else "the code is empty", place=Place(source, line), hint=EXAMPLE)
+    rules: list[Rule] = []
+    for state, row in zip(ascii_uppercase, rows, strict=False):
+        place = Place(source, line, column)
+        if not row or len(row) % 3 or len(row) != len(rows[0]):
+            raise SourceError(
+                f"the row of state {state} has {len(row)} characters; "
+                f"it should have 3 for each of the symbols, as many as the row of A ({len(rows[0])})",
+                place=place,
+                hint=EXAMPLE,
+            )
+        rules += _row(state, row, len(rows), place)
+        column += len(row) + 1
+    if len(rows[0]) > 3 * len(digits):
+        raise SourceError(f"{len(rows[0]) // 3} symbols, but there are only ten digits", place=Place(source, line))
+    states = tuple(ascii_uppercase[: len(rows)])
+    symbols = tuple(digits[: len(rows[0]) // 3])
+    halts = HALT not in states and any(rule.next == HALT for rule in rules)
+    return TuringMachine(
+        name=name or name_of(source) or code,
+        states=(*states, HALT) if halts else states,
+        alphabet=symbols[1:],
+        symbols=symbols,
+        blank=digits[0],
+        rules=tuple(rules),
+        start=states[0],
+        place=Place(source, line),
+    )
+
+
+def _row(state: str, row: str, states: int, place: Place) -> Iterator[Rule]:
+    """The rules of one state."""
+    for index in range(0, len(row), 3):
+        rule = row[index : index + 3]
+        here = Place(place.source, place.line, (place.column or 1) + index)
+        if rule == MISSING:
+            continue
+        if not re.fullmatch(r"[0-9][LR][A-Z]", rule):
+            raise SourceError(f"{rule!r} is not a rule", place=here, hint=EXAMPLE)
+        if int(rule[0]) >= len(row) // 3:
+            raise SourceError(
+                f"rule {rule!r} writes {rule[0]}, but there are rules only for the symbols 0 to {len(row) // 3 - 1}",
+                place=here,
+            )
+        following = rule[2] if rule[2] in ascii_uppercase[:states] else HALT
+        yield Rule(state, (str(index // 3),), (rule[0],), (rule[1],), following, here)
+
+
+def to_text(machine: TuringMachine) -> str:
+    """The code of a machine.
+
+    Raises:
+        UsageError: If no code describes the machine, with the reasons.
+    """
+    refuse(machine, "bbchallenge", _obstacles(machine))
+    states = machine.states[:-1] if _has_halting_state(machine) else machine.states
+    return "_".join("".join(_cell(machine.rule(state, (symbol,))) for symbol in machine.symbols) for state in states)
+
+
+def _cell(rule: Rule | None) -> str:
+    return f"{rule.write[0]}{rule.move[0]}{rule.next}" if rule else MISSING
+
+
+def _has_halting_state(machine: TuringMachine) -> bool:
+    return machine.states[-1] == HALT and all(rule.state != HALT for rule in machine.rules)
+
+
+def _obstacles(machine: TuringMachine) -> Iterator[str]:
+    if machine.tapes != 1:
+        yield f"it has {machine.tapes} tapes"
+    if machine.tape is not Tape.TWO_WAY:
+        yield "its tape has an end"
+    if machine.final:
+        yield f"it has accepting or rejecting states ({' '.join(machine.final)})"
+    if machine.symbols != tuple(digits[: len(machine.symbols)]) or machine.blank != digits[0]:
+        yield "its symbols are not 0, 1, ... in this order (at most 9), with the blank 0"
+    elif machine.alphabet != machine.symbols[1:]:
+        yield "not every symbol but the blank may stand in an input"
+    letters = machine.states[:-1] if _has_halting_state(machine) else machine.states
+    if letters != tuple(ascii_uppercase[: len(letters)]) or machine.start != "A" or not letters:
+        yield "its states are not A, B, ... in this order, with the start state A, and Z for halting"
+    elif letters != machine.states and all(rule.next != HALT for rule in machine.rules):
+        yield "no rule leads to its halting state Z"
+    if any(move == "S" for rule in machine.rules for move in rule.move):
+        yield "it has rules that do not move the head"

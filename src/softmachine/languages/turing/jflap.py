@@ -1,0 +1,223 @@
+"""The files of JFLAP (``.jff``): Turing machines with one to five tapes.
+
+The blank is called □, as JFLAP shows it; the tape is infinite in both directions; final states accept. JFLAP's rules
+for any symbol (``~``), for any but one (``!x``), and its building blocks are not supported.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from collections.abc import Iterator
+from html import escape
+
+from softmachine.errors import Place, SourceError
+from softmachine.languages.turing.machine import MOVES, Rule, Tape, TuringMachine
+from softmachine.languages.turing.source import check_size, name_of, refuse
+from softmachine.languages.turing.xml_nodes import XmlNode, read_xml
+
+BLANK = "□"
+MOST_TAPES = 5
+XML_CHARACTERS = re.compile("[\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]*")
+
+
+def looks_like(text: str) -> bool:
+    """Whether a text is meant as such a file, though there may be a mistake in it."""
+    return text.lstrip("\ufeff \t\r\n").startswith("<") and re.search(r"<structure\b", text) is not None
+
+
+def parse(text: str, *, source: str = "<string>", name: str | None = None) -> TuringMachine:
+    """The machine that a file describes. Transitions that leave a final state never apply: a warning says so.
+
+    Args:
+        text: The contents of the file.
+        source: Where they come from, for messages.
+        name: What to call the machine; by default its file.
+
+    Raises:
+        SourceError: If it is not such a file, or uses what is not supported.
+        InvalidError: If it describes no deterministic Turing machine.
+    """
+    check_size(text, source)
+    root = read_xml(text.removeprefix("\ufeff").lstrip(), source)
+    kind = root.text_of("type")
+    if root.tag != "structure" or kind is None:
+        raise SourceError("this is not a JFLAP file", place=root.place, hint="it begins with <structure><type>turing")
+    if kind != "turing":
+        raise SourceError(f"this JFLAP file is of type {kind!r}; only 'turing' is supported", place=root.place)
+    automaton = root.first("automaton") or root
+    _refuse_building_blocks(automaton)
+    states = _states(automaton, root.place)
+    start = [states[_id(node)] for node in automaton.all("state", "block") if node.first("initial")]
+    accept = tuple(states[_id(node)] for node in automaton.all("state", "block") if node.first("final"))
+    if len(start) != 1:
+        problem = f"there are {len(start)} initial states ({' '.join(start)})" if start else "no state is initial"
+        raise SourceError(problem, place=root.place, hint="mark exactly one state with <initial/>")
+    tapes = _tapes(root)
+    rules = [_rule(number, node, states, tapes) for number, node in enumerate(automaton.all("transition"), 1)]
+    for rule in rules:
+        if rule.state in accept:
+            warnings.warn(f"{rule.place}: {rule} leaves a final state, so it never applies", stacklevel=2)
+    rules = [rule for rule in rules if rule.state not in accept]
+    symbols = sorted({symbol for rule in rules for symbol in rule.read + rule.write} - {BLANK})
+    return TuringMachine(
+        name=name or name_of(source) or "machine",
+        states=tuple(states.values()),
+        alphabet=tuple(symbols),
+        symbols=(BLANK, *symbols),
+        blank=BLANK,
+        rules=tuple(rules),
+        start=start[0],
+        accept=accept,
+        tapes=tapes,
+        place=root.place,
+    )
+
+
+def _refuse_building_blocks(automaton: XmlNode) -> None:
+    machines = {child.tag: child for child in automaton.children}
+    for block in automaton.all("block"):
+        inner = machines.get(block.text_of("tag") or "")
+        if inner is not None and inner.children:
+            raise SourceError(
+                f"block {block.attributes.get('name', '?')!r} contains a machine of its own; building blocks "
+                "are not supported",
+                place=block.place,
+                hint="in JFLAP, Convert > Combine Automata or draw its states in their place",
+            )
+
+
+def _id(node: XmlNode) -> str:
+    return node.attributes.get("id", "").strip()
+
+
+def _states(automaton: XmlNode, place: Place) -> dict[str, str]:
+    """The names of the states by their ids; where names repeat, the id makes the difference."""
+    names: dict[str, str] = {}
+    for node in automaton.all("state", "block"):
+        identity = _id(node)
+        if not identity or identity in names:
+            problem = f"two states have the id {identity}" if identity else "a state has no id"
+            raise SourceError(problem, place=node.place)
+        names[identity] = node.text_of("name") or node.attributes.get("name") or f"q{identity}"
+    if not names:
+        raise SourceError("there are no states", place=place)
+    taken: set[str] = set()
+    for identity, name in names.items():
+        unique = name
+        while unique in taken or (unique != name and unique in names.values()):
+            unique = f"{unique}_{identity}"
+        names[identity] = unique
+        taken.add(unique)
+    return names
+
+
+def _tapes(root: XmlNode) -> int:
+    text = root.text_of("tapes") or "1"
+    if text not in {str(number) for number in range(1, MOST_TAPES + 1)}:
+        raise SourceError(f"{text!r} tapes are not possible", place=root.place, hint=f"1 to {MOST_TAPES} are")
+    return int(text)
+
+
+def _rule(number: int, node: XmlNode, states: dict[str, str], tapes: int) -> Rule:
+    """The rule of one transition. What it does not say is, as in JFLAP, the blank or a move to the right."""
+    ends = []
+    for end in ("from", "to"):
+        identity = node.text_of(end)
+        if identity is None or identity not in states:
+            problem = f"has no <{end}>" if identity is None else f"goes {end} state {identity!r}, which does not exist"
+            raise SourceError(f"transition {number} {problem}", place=node.place)
+        ends.append(states[identity])
+    where = f"transition {number}, from {ends[0]!r} to {ends[1]!r},"
+    if node.attributes.get("block") == "true":
+        raise SourceError(f"{where} belongs to a building block; these are not supported", place=node.place)
+    parts = {part: [default] * tapes for part, default in (("read", BLANK), ("write", BLANK), ("move", "R"))}
+    for child in node.all(*parts):
+        tape = child.attributes.get("tape", "").strip() or "1"
+        if tape not in {str(tape) for tape in range(1, tapes + 1)}:
+            raise SourceError(f"{where} is about tape {tape!r}; tapes are 1 to {tapes}", place=child.place)
+        entry = _move if child.tag == "move" else _symbol
+        parts[child.tag][int(tape) - 1] = entry(child, where)
+    return Rule(ends[0], tuple(parts["read"]), tuple(parts["write"]), tuple(parts["move"]), ends[1], node.place)
+
+
+def _symbol(node: XmlNode, where: str) -> str:
+    text = node.text.strip()
+    if text == "~" or "}" in text or (text.startswith("!") and len(text) > 1):
+        raise SourceError(
+            f"{where} uses the pattern {text!r} for symbols, which is not supported",
+            place=node.place,
+            hint="write one transition for each symbol",
+        )
+    if len(text) > 1:
+        raise SourceError(f"{where} has {text!r} where one symbol (one character) should be", place=node.place)
+    return text or BLANK
+
+
+def _move(node: XmlNode, where: str) -> str:
+    text = node.text.strip()
+    if text not in MOVES:
+        raise SourceError(f"{where} moves {text!r}", place=node.place, hint="a move is L, R or S")
+    return text
+
+
+def to_text(machine: TuringMachine) -> str:
+    """A file that JFLAP opens, with the states on a circle.
+
+    Raises:
+        UsageError: If JFLAP has no such machines, with the reasons.
+    """
+    refuse(machine, "JFLAP", _obstacles(machine))
+    number = {state: index for index, state in enumerate(machine.states)}
+    tapes = [f"\t<tapes>{machine.tapes}</tapes>"] if machine.tapes > 1 else []
+    lines = ['<?xml version="1.0" encoding="UTF-8" standalone="no"?>', "<structure>", "\t<type>turing</type>", *tapes]
+    lines.append("\t<automaton>")
+    for state, index in number.items():
+        lines.append(f'\t\t<state id="{index}" name="{_attribute(state)}">')
+        lines += [f"\t\t\t{line}" for line in _coordinates(index, len(number))]
+        lines += ["\t\t\t<initial/>"] * (state == machine.start) + ["\t\t\t<final/>"] * (state in machine.accept)
+        lines.append("\t\t</state>")
+    for rule in machine.rules:
+        lines += ["\t\t<transition>", f"\t\t\t<from>{number[rule.state]}</from>", f"\t\t\t<to>{number[rule.next]}</to>"]
+        lines += [f"\t\t\t{line}" for line in _parts(machine, rule)]
+        lines.append("\t\t</transition>")
+    return "\n".join([*lines, "\t</automaton>", "</structure>"]) + "\n"
+
+
+def _parts(machine: TuringMachine, rule: Rule) -> Iterator[str]:
+    for tape in range(machine.tapes):
+        attribute = f' tape="{tape + 1}"' if machine.tapes > 1 else ""
+        for tag, entry in (("read", rule.read[tape]), ("write", rule.write[tape]), ("move", rule.move[tape])):
+            blank = entry == machine.blank and tag != "move"
+            yield f"<{tag}{attribute}/>" if blank else f"<{tag}{attribute}>{escape(entry)}</{tag}>"
+
+
+def _coordinates(index: int, states: int) -> tuple[str, str]:
+    radius, angle = 60 + 20 * states, 2 * math.pi * index / states
+    x, y = (radius + 60 - radius * turn for turn in (math.cos(angle), math.sin(angle)))
+    return f"<x>{x:.1f}</x>", f"<y>{y:.1f}</y>"
+
+
+def _attribute(text: str) -> str:
+    return "".join(f"&#{ord(character)};" if character in "\t\n\r" else escape(character) for character in text)
+
+
+def _obstacles(machine: TuringMachine) -> Iterator[str]:
+    others = [symbol for symbol in machine.symbols if symbol != machine.blank]
+    if machine.tapes > MOST_TAPES:
+        yield f"it has {machine.tapes} tapes; JFLAP has at most {MOST_TAPES}"
+    if machine.tape is not Tape.TWO_WAY:
+        yield "its tape has an end"
+    if machine.reject:
+        yield f"it has rejecting states ({' '.join(machine.reject)})"
+    if set(machine.alphabet) != set(others):
+        yield "not every symbol but the blank may stand in an input"
+    for symbol in others:
+        if len(symbol) != 1 or symbol in f"~}}{BLANK}" or symbol.isspace() or not XML_CHARACTERS.fullmatch(symbol):
+            yield f"symbol {symbol!r} is not a character that JFLAP takes for itself"
+    for symbol in sorted(set(others) - {symbol for rule in machine.rules for symbol in rule.read + rule.write}):
+        yield f"symbol {symbol!r} is in no rule"
+    for state in machine.states:
+        if not state or not XML_CHARACTERS.fullmatch(state):
+            yield f"state {state!r} has a name that no XML file can hold"
