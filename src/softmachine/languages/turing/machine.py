@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -116,9 +117,7 @@ class TuringMachine:
         Raises:
             InputError: If a symbol is not in the alphabet.
         """
-        if not isinstance(text, str):
-            symbols = tuple(text)
-        elif all(len(symbol) == 1 for symbol in self.alphabet):
+        if not isinstance(text, str) or all(len(symbol) == 1 for symbol in self.alphabet):
             symbols = tuple(text)
         else:
             symbols = tuple(text.split())
@@ -176,25 +175,26 @@ def _problems(machine: TuringMachine) -> Iterator[str]:
         if not symbol or (len(symbol) > 1 and any(character.isspace() for character in symbol)):
             yield f"symbol {symbol!r} is empty or has blanks in it"
     for rule in machine.rules:
-        yield from _rule_problems(machine, rule)
+        yield from _rule_problems(machine, rule, states, symbols)
     seen: dict[tuple[str, tuple[str, ...]], Rule] = {}
     for rule in machine.rules:
         first = seen.setdefault((rule.state, rule.read), rule)
         if first is not rule:
             where = f" ({first.place} and {rule.place})" if first.place and rule.place else ""
-            yield f"two rules for state {rule.state!r} reading {' '.join(rule.read)!r}{where}: {first} | {rule}; keep one"
+            read = " ".join(rule.read)
+            yield f"two rules for state {rule.state!r} reading {read!r}{where}: {first} | {rule}; keep one"
 
 
-def _rule_problems(machine: TuringMachine, rule: Rule) -> Iterator[str]:
+def _rule_problems(machine: TuringMachine, rule: Rule, states: set[str], symbols: set[str]) -> Iterator[str]:
     where = f"rule {rule}" + (f" ({rule.place})" if rule.place else "")
     for part, entries in (("reads", rule.read), ("writes", rule.write), ("moves", rule.move)):
         if len(entries) != machine.tapes:
             yield f"{where} {part} on {len(entries)} tapes; the machine has {machine.tapes}"
     for state in (rule.state, rule.next):
-        if state not in machine.states:
+        if state not in states:
             yield f"{where}: state {state!r} is not one of its states"
     for symbol in dict.fromkeys(rule.read + rule.write):
-        if symbol not in machine.symbols:
+        if symbol not in symbols:
             yield f"{where}: symbol {symbol!r} is not one of its symbols"
     for move in rule.move:
         if move not in MOVES:
@@ -204,8 +204,9 @@ def _rule_problems(machine: TuringMachine, rule: Rule) -> Iterator[str]:
 
 
 def _repeated(what: str, names: tuple[str, ...]) -> Iterator[str]:
-    for name in dict.fromkeys(name for name in names if names.count(name) > 1):
-        yield f"{what} {name!r} is listed {names.count(name)} times"
+    for name, times in Counter(names).items():
+        if times > 1:
+            yield f"{what} {name!r} is listed {times} times"
 
 
 def _some(names: tuple[str, ...], most: int = 12) -> str:
