@@ -40,7 +40,7 @@ def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Tu
         InvalidError: If it describes no deterministic Turing machine.
     """
     check_size(text, source)
-    root = read_xml(text.removeprefix("\ufeff").lstrip(), source)
+    root = read_xml(text.removeprefix("\ufeff"), source)
     kind = root.text_of("type")
     if root.tag != "structure" or kind is None:
         raise SourceError("this is not a JFLAP file", place=root.place, hint="it begins with <structure><type>turing")

@@ -1,0 +1,63 @@
+"""Machines as plain JSON data: what a saved model keeps of the machine it was made from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from softmachine.errors import SourceError
+from softmachine.languages.turing.machine import Rule, Tape, TuringMachine
+
+
+def machine_to_json(machine: TuringMachine) -> dict[str, Any]:
+    """The machine as dictionaries, lists and strings."""
+    return {
+        "name": machine.name,
+        "states": list(machine.states),
+        "alphabet": list(machine.alphabet),
+        "symbols": list(machine.symbols),
+        "blank": machine.blank,
+        "rules": [
+            [rule.state, list(rule.read), list(rule.write), list(rule.move), rule.next] for rule in machine.rules
+        ],
+        "start": machine.start,
+        "accept": list(machine.accept),
+        "reject": list(machine.reject),
+        "tape": str(machine.tape),
+        "tapes": machine.tapes,
+        "default_input": None if machine.default_input is None else list(machine.default_input),
+    }
+
+
+def machine_from_json(data: Any) -> TuringMachine:
+    """The machine that :func:`machine_to_json` described.
+
+    Raises:
+        SourceError: If the data does not have that form.
+    """
+    try:
+        given = data["default_input"]
+        return TuringMachine(
+            name=str(data["name"]),
+            states=_strings(data["states"]),
+            alphabet=_strings(data["alphabet"]),
+            symbols=_strings(data["symbols"]),
+            blank=str(data["blank"]),
+            rules=tuple(
+                Rule(str(state), _strings(read), _strings(write), _strings(move), str(following))
+                for state, read, write, move, following in data["rules"]
+            ),
+            start=str(data["start"]),
+            accept=_strings(data["accept"]),
+            reject=_strings(data["reject"]),
+            tape=Tape(data["tape"]),
+            tapes=int(data["tapes"]),
+            default_input=None if given is None else _strings(given),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise SourceError(f"this is not a Turing machine in JSON: {error!r}") from None
+
+
+def _strings(items: Any) -> tuple[str, ...]:
+    if isinstance(items, str) or not all(isinstance(item, str) for item in items):
+        raise TypeError(f"{items!r} is not a list of strings")
+    return tuple(items)

@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from softmachine.errors import SoftmachineError, SourceError
+from softmachine.languages.formats import FORMATS, parse, recognise
+from softmachine.languages.turing.html import machine_table
+from tests.languages.test_bbchallenge import BUSY_BEAVER_4
+from tests.languages.test_jflap import FLIP
+from tests.languages.test_turingmachine_io import INCREMENT
+from tests.machines import random_machine
+
+EXAMPLES = {"bbchallenge": BUSY_BEAVER_4, "jflap": FLIP, "turingmachine.io": INCREMENT}
+
+
+@pytest.mark.parametrize(("name", "text"), EXAMPLES.items())
+def test_a_format_is_recognised_by_its_content(name: str, text: str) -> None:
+    assert recognise(text) == name
+    assert parse(text) == FORMATS[name].parse(text)
+
+
+@pytest.mark.parametrize(
+    ("filename", "name"), [("a.jff", "jflap"), ("a.b/c.YML", "turingmachine.io"), ("x.yaml", "turingmachine.io")]
+)
+def test_an_extension_decides_over_the_content(filename: str, name: str) -> None:
+    assert recognise(BUSY_BEAVER_4, filename=filename) == name
+
+
+def test_a_format_that_is_told_is_not_guessed() -> None:
+    assert parse(INCREMENT, format="turingmachine.io", source="increment.txt", name="n").name == "n"
+    with pytest.raises(SourceError, match="XML"):
+        parse(INCREMENT, format="jflap")
+
+
+def test_an_unknown_format_is_refused_with_the_known_ones() -> None:
+    for call in (lambda: recognise("what is this?"), lambda: parse("x", format="brainfuck")):
+        with pytest.raises(SourceError) as caught:
+            call()
+        assert all(name in str(caught.value) for name in FORMATS)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@given(text=st.text())
+@settings(max_examples=100, deadline=None)
+def test_no_text_whatsoever_breaks_a_reader(name: str, text: str) -> None:
+    with pytest.raises(SoftmachineError):
+        parse(text, format=name)
+
+
+PIECES = st.sampled_from(
+    list("[]{}:,&*!|>-?'\"%@`#~\t\n\\<>/=_0LRZ□") + ["null", "<a/>", "&b;", "\n  ", "\0", "\ud800"]
+)
+
+
+@pytest.mark.filterwarnings("ignore:.*leaves a final state")
+@pytest.mark.parametrize("name", FORMATS)
+@given(data=st.data())
+@settings(max_examples=300, deadline=None)
+def test_a_damaged_file_is_read_or_refused_but_breaks_nothing(name: str, data: st.DataObject) -> None:
+    text = EXAMPLES[name]
+    for _ in range(data.draw(st.integers(1, 4))):
+        start = data.draw(st.integers(0, len(text)))
+        end = data.draw(st.integers(start, min(len(text), start + 20)))
+        text = text[:start] + data.draw(PIECES | st.text(max_size=5) | st.just(text[start:end] * 2)) + text[end:]
+    try:
+        machine = parse(text, format=name)
+    except SoftmachineError as error:
+        assert str(error)
+    else:
+        assert machine.states
+
+
+def test_an_html_table_escapes_every_name() -> None:
+    machine = parse("blank: ' '\nstart state: <b>\ntable: {<b>: {'<i>': {write: '&', R}}}", name="<script>")
+    table = machine._repr_html_()
+    assert table == machine_table(machine)
+    assert not any(tag in table for tag in ("<script>", "<b>", "<i>"))
+    assert "&lt;script&gt;" in table
+    assert "<code>␣</code>" in table
+
+
+def test_an_html_table_shows_the_rules_of_several_tapes() -> None:
+    machine = random_machine(random.Random(5), tapes=2, symbols=6)
+    assert machine_table(machine).count("<tr>") == len(machine.states) + 1
+
+
+def test_readers_are_imported_without_what_takes_long() -> None:
+    program = (
+        "import sys, softmachine.languages.formats\n"
+        "print([name for name in ('numba', 'numpy', 'yaml', 'defusedxml', 'xml.etree') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
