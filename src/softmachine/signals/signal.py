@@ -101,7 +101,9 @@ class Signal:
     def __len__(self) -> int:
         return len(self.forms)
 
-    def __getitem__(self, key: int | str) -> Signal:
+    def __getitem__(self, key: int | str | slice) -> Signal:
+        if isinstance(key, slice):
+            return Signal(self.forms[key], self.kinds[key], self.labels and self.labels[key], self.exclusive)
         if isinstance(key, str):
             if self.labels is None or key not in self.labels:
                 raise ConstructionError(f"the signal has no component {key!r}; it has {self.labels}")

@@ -3,6 +3,7 @@
 from softmachine.signals.gadgets.integers import at_least, clip, is_zero, where_zero
 from softmachine.signals.gadgets.logic import all_of, any_of, exclusive_or, gate, rounded, select
 from softmachine.signals.gadgets.retrieval import (
+    Located,
     Squared,
     count,
     exists,
@@ -10,14 +11,15 @@ from softmachine.signals.gadgets.retrieval import (
     first_position,
     here,
     latest,
+    locate,
     lookup,
     mean,
     previous,
-    signed_lookup,
 )
-from softmachine.signals.gadgets.tables import Row, table
+from softmachine.signals.gadgets.tables import Row, first_of, table
 
 __all__ = [
+    "Located",
     "Row",
     "Squared",
     "all_of",
@@ -28,17 +30,18 @@ __all__ = [
     "exclusive_or",
     "exists",
     "fetch",
+    "first_of",
     "first_position",
     "gate",
     "here",
     "is_zero",
     "latest",
+    "locate",
     "lookup",
     "mean",
     "previous",
     "rounded",
     "select",
-    "signed_lookup",
     "table",
     "where_zero",
 ]

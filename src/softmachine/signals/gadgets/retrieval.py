@@ -13,7 +13,7 @@ from softmachine.attention import Mask
 from softmachine.errors import ConstructionError
 from softmachine.positions import HALF_INVERSE, I_SQUARED, INVERSE, Feature, I
 from softmachine.signals.kinds import BIT, COUNT
-from softmachine.signals.primitives import attend, position, relu
+from softmachine.signals.primitives import attend, named, position, relu
 from softmachine.signals.signal import Signal, constant, stack
 
 
@@ -54,19 +54,37 @@ def lookup(name: str, index: Signal, read: Signal, *, per: Feature | None = None
     )
 
 
-def signed_lookup(name: str, share: Signal, *, negative: bool = True) -> tuple[Squared, Signal]:
-    """The integer h and h² from h/(i+1), for -i ≤ h ≤ i; and the position |h| part: how far below 0 h is.
+@dataclass(frozen=True)
+class Located:
+    """An integer found from its share of i+1.
 
-    Positions are not negative, so that a second lookup of -h serves the negative numbers: of the two results at most one
-    is not 0, h is their difference, and h² the sum of their squares. ``negative=False`` promises h ≥ 0 and saves it.
+    Args:
+        number: The integer h, and h².
+        below: How far h is below 0: max(0, -h).
+        read: What stands at position max(0, h).
+    """
+
+    number: Squared
+    below: Signal
+    read: Signal
+
+
+def locate(name: str, share: Signal, read: Signal, *, negative: bool) -> Located:
+    """The integer h from h/(i+1), for -i ≤ h ≤ i, and what ``read`` is at that position.
+
+    Positions are not negative, so that a second lookup, of -h, serves the negative numbers: of the two results at most
+    one is not 0, h is their difference, and h² the sum of their squares. ``negative=False`` promises h ≥ 0 and saves
+    that head. Gap: 1/(i+1).
     """
     place = here()
-    pair = stack(place.value, place.square)
-    above = lookup(f"{name} from {name}/(i+1)", share, pair, per=INVERSE)
-    if not negative:
-        return Squared(above[0], above[1]), constant(0)
-    below = lookup(f"-{name} from {name}/(i+1)", -share, pair, per=INVERSE)
-    return Squared(above[0] - below[0], above[1] + below[1]), below[0]
+    above = lookup(f"undo 1/(i+1) of {name}", share, stack(place.value, place.square, read), per=INVERSE)
+    value, square, found = above[0], above[1], above[2:].labelled(read.labels or (), exclusive=read.exclusive)
+    below = constant(0)
+    if negative:
+        mirrored = lookup(f"undo 1/(i+1) of -{name}", -share, stack(place.value, place.square), per=INVERSE)
+        below = named(f"-{name} if negative", mirrored[0])
+        value, square = value - mirrored[0], square + mirrored[1]
+    return Located(Squared(named(name, value), named(f"{name}²", square)), below, found)
 
 
 def latest(

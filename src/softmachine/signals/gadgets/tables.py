@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from softmachine.signals.gadgets.logic import all_of
 from softmachine.signals.kinds import BIT
@@ -32,3 +33,17 @@ def table(name: str, labels: Sequence[str], rows: Sequence[Row]) -> Signal:
     forms = {label: [unit for unit, row in zip(units, rows, strict=True) if label in row.outputs] for label in labels}
     sums = tuple(Affine.sum(forms[label]) for label in labels)
     return named(name, Signal(sums, (BIT,) * len(sums), tuple(labels)))
+
+
+def first_of(name: str, *choices: Signal, labels: Sequence[str], default: str) -> Signal:
+    """One-hot over ``labels``: the sum of choices of which at most one is 1, and the default where all are 0.
+
+    Assumes labelled bits, at most one of them 1 in all choices together. No unit: the default is affine.
+    """
+    forms = {
+        label: Affine.sum(choice[label].forms[0] for choice in choices if label in (choice.labels or ()))
+        for label in labels
+        if label != default
+    }
+    forms[default] = Affine.sum([Affine({}, Fraction(1)), *(form * Fraction(-1) for form in forms.values())])
+    return named(name, Signal(tuple(forms[label] for label in labels), (BIT,) * len(labels), tuple(labels), exclusive=True))

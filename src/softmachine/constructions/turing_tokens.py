@@ -1,0 +1,160 @@
+"""The tokens of a Turing machine's chain of thought: one token a step, and how runs are written and read in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+from softmachine.languages.turing import Action, Tape, TuringMachine, Verdict, execute, replay
+from softmachine.languages.turing.json_form import machine_from_json, machine_to_json
+from softmachine.outcome import Outcome
+from softmachine.transformer import Prompt
+
+BEGIN = "BOS"
+VERDICTS = {Verdict.ACCEPT: "ACC", Verdict.REJECT: "REJ", Verdict.HALT: "HALT"}
+
+
+@dataclass(frozen=True)
+class Given:
+    """An input symbol."""
+
+    symbol: str
+
+
+@dataclass(frozen=True)
+class Begin:
+    """The end of the prompt: the run begins."""
+
+
+Meaning = Given | Begin | Action | Verdict
+
+
+@dataclass(frozen=True)
+class TuringCodec:
+    """Prompts and runs of a machine, in tokens.
+
+    A run is: the input symbols, BOS, the action (q_start, symbol under the head, no move), one action a step, and a
+    verdict. The notes let the verdict take the place of the last action (``last_action=False``); then the last write is
+    not recorded, and the tape cannot be told from the tokens.
+    """
+
+    machine: TuringMachine
+    last_action: bool = True
+    kind: str = "turing"
+
+    @cached_property
+    def meanings(self) -> dict[str, Meaning]:
+        """All tokens, and what they mean. Only actions that some rule takes are tokens."""
+        tokens: dict[str, Meaning] = {BEGIN: Begin()}
+        tokens |= {VERDICTS[verdict]: verdict for verdict in self.verdicts}
+        for action in self.actions:
+            tokens[_fresh(_text(action), tokens)] = action
+        for symbol in self.machine.alphabet:
+            tokens[_fresh(symbol, tokens)] = Given(symbol)
+        return tokens
+
+    @cached_property
+    def tokens(self) -> dict[Meaning, str]:
+        """The token of each meaning."""
+        return {meaning: token for token, meaning in self.meanings.items()}
+
+    @property
+    def alphabet(self) -> tuple[str, ...]:
+        """The symbols of input words."""
+        return self.machine.alphabet
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """The verdicts that the machine can reach."""
+        return tuple(dict.fromkeys(self.machine.verdict(state) for state in self.machine.states))
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        """The first actions, and what the rules do: under the "stay" convention a move L may also be held back."""
+        machine = self.machine
+        started = (
+            self.first_action(symbol) for symbol in (*machine.alphabet, machine.blank)
+        )
+        taken: list[Action] = []
+        for rule in machine.rules:
+            if self.last_action or rule.next not in machine.final:
+                options = [["L", "S"] if move == "L" and machine.tape is Tape.STAY else [move] for move in rule.move]
+                taken += [Action(rule.next, rule.write, move) for move in product(*options)]
+        return tuple(dict.fromkeys([*started, *taken]))
+
+    def first_action(self, symbol: str) -> Action:
+        """What the BOS step emits: the start state, with the tapes left as they are."""
+        machine = self.machine
+        return Action(machine.start, (symbol, *[machine.blank] * (machine.tapes - 1)), ("S",) * machine.tapes)
+
+    def prompt(self, word: str | Iterable[str]) -> Prompt:
+        """The input's symbols, then BOS."""
+        symbols = self.machine.word(word)
+        return Prompt((*(self.tokens[Given(symbol)] for symbol in symbols), BEGIN))
+
+    def stops(self, token: str) -> bool:
+        """Whether the token is a verdict."""
+        return isinstance(self.meanings[token], Verdict)
+
+    def expected(self, word: str | Iterable[str], max_steps: int) -> Iterator[str]:
+        """The tokens that the reference interpreter's run stands for, up to a step limit."""
+        word = self.machine.word(word)
+        result = execute(self.machine, word, max_steps=max_steps, trace=True)
+        actions = result.actions or ()
+        yield self.tokens[self.first_action(word[0] if word else self.machine.blank)]
+        for action in actions if self.last_action or not result.halted else actions[: self._recorded(actions)]:
+            yield self.tokens[action]
+        if result.verdict is not None:
+            yield self.tokens[result.verdict]
+
+    def _recorded(self, actions: Sequence[Action]) -> int:
+        """How many actions are tokens when the verdict takes the place of one that enters a final state."""
+        return len(actions) - (bool(actions) and actions[-1].state in self.machine.final)
+
+    def read(self, word: str | Iterable[str], tokens: Sequence[str]) -> TuringOutcome:
+        """What a run's tokens (those after the prompt) say: the verdict and, by replaying the actions, the tapes."""
+        word = self.machine.word(word)
+        meanings = [self.meanings[token] for token in tokens]
+        actions = tuple(meaning for meaning in meanings[1:] if isinstance(meaning, Action))
+        verdict = next((meaning for meaning in meanings if isinstance(meaning, Verdict)), None)
+        configuration = replay(self.machine, word, actions)
+        first = configuration.tapes[0]
+        return TuringOutcome(
+            verdict=verdict,
+            steps=len(actions),
+            output=self.machine.spell(first.symbols),
+            machine=self.machine,
+            word=word,
+            actions=actions,
+        )
+
+    def to_json(self) -> dict[str, object]:
+        """The machine and the variant."""
+        return {"kind": self.kind, "machine": machine_to_json(self.machine), "last_action": self.last_action}
+
+    @staticmethod
+    def from_json(data: dict[str, object]) -> TuringCodec:
+        """The codec that :meth:`to_json` described."""
+        return TuringCodec(machine_from_json(data["machine"]), bool(data["last_action"]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class TuringOutcome(Outcome):
+    """What a Turing machine's run came to, read off its tokens."""
+
+    machine: TuringMachine
+    word: tuple[str, ...]
+    actions: tuple[Action, ...]
+
+
+def _text(action: Action) -> str:
+    return f"({action.state},{' '.join(action.write)},{' '.join(action.move)})"
+
+
+def _fresh(text: str, taken: dict[str, Meaning]) -> str:
+    """The text, in as many quotes as it takes to be a new token."""
+    while text in taken:
+        text = f"'{text}'"
+    return text
