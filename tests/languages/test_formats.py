@@ -3,6 +3,7 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
+from contextlib import suppress
 
 import pytest
 from hypothesis import given, settings
@@ -49,13 +50,11 @@ def test_an_unknown_format_is_refused_with_the_known_ones() -> None:
 @given(text=st.text())
 @settings(max_examples=100, deadline=None)
 def test_no_text_whatsoever_breaks_a_reader(name: str, text: str) -> None:
-    with pytest.raises(SoftmachineError):
-        parse(text, format=name)
+    with suppress(SoftmachineError):
+        assert parse(text, format=name).states
 
 
-PIECES = st.sampled_from(
-    list("[]{}:,&*!|>-?'\"%@`#~\t\n\\<>/=_0LRZ□") + ["null", "<a/>", "&b;", "\n  ", "\0", "\ud800"]
-)
+PIECES = st.sampled_from([*"[]{}:,&*!|>-?'\"%@`#~\t\n\\<>/=_0LRZ□", "null", "<a/>", "&b;", "\n  ", "\0", "\ud800"])
 
 
 @pytest.mark.filterwarnings("ignore:.*leaves a final state")
@@ -68,12 +67,8 @@ def test_a_damaged_file_is_read_or_refused_but_breaks_nothing(name: str, data: s
         start = data.draw(st.integers(0, len(text)))
         end = data.draw(st.integers(start, min(len(text), start + 20)))
         text = text[:start] + data.draw(PIECES | st.text(max_size=5) | st.just(text[start:end] * 2)) + text[end:]
-    try:
-        machine = parse(text, format=name)
-    except SoftmachineError as error:
-        assert str(error)
-    else:
-        assert machine.states
+    with suppress(SoftmachineError):
+        assert parse(text, format=name).states
 
 
 def test_an_html_table_escapes_every_name() -> None:
