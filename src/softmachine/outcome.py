@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 
@@ -28,3 +29,7 @@ class Outcome:
     def accepted(self) -> bool:
         """Whether the run ended with "accept"."""
         return self.verdict == "accept"
+
+    def trace(self) -> Iterator[str]:
+        """What happened, one line a step; empty if the language has nothing to show."""
+        return iter(())

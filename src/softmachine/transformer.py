@@ -6,13 +6,14 @@ same class: in a decoder all masks look back, and the outputs are the next token
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Protocol
 
 from softmachine.attention import Mask, Weighting
+from softmachine.outcome import Outcome
 from softmachine.positions import Feature, Relation
 
 Row = tuple[tuple[int, Fraction], ...]
@@ -111,13 +112,24 @@ class Prompt:
 class Codec(Protocol):
     """How words become prompts and how what a model produces is read. Constructions provide it."""
 
-    kind: str
+    @property
+    def alphabet(self) -> tuple[str, ...]:
+        """The symbols of input words."""
 
     def prompt(self, word: str | Iterable[str]) -> Prompt:
         """The sequence that the model is started on."""
 
     def stops(self, token: str) -> bool:
         """Whether a decoder's run is over with this token."""
+
+    def token_limit(self, max_steps: int) -> int:
+        """How many tokens a run of so many steps has at most, when it has not ended."""
+
+    def expected(self, word: str | Iterable[str], max_steps: int) -> Iterable[str]:
+        """The tokens that the reference interpreter says should follow the prompt."""
+
+    def read(self, word: str | Iterable[str], tokens: Sequence[str]) -> Outcome:
+        """What the tokens after the prompt mean."""
 
     def to_json(self) -> dict[str, object]:
         """Everything that is needed to make the codec again."""

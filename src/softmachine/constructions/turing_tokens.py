@@ -9,6 +9,7 @@ from itertools import product
 
 from softmachine.languages.turing import Action, Tape, TuringMachine, Verdict, execute, replay
 from softmachine.languages.turing.json_form import machine_from_json, machine_to_json
+from softmachine.languages.turing.picture import trace_lines
 from softmachine.outcome import Outcome
 from softmachine.transformer import Prompt
 
@@ -98,6 +99,10 @@ class TuringCodec:
         """Whether the token is a verdict."""
         return isinstance(self.meanings[token], Verdict)
 
+    def token_limit(self, max_steps: int) -> int:
+        """One token to begin, one a step."""
+        return max_steps + 1
+
     def expected(self, word: str | Iterable[str], max_steps: int) -> Iterator[str]:
         """The tokens that the reference interpreter's run stands for, up to a step limit."""
         word = self.machine.word(word)
@@ -147,6 +152,10 @@ class TuringOutcome(Outcome):
     machine: TuringMachine
     word: tuple[str, ...]
     actions: tuple[Action, ...]
+
+    def trace(self) -> Iterator[str]:
+        """One line a configuration: step, state, and the tapes with the head's cell in brackets."""
+        return trace_lines(self.machine, self.word, self.actions)
 
 
 def _text(action: Action) -> str:

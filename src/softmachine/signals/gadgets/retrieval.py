@@ -78,7 +78,9 @@ def locate(name: str, share: Signal, read: Signal, *, negative: bool) -> Located
     """
     place = here()
     above = lookup(f"undo 1/(i+1) of {name}", share, stack(place.value, place.square, read), per=INVERSE)
-    value, square, found = above[0], above[1], above[2:].labelled(read.labels or (), exclusive=read.exclusive)
+    value, square, found = above[0], above[1], above[2:]
+    if read.labels:
+        found = named(f"read at {name}", found.labelled(read.labels, exclusive=read.exclusive))
     below = constant(0)
     if negative:
         mirrored = lookup(f"undo 1/(i+1) of -{name}", -share, stack(place.value, place.square), per=INVERSE)

@@ -1,0 +1,63 @@
+"""softmachine: programs and formal languages as real transformer weights.
+
+    import softmachine as sm
+
+    machine = sm.load("palindrome")      # a zoo name, a path, or a string in any known format
+    model = sm.compile(machine)          # average-hard attention
+    run = sm.run(model, "abba")          # run.accepted, run.steps, run.tape, run.tokens, run.text()
+    sm.check(model, machine, up_to=6)    # against the reference interpreter, every input
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from softmachine.errors import SoftmachineError
+
+if TYPE_CHECKING:
+    from softmachine.api import check, compile, load, run, save  # noqa: A004
+    from softmachine.languages.turing import Rule, Tape, TuringMachine
+    from softmachine.runs import Run
+    from softmachine.transformer import Transformer
+
+__version__ = "0.1.0"
+__all__ = [
+    "Rule",
+    "Run",
+    "SoftmachineError",
+    "Tape",
+    "Transformer",
+    "TuringMachine",
+    "__version__",
+    "check",
+    "compile",
+    "load",
+    "run",
+    "save",
+]
+
+_HOMES = {
+    "load": "softmachine.api",
+    "compile": "softmachine.api",
+    "run": "softmachine.api",
+    "check": "softmachine.api",
+    "save": "softmachine.api",
+    "Rule": "softmachine.languages.turing",
+    "Tape": "softmachine.languages.turing",
+    "TuringMachine": "softmachine.languages.turing",
+    "Run": "softmachine.runs",
+    "Transformer": "softmachine.transformer",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Public names are imported when they are first used, so that ``import softmachine`` is quick."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'softmachine' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

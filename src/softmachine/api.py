@@ -1,0 +1,92 @@
+"""The public functions: load, compile, run, check, save. Each reads as the pipeline that it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from softmachine.checking import Report, all_words, check_words, random_words
+from softmachine.compiler import compile_program
+from softmachine.constructions import codec_from_json, construction_for
+from softmachine.errors import UsageError
+from softmachine.export import native
+from softmachine.languages.turing import TuringMachine
+from softmachine.runs import MAX_STEPS, Run, Running, codec_of
+from softmachine.sources import read_source
+from softmachine.transformer import Transformer
+
+__all__ = ["check", "compile", "load", "run", "save"]
+
+
+def load(source: str | Path, format: str | None = None) -> TuringMachine | Transformer:  # noqa: A002
+    """A zoo name, a file, a string in a one-line format, or a folder that :func:`save` wrote."""
+    if isinstance(source, Path) or native.is_saved(Path(source)):
+        folder = Path(source)
+        if folder.is_dir():
+            return native.load(folder, codec_from_json)
+    return read_source(str(source), format)
+
+
+def compile(source: str | Path | TuringMachine, construction: str | None = None) -> Transformer:  # noqa: A001
+    """The transformer of a source, by a construction (the default one for its language if none is named)."""
+    item = load(source) if isinstance(source, str | Path) else source
+    if isinstance(item, Transformer):
+        if construction not in (None, item.construction):
+            raise UsageError(f"{item.name!r} is already compiled, by {item.construction}")
+        return item
+    theorem = construction_for(item, construction)
+    program, codec = theorem.build(item)
+    return compile_program(program).with_codec(codec, theorem.name)
+
+
+def run(
+    model: Transformer | TuringMachine | str | Path,
+    word: str | Iterable[str] = "",
+    *,
+    arithmetic: str | Any = "float64",
+    max_steps: int = MAX_STEPS,
+) -> Run:
+    """Run a model (or a source, compiled on the way) on an input until it stops, or for so many steps."""
+    transformer = model if isinstance(model, Transformer) else compile(model)
+    running = Running(transformer, word, arithmetic=arithmetic, max_steps=max_steps)
+    for _ in running:
+        pass
+    return running.so_far()
+
+
+def check(
+    model: Transformer | TuringMachine | str | Path,
+    source: object = None,
+    *,
+    up_to: int | None = None,
+    sample: int | None = None,
+    length: int | None = None,
+    arithmetic: str | Any = "float64",
+    max_steps: int = 10_000,
+) -> Report:
+    """Compare a model with the reference interpreter: on every input up to a length, or on a random sample.
+
+    Args:
+        model: A transformer, or a source that is compiled on the way.
+        source: The object the model should implement; left out, the one that it was compiled from.
+        up_to: Try every input up to this length.
+        sample: Try so many random inputs …
+        length: … of this length.
+        arithmetic: The arithmetic to run the model in.
+        max_steps: Longer runs are compared up to here.
+    """
+    transformer = model if isinstance(model, Transformer) else compile(model)
+    if source is not None:
+        theorem = construction_for(source, transformer.construction or None)
+        transformer = transformer.with_codec(theorem.build(source)[1], theorem.name)
+    alphabet = codec_of(transformer).alphabet
+    if (up_to is None) == (sample is None) or (sample is None) != (length is None):
+        raise UsageError("say which inputs to check", hint="up_to=N, or sample=K and length=N")
+    words = all_words(alphabet, up_to) if up_to is not None else random_words(alphabet, sample or 0, length or 0)
+    return check_words(transformer, words, arithmetic=arithmetic, max_steps=max_steps)
+
+
+def save(transformer: Transformer, folder: str | Path, *, force: bool = False) -> None:
+    """Write a model to a folder, from which :func:`load` reads it."""
+    native.save(transformer, Path(folder), force=force)

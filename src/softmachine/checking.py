@@ -1,0 +1,126 @@
+"""Checking a model against the reference interpreter of its source language."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product, zip_longest
+from typing import Any
+
+from softmachine.engines.decode import continuation
+from softmachine.engines.dense import DenseEngine
+from softmachine.errors import SoftmachineError
+from softmachine.runs import codec_of
+from softmachine.transformer import Transformer
+
+Word = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """An input on which the model and the interpreter part.
+
+    Args:
+        word: The input.
+        step: The number of the first token that differs.
+        expected: The interpreter's token there, None if its run has ended.
+        found: The model's token, None if it could not go on.
+        before: The tokens that both agree on.
+        reason: Why the model could not go on, if it could not.
+    """
+
+    word: Word
+    step: int
+    expected: str | None
+    found: str | None
+    before: tuple[str, ...]
+    reason: str | None = None
+
+    def __str__(self) -> str:
+        return (
+            f"input {' '.join(self.word) or '(empty)'}: token {self.step} should be {self.expected}, "
+            f"but is {self.found or self.reason}"
+        )
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a check found.
+
+    Args:
+        inputs: How many inputs were tried.
+        tokens: How many tokens were compared.
+        disagreements: The inputs on which the model is wrong.
+        seconds: How long it took.
+    """
+
+    inputs: int
+    tokens: int
+    disagreements: tuple[Disagreement, ...]
+    seconds: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether the model agreed on every input."""
+        return not self.disagreements
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def __str__(self) -> str:
+        found = f"{len(self.disagreements):,} disagreements" if self.disagreements else "no disagreement"
+        return f"{self.inputs:,} inputs, {self.tokens:,} tokens, {found} ({self.seconds:.1f} s)"
+
+
+def check_words(
+    transformer: Transformer,
+    words: Iterable[Sequence[str]],
+    *,
+    arithmetic: str | Any = "float64",
+    max_steps: int = 10_000,
+) -> Report:
+    """Compare, token for token, with what the reference interpreter says; runs longer than ``max_steps`` up to there.
+
+    The model reads the interpreter's tokens and must predict each of them from those before, which holds exactly if it
+    produces them by itself.
+    """
+    codec, engine = codec_of(transformer), DenseEngine(transformer, arithmetic)
+    began = time.perf_counter()
+    inputs = tokens = 0
+    wrong = []
+    for word in words:
+        inputs += 1
+        expected = tuple(codec.expected(word, max_steps))
+        tokens += len(expected)
+        problem = _compare(engine, tuple(word), expected)
+        if problem:
+            wrong.append(problem)
+    return Report(inputs, tokens, tuple(wrong), time.perf_counter() - began)
+
+
+def _compare(engine: DenseEngine, word: Word, expected: tuple[str, ...]) -> Disagreement | None:
+    prompt = codec_of(engine.transformer).prompt(word)
+    found = continuation(engine, prompt, expected[:-1])
+    step = 0
+    try:
+        for step, (wanted, token) in enumerate(zip_longest(expected, found)):
+            if wanted != token:
+                return Disagreement(word, step, wanted, token, expected[:step])
+    except SoftmachineError as error:
+        return Disagreement(word, step, expected[step], None, expected[:step], str(error))
+    return None
+
+
+def all_words(alphabet: Sequence[str], up_to: int) -> Iterator[Word]:
+    """Every word up to a length, the shorter ones first."""
+    for length in range(up_to + 1):
+        yield from product(alphabet, repeat=length)
+
+
+def random_words(alphabet: Sequence[str], count: int, length: int, seed: int = 0) -> Iterator[Word]:
+    """Random words of one length."""
+    chooser = random.Random(seed)
+    for _ in range(count):
+        yield tuple(chooser.choice(alphabet) for _ in range(length)) if alphabet else ()

@@ -1,0 +1,42 @@
+"""Decoding: read the prompt, then append the token of the largest logit until one stops the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from softmachine.engines.dense import DenseEngine
+from softmachine.errors import UsageError
+from softmachine.transformer import Prompt
+
+
+def decode(engine: DenseEngine, prompt: Prompt, stops: Callable[[str], bool]) -> Iterator[str]:
+    """The tokens that the model appends to the prompt, the stopping one included."""
+    transformer = engine.transformer
+    if not transformer.causal:
+        raise UsageError(f"{transformer.name!r} looks ahead or needs the length, so it cannot decode token by token")
+    run = engine.start()
+    new: Sequence[str] = prompt.tokens
+    while True:
+        stream = run.extend([new])
+        token = transformer.outputs[int(run.decisions(stream[:, -1:])[0, 0])]
+        yield token
+        if stops(token):
+            return
+        new = (token,)
+
+
+def continuation(engine: DenseEngine, prompt: Prompt, tokens: Sequence[str], piece: int = 256) -> Iterator[str]:
+    """What the model would append after the prompt and after each of the tokens, if it were given them.
+
+    If this equals the tokens themselves, then :func:`decode` produces them: every token follows from those before.
+    Reading several at a time is much faster than decoding.
+    """
+    run = engine.start()
+    sequence = (*prompt.tokens, *tokens)
+    skipped = len(prompt.tokens) - 1
+    for start in range(0, len(sequence), piece):
+        stream = run.extend([sequence[start : start + piece]])
+        first = max(skipped - start, 0)
+        if first < stream.shape[1]:
+            for index in run.decisions(stream[:, first:])[0]:
+                yield engine.transformer.outputs[int(index)]

@@ -1,0 +1,43 @@
+"""Tapes as text: a window of cells with the one under the head in brackets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
+
+from softmachine.languages.turing.configuration import Action, Configuration
+from softmachine.languages.turing.machine import MOVES, TuringMachine
+
+WINDOW = 30
+"""So many cells to each side of the head are shown."""
+
+
+def tape_line(configuration: Configuration, tape: int, first: int = 0, window: int = WINDOW) -> str:
+    """One tape from cell ``first`` (or further left, if it reaches there) on, with the cell under the head in brackets."""
+    cells, head = configuration.cells[tape], configuration.heads[tape]
+    contents = configuration.tapes[tape]
+    first, last = min(first, contents.first, head), max(contents.first + len(contents.symbols) - 1, head)
+    left, right = max(first, head - window), min(last, head + window)
+    shown = []
+    for cell in range(left, right + 1):
+        symbol = cells.get(cell, configuration.blank)
+        symbol = "␣" if symbol == " " else symbol
+        shown.append(f"[{symbol}]" if cell == head else f" {symbol} ")
+    return f"{'…' if left > first else ' '}{''.join(shown)}{'…' if right < last else ''}"
+
+
+def configuration_lines(configuration: Configuration, first: int = 0) -> Iterator[str]:
+    """The step, the state and the first tape in one line; further tapes below it."""
+    for tape in range(len(configuration.cells)):
+        label = f"{configuration.steps:>6}  {configuration.state:<10}" if tape == 0 else " " * 18
+        yield f"{label}{tape_line(configuration, tape, first)}"
+
+
+def trace_lines(machine: TuringMachine, word: Iterable[str], actions: Sequence[Action]) -> Iterator[str]:
+    """Every configuration of a run, from the start on, with the cells one below the other."""
+    configuration = Configuration.initial(machine, word)
+    leftmost = min(min(accumulate((MOVES[a.move[k]] for a in actions), initial=0)) for k in range(machine.tapes))
+    yield from configuration_lines(configuration, leftmost)
+    for action in actions:
+        configuration.apply(action)
+        yield from configuration_lines(configuration, leftmost)

@@ -1,0 +1,159 @@
+"""Runs: a model at work on an input, and what came of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from softmachine.engines.decode import decode
+from softmachine.engines.dense import DenseEngine
+from softmachine.errors import UsageError
+from softmachine.outcome import Outcome
+from softmachine.transformer import Codec, Prompt, Transformer
+
+MAX_STEPS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished (or interrupted) run.
+
+    Args:
+        transformer: What ran.
+        prompt: What it was started on.
+        tokens: What it produced.
+        outcome: What that means in the source language.
+        arithmetic: The arithmetic it ran in.
+        engine: The engine it ran on.
+        seconds: How long it took.
+    """
+
+    transformer: Transformer
+    prompt: Prompt
+    tokens: tuple[str, ...]
+    outcome: Outcome
+    arithmetic: str
+    engine: str
+    seconds: float
+
+    @property
+    def verdict(self) -> str | None:
+        """ "accept", "reject" or "halt"; None if the run did not end."""
+        return self.outcome.verdict
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the verdict is "accept"."""
+        return self.outcome.accepted
+
+    @property
+    def halted(self) -> bool:
+        """Whether the run ended by itself."""
+        return self.outcome.halted
+
+    @property
+    def steps(self) -> int:
+        """The number of steps of the source language."""
+        return self.outcome.steps
+
+    @property
+    def output(self) -> str:
+        """What is left, as text."""
+        return self.outcome.output
+
+    tape = output
+
+    @property
+    def tokens_per_second(self) -> float:
+        """How fast it ran."""
+        return len(self.tokens) / self.seconds if self.seconds else 0.0
+
+    def text(self, most: int = 40) -> str:
+        """The run for people: what happened step by step (the first ``most`` lines), and what came of it."""
+        lines = list(islice(self.outcome.trace(), most + 1))
+        if len(lines) > most:
+            lines[most:] = [f"… {self.steps - most + 1:,} more steps"]
+        return "\n".join([*lines, self.summary()])
+
+    def summary(self) -> str:
+        """One line: the verdict, what is left, and how long it took."""
+        verdict = self.verdict or "step limit reached"
+        left = f"  {self.output!r}" if self.output else ""
+        return (
+            f"{verdict}{left}  after {self.steps:,} steps, {len(self.tokens):,} tokens, "
+            f"{self.tokens_per_second:,.0f} tokens/s ({self.engine}, {self.arithmetic})"
+        )
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre style='line-height:1.3'>{escape(self.text())}</pre>"
+
+
+class Running:
+    """A run in progress: iterate to let it go on; :meth:`so_far` at any time.
+
+    Args:
+        transformer: What to run; it must have a codec.
+        word: The input.
+        arithmetic: Its name, or the arithmetic.
+        max_steps: How many steps of the source language to allow.
+    """
+
+    def __init__(
+        self,
+        transformer: Transformer,
+        word: str | Iterable[str],
+        *,
+        arithmetic: str | Any = "float64",
+        max_steps: int = MAX_STEPS,
+    ) -> None:
+        self.transformer = transformer
+        self.codec = codec_of(transformer)
+        self.word = word if isinstance(word, str) else tuple(word)
+        self.prompt = self.codec.prompt(self.word)
+        self.engine = DenseEngine(transformer, arithmetic)
+        self.limit = self.codec.token_limit(max_steps)
+        self.tokens: list[str] = []
+        self._seconds = 0.0
+
+    def __iter__(self) -> Iterator[str]:
+        began = time.perf_counter()
+        try:
+            for token in decode(self.engine, self.prompt, self.codec.stops):
+                if len(self.tokens) >= self.limit and not self.codec.stops(token):
+                    return
+                self.tokens.append(token)
+                self._seconds = time.perf_counter() - began
+                yield token
+        finally:
+            self._seconds = time.perf_counter() - began
+
+    def so_far(self) -> Run:
+        """The run up to now."""
+        return Run(
+            self.transformer,
+            self.prompt,
+            tuple(self.tokens),
+            self.codec.read(self.word, self.tokens),
+            self.engine.arithmetic.name,
+            "dense",
+            self._seconds,
+        )
+
+
+def codec_of(transformer: Transformer) -> Codec:
+    """The model's codec.
+
+    Raises:
+        UsageError: If it has none: it was made without a source language.
+    """
+    if transformer.codec is None:
+        raise UsageError(f"{transformer.name!r} does not say how words become tokens; run it with an engine")
+    return transformer.codec

@@ -1,0 +1,72 @@
+"""Where sources come from: the zoo, files, standard input, or a string in a one-line format."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from softmachine import zoo
+from softmachine.errors import Place, SourceError
+from softmachine.languages import formats
+from softmachine.languages.turing import TuringMachine
+
+MOST_BYTES = 1 << 20
+"""Longer sources are refused: nobody writes a machine of a megabyte by hand."""
+
+
+def read_source(source: str, format: str | None = None) -> TuringMachine:  # noqa: A002
+    """The machine that a source describes.
+
+    Args:
+        source: The name of a zoo entry, the path of a file, "-" for standard input, or text in a one-line format.
+        format: The name of the format; by default it is recognised.
+
+    Raises:
+        SourceError: If there is no such thing, or it cannot be read.
+    """
+    entry = zoo.find(source)
+    if entry is not None:
+        return entry.load()
+    if source == "-":
+        return formats.parse(_decoded(sys.stdin.buffer.read(MOST_BYTES + 1), "<stdin>"), format=format, source="<stdin>")
+    path = Path(source)
+    try:
+        is_file, is_folder = path.is_file(), path.is_dir()
+    except (OSError, ValueError):
+        is_file = is_folder = False
+    if is_file:
+        return formats.parse(_decoded(_bytes(path), source), format=format, source=source)
+    if is_folder:
+        raise SourceError("this is a folder, but not a model that `softmachine compile` wrote", place=Place(source))
+    if format is not None or _one_line(source):
+        return formats.parse(source, format=format)
+    close = zoo.suggest(source)
+    hint = f"did you mean {' or '.join(close)}?" if close else "`softmachine zoo` lists what comes with it"
+    raise SourceError(f"{source!r} is not in the zoo, not a file, and not in a one-line format", hint=hint)
+
+
+def _one_line(text: str) -> bool:
+    """Whether the text is meant as a source itself, not as the name of one."""
+    try:
+        formats.recognise(text)
+    except SourceError:
+        return False
+    return True
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise SourceError(f"cannot be read: {error.strerror}", place=Place(str(path))) from None
+
+
+def _decoded(data: bytes, source: str) -> str:
+    if len(data) > MOST_BYTES:
+        raise SourceError(f"is longer than {MOST_BYTES >> 20} MiB", place=Place(source))
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise SourceError(f"is not UTF-8 text (byte {error.start})", place=Place(source, line)) from None
