@@ -1,0 +1,90 @@
+"""The zoo: machines that come with softmachine, as ordinary text files with samples of what they do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+    from softmachine.languages.turing import TuringMachine
+
+__all__ = ["Entry", "Sample", "entries", "find", "suggest"]
+
+INDEX = "index.yaml"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample:
+    """One run of a machine.
+
+    Args:
+        input: The input, as text.
+        verdict: "accept", "reject" or "halt"; None if the machine does not stop.
+        output: What is on the first tape at the end; None if it is too long to be listed.
+        steps: How many steps are made.
+        max_steps: Where the run is cut off, if the machine does not stop.
+    """
+
+    input: str
+    verdict: str | None
+    output: str | None = None
+    steps: int
+    max_steps: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """A machine of the zoo.
+
+    Args:
+        name: What to call it at the command line.
+        about: What it does, in one line.
+        file: Its file, from the folder of the zoo on.
+        samples: Some runs of it.
+    """
+
+    name: str
+    about: str
+    file: str
+    samples: tuple[Sample, ...]
+
+    def read(self) -> str:
+        """The text of its file."""
+        return _folder().joinpath(*self.file.split("/")).read_text(encoding="utf-8")
+
+    def load(self) -> TuringMachine:
+        """The machine that its file describes."""
+        from softmachine.languages.formats import parse
+
+        return parse(self.read(), source=f"zoo/{self.file}", name=self.name)
+
+
+@cache
+def entries() -> tuple[Entry, ...]:
+    """All of the zoo, in the order of the index."""
+    # Imported late because importing yaml takes long.
+    import yaml
+
+    listed: list[dict[str, Any]] = yaml.safe_load(_folder().joinpath(INDEX).read_text(encoding="utf-8"))
+    return tuple(
+        Entry(**{**fields, "samples": tuple(Sample(**sample) for sample in fields["samples"])}) for fields in listed
+    )
+
+
+def find(name: str) -> Entry | None:
+    """The entry of this name, if there is one."""
+    return next((entry for entry in entries() if entry.name == name), None)
+
+
+def suggest(name: str) -> tuple[str, ...]:
+    """Names in the zoo that are similar to one that is not there, the most similar first."""
+    return tuple(get_close_matches(name.lower(), [entry.name for entry in entries()]))
+
+
+def _folder() -> Traversable:
+    return files(__name__)
