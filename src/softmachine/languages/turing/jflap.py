@@ -103,10 +103,10 @@ def _states(automaton: XmlNode, place: Place) -> dict[str, str]:
         names[identity] = node.text_of("name") or node.attributes.get("name") or f"q{identity}"
     if not names:
         raise SourceError("there are no states", place=place)
-    taken: set[str] = set()
+    written, taken = set(names.values()), set[str]()
     for identity, name in names.items():
         unique = name
-        while unique in taken or (unique != name and unique in names.values()):
+        while unique in taken or (unique != name and unique in written):
             unique = f"{unique}_{identity}"
         names[identity] = unique
         taken.add(unique)
