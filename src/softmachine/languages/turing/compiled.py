@@ -162,7 +162,7 @@ def _many_tapes(table: _Table, array: Integers, heads: Integers, progress: Integ
 
 @_compile
 def _one_tape(table: _Table, array: Integers, heads: Integers, progress: Integers, limit: int) -> int:
-    """`_many_tapes` for one tape, three times as fast because everything fits into registers."""
+    """`_many_tapes` for one tape, twice as fast because everything fits into registers."""
     tape, length, head = array[0], array.shape[1], heads[0]
     state, steps = progress
     outcome = CHUNK_DONE
