@@ -25,7 +25,7 @@ Operator = TypeVar("Operator")
 
 @dataclass(frozen=True)
 class Tensor:
-    """Numbers of one arithmetic and, if they may be rounded, how far each can be from the exact number."""
+    """Numbers of one arithmetic and how far each can be from the exact number; no ``error`` means that all are exact."""
 
     value: Array
     error: NDArray[np.float64] | None = None

@@ -57,18 +57,17 @@ def _doubt(contest: Contest, first: int, second: int) -> Fraction:
     Where both keys have the same exact number, the query's error cancels.
     """
     query, keys, bias = contest.query, contest.keys, contest.bias
-    assert query.error is not None
-    assert keys.error is not None
     total = Fraction(0)
     for c in range(query.shape[0]):
         step = abs(Fraction(float(keys.value[first, c])) - Fraction(float(keys.value[second, c])))
-        step_error = Fraction(float(keys.error[first, c])) + Fraction(float(keys.error[second, c]))
-        q_error = Fraction(float(query.error[c]))
+        step_error = _error(keys, (first, c)) + _error(keys, (second, c))
+        q_error = _error(query, c)
         total += q_error * step + (abs(Fraction(float(query.value[c]))) + q_error) * step_error
-    if bias is not None:
-        assert bias.error is not None
-        total += Fraction(float(bias.error[first])) + Fraction(float(bias.error[second]))
-    return total
+    return total if bias is None else total + _error(bias, first) + _error(bias, second)
+
+
+def _error(tensor: Tensor, index: int | tuple[int, int]) -> Fraction:
+    return Fraction(0) if tensor.error is None else Fraction(float(tensor.error[index]))
 
 
 def _in_format(contest: Contest, dtype: np.dtype[np.floating]) -> Array:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,22 +26,37 @@ Floats = NDArray[np.float64]
 _GRIDS = (0, 20)
 """Numbers that are multiples of 2^-g, for g one of these, are tried as candidates for exact arithmetic."""
 _SLACK = 1 + 2.0**-30
-"""Error bounds are themselves computed in float64; their own rounding is far below this factor."""
+"""Error bounds are themselves computed in float64; where they decide, this factor covers millions of their roundings."""
 
 
 @dataclass(frozen=True)
 class FloatOperator:
-    """A matrix in the format, and what is needed to bound the error of applying it."""
+    """A matrix in the format, cut down to the columns that it reads, and what bounds the error of applying it.
 
+    Args:
+        columns: The columns that are not zero.
+        weight: These columns, in the format, transposed.
+        bias: The constants, in the format.
+        absolute: |weight|.
+        absolute_bias: |bias|.
+        weight_error: How far the weights are from the exact ones; None if they are exact.
+        bias_error: How far the constants are from the exact ones; None if they are exact.
+        pattern: 1 where a weight is not 0.
+        gamma: γ_k for the number k of terms of each row.
+        exact_to: If all numbers read are integers and no partial sum exceeds this, a row is computed without rounding.
+        doubling: Rows of powers of two without a constant: reading one number, they do not round.
+    """
+
+    columns: NDArray[np.intp]
     weight: Array
     bias: Array
     absolute: Floats
     absolute_bias: Floats
     weight_error: Floats | None
-    bias_error: Floats
+    bias_error: Floats | None
     pattern: Floats
-    unit: Floats
-    terms: Floats
+    gamma: Floats
+    exact_to: Floats
     doubling: Flags
 
 
@@ -66,50 +82,57 @@ class Float(Arithmetic[FloatOperator]):
         return Tensor(rounded, error)
 
     def operator(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> FloatOperator:
-        weight, weight_error = np.zeros((len(rows), columns), dtype=self.dtype), np.zeros((len(rows), columns))
+        del columns
+        used = sorted({c for row in rows for c, _ in row})
+        place = {c: k for k, c in enumerate(used)}
+        weight, weight_error = np.zeros((len(rows), len(used)), dtype=self.dtype), np.zeros((len(rows), len(used)))
         for r, row in enumerate(rows):
             for c, exact in row:
-                weight[r, c] = self.dtype.type(float(exact))
-                weight_error[r, c] = _away(weight[r, c], exact)
-        constants = self.numbers([bias]) if bias else Tensor(np.zeros((1, 0), self.dtype), np.zeros((1, 0)))
+                weight[r, place[c]] = self.dtype.type(float(exact))
+                weight_error[r, place[c]] = _away(weight[r, place[c]], exact)
+        constants = self.numbers([[constant] for constant in bias])[:, 0] if bias else self.numbers([[]])[0]
         absolute = np.abs(weight).astype(np.float64)
-        absolute_bias = np.abs(constants.value[0]).astype(np.float64)
+        absolute_bias = np.abs(constants.value).astype(np.float64)
         both = np.hstack([absolute, absolute_bias[:, None]])
-        doubling = np.frexp(absolute)[0]
+        powers_of_two = (np.frexp(absolute)[0] == 0.5) | (absolute == 0)
         assert constants.error is not None
         return FloatOperator(
+            columns=np.array(used, dtype=np.intp),
             weight=weight.T.copy(),
-            bias=constants.value[0],
+            bias=constants.value,
             absolute=absolute.T.copy(),
             absolute_bias=absolute_bias,
             weight_error=weight_error.T.copy() if weight_error.any() else None,
-            bias_error=constants.error[0],
+            bias_error=constants.error if constants.error.any() else None,
             pattern=(absolute > 0).T.astype(np.float64),
-            unit=_unit(both).min(axis=1),
-            terms=(both > 0).sum(axis=1).astype(np.float64),
-            doubling=((doubling == 0.5) | (absolute == 0)).all(axis=1) & (absolute_bias == 0),
+            gamma=self._gamma((both > 0).sum(axis=1)),
+            exact_to=_unit(both).min(axis=1) * 2.0**self.digits,
+            doubling=powers_of_two.all(axis=1) & (absolute_bias == 0),
         )
 
     def apply(self, operator: FloatOperator, x: Tensor) -> Tensor:
-        value = x.value @ operator.weight + operator.bias
-        size = np.abs(x.value).astype(np.float64)
-        total = size @ operator.absolute + operator.absolute_bias
-        rounding = self._gamma(operator.terms) * total
-        exact = np.zeros(value.shape, dtype=bool)
-        for grid in _GRIDS:
-            off_grid = _off_grid(size, grid) @ operator.pattern > 0
-            exact |= ~off_grid & (total <= operator.unit * 2.0 ** (self.digits - grid))
-        exact |= operator.doubling & ((size > 0).astype(np.float64) @ operator.pattern <= 1)
-        rounding[exact] = 0
-        rounding += operator.bias_error
-        if operator.weight_error is not None:
-            rounding += size @ operator.weight_error
         assert x.error is not None
-        if x.error.any():
-            rounding += x.error @ operator.absolute
-            if operator.weight_error is not None:
-                rounding += x.error @ operator.weight_error
-        return self._checked(value, rounding * _SLACK)
+        read, inherited = x.value[..., operator.columns], x.error[..., operator.columns]
+        value = read @ operator.weight + operator.bias
+        size = np.abs(read).astype(np.float64, copy=False)
+        total = size @ operator.absolute + operator.absolute_bias
+        if (size == np.rint(size)).all() and (total <= operator.exact_to).all():
+            error = inherited @ operator.absolute
+        else:
+            error = inherited @ operator.absolute + self._rounding(operator, size, total)
+        if operator.weight_error is not None:
+            error += (size + inherited) @ operator.weight_error
+        if operator.bias_error is not None:
+            error += operator.bias_error
+        return Tensor(value, error)
+
+    def _rounding(self, operator: FloatOperator, size: Floats, total: Floats) -> Floats:
+        """How far rounding can move the result: nothing where all numbers are on a grid that the format can hold."""
+        exact = operator.doubling & ((size > 0).astype(np.float64) @ operator.pattern <= 1)
+        for grid in _GRIDS:
+            off_grid = _off(size, grid).astype(np.float64) @ operator.pattern > 0
+            exact |= ~off_grid & (total <= operator.exact_to * 2.0**-grid)
+        return np.where(exact, 0.0, operator.gamma * total)
 
     def add(self, x: Tensor, y: Tensor) -> Tensor:
         """x + y; the rounding error of a sum is itself a float, which Knuth's TwoSum computes."""
@@ -118,14 +141,15 @@ class Float(Arithmetic[FloatOperator]):
         rounding = np.abs((x.value - (total - of_y)) + (y.value - of_y)).astype(np.float64)
         assert x.error is not None
         assert y.error is not None
-        return self._checked(total, (x.error + y.error + rounding) * _SLACK)
+        return Tensor(total, x.error + y.error + rounding)
 
     def activate(self, x: Tensor, steps: Flags) -> Tensor:
         assert x.error is not None
         value, error = np.maximum(x.value, 0), x.error.copy()
-        error[x.value + x.error <= 0] = 0
+        error[x.value + x.error * _SLACK <= 0] = 0
         if steps.any():
-            part, doubt = x.value[..., steps], x.error[..., steps]
+            part, doubt = x.value[..., steps], x.error[..., steps] * _SLACK
+            self._check_finite(part)
             unclear = (np.abs(part) <= doubt) & (doubt > 0)
             if unclear.any():
                 b, i, _ = np.argwhere(unclear)[0]
@@ -139,10 +163,8 @@ class Float(Arithmetic[FloatOperator]):
             return first_or_last(np.broadcast_to(visible, shape), choice)
         score, doubt = self._scores(query, key, bias)
         low = np.where(visible, score - doubt, -np.inf)
-        best = low.max(axis=-1, keepdims=True, initial=-np.inf)
-        possible = visible & (score + doubt >= best)
-        open_rows = (possible.sum(axis=-1) > 1) & (np.where(possible, doubt, 0).max(axis=-1, initial=0) > 0)
-        for b, i in np.argwhere(open_rows):
+        possible = visible & (score + doubt >= low.max(axis=-1, keepdims=True, initial=-np.inf))
+        for b, i in np.argwhere(possible.sum(axis=-1) > 1):
             keys = np.flatnonzero(possible[b, i])
             contest = Contest(query[b, i], key[b, keys], None if bias is None else bias[i, keys])
             outcome = decide(contest, self.dtype)
@@ -153,28 +175,31 @@ class Float(Arithmetic[FloatOperator]):
         return first_or_last(possible, choice)
 
     def mean(self, chosen: Flags, value: Tensor) -> Tensor:
-        assert value.error is not None
+        counts = chosen.sum(axis=-1)
+        if (counts == 1).all():
+            index = (np.arange(len(counts))[:, None], chosen.argmax(axis=-1))
+            return value[index]
         weights = chosen.astype(np.float64)
-        count = weights.sum(axis=-1, keepdims=True)
+        count = counts[..., None].astype(np.float64)
         some = np.maximum(count, 1)
         size = np.abs(value.value).astype(np.float64)
         total = weights @ size
-        numerator = chosen.astype(self.dtype) @ value.value
-        rounding = np.where(count == 1, 0, self._gamma(count) * total)
+        rounding = self._gamma(count) * total
         for grid in _GRIDS:
-            on_grid = weights @ _off_grid(size, grid) == 0
+            on_grid = weights @ _off(size, grid).astype(np.float64) == 0
             rounding[on_grid & (total <= 2.0 ** (self.digits - grid))] = 0
+        numerator = chosen.astype(self.dtype) @ value.value
         mean = numerator / some.astype(self.dtype)
         divided = (mean == np.rint(mean)) & (mean.astype(np.float64) * some == numerator) & (total <= 2.0**self.digits)
-        inherited = weights @ value.error if value.error.any() else 0.0
-        error = (rounding + inherited) / some + np.where(divided | (count == 1), 0, self.roundoff * np.abs(mean))
-        return self._checked(mean, error * _SLACK)
+        error = (rounding if value.error is None else rounding + weights @ value.error) / some
+        error += np.where(divided | (count == 1), 0, self.roundoff * np.abs(mean))
+        return Tensor(mean, error)
 
     def soft(
         self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor, value: Tensor
     ) -> Tensor:
-        assert value.error is not None
         assert scale.error is not None
+        value_error = np.zeros(value.shape) if value.error is None else value.error
         score, doubt = self._scores(query, key, bias)
         factor = scale.value[:, None].astype(np.float64)
         shifted = np.where(visible, score * factor, -np.inf)
@@ -193,15 +218,16 @@ class Float(Arithmetic[FloatOperator]):
         keys = key.shape[1]
         rounding = (keys + 8) * self.roundoff * (share @ np.abs(value.value).astype(np.float64))
         rounding += keys * np.finfo(self.dtype).smallest_normal
-        error = share @ value.error + 2 * (spread @ (np.abs(value.value) + value.error)) + rounding
-        return self._checked(result, error * _SLACK)
+        error = share @ value_error + 2 * (spread @ (np.abs(value.value) + value_error)) + rounding
+        return Tensor(result, error)
 
     def largest(self, x: Tensor) -> NDArray[np.intp]:
         assert x.error is not None
+        self._check_finite(x.value)
         winner = x.value.argmax(axis=-1)
         at = winner[..., None]
-        lowest = np.take_along_axis(x.value, at, -1) - np.take_along_axis(x.error, at, -1)
-        rivals = x.value + x.error >= lowest
+        error = x.error * _SLACK
+        rivals = x.value + error >= np.take_along_axis(x.value - error, at, -1)
         np.put_along_axis(rivals, at, np.zeros_like(at, dtype=bool), -1)
         if rivals.any():
             b, i, _ = np.argwhere(rivals)[0]
@@ -213,37 +239,37 @@ class Float(Arithmetic[FloatOperator]):
 
     def _scores(self, query: Tensor, key: Tensor, bias: Tensor | None) -> tuple[Floats, Floats]:
         """Scores in float64 and how far they can be from both the exact scores and those that the format computes."""
-        assert query.error is not None
-        assert key.error is not None
-        q, k = query.value.astype(np.float64), np.swapaxes(key.value, 1, 2).astype(np.float64)
+        q = query.value.astype(np.float64, copy=False)
+        k = np.swapaxes(key.value, 1, 2).astype(np.float64, copy=False)
         q_size, k_size = np.abs(q), np.abs(k)
         score = q @ k
         size = q_size @ k_size
-        doubt = 2 * self._gamma(np.float64(q.shape[-1] + 1)) * size
-        terms = (q_size > 0).astype(np.float64) @ (k_size > 0).astype(np.float64)
-        for grid in _GRIDS:
-            on_grid = ((q_size > 0) & ~_off(q_size, grid)).astype(np.float64) @ (
-                (k_size > 0) & ~_off(k_size, grid)
-            ).astype(np.float64)
-            doubt[(on_grid == terms) & (size <= 2.0 ** (self.digits - 2 * grid))] = 0
-        if query.error.any() or key.error.any():
+        largest = size.max(initial=0)
+        self._check_finite(largest)
+        if (q == np.rint(q)).all() and (k == np.rint(k)).all() and largest <= 2.0**self.digits:
+            doubt = np.zeros(score.shape)
+        else:
+            doubt = size * (2 * self._gamma(q.shape[-1] + 1))
+        if query.error is not None:
+            doubt += query.error @ k_size
+        if key.error is not None:
             k_error = np.swapaxes(key.error, 1, 2)
-            doubt += query.error @ (k_size + k_error) + q_size @ k_error
+            doubt += (q_size if query.error is None else q_size + query.error) @ k_error
         if bias is not None:
             assert bias.error is not None
             score = score + bias.value
             doubt += bias.error + 2 * self.roundoff * (size + np.abs(bias.value))
         return score, doubt * _SLACK
 
-    def _gamma(self, operations: Floats | np.float64) -> Floats:
+    def _gamma(self, operations: Any) -> Floats:
         """γ_k = k u / (1 - k u): the relative error of a sum of k products, in whatever order."""
         product = np.asarray(operations, dtype=np.float64) * self.roundoff
         return np.asarray(product / (1 - product))
 
-    def _checked(self, value: Array, error: Floats) -> Tensor:
-        if not np.isfinite(value).all():
+    def _check_finite(self, numbers: Any) -> None:
+        """Where something is decided, all numbers must be in range."""
+        if not np.isfinite(numbers).all():
             raise PrecisionError(f"a number left the range of {self.name}", hint="use --arithmetic exact")
-        return Tensor(value, error)
 
 
 def _away(rounded: np.floating, exact: Fraction) -> float:
@@ -254,11 +280,6 @@ def _away(rounded: np.floating, exact: Fraction) -> float:
 def _off(size: Floats, grid: int) -> Flags:
     scaled = size if grid == 0 else size * 2.0**grid
     return np.asarray(scaled != np.rint(scaled))
-
-
-def _off_grid(size: Floats, grid: int) -> Floats:
-    """1.0 where a number is not a multiple of 2^-grid."""
-    return _off(size, grid).astype(np.float64)
 
 
 def _unit(size: Floats) -> Floats:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -19,22 +20,28 @@ from softmachine.transformer import AffineMap, Head, Layer, Matrix, Transformer
 
 
 @dataclass(frozen=True)
-class _Head:
-    """A head's maps, prepared in an arithmetic."""
-
-    head: Head
-    query: Any
-    key: Any
-    value: Any
-    output: Any
-
-
-@dataclass(frozen=True)
 class _Layer:
-    heads: tuple[_Head, ...]
+    """A layer in an arithmetic: the maps of all heads stacked into one, so that each is applied once.
+
+    Args:
+        heads: The heads.
+        project: From the residual stream to all queries, keys and values, one head after the other.
+        output: From all retrieved values to the residual stream.
+        first: The feed-forward's first map.
+        steps: Which of its units are steps.
+        second: Its second map.
+    """
+
+    heads: tuple[Head, ...]
+    project: Any
+    output: Any
     first: Any
     steps: NDArray[np.bool_]
     second: Any
+
+
+_AHEAD = 64
+"""The position embedding is computed for so many positions at a time."""
 
 
 class DenseEngine:
@@ -61,19 +68,16 @@ class DenseEngine:
 
     def _layer(self, layer: Layer) -> _Layer:
         zeros = (Fraction(0),) * self.transformer.width
-        heads = tuple(
-            _Head(
-                head,
-                self._operator(head.query),
-                self._operator(head.key),
-                self._operator(head.value),
-                self._operator(AffineMap(head.output, zeros)),
-            )
-            for head in layer.heads
-        )
+        maps = [part for head in layer.heads for part in (head.query, head.key, head.value)]
         forward = layer.feed_forward
-        steps = np.array([activation == "step" for activation in forward.activations], dtype=bool)
-        return _Layer(heads, self._operator(forward.first), steps, self._operator(forward.second))
+        return _Layer(
+            heads=layer.heads,
+            project=self._operator(_stacked(maps, self.transformer.width)),
+            output=self._operator(AffineMap(_side_by_side([head.output for head in layer.heads], len(zeros)), zeros)),
+            first=self._operator(forward.first),
+            steps=np.array([activation == "step" for activation in forward.activations], dtype=bool),
+            second=self._operator(forward.second),
+        )
 
     def start(self, batch: int = 1, length: int | None = None) -> Pass:
         """A fresh pass over sequences of the same shape; ``length`` is n, for models that use it."""
@@ -98,6 +102,7 @@ class Pass:
         self.batch = batch
         self.length = length
         self.read = 0
+        self._placed, self._placed_from = Tensor(np.empty((0, 0))), 0
         self._caches: dict[tuple[int, int, int, int], tuple[Cache, Cache]] = {}
 
     def extend(self, sequences: Sequence[Sequence[str]]) -> Tensor:
@@ -111,15 +116,23 @@ class Pass:
         positions = range(self.read, self.read + new)
         stream = self.engine.embedding[self._indices(sequences)]
         if transformer.features:
-            features = [[feature.at(i, self.length) for feature in transformer.features] for i in positions]
-            placed = numbers.apply(self.engine.positions, numbers.numbers(features))
-            stream = numbers.add(stream, placed)
+            stream = numbers.add(stream, self._position_embedding(positions))
         self.read += new
         for b, (block, layers) in enumerate(zip(transformer.blocks, self.engine.blocks, strict=True)):
             for turn in range(block.count(self.length)):
                 for depth, layer in enumerate(layers):
                     stream = self._layer(layer, stream, positions, (b, turn, depth))
         return stream
+
+    def _position_embedding(self, positions: range) -> Tensor:
+        """The position features in their coordinates; computed for some positions ahead, since decoding asks one by one."""
+        if positions.stop > self._placed_from + self._placed.shape[0]:
+            ahead = range(positions.start, max(positions.stop, positions.start + _AHEAD))
+            features = self.engine.transformer.features
+            rows = [[feature.at(i, self.length) for feature in features] for i in ahead]
+            numbers = self.engine.arithmetic
+            self._placed, self._placed_from = numbers.apply(self.engine.positions, numbers.numbers(rows)), ahead.start
+        return self._placed[positions.start - self._placed_from : positions.stop - self._placed_from]
 
     def _indices(self, sequences: Sequence[Sequence[str]]) -> NDArray[np.intp]:
         index = self.engine.transformer.token_index
@@ -141,12 +154,14 @@ class Pass:
 
     def _layer(self, layer: _Layer, stream: Tensor, positions: range, where: tuple[int, int, int]) -> Tensor:
         numbers = self.engine.arithmetic
-        change = None
-        for index, head in enumerate(layer.heads):
-            found = self._attend(head, stream, positions, (*where, index))
-            change = found if change is None else numbers.add(change, found)
-        if change is not None:
-            stream = numbers.add(stream, change)
+        if layer.heads:
+            projected = numbers.apply(layer.project, stream)
+            found = []
+            for index, head in enumerate(layer.heads):
+                keys, values = len(head.query.bias), len(head.value.bias)
+                query, key, value, projected = _cut(projected, keys, keys, values)
+                found.append(self._attend(head, query, key, value, positions, (*where, index)))
+            stream = numbers.add(stream, numbers.apply(layer.output, _joined(found)))
         if layer.steps.size:
             try:
                 hidden = numbers.activate(numbers.apply(layer.first, stream), layer.steps)
@@ -155,31 +170,29 @@ class Pass:
             stream = numbers.add(stream, numbers.apply(layer.second, hidden))
         return stream
 
-    def _attend(self, head: _Head, stream: Tensor, positions: range, where: tuple[int, int, int, int]) -> Tensor:
+    def _attend(
+        self, head: Head, query: Tensor, key: Tensor, value: Tensor, positions: range, where: tuple[int, int, int, int]
+    ) -> Tensor:
+        """What a head retrieves at the new positions, from these and all earlier ones."""
         numbers = self.engine.arithmetic
         if where not in self._caches:
             self._caches[where] = Cache(), Cache()
         keys, values = self._caches[where]
-        key, value = keys.append(numbers.apply(head.key, stream)), values.append(numbers.apply(head.value, stream))
-        query = numbers.apply(head.query, stream)
-        visible = _visible(head.head.mask, positions, key.shape[1])
-        bias = self._bias(head.head, positions, key.shape[1])
-        weighting = head.head.weighting
-        if not weighting.hard:
-            scales = [[weighting.scale.at(i, self.length)] for i in positions] if isinstance(
-                weighting.scale, Feature
-            ) else [[weighting.scale]] * len(positions)
-            scale = numbers.numbers(scales)[:, 0]
-            return numbers.apply(head.output, numbers.soft(query, key, bias, visible, scale, value))
+        key, value = keys.append(key), values.append(value)
+        visible = _visible(head.mask, positions, key.shape[1])
+        bias = self._bias(head, positions, key.shape[1])
+        if not head.weighting.hard:
+            scale = numbers.numbers([[_scale(head, i, self.length)] for i in positions])[:, 0]
+            return numbers.soft(query, key, bias, visible, scale, value)
         try:
-            chosen = numbers.choose(query, key, bias, visible, weighting.choice)
+            chosen = numbers.choose(query, key, bias, visible, head.weighting.choice)
         except UndecidedError as doubt:
             raise PrecisionError(
-                f"head {head.head.name!r} at position {positions[doubt.query]} cannot choose between the positions "
+                f"head {head.name!r} at position {positions[doubt.query]} cannot choose between the positions "
                 f"{', '.join(map(str, doubt.candidates[:6]))}: {doubt.reason}",
                 hint="use --arithmetic exact, or a construction that is made for this format",
             ) from None
-        return numbers.apply(head.output, numbers.mean(chosen, value))
+        return numbers.mean(chosen, value)
 
     def _bias(self, head: Head, positions: range, keys: int) -> Tensor | None:
         if head.bias is None:
@@ -207,3 +220,40 @@ def _transposed(matrix: Matrix) -> Matrix:
     for r, c, value in matrix.entries():
         rows[c][r] = value
     return Matrix.of(rows, len(matrix.rows))
+
+
+def _stacked(maps: Sequence[AffineMap], width: int) -> AffineMap:
+    """One map whose results are those of several, one after the other."""
+    rows = tuple(row for part in maps for row in part.weight.rows)
+    return AffineMap(Matrix(rows, width), tuple(constant for part in maps for constant in part.bias))
+
+
+def _side_by_side(matrices: Sequence[Matrix], height: int) -> Matrix:
+    """One matrix with the columns of several."""
+    rows: list[list[tuple[int, Fraction]]] = [[] for _ in range(height)]
+    offset = 0
+    for matrix in matrices:
+        for r, c, weight in matrix.entries():
+            rows[r].append((offset + c, weight))
+        offset += matrix.columns
+    return Matrix(tuple(map(tuple, rows)), offset)
+
+
+def _cut(tensor: Tensor, *widths: int) -> tuple[Tensor, ...]:
+    """The first coordinates, the next ones, …, and the rest."""
+    ends = [0, *accumulate(widths)]
+    return (*(tensor[..., start:end] for start, end in pairwise(ends)), tensor[..., ends[-1] :])
+
+
+def _joined(parts: Sequence[Tensor]) -> Tensor:
+    """Tensors side by side in the last axis."""
+    value = np.concatenate([part.value for part in parts], axis=-1)
+    if value.dtype == object:
+        return Tensor(value)
+    errors = [np.zeros(part.shape) if part.error is None else part.error for part in parts]
+    return Tensor(value, np.concatenate(errors, axis=-1))
+
+
+def _scale(head: Head, i: int, length: int | None) -> Fraction:
+    scale = head.weighting.scale
+    return scale.at(i, length) if isinstance(scale, Feature) else scale
