@@ -436,12 +436,29 @@ def test_the_universal_machine_is_small() -> None:
 # The page
 
 
-def test_the_page_about_the_zoo_says_how_large_each_machine_is_and_what_a_sample_does() -> None:
-    rows = [[cell.strip().strip("`") for cell in line.split(" | ")] for line in PAGE.read_text("utf-8").splitlines()
-            if line.startswith("| `")]  # fmt: skip
-    assert [row[0].removeprefix("| ").strip("`") for row in rows] == list(ENTRIES)
-    for row in rows:
-        entry = ENTRIES[row[0].removeprefix("| ").strip("`")]
-        described = machine(entry.name)
+def test_the_page_says_how_large_each_machine_is_and_what_a_sample_does() -> None:
+    lines = PAGE.read_text("utf-8").splitlines()
+    rows = [line.strip("| ").split(" | ") for line in lines if re.match(r"\| `[a-z]", line)]
+    assert [row[0].strip("`") for row in rows] == list(ENTRIES)
+    for row, (name, entry) in zip(rows, ENTRIES.items(), strict=True):
+        described = machine(name)
         assert [int(cell) for cell in row[2:5]] == [described.tapes, len(described.states), len(described.symbols)]
-        assert any(f"{sample.steps:,}" == row[6].removesuffix(" |") for sample in entry.samples)
+        given_input, _, result = row[5].partition(" → ")
+        word, left = given_input.strip("`ε"), result.removesuffix(" …").strip("`")
+        sample = next(one for one in entry.samples if one.input == word and f"{one.steps:,}" == row[6])
+        assert left in (sample.output, sample.verdict) or sample.output is None
+
+
+def test_the_run_of_the_universal_machine_on_the_page_is_one() -> None:
+    moments = re.findall(r"^    after +(\d+) steps +(\S+)", PAGE.read_text("utf-8"), re.MULTILINE)
+    assert len(moments) == 7
+    for steps, tape in moments:
+        assert execute(machine("universal"), ";1Rss,1Lss;1Ls,1R#", max_steps=int(steps)).output == tape
+
+
+def test_the_encoding_on_the_page_is_the_one_of_the_tests() -> None:
+    code = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)[-1]
+    names: dict[str, Callable[[TuringMachine], str]] = {}
+    exec(code, names)
+    for name in ("busy-beaver-2", "busy-beaver-3", "busy-beaver-4"):
+        assert names["encoded"](machine(name)) == encoded(machine(name))
