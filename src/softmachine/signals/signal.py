@@ -7,7 +7,7 @@ stacking signals only rewrites forms; nothing of it costs a layer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -146,14 +146,16 @@ class Signal:
     @property
     def total(self) -> Signal:
         """The sum of the components; of an exclusive signal, a bit: whether any is 1."""
-        form = Affine.sum(self.forms)
-        return Signal((form,), (BIT if self.exclusive else form.kind,))
+        return self._sum(range(len(self)))
 
     def among(self, labels: Iterable[str]) -> Signal:
-        """A bit: whether an exclusive signal's component is one of these labels."""
-        chosen = [self[label] for label in labels]
-        form = Affine.sum(part.forms[0] for part in chosen)
-        return Signal((form,), (BIT if self.exclusive else form.kind,))
+        """The sum of the components of these labels; of an exclusive signal, a bit: whether it is one of them."""
+        return self._sum([(self.labels or ()).index(label) for label in labels])
+
+    def _sum(self, components: Sequence[int]) -> Signal:
+        form = Affine.sum(self.forms[k] for k in components)
+        kind = combination([(Fraction(1), self.kinds[k]) for k in components], Fraction(0))
+        return Signal((form,), (BIT if self.exclusive else form.kind.tighter(kind),))
 
     def known(self, *kinds: Kind, exclusive: bool = False) -> Signal:
         """The same signal, with kinds that the author vouches for; the exact evaluator checks them where it is named."""

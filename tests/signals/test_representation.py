@@ -1,0 +1,185 @@
+"""One small program of each kind that is to come: it takes a few lines, compiles, and agrees with its definition."""
+
+from __future__ import annotations
+
+import itertools
+
+import networkx as nx
+import pytest
+
+from softmachine.attention import Mask
+from softmachine.compiler import compile_program
+from softmachine.positions import Feature
+from softmachine.signals import Signal, Vocabulary, loop, position, recogniser, stack, step
+from softmachine.signals.gadgets import all_of, any_of, exists, fetch, latest, mean
+from softmachine.signals.kinds import BIT
+from tests.oracle import LETTERS, START, agrees_with_signals, letter, truths, words
+
+# Temporal logic: since
+
+
+def since(p: Signal, q: Signal) -> Signal:
+    """The latest j ≤ i with ¬p or q decides: true iff q there."""
+    decider = any_of("¬p ∨ q", ~p, q)
+    return latest("since", q, where=decider)
+
+
+@pytest.mark.parametrize("length", range(6))
+def test_since_holds_where_its_definition_does(length: int) -> None:
+    p, q = letter("a"), letter("b")
+    for word in words(length):
+        found = truths(since(p, q), [START, *word])
+        for i in range(1, length + 1):
+            expected = any(
+                word[j - 1] == "b" and all(word[k - 1] == "a" for k in range(j + 1, i + 1)) for j in range(1, i + 1)
+            )
+            assert found[i] == expected, (word, i)
+
+
+# Counting without positions: a comparison of two counts
+
+
+def at_least_zero(counts: list[tuple[int, Signal]]) -> Signal:
+    """Σ c_k #[φ_k] ≥ 0 from one uniform head: the mean has the sign of the sum."""
+    weighted = stack(*(factor * phi for factor, phi in counts)).total
+    return step("comparison", mean("counts", weighted))
+
+
+def test_a_comparison_of_two_counts_needs_no_position_feature_and_one_layer() -> None:
+    more_a = at_least_zero([(1, letter("a")), (-1, letter("b"))])
+    transformer = compile_program(recogniser("majority", LETTERS.tokens, more_a))
+    assert transformer.features == ()
+    assert len(transformer.layers) == 1
+    for length in range(7):
+        for word in words(length):
+            found = truths(more_a, [START, *word])
+            assert found == [word[:i].count("a") >= word[:i].count("b") for i in range(length + 1)]
+
+
+# Circuits in padding: gates by detection, wired by tables
+
+
+def wiring(name: str, rows: list[tuple[int, int, int]]) -> Signal:
+    return position(Feature("wiring", (name, *rows)))
+
+
+def address(name: str, of: dict[int, int], length: int, bits: int) -> Signal:
+    """The ±1 bits of a number that each position is wired to; zeros where there is none."""
+    return stack(
+        *(wiring(f"{name}, bit {k}", [(length, i, 2 * (x >> k & 1) - 1) for i, x in of.items()]) for k in range(bits))
+    )
+
+
+def test_an_and_gate_over_padding_tokens_detects_a_zero_among_its_arguments() -> None:
+    """Inputs x1..xn, one argument token for each of them, which fetches it, and the gate: no argument is 0."""
+    n, bits = 3, 3
+    tokens = Vocabulary({START: 0, "0": 0, "1": 1, "pad": 0})
+    value = tokens.bit("value", lambda meaning: meaning == 1)
+    arguments, gate = range(n + 1, 2 * n + 1), 2 * n + 1
+    own = address("own", {i: i for i in range(n + 1)}, n, bits)
+    source = address("source", {i: i - n if i in arguments else 0 for i in range(gate + 1)}, n, bits)
+    is_argument = wiring("is argument", [(n, i, 1) for i in arguments]).known(BIT)
+
+    fetched = fetch("argument", source, own, value, mask=Mask.ALL)
+    some_zero = exists("a zero", all_of("argument is 0", is_argument, ~fetched), mask=Mask.ALL)
+    for word in itertools.product("01", repeat=n):
+        found = truths(~some_zero, [START, *word, *["pad"] * (n + 1)], n, tokens.tokens)
+        assert found[gate] == all(bit == "1" for bit in word)
+
+
+# Ternary registers: a fetch by ±1 address bits
+
+
+def test_a_fetch_by_address_bits_finds_the_position_with_that_number() -> None:
+    r = 3
+    here = stack(*(position(Feature("±bit", (k,))) for k in range(r)))
+    tokens = Vocabulary({str(k): k for k in range(8)})
+    wanted = stack(*(tokens.number(f"wanted {k}", lambda m, k=k: 2 * (m >> k & 1) - 1) for k in range(r)))
+    odd = tokens.bit("odd", lambda meaning: meaning % 2 == 1)
+    found = fetch("by bits", wanted, here, odd, mask=Mask.ALL)
+    sequence = [str(k) for k in (7, 3, 0, 2, 6, 5, 1, 4)]
+    assert truths(found, sequence, None, tokens.tokens) == [int(sequence[int(token)]) % 2 == 1 for token in sequence]
+
+
+# Looped transformers: reachability by doubling
+
+
+def reachability(vertices: int) -> tuple[Signal, Vocabulary[int], int]:
+    """Pair tokens (i, j) hold whether j is reachable from i; pads (i, k, j) combine (i, k) and (k, j); ⌈log₂ n⌉ times."""
+    bits = max(1, (vertices - 1).bit_length())
+    n = vertices * vertices
+    pairs = dict(enumerate(itertools.product(range(vertices), repeat=2), 1))
+    pads = dict(enumerate(itertools.product(range(vertices), repeat=3), n + 1))
+    nowhere = dict.fromkeys(range(n + vertices**3 + 1), 0)
+
+    def field(name: str, of: dict[int, int]) -> Signal:
+        return address(name, of, n, bits)
+
+    def wanted(name: str, of: dict[int, int]) -> Signal:
+        return field(name, nowhere | of)
+
+    own_i, own_j = ({p: pair[k] for p, pair in pairs.items()} for k in range(2))
+    pad_i, pad_k, pad_j = ({p: triple[k] for p, triple in pads.items()} for k in range(3))
+    tokens = Vocabulary({START: 0, "0": 0, "1": 1, "pad": 0})
+    edge = tokens.bit("edge", lambda meaning: meaning == 1)
+    is_pad, is_pair = (
+        wiring(f"is {w}", [(n, p, 1) for p in o]).known(BIT) for w, o in (("pad", pads), ("pair", pairs))
+    )
+
+    def double(reach: Signal) -> Signal:
+        own = stack(field("i", own_i), field("j", own_j))
+        first = fetch("first half", stack(wanted("i'", pad_i), wanted("k'", pad_k)), own, reach, mask=Mask.ALL)
+        second = fetch("second half", stack(wanted("k'", pad_k), wanted("j'", pad_j)), own, reach, mask=Mask.ALL)
+        both = all_of("both halves", first, second, is_pad)
+        ends = stack(field("end i", pad_i), field("end j", pad_j))
+        ours = stack(wanted("i?", own_i), wanted("j?", own_j))
+        through = all_of("through", exists("some middle", both, match=(ours, ends), mask=Mask.ALL), is_pair)
+        return any_of("reachable", through, reach)
+
+    return loop("doubling", times=Feature("⌈log₂ n⌉"), carry=edge, body=double), tokens, n
+
+
+@pytest.mark.parametrize(
+    "edges", [[], [(0, 1)], [(0, 1), (1, 2)], [(2, 1), (1, 0)], [(0, 1), (1, 2), (2, 0)], [(1, 1), (0, 2)]]
+)
+def test_looped_doubling_finds_what_is_reachable(edges: list[tuple[int, int]]) -> None:
+    vertices = 3
+    reach, tokens, n = reachability(vertices)
+    graph = nx.DiGraph(edges)
+    graph.add_nodes_from(range(vertices))
+    # Doubling is reflexive: a vertex reaches itself.
+    pairs = list(itertools.product(range(vertices), repeat=2))
+    word = ["1" if pair in edges or pair[0] == pair[1] else "0" for pair in pairs]
+    found = truths(reach, [START, *word, *["pad"] * vertices**3], n, tokens.tokens)
+    for position_of, (i, j) in enumerate(pairs, 1):
+        assert found[position_of] == nx.has_path(graph, i, j), (i, j)
+
+
+def test_a_loop_that_runs_no_time_leaves_its_start() -> None:
+    carried = loop("nothing", times=0, carry=letter("a"), body=lambda bit: ~bit)
+    assert truths(carried, [START, "a", "b"]) == [False, True, False]
+
+
+@pytest.mark.parametrize("times", [1, 2, 5])
+def test_a_loop_negates_as_often_as_it_runs(times: int) -> None:
+    carried = loop("negate", times=times, carry=letter("a"), body=lambda bit: ~bit)
+    assert truths(carried, [START, "a", "b"]) == [times % 2 == 1, times % 2 == 0, times % 2 == 1]
+
+
+def test_a_loop_may_start_from_what_another_loop_left() -> None:
+    first = loop("first", times=3, carry=letter("a"), body=lambda bit: ~bit)
+    second = loop("second", times=2, carry=any_of("a or b", ~first, letter("b")), body=lambda bit: ~bit)
+    third = loop("third", times=1, carry=first, body=lambda bit: all_of("and", bit, letter("b")))
+    assert truths(second, [START, "a", "b"]) == [False, True, True]
+    assert truths(third, [START, "a", "b"]) == [False, False, True]
+
+
+def test_a_loop_may_name_things_and_use_what_is_outside() -> None:
+    def body(bit: Signal) -> Signal:
+        seen = exists("seen", any_of("bit or b", bit, letter("b")))
+        return all_of("kept", seen, ~letter("a"))
+
+    carried = loop("mix", times=3, carry=letter("a"), body=body)
+    program = recogniser("mix", LETTERS.tokens, carried)
+    for word in words(4):
+        agrees_with_signals(program, [START, *word])
