@@ -75,9 +75,7 @@ class TuringCodec:
     def actions(self) -> tuple[Action, ...]:
         """The first actions, and what the rules do: under the "stay" convention a move L may also be held back."""
         machine = self.machine
-        started = (
-            self.first_action(symbol) for symbol in (*machine.alphabet, machine.blank)
-        )
+        started = (self.first_action(symbol) for symbol in (*machine.alphabet, machine.blank))
         taken: list[Action] = []
         for rule in machine.rules:
             if self.last_action or rule.next not in machine.final:
