@@ -21,14 +21,23 @@ __all__ = ["check", "compile", "load", "run", "save"]
 
 def load(source: str | Path, format: str | None = None) -> TuringMachine | Transformer:  # noqa: A002
     """A zoo name, a file, a string in a one-line format, or a folder that :func:`save` wrote."""
-    if isinstance(source, Path) or native.is_saved(Path(source)):
-        folder = Path(source)
-        if folder.is_dir():
-            return native.load(folder, codec_from_json)
-    return read_source(str(source), format)
+    folder = _saved(source)
+    return native.load(folder, codec_from_json) if folder else read_source(str(source), format)
 
 
-def compile(source: str | Path | TuringMachine, construction: str | None = None) -> Transformer:  # noqa: A001
+def _saved(source: str | Path) -> Path | None:
+    """The folder of a saved model, if the source is one; a path to a folder is taken for one."""
+    folder = Path(source)
+    try:
+        meant = native.is_saved(folder) or (isinstance(source, Path) and folder.is_dir())
+    except (OSError, ValueError):  # a one-line source can be longer than a path may be
+        return None
+    return folder if meant else None
+
+
+def compile(  # noqa: A001
+    source: str | Path | TuringMachine | Transformer, construction: str | None = None
+) -> Transformer:
     """The transformer of a source, by a construction (the default one for its language if none is named)."""
     item = load(source) if isinstance(source, str | Path) else source
     if isinstance(item, Transformer):
