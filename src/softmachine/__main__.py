@@ -1,0 +1,6 @@
+"""``python -m softmachine`` is the command line."""
+
+from softmachine.cli import main
+
+if __name__ == "__main__":
+    raise SystemExit(main())

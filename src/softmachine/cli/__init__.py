@@ -1,0 +1,32 @@
+"""The command line: ``softmachine run palindrome abba``. One thin module a command; all of them end in :func:`main`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Carry out one command and return its exit status.
+
+    0 it ran to a verdict or the check holds; 1 a check does not hold; 2 bad input or usage; 3 step limit reached;
+    130 interrupted.
+
+    Args:
+        arguments: What follows the program's name; by default what the process was started with.
+    """
+    from softmachine.cli.failures import guarded
+
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    return guarded(lambda: _carry_out(given), given)
+
+
+def _carry_out(arguments: list[str]) -> int:
+    from softmachine.cli.app import command
+
+    # What click's own ``main`` does, without its way to report errors.
+    with command().make_context("softmachine", arguments) as context:
+        status = command().invoke(context)
+    return int(status or 0)

@@ -1,0 +1,104 @@
+"""What happens when something goes wrong: one clear message, the right exit status, a traceback only on request."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import typer
+
+from softmachine.cli.options import Status
+from softmachine.cli.output import Output, print_json, printable
+from softmachine.errors import InvalidError, SoftmachineError
+
+# click's base of all mistakes in a command line; typer does not give it a public name in all of its versions.
+CommandLineError: Any = typer.BadParameter.__mro__[2]
+
+REPORT_AT = "run again with --debug and report it"
+
+
+def guarded(action: Callable[[], int], arguments: Sequence[str]) -> int:
+    """The exit status of an action; whatever it raises is reported in the way that the command line asks for."""
+    try:
+        _take_any_character()
+        status = action()
+        sys.stdout.flush()
+    except typer.Exit as exit_:
+        return exit_.exit_code
+    except BrokenPipeError:
+        _stop_writing()
+        return Status.BROKEN_PIPE
+    except (KeyboardInterrupt, typer.Abort):
+        return _report({"message": "interrupted", "place": None, "hint": None}, arguments, Status.INTERRUPTED)
+    except Exception as error:
+        if _has("--debug", arguments):
+            traceback.print_exception(error)
+        return _report(described(error), arguments, Status.MISTAKE)
+    return status
+
+
+def described(error: Exception) -> dict[str, Any]:
+    """What is wrong, where, and what would be right."""
+    if isinstance(error, SoftmachineError):
+        place = error.place and {"source": error.place.source, "line": error.place.line, "column": error.place.column}
+        more = {"problems": list(error.problems)} if isinstance(error, InvalidError) else {}
+        return {"kind": type(error).__name__, "message": error.message, "place": place, "hint": error.hint, **more}
+    if isinstance(error, CommandLineError):
+        return {"kind": "UsageError", "message": _sentence(error), "place": None, "hint": _help_on(error)}
+    message = f"internal error: {type(error).__name__}: {error}"
+    return {"kind": "InternalError", "message": message, "place": None, "hint": REPORT_AT}
+
+
+def _report(problem: dict[str, Any], arguments: Sequence[str], status: Status) -> int:
+    try:
+        if _has("--json", arguments):
+            print_json({"error": problem})
+            sys.stdout.flush()
+        place = problem["place"]
+        where = ":".join(str(part) for part in place.values() if part is not None) + ": " if place else ""
+        hint = f"\n  {problem['hint']}" if problem["hint"] else ""
+        console = Output().err
+        if status is Status.MISTAKE:
+            console.print("error: ", style="bold red", end="")
+        console.print(printable(f"{where}{problem['message']}{hint}"), soft_wrap=True)
+    except BrokenPipeError:
+        _stop_writing()
+    return status
+
+
+def _sentence(error: Any) -> str:
+    """The message of click, in the form of ours."""
+    message = str(error.format_message()).strip().rstrip(".")
+    return message[:1].lower() + message[1:]
+
+
+def _help_on(error: Any) -> str:
+    context = getattr(error, "ctx", None)
+    hint = f"`{context.command_path if context else 'softmachine'} --help` says what there is"
+    if str(getattr(error, "option_name", "--")).startswith("--"):
+        return hint
+    return f"{hint}; an input that begins with - goes after --"
+
+
+def _has(option: str, arguments: Sequence[str]) -> bool:
+    """Whether an option is there, even if the rest of the command line could not be understood."""
+    return option in arguments[: arguments.index("--")] if "--" in arguments else option in arguments
+
+
+def _take_any_character() -> None:
+    """Symbols are Unicode and a terminal may not be: show what it lacks as escapes instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure:
+            reconfigure(errors="backslashreplace")
+
+
+def _stop_writing() -> None:
+    """Nobody reads any more: keep Python from complaining when it flushes at the end."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        return

@@ -1,0 +1,64 @@
+"""Options that several commands share, each defined once."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Annotated
+
+import typer
+
+
+class Status(IntEnum):
+    """Exit statuses."""
+
+    DONE = 0
+    FAILS = 1
+    MISTAKE = 2
+    STEP_LIMIT = 3
+    INTERRUPTED = 130
+    BROKEN_PIPE = 141
+
+
+Source = Annotated[
+    str,
+    typer.Argument(
+        metavar="SOURCE",
+        show_default=False,
+        help="A zoo name, a file, [b]-[/] for standard input, a bbchallenge code, or a folder that "
+        "[b]softmachine compile[/] wrote.",
+    ),
+]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        show_default=False,
+        help="The format of SOURCE: turingmachine.io, jflap or bbchallenge. By default it is recognised.",
+    ),
+]
+ConstructionName = Annotated[
+    str | None,
+    typer.Option(
+        "--construction",
+        metavar="NAME",
+        show_default=False,
+        help="The theorem to compile by; [b]softmachine show[/] names it.",
+    ),
+]
+ArithmeticName = Annotated[
+    str,
+    typer.Option(
+        "--arithmetic", metavar="NAME", help="What numbers to compute with: exact (rationals), float64 or float32."
+    ),
+]
+
+SHARED = "Output"
+Json = Annotated[
+    bool, typer.Option("--json", metavar="", rich_help_panel=SHARED, help="Print one JSON object and nothing else.")
+]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", metavar="", rich_help_panel=SHARED, help="Print only the answer; no progress.")
+]
+Debug = Annotated[bool, typer.Option("--debug", metavar="", rich_help_panel=SHARED, help="Show tracebacks of errors.")]
+"""Only declared by the commands: whoever reports an error looks for it on the command line."""

@@ -1,0 +1,96 @@
+"""Where results go: standard output for people or as one JSON object, standard error for progress and messages."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import IO, Any
+
+from rich.console import Console
+
+NARROWEST = 20
+
+
+class _Console(Console):
+    """A console of plain text: no markup, no emoji, no highlighting; a broken pipe is an error like any other."""
+
+    def __init__(self, file: IO[str]) -> None:
+        super().__init__(file=file, markup=False, emoji=False, highlight=False)
+
+    def on_broken_pipe(self) -> None:
+        raise  # noqa: PLE0704 - rich calls this while it handles the error
+
+
+@dataclass(frozen=True)
+class Output:
+    """How a command answers.
+
+    Args:
+        as_json: Whether standard output is one JSON object.
+        quiet: Whether only the answer is wanted.
+    """
+
+    as_json: bool = False
+    quiet: bool = False
+
+    @cached_property
+    def out(self) -> Console:
+        """Standard output."""
+        return _Console(sys.stdout)
+
+    @cached_property
+    def err(self) -> Console:
+        """Standard error."""
+        return _Console(sys.stderr)
+
+    @property
+    def live(self) -> bool:
+        """Whether standard output is a screen that may be redrawn."""
+        return sys.stdout.isatty() and not (self.as_json or self.quiet or self.out.is_dumb_terminal)
+
+    @property
+    def progress(self) -> bool:
+        """Whether progress may be shown on standard error."""
+        return sys.stderr.isatty() and not (self.quiet or self.err.is_dumb_terminal)
+
+    @property
+    def width(self) -> int:
+        """How many columns a line may have."""
+        return max(self.out.width, NARROWEST)
+
+    def say(self, *items: Any, style: str | None = None) -> None:
+        """Print for people; long lines are left to the terminal, and to whoever reads the pipe."""
+        self.out.print(
+            *(printable(item) if isinstance(item, str) else item for item in items), style=style, soft_wrap=True
+        )
+
+    def warn(self, message: str) -> None:
+        """Say something on standard error."""
+        self.err.print(printable(message), style="yellow", soft_wrap=True)
+
+    def answer(self, result: Mapping[str, Any]) -> None:
+        """Print the one JSON object."""
+        print_json(result)
+
+
+def print_json(result: Mapping[str, Any]) -> None:
+    """Print one JSON object, in ASCII if standard output cannot take its characters."""
+    text = json.dumps(result, ensure_ascii=False, indent=2)
+    try:
+        text.encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        text = json.dumps(result, indent=2)
+    print(text)
+
+
+def printable(text: str) -> str:
+    """The text without characters that could do things to a terminal: they are shown as escapes."""
+    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def many(count: int, what: str) -> str:
+    """``3 layers``, ``1 layer``."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"

@@ -1,0 +1,53 @@
+"""What came of a run, for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+from softmachine.cli.models import model_line
+from softmachine.cli.output import Output, many, printable
+
+if TYPE_CHECKING:
+    from softmachine.runs import Run
+
+COLOURS = {"accept": "bold green", "reject": "bold red", "halt": "bold cyan"}
+MOST_LINES = 4
+"""So many lines of a long tape are shown."""
+
+
+def show_run(run: Run, output: Output, *, interrupted: bool, traced: bool) -> None:
+    """On a terminal, what came of the run, in a few lines; else how it went as well, if that was not printed before."""
+    if output.live:
+        output.out.print(_table(run, output.width, interrupted))
+        return
+    went, _, summary = run.text().rpartition("\n")
+    if interrupted:
+        summary = summary.replace("step limit reached", "interrupted", 1)
+    output.say(summary if output.quiet or traced or not went else f"{went}\n{summary}")
+
+
+def _table(run: Run, width: int, interrupted: bool) -> Table:
+    table = Table.grid(padding=(0, 2))
+    verdict = run.verdict or ("interrupted" if interrupted else "step limit reached")
+    table.add_row(
+        Text("verdict", style="dim"),
+        Text.assemble((verdict, COLOURS.get(verdict, "bold yellow")), f" after {many(run.steps, 'step')}"),
+    )
+    table.add_row(Text("tape", style="dim"), _cut(printable(run.output), MOST_LINES * (width - 9)))
+    speed = f"{len(run.tokens):,}, {run.tokens_per_second:,.0f} a second ({run.engine} engine, {run.arithmetic})"
+    table.add_row(Text("tokens", style="dim"), Text(speed))
+    table.add_row(Text("model", style="dim"), Text(model_line(run.transformer)))
+    return table
+
+
+def _cut(text: str, most: int) -> Text:
+    """As much of a tape as fits, and how long it is if that is not all."""
+    if not text:
+        return Text("(blank)", style="dim")
+    if len(text) <= most:
+        return Text(text, overflow="fold")
+    length = f" … {len(text):,} characters"
+    return Text.assemble(text[: most - len(length)], (length, "dim"), overflow="fold")

@@ -1,0 +1,126 @@
+"""``softmachine run``: compile, run, and show the tape or the answer."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from softmachine.cli import options
+from softmachine.cli.models import default_input, language, open_model, view_of
+from softmachine.cli.options import Status
+from softmachine.cli.output import Output, many
+from softmachine.errors import UsageError
+
+if TYPE_CHECKING:
+    from softmachine.cli.watching import Watcher
+    from softmachine.runs import Run, Running
+
+NAME = "run"
+EXAMPLES = """[dim]Examples:[/]
+  softmachine run palindrome abba
+  softmachine run busy-beaver-4 --trace
+  softmachine run "1RB1LB_1LA1RZ" --arithmetic exact --json"""
+
+ATTENTIONS = ("hard",)
+ENGINES = ("auto", "dense")
+PLAIN_WIDTH = 200
+"""Columns of a trace that goes to a file."""
+
+
+def command(
+    source: options.Source,
+    word: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="INPUT",
+            show_default=False,
+            help="The input word; symbols longer than a character are separated by blanks. By default the one that "
+            "the source suggests, or else the empty word.",
+        ),
+    ] = None,
+    *,
+    attention: Annotated[str, typer.Option(metavar="NAME", help="The kind of attention: hard.")] = "hard",
+    arithmetic: options.ArithmeticName = "float64",
+    engine: Annotated[str, typer.Option(metavar="NAME", help="What runs the weights: auto or dense.")] = "auto",
+    max_steps: Annotated[int, typer.Option(metavar="N", min=0, help="Stop after so many steps.")] = 1_000_000,
+    construction: options.ConstructionName = None,
+    trace: Annotated[bool, typer.Option("--trace", metavar="", help="Print one line a step.")] = False,
+    format_name: options.Format = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    _debug: options.Debug = False,
+) -> int:
+    """Run a machine as a transformer, and show what it does.
+
+    The machine is compiled to the weights of a transformer, which then produces the run one token at a time.
+    Exit status 0: it came to a verdict; 3: it reached the step limit; 130: interrupted.
+    """
+    _check("attention", attention, ATTENTIONS)
+    _check("engine", engine, ENGINES)
+    output = Output(as_json, quiet)
+    from softmachine.cli.results import show_run
+    from softmachine.cli.watching import Trace, watch
+    from softmachine.runs import Running, codec_of
+
+    transformer = open_model(source, format_name, construction)
+    text = default_input(codec_of(transformer)) if word is None else word
+    running = Running(transformer, text, arithmetic=arithmetic, max_steps=max_steps)
+    watcher = _watcher(running, text, output, trace)
+    interrupted = watch(running, watcher)
+    result = running.so_far()
+    if as_json:
+        lines = {"trace": watcher.lines} if isinstance(watcher, Trace) else {}
+        output.answer({**_answer(result, text), "interrupted": interrupted, **lines})
+    else:
+        show_run(result, output, interrupted=interrupted, traced=trace)
+    return _status(result, interrupted, max_steps, output)
+
+
+def _check(what: str, name: str, known: tuple[str, ...]) -> None:
+    if name == "soft" and what == "attention":
+        raise UsageError("soft attention is not available yet", hint=f"what runs now: --{what} {known[0]}")
+    if name not in known:
+        raise UsageError(f"there is no {what} {name!r}", hint=f"choose one of {', '.join(known)}")
+
+
+def _watcher(running: Running, text: str, output: Output, trace: bool) -> Watcher | None:
+    """Who looks on: the terminal, the trace, a status line, or nobody."""
+    from softmachine.cli.watching import MOST_ROWS, Trace, screen, status_line
+
+    view = view_of(running.codec, text, remember=MOST_ROWS)
+    if trace:
+        width = output.width if output.live else shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns
+        return Trace(view, output, width)
+    if output.live:
+        return screen(running, view, f"{running.transformer.name}  {text}".rstrip(), output)
+    return status_line(running, output) if output.progress else None
+
+
+def _answer(run: Run, text: str) -> dict[str, Any]:
+    return {
+        "name": run.transformer.name,
+        "language": language(run.transformer.codec),
+        "construction": run.transformer.construction,
+        "input": text,
+        "verdict": run.verdict,
+        "halted": run.halted,
+        "steps": run.steps,
+        "tokens": len(run.tokens),
+        "output": run.output,
+        "attention": "hard",
+        "arithmetic": run.arithmetic,
+        "engine": run.engine,
+        "seconds": round(run.seconds, 6),
+        "tokens_per_second": round(run.tokens_per_second, 1),
+    }
+
+
+def _status(run: Run, interrupted: bool, max_steps: int, output: Output) -> Status:
+    if interrupted:
+        return Status.INTERRUPTED
+    if run.halted:
+        return Status.DONE
+    output.warn(f"stopped after {many(max_steps, 'step')}; to let it run longer: --max-steps {10 * max_steps or 1000}")
+    return Status.STEP_LIMIT

@@ -1,0 +1,156 @@
+"""The run of a Turing machine on a screen: the last configurations, one below the other, cells in columns."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len, set_cell_size
+from rich.text import Text
+
+from softmachine.cli.output import printable
+from softmachine.constructions.turing_tokens import TuringCodec
+from softmachine.languages.turing import Action, Configuration, Tape
+
+WIDEST_STATE = 16
+HEAD, BLANK, LABEL = "bold reverse", "dim", "dim"
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """What a step changed: the state, the heads and the symbols under them as they were before."""
+
+    state: str
+    heads: tuple[int, ...]
+    symbols: tuple[str, ...]
+
+
+class _Camera:
+    """The stretch of a tape that is in view. It stands still until the head leaves it, so that columns stay columns."""
+
+    def __init__(self, length: int, *, left_end: bool) -> None:
+        self.length = length
+        self.left_end = left_end
+        self.left: int | None = None
+
+    def aim(self, head: int, reach: tuple[int, int], cells: int) -> int:
+        """The first of so many cells in view: all that the run has reached, if that fits, else those around the head."""
+        if self.left is None:
+            self.left = -max((cells - self.length) // 2, 0)
+        if not self.left <= head < self.left + cells:
+            low, high = reach
+            self.left = (low + high + 1 - cells) // 2 if high - low < cells else head - cells // 2
+        if self.left_end:
+            self.left = max(self.left, 0)
+        return self.left
+
+
+class TapeView:
+    """All tapes of a machine, followed token by token.
+
+    Args:
+        codec: What the tokens mean.
+        word: The input.
+        remember: How many steps of the past to keep.
+    """
+
+    def __init__(self, codec: TuringCodec, word: str, remember: int) -> None:
+        machine = codec.machine
+        symbols = machine.word(word)
+        self.meanings = codec.meanings
+        self.tapes = range(machine.tapes)
+        self.configuration = Configuration.initial(machine, symbols)
+        self._past: deque[_Before] = deque(maxlen=remember)
+        self._begun = False
+        self._reach = [(0, max(len(symbols) - 1, 0) if k == 0 else 0) for k in self.tapes]
+        self._cameras = [_Camera(len(symbols), left_end=machine.tape is not Tape.TWO_WAY) for _ in self.tapes]
+        self._symbol_width = max(cell_len(_shown(symbol)) for symbol in machine.symbols)
+        self._state_width = min(max(cell_len(printable(state)) for state in machine.states), WIDEST_STATE)
+
+    def follow(self, token: str) -> bool:
+        """Apply what a token says, if it is an action. The first one changes nothing: it only begins the run."""
+        action = self.meanings[token]
+        if not isinstance(action, Action):
+            return False
+        if self._begun:
+            now = self.configuration
+            self._past.append(_Before(now.state, tuple(now.heads), now.read()))
+            now.apply(action)
+            self._reach = [
+                (min(low, head), max(high, head)) for (low, high), head in zip(self._reach, now.heads, strict=True)
+            ]
+        self._begun = True
+        return True
+
+    def rows(self, width: int, height: int) -> Sequence[Text]:
+        """The last configurations, the latest one at the bottom, with one line a tape."""
+        cells = self._cells(width - self._label_width)
+        lefts = [self._aim(k, cells) for k in self.tapes]
+        found: list[list[Text]] = []
+        for step, state, heads, views in self._backwards(lefts, cells):
+            if (len(found) + 1) * len(self.tapes) > max(height, len(self.tapes)):
+                break
+            label = self._label(step, state)
+            lines = [self._stretch(k, views[k], lefts[k], heads[k]) for k in self.tapes]
+            found.append([Text.assemble(label if k == 0 else " " * len(label), lines[k]) for k in self.tapes])
+        return [line for lines in reversed(found) for line in lines]
+
+    def line(self, width: int) -> Text:
+        """The latest configuration, its tapes side by side."""
+        cells = self._cells((width - self._label_width) // len(self.tapes))
+        now = self.configuration
+        text = self._label(now.steps, now.state)
+        for k in self.tapes:
+            left = self._aim(k, cells)
+            view = [now.cells[k].get(cell, now.blank) for cell in range(left, left + cells)]
+            text.append("" if k == 0 else "│").append_text(self._stretch(k, view, left, now.heads[k]))
+        text.rstrip()
+        return text
+
+    @property
+    def _label_width(self) -> int:
+        return 8 + self._state_width + 1
+
+    def _cells(self, width: int) -> int:
+        """How many cells fit, with a mark for what does not at each side."""
+        return max((width - 3) // (self._symbol_width + 2), 1)
+
+    def _aim(self, tape: int, cells: int) -> int:
+        return self._cameras[tape].aim(self.configuration.heads[tape], self._reach[tape], cells)
+
+    def _label(self, step: int, state: str) -> Text:
+        name = printable(state)
+        if cell_len(name) > self._state_width:
+            name = set_cell_size(name, self._state_width - 1) + "…"
+        return Text.assemble((f"{step:>6}  ", LABEL), set_cell_size(name, self._state_width), " ")
+
+    def _backwards(self, lefts: list[int], cells: int) -> Iterator[tuple[int, str, Sequence[int], list[list[str]]]]:
+        """The configurations from the latest one back, by undoing what each step did: what is in view of them."""
+        now = self.configuration
+        views = [[now.cells[k].get(cell, now.blank) for cell in range(lefts[k], lefts[k] + cells)] for k in self.tapes]
+        yield now.steps, now.state, now.heads, views
+        for back, before in enumerate(reversed(self._past), 1):
+            for k in self.tapes:
+                index = before.heads[k] - lefts[k]
+                if 0 <= index < cells:
+                    views[k][index] = before.symbols[k]
+            yield now.steps - back, before.state, before.heads, views
+
+    def _stretch(self, tape: int, view: list[str], left: int, head: int) -> Text:
+        """The cells in view that the run has reached, the one under the head in brackets."""
+        low, high = self._reach[tape]
+        text = Text.assemble(("…" if low < left else " ", LABEL))
+        for cell, symbol in enumerate(view, left):
+            shown = set_cell_size(_shown(symbol), self._symbol_width)
+            if cell == head:
+                text.append(f"[{shown}]", style=HEAD)
+            elif low <= cell <= high:
+                text.append(f" {shown} ", style=BLANK if symbol == self.configuration.blank else "")
+            else:
+                text.append(" " * (self._symbol_width + 2))
+        return text.append("…" if high >= left + len(view) else " ", style=LABEL)
+
+
+def _shown(symbol: str) -> str:
+    return "␣" if symbol == " " else printable(symbol)

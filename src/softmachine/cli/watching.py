@@ -1,0 +1,151 @@
+"""Ways to look at a run while it goes on: a screen that is redrawn, one line a step, a status line, or not at all."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.panel import Panel
+from rich.text import Text
+
+from softmachine.cli.output import Output, printable
+
+if TYPE_CHECKING:
+    from softmachine.cli.models import View
+    from softmachine.runs import Running
+
+FRAME = 1 / 20
+"""Seconds between two pictures."""
+PATIENCE = 0.5
+"""Seconds before a status line appears."""
+MOST_ROWS = 14
+WIDEST_PANEL = 120
+
+
+class Watcher(Protocol):
+    """Someone who is told of every token."""
+
+    def see(self, token: str) -> None:
+        """One more token."""
+
+    def close(self) -> None:
+        """There are no more."""
+
+
+def watch(running: Running, watcher: Watcher | None) -> bool:
+    """Let a run go to its end; whether Ctrl-C ended it before."""
+    try:
+        for token in running:
+            if watcher:
+                watcher.see(token)
+    except KeyboardInterrupt:
+        return True
+    finally:
+        if watcher:
+            watcher.close()
+    return False
+
+
+class Trace:
+    """Prints one line a step, or keeps the lines if standard output is for JSON."""
+
+    def __init__(self, view: View | None, output: Output, width: int) -> None:
+        self.lines: list[str] = []
+        self._view = view
+        self._output = output
+        self._width = width
+
+    def see(self, token: str) -> None:
+        """Show where the run is now; a verdict leaves it where it was."""
+        if self._view and not self._view.follow(token):
+            return
+        line = self._view.line(self._width) if self._view else Text(printable(token))
+        if self._output.as_json:
+            self.lines.append(line.plain)
+        else:
+            self._output.out.print(line, soft_wrap=True)
+            self._output.out.file.flush()
+
+    def close(self) -> None:
+        """Everything has been printed."""
+
+
+class Redrawn:
+    """A picture that is drawn anew, many times a second.
+
+    Args:
+        console: Where.
+        picture: What.
+        view: Who else wants to know the tokens.
+        patience: Seconds before the first time.
+        stays: Whether the last picture stays.
+    """
+
+    def __init__(
+        self,
+        console: Console,
+        picture: Callable[[], RenderableType],
+        *,
+        view: View | None = None,
+        patience: float = 0.0,
+        stays: bool = True,
+    ) -> None:
+        self._picture = picture
+        self._view = view
+        self._stays = stays
+        self._live = Live(
+            console=console, auto_refresh=False, transient=not stays, redirect_stdout=False, redirect_stderr=False
+        )
+        self._due = time.perf_counter() + patience
+
+    def see(self, token: str) -> None:
+        """Draw, if it is time to."""
+        if self._view:
+            self._view.follow(token)
+        if time.perf_counter() >= self._due:
+            self._draw()
+            self._due = time.perf_counter() + FRAME
+
+    def close(self) -> None:
+        """Draw the end, or wipe it all away."""
+        if self._stays:
+            self._draw()
+        self._live.stop()
+
+    def _draw(self) -> None:
+        self._live.start()
+        self._live.update(self._picture(), refresh=True)
+
+
+def screen(running: Running, view: View | None, title: str, output: Output) -> Redrawn:
+    """The last steps in a frame on standard output."""
+    began = time.perf_counter()
+
+    def picture() -> RenderableType:
+        width = min(output.width, WIDEST_PANEL)
+        height = max(min(MOST_ROWS, output.out.height - 9), 1)
+        rows = view.rows(width - 4, height) if view else [Text(printable(token)) for token in running.tokens[-height:]]
+        return Panel(
+            Group(*rows),
+            title=Text(printable(title), style="bold"),
+            title_align="left",
+            subtitle=Text(_speed(running, began), style="dim"),
+            subtitle_align="right",
+            width=width,
+        )
+
+    return Redrawn(output.out, picture, view=view)
+
+
+def status_line(running: Running, output: Output) -> Redrawn:
+    """How far the run is, on standard error."""
+    began = time.perf_counter()
+    return Redrawn(output.err, lambda: Text(f"running: {_speed(running, began)}"), patience=PATIENCE, stays=False)
+
+
+def _speed(running: Running, began: float) -> str:
+    seconds = time.perf_counter() - began
+    return f"{len(running.tokens):,} tokens, {len(running.tokens) / seconds:,.0f} a second"

@@ -1,0 +1,109 @@
+"""``softmachine zoo``: what comes with it."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from softmachine.cli import options
+from softmachine.cli.output import Output, many
+from softmachine.errors import SourceError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from softmachine.zoo import Entry, Sample
+
+NAME = "zoo"
+EXAMPLES = """[dim]Examples:[/]
+  softmachine zoo
+  softmachine zoo universal"""
+
+
+def command(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", show_default=False, help="One entry, to see all of it."),
+    ] = None,
+    *,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    _debug: options.Debug = False,
+) -> None:
+    """List the machines that come with softmachine; or show one: what it does, its source, and runs of it."""
+    from softmachine import zoo
+
+    output = Output(as_json, quiet)
+    chosen = zoo.entries() if name is None else (_find(name),)
+    if as_json:
+        output.answer({"entries": [_answer(entry, whole=name is not None) for entry in chosen]})
+    elif name is not None:
+        _show(chosen[0], output)
+    elif quiet:
+        output.say("\n".join(entry.name for entry in chosen))
+    else:
+        output.out.print(_table(chosen))
+
+
+def _find(name: str) -> Entry:
+    from softmachine import zoo
+
+    entry = zoo.find(name)
+    if entry is None:
+        close = zoo.suggest(name)
+        hint = f"did you mean {' or '.join(close)}?" if close else "`softmachine zoo` lists what comes with it"
+        raise SourceError(f"{name!r} is not in the zoo", hint=hint)
+    return entry
+
+
+def _answer(entry: Entry, *, whole: bool) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    answer = {"name": entry.name, "about": entry.about, "file": entry.file}
+    answer["samples"] = [asdict(sample) for sample in entry.samples]  # type: ignore[assignment]
+    return {**answer, "source": entry.read()} if whole else answer
+
+
+def _show(entry: Entry, output: Output) -> None:
+    if not output.quiet:
+        output.say(f"{entry.name}: {entry.about}\n")
+    output.say(entry.read().rstrip("\n"))
+    if not output.quiet:
+        output.say("\nRuns of it:")
+        for sample in entry.samples:
+            output.say(f"  {_call(entry, sample)}")
+            output.say(f"      {_outcome(sample)}")
+
+
+def _table(entries: tuple[Entry, ...]) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("name", style="bold", no_wrap=True)
+    table.add_column("what it does")
+    table.add_column("for example", overflow="fold")
+    for entry in entries:
+        table.add_row(entry.name, entry.about, _example(entry))
+    return table
+
+
+def _example(entry: Entry) -> str:
+    """The sample that says most in little space: an input and what becomes of it."""
+    sample = max(
+        entry.samples, key=lambda sample: (sample.verdict != "reject", 0 < len(sample.input) < 10, sample.steps)
+    )
+    return f"{sample.input or '(empty)'} → {sample.output if sample.verdict == 'halt' else sample.verdict or 'goes on'}"
+
+
+def _call(entry: Entry, sample: Sample) -> str:
+    limit = [] if sample.max_steps is None else ["--max-steps", str(sample.max_steps)]
+    dashes = ["--"] if sample.input.startswith("-") else []
+    return shlex.join(["softmachine", "run", entry.name, *limit, *dashes, sample.input])
+
+
+def _outcome(sample: Sample) -> str:
+    left = "" if sample.output is None else f", leaves {sample.output!r}"
+    return f"{sample.verdict or 'still running'} after {many(sample.steps, 'step')}{left}"
