@@ -1,11 +1,10 @@
 """softmachine: programs and formal languages as real transformer weights.
 
-    import softmachine as sm
-
-    machine = sm.load("palindrome")      # a zoo name, a path, or a string in any known format
-    model = sm.compile(machine)          # average-hard attention
-    run = sm.run(model, "abba")          # run.accepted, run.steps, run.tape, run.tokens, run.text()
-    sm.check(model, machine, up_to=6)    # against the reference interpreter, every input
+>>> import softmachine as sm
+>>> machine = sm.load("palindrome")  # a zoo name, a path, or a string in any known format
+>>> model = sm.compile(machine)  # average-hard attention
+>>> run = sm.run(model, "abba")  # run.accepted, run.steps, run.tape, run.tokens, run.text()
+>>> report = sm.check(model, machine, up_to=6)  # against the reference interpreter, every input
 """
 
 from __future__ import annotations

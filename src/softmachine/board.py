@@ -51,7 +51,8 @@ def _body(transformer: Transformer) -> Iterable[str]:
                 label = ""
             if layer.feed_forward.units:
                 what = f"feed-forward  {_units(layer.feed_forward)}"
-                yield indent + _line(label, what, _written(transformer, _columns(layer.feed_forward.second.weight.rows)))
+                changed = _columns(layer.feed_forward.second.weight.rows)
+                yield indent + _line(label, what, _written(transformer, changed))
     yield _line("logits", f"{_many(len(transformer.outputs), 'output')}", "largest")
 
 

@@ -149,9 +149,7 @@ def feature(
     )
 
 
-def relation(
-    kind: str, value: Callable[..., Fraction | int], *, label: Callable[..., str] | None = None
-) -> None:
+def relation(kind: str, value: Callable[..., Fraction | int], *, label: Callable[..., str] | None = None) -> None:
     """Add a kind of relation: ``value(key, query, *parameters)``."""
     _RELATIONS[kind] = _RelationKind(label or (lambda *parameters: _call(kind, parameters)), value)
 

@@ -41,7 +41,7 @@ class Run:
 
     @property
     def verdict(self) -> str | None:
-        """ "accept", "reject" or "halt"; None if the run did not end."""
+        """Accept, reject or halt; None if the run did not end."""
         return self.outcome.verdict
 
     @property

@@ -28,7 +28,8 @@ def read_source(source: str, format: str | None = None) -> TuringMachine:  # noq
     if entry is not None:
         return entry.load()
     if source == "-":
-        return formats.parse(_decoded(sys.stdin.buffer.read(MOST_BYTES + 1), "<stdin>"), format=format, source="<stdin>")
+        text = _decoded(sys.stdin.buffer.read(MOST_BYTES + 1), "<stdin>")
+        return formats.parse(text, format=format, source="<stdin>")
     path = Path(source)
     try:
         is_file, is_folder = path.is_file(), path.is_dir()

@@ -58,7 +58,7 @@ class AffineMap:
 
 @dataclass(frozen=True)
 class Head:
-    """One attention head: score(i, j) = query(x_i) · key(x_j) + bias(j, i); it adds output · Σ_j weight_j value(x_j)."""
+    """One attention head: score(i, j) = query(x_i) · key(x_j) + bias(j, i); it adds output · Σ_j w_ij value(x_j)."""
 
     name: str
     query: AffineMap

@@ -105,7 +105,7 @@ def test_a_fetch_by_address_bits_finds_the_position_with_that_number() -> None:
 
 
 def reachability(vertices: int) -> tuple[Signal, Vocabulary[int], int]:
-    """Pair tokens (i, j) hold whether j is reachable from i; pads (i, k, j) combine (i, k) and (k, j); ⌈log₂ n⌉ times."""
+    """Pairs (i, j) hold whether j is reachable from i; pads (i, k, j) combine (i, k) and (k, j); ⌈log₂ n⌉ times."""
     bits = max(1, (vertices - 1).bit_length())
     n = vertices * vertices
     pairs = dict(enumerate(itertools.product(range(vertices), repeat=2), 1))

@@ -1,7 +1,7 @@
 """What every arithmetic can do: arrays of its numbers, affine maps, and the decisions that attention needs.
 
-Shapes: a batch of sequences of vectors, ``(batch, position, coordinate)``. An arithmetic knows what a number is, nothing
-of what the numbers are for.
+Shapes: a batch of sequences of vectors, ``(batch, position, coordinate)``. An arithmetic knows what a number is,
+nothing of what the numbers are for.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Operator = TypeVar("Operator")
 
 @dataclass(frozen=True)
 class Tensor:
-    """Numbers of one arithmetic and how far each can be from the exact number; no ``error`` means that all are exact."""
+    """Numbers of one arithmetic and how far each can be from the exact one; no ``error`` means that all are exact."""
 
     value: Array
     error: NDArray[np.float64] | None = None
@@ -74,7 +74,7 @@ class Arithmetic(ABC, Generic[Operator]):
 
     @abstractmethod
     def add(self, x: Tensor, y: Tensor) -> Tensor:
-        """x + y."""
+        """The sum x + y."""
 
     @abstractmethod
     def activate(self, x: Tensor, steps: Flags) -> Tensor:
@@ -123,5 +123,5 @@ def first_or_last(chosen: Flags, choice: Choice) -> Flags:
     if choice is Choice.AVERAGE:
         return chosen
     flipped = chosen[..., ::-1] if choice is Choice.RIGHTMOST else chosen
-    first = flipped & (np.cumsum(flipped, axis=-1) == 1)
+    first: Flags = flipped & (np.cumsum(flipped, axis=-1) == 1)
     return first[..., ::-1] if choice is Choice.RIGHTMOST else first

@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 _GRIDS = (0, 20)
 """Numbers that are multiples of 2^-g, for g one of these, are tried as candidates for exact arithmetic."""
 _SLACK = 1 + 2.0**-30
-"""Error bounds are themselves computed in float64; where they decide, this factor covers millions of their roundings."""
+"""Error bounds are themselves computed in float64; where they decide, this factor makes up for that."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class Float(Arithmetic[FloatOperator]):
         return np.where(exact, 0.0, operator.gamma * total)
 
     def add(self, x: Tensor, y: Tensor) -> Tensor:
-        """x + y; the rounding error of a sum is itself a float, which Knuth's TwoSum computes."""
+        """The sum; the rounding error of a sum is itself a float, which Knuth's TwoSum computes."""
         total = x.value + y.value
         of_y = total - x.value
         rounding = np.abs((x.value - (total - of_y)) + (y.value - of_y)).astype(np.float64)
@@ -224,7 +224,7 @@ class Float(Arithmetic[FloatOperator]):
     def largest(self, x: Tensor) -> NDArray[np.intp]:
         assert x.error is not None
         self._check_finite(x.value)
-        winner = x.value.argmax(axis=-1)
+        winner: NDArray[np.intp] = x.value.argmax(axis=-1)
         at = winner[..., None]
         error = x.error * _SLACK
         rivals = x.value + error >= np.take_along_axis(x.value - error, at, -1)

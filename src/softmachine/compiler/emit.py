@@ -68,7 +68,7 @@ class _Emitter:
         return rows
 
     def block(self, plan: BlockPlan) -> Block:
-        layers = []
+        layers: list[Layer] = []
         for heads, units in zip(plan.heads, plan.units, strict=True):
             last = len(layers) == plan.depth - 1
             layers.append(Layer(self.attention(heads), self.feed_forward(units, plan if last else None)))
@@ -143,7 +143,8 @@ class _Hidden:
 
     def clear(self, coordinate: int) -> None:
         """Set a coordinate to 0 by taking away what is in it."""
-        self._linear(f"clear {self.allocation.names[coordinate]}", {coordinate: Fraction(1)}, {coordinate: Fraction(-1)})
+        name = f"clear {self.allocation.names[coordinate]}"
+        self._linear(name, {coordinate: Fraction(1)}, {coordinate: Fraction(-1)})
 
     def _linear(self, name: str, terms: dict[int, Fraction], targets: dict[int, Fraction]) -> None:
         if not terms:

@@ -77,9 +77,9 @@ class _Merger:
                 query, key, value = (self.forms(part) for part in (node.query, node.key, node.value))
                 return replace(node, query=query, key=key, value=value)
             case Loop():
-                carried = self.node(node.carried)
+                self.node(node.carried)
                 initial = tuple(_written_once(node, form) for form in node.initial)
-                return replace(node, carried=carried, initial=self.forms(initial), body=self.forms(node.body))
+                return replace(node, initial=self.forms(initial), body=self.forms(node.body))
         return node
 
 
@@ -131,16 +131,17 @@ def _bodies(nodes: Sequence[Node], logits: Sequence[Affine]) -> dict[Node, Carri
         if isinstance(node, Loop):
             inside.pop(node.carried, None)
             if inside:
-                raise ConstructionError(f"loop {node.name!r} is inside loop {next(iter(inside)).name!r}; loops do not nest")
+                outer = next(iter(inside)).name
+                raise ConstructionError(f"loop {node.name!r} is inside loop {outer!r}; loops do not nest")
         elif len(inside) > 1:
             names = " and ".join(repr(carried.name) for carried in inside)
-            raise ConstructionError(f"{node.name!r} reads what the loops {names} carry; it can be inside one of them only")
+            raise ConstructionError(f"{node.name!r} reads what the loops {names} carry; it can be inside one only")
         elif inside:
             bodies[node] = next(iter(inside))
     for form in logits:
         for node, _ in form.terms:
             if node in bodies:
-                raise ConstructionError(f"{node.name!r} is read outside of the loop {bodies[node].name!r} it belongs to")
+                raise ConstructionError(f"{node.name!r} is read outside of its loop {bodies[node].name!r}")
     return bodies
 
 

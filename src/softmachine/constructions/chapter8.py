@@ -1,12 +1,12 @@
 """Chapter 8 of the lecture notes: every Turing machine is simulated by a decoder with average-hard attention.
 
-Theorem 8.2. For every Turing machine M there is a decoder that, prompted with w and BOS, emits one token a step of M and
-then ACC, REJ or HALT, as M does on w; if M does not stop, neither does the decoder.
+Theorem 8.2. For every Turing machine M there is a decoder that, prompted with w and BOS, emits one token a step of M
+and then ACC, REJ or HALT, as M does on w; if M does not stop, neither does the decoder.
 
 Needs: average-hard attention, position features i, i² and 1/(i+1); one set of weights for every length.
 Costs: see :func:`cost`; one token a step, one to begin, one verdict.
-Gaps: 1/(i+1) in layer 2, 1/(2(i+1)) in layer 3. In float64 exact for heads up to 10⁶ and more; a run that float64 cannot
-decide stops.
+Gaps: 1/(i+1) in layer 2, 1/(2(i+1)) in layer 3. In float64 exact for heads up to 10⁶ and more; a run that float64
+cannot decide stops.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from softmachine.constructions.turing_tokens import Begin, Given, TuringCodec
+from softmachine.constructions.turing_tokens import Begin, Given, Meaning, TuringCodec
 from softmachine.languages.turing import Action, Rule, Tape, TuringMachine, Verdict
 from softmachine.positions import INVERSE
 from softmachine.signals import Program, Signal, Vocabulary, named, position, relu, stack
@@ -37,14 +37,14 @@ class Cost:
 def cost(machine: TuringMachine) -> Cost:
     """The cost for K tapes, |Q| states, |Γ| tape symbols and |Σ| input symbols.
 
-    Two-way tapes: 5 layers, 1 + 5K heads, width 2|Q| + 5K|Γ| + 2|Σ| + 12K + 5. Tapes with a left end: 5 layers, 1 + 3K
-    heads, width 2|Q| + 5K|Γ| + 2|Σ| + 13K + 4. What a machine never writes, reads or does is left out of its width.
+    Two-way tapes: 5 layers, 1 + 5K heads, width 2|Q| + (4K + 1)|Γ| + 2|Σ| + 10K + 7. Tapes with a left end: 5 layers,
+    1 + 3K heads, width 2|Q| + (4K + 1)|Γ| + 2|Σ| + 11K + 6. What a machine never writes, reads or does is left out.
     """
-    tapes, symbols = machine.tapes, len(machine.symbols)
-    common = 2 * len(machine.states) + 5 * tapes * symbols + 2 * len(machine.alphabet)
+    tapes = machine.tapes
+    names = 2 * len(machine.states) + (4 * tapes + 1) * len(machine.symbols) + 2 * len(machine.alphabet)
     if machine.tape is Tape.TWO_WAY:
-        return Cost(5, 1 + 5 * tapes, common + 12 * tapes + 5)
-    return Cost(5, 1 + 3 * tapes, common + 13 * tapes + 4)
+        return Cost(5, 1 + 5 * tapes, names + 10 * tapes + 7)
+    return Cost(5, 1 + 3 * tapes, names + 11 * tapes + 6)
 
 
 def decoder(codec: TuringCodec) -> Program:
@@ -90,7 +90,7 @@ def _name(machine: TuringMachine, name: str, tape: int) -> str:
     return name if machine.tapes == 1 else f"{name} {tape + 1}"
 
 
-def _wrote(tokens: Vocabulary[object], machine: TuringMachine, tape: int) -> Signal:
+def _wrote(tokens: Vocabulary[Meaning], machine: TuringMachine, tape: int) -> Signal:
     """The symbol that this token wrote; zero if it is not an action."""
     return tokens.onehot(
         _name(machine, "wrote", tape),
@@ -106,7 +106,7 @@ class _Move:
     format loses digits.
     """
 
-    def __init__(self, tokens: Vocabulary[object], machine: TuringMachine, tape: int) -> None:
+    def __init__(self, tokens: Vocabulary[Meaning], machine: TuringMachine, tape: int) -> None:
         def differs(letter: str) -> Signal:
             return tokens.bit(
                 _name(machine, f"not {letter}", tape),
@@ -143,7 +143,7 @@ def _rows(
 def _held_back(
     machine: TuringMachine, rule: Rule, at_end: list[Signal]
 ) -> Iterator[tuple[tuple[Signal, ...], tuple[str, ...]]]:
-    """The moves of a rule, and the conditions under which they are made: L is held back, or an error, at the left end."""
+    """The moves of a rule, and when they are made: at the left end, L is held back, or an error."""
     if machine.tape is Tape.TWO_WAY:
         yield (), rule.move
         return

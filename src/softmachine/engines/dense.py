@@ -125,7 +125,7 @@ class Pass:
         return stream
 
     def _position_embedding(self, positions: range) -> Tensor:
-        """The position features in their coordinates; computed for some positions ahead, since decoding asks one by one."""
+        """The position features in their coordinates; computed some positions ahead, since decoding asks one by one."""
         if positions.stop > self._placed_from + self._placed.shape[0]:
             ahead = range(positions.start, max(positions.stop, positions.start + _AHEAD))
             features = self.engine.transformer.features

@@ -46,7 +46,11 @@ def save(transformer: Transformer, folder: Path, *, force: bool = False) -> None
     from safetensors.numpy import save_file
 
     if folder.exists() and not (force and folder.is_dir() and (is_saved(folder) or not any(folder.iterdir()))):
-        hint = "choose another name, or --force to replace a saved model" if not force else "only saved models are replaced"
+        hint = (
+            "choose another name, or --force to replace a saved model"
+            if not force
+            else "only saved models are replaced"
+        )
         raise UsageError(f"{folder} exists already", hint=hint)
     tensors: Tensors = {}
     names = json.dumps(_names(transformer, tensors), ensure_ascii=False, indent=1) + "\n"
@@ -80,7 +84,9 @@ def load(folder: Path, codec_from_json: Any) -> Transformer:
     place = Place(str(folder))
     for name in (WEIGHTS, NAMES):
         if not (folder / name).is_file():
-            raise SourceError(f"the folder has no {name}; it is not a model that `softmachine compile` wrote", place=place)
+            raise SourceError(
+                f"the folder has no {name}; it is not a model that `softmachine compile` wrote", place=place
+            )
         if (folder / name).stat().st_size > MOST_BYTES:
             raise SourceError(f"{name} is larger than {MOST_BYTES >> 20} MiB", place=place)
     try:
@@ -205,7 +211,10 @@ class _Reader:
     def layer(self, at: str, data: dict[str, Any]) -> Layer:
         heads = tuple(self.head(f"{at}.heads.{h}", item) for h, item in enumerate(data["heads"]))
         forward = FeedForward(
-            self.affine(f"{at}.first"), _strings(data["activations"]), self.affine(f"{at}.second"), _strings(data["units"])
+            self.affine(f"{at}.first"),
+            _strings(data["activations"]),
+            self.affine(f"{at}.second"),
+            _strings(data["units"]),
         )
         return Layer(heads, forward)
 

@@ -127,4 +127,4 @@ class _Evaluation:
         for i, row in enumerate(column):
             for k, (value, kind) in enumerate(zip(row, node.kinds, strict=True)):
                 if not kind.admits(value, i, len(self.tokens)):
-                    raise ConstructionError(f"{node.label(k)} is {value} at position {i}, but was promised to be {kind}")
+                    raise ConstructionError(f"{node.label(k)} is {value} at position {i}; promised was {kind}")

@@ -38,6 +38,7 @@ class Unit(Node):
     activation: str
 
     def inputs(self) -> Iterator[Affine]:
+        """The forms it is made of."""
         return iter(self.forms)
 
 
@@ -46,7 +47,7 @@ class Attention(Node):
     """One attention head: what it retrieves.
 
     Two promises of the author, which the exact evaluator checks: ``gap``, the maximal score exceeds every other score
-    by at least this much; ``single``, keys that tie for the maximum hold equal values, so that one of them is retrieved.
+    by at least this much; ``single``, keys that tie for the maximum hold equal values, so that one is retrieved.
     """
 
     query: tuple[Affine, ...]
@@ -59,6 +60,7 @@ class Attention(Node):
     single: bool
 
     def inputs(self) -> Iterator[Affine]:
+        """Queries, keys and values."""
         yield from self.query
         yield from self.key
         yield from self.value
@@ -71,6 +73,7 @@ class Named(Node):
     forms: tuple[Affine, ...]
 
     def inputs(self) -> Iterator[Affine]:
+        """The forms it is made of."""
         return iter(self.forms)
 
 
@@ -89,6 +92,7 @@ class Loop(Node):
     times: int | Feature = field(default=1)
 
     def inputs(self) -> Iterator[Affine]:
+        """Where it starts and what a turn makes of it."""
         yield from self.initial
         yield from self.body
 

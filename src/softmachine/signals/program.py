@@ -50,9 +50,7 @@ class Vocabulary(Generic[Meaning]):
 
     def onehot(self, name: str, labels: Sequence[str], of: Callable[[Meaning], str | None]) -> Signal:
         """One-hot over ``labels``; zero where ``of`` gives None."""
-        rows = {
-            key: tuple(int(label == of(meaning)) for label in labels) for key, meaning in self.meanings.items()
-        }
+        rows = {key: tuple(int(label == of(meaning)) for label in labels) for key, meaning in self.meanings.items()}
         return token(name, rows, labels=tuple(labels))
 
     def number(self, name: str, of: Callable[[Meaning], Fraction | int]) -> Signal:

@@ -17,7 +17,7 @@ from softmachine.signals.kinds import BIT, Kind, combination, exactly
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """Something that produces numbers at every position. Its atoms are (node, 0), (node, 1), …
+    """Something that produces numbers at every position; its atoms are (node, 0), (node, 1) and so on.
 
     Args:
         name: The name its author gave it; coordinates, heads and units carry it.
@@ -158,7 +158,7 @@ class Signal:
         return Signal((form,), (BIT if self.exclusive else form.kind.tighter(kind),))
 
     def known(self, *kinds: Kind, exclusive: bool = False) -> Signal:
-        """The same signal, with kinds that the author vouches for; the exact evaluator checks them where it is named."""
+        """The same signal, with kinds that the author vouches for; the evaluator checks them where it is named."""
         return Signal(self.forms, kinds if len(kinds) > 1 else kinds * len(self), self.labels, exclusive)
 
     def labelled(self, labels: Iterable[str], *, exclusive: bool = False) -> Signal:

@@ -13,7 +13,7 @@ WINDOW = 30
 
 
 def tape_line(configuration: Configuration, tape: int, first: int = 0, window: int = WINDOW) -> str:
-    """One tape from cell ``first`` (or further left, if it reaches there) on, with the cell under the head in brackets."""
+    """One tape from cell ``first`` on (or further left, if it is written), the cell under the head in brackets."""
     cells, head = configuration.cells[tape], configuration.heads[tape]
     contents = configuration.tapes[tape]
     first, last = min(first, contents.first, head), max(contents.first + len(contents.symbols) - 1, head)

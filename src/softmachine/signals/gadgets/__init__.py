@@ -1,4 +1,4 @@
-"""Gadgets: ordinary functions over the five primitives. Each says what it assumes, what it guarantees and what it costs."""
+"""Gadgets: functions over the five primitives. Each says what it assumes, what it guarantees and what it costs."""
 
 from softmachine.signals.gadgets.integers import at_least, clip, is_zero, where_zero
 from softmachine.signals.gadgets.logic import all_of, any_of, exclusive_or, gate, rounded, select

@@ -123,9 +123,7 @@ def latest(
         raise ConstructionError(f"latest {name!r} needs something to match: where, equal, or both")
     query.append(position(INVERSE) * Fraction(1, 2))
     key.append(position(I))
-    return attend(
-        name, query=stack(*query), key=stack(*key), value=read, mask=mask, gap=HALF_INVERSE, single=True
-    )
+    return attend(name, query=stack(*query), key=stack(*key), value=read, mask=mask, gap=HALF_INVERSE, single=True)
 
 
 def exists(name: str, where: Signal, *, match: tuple[Signal, Signal] | None = None, mask: Mask = Mask.CAUSAL) -> Signal:

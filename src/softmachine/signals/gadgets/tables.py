@@ -46,4 +46,5 @@ def first_of(name: str, *choices: Signal, labels: Sequence[str], default: str) -
         if label != default
     }
     forms[default] = Affine.sum([Affine({}, Fraction(1)), *(form * Fraction(-1) for form in forms.values())])
-    return named(name, Signal(tuple(forms[label] for label in labels), (BIT,) * len(labels), tuple(labels), exclusive=True))
+    ordered = tuple(forms[label] for label in labels)
+    return named(name, Signal(ordered, (BIT,) * len(labels), tuple(labels), exclusive=True))
