@@ -94,7 +94,11 @@ def test_a_fetch_by_address_bits_finds_the_position_with_that_number() -> None:
     r = 3
     here = stack(*(position(Feature("±bit", (k,))) for k in range(r)))
     tokens = Vocabulary({str(k): k for k in range(8)})
-    wanted = stack(*(tokens.number(f"wanted {k}", lambda m, k=k: 2 * (m >> k & 1) - 1) for k in range(r)))
+
+    def wanted_bit(k: int) -> Signal:
+        return tokens.number(f"wanted {k}", lambda number: 2 * (number >> k & 1) - 1)
+
+    wanted = stack(*(wanted_bit(k) for k in range(r)))
     odd = tokens.bit("odd", lambda meaning: meaning % 2 == 1)
     found = fetch("by bits", wanted, here, odd, mask=Mask.ALL)
     sequence = [str(k) for k in (7, 3, 0, 2, 6, 5, 1, 4)]
