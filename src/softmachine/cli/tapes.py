@@ -14,6 +14,8 @@ from softmachine.constructions.turing_tokens import TuringCodec
 from softmachine.languages.turing import Action, Configuration, Tape
 
 WIDEST_STATE = 16
+ROOM = 6
+"""So many cells to the left of what has been reached are in view, if they fit."""
 HEAD, BLANK, LABEL = "bold reverse", "dim", "dim"
 
 
@@ -29,18 +31,17 @@ class _Before:
 class _Camera:
     """The stretch of a tape that is in view. It stands still until the head leaves it, so that columns stay columns."""
 
-    def __init__(self, length: int, *, left_end: bool) -> None:
-        self.length = length
+    def __init__(self, *, left_end: bool) -> None:
         self.left_end = left_end
         self.left: int | None = None
 
     def aim(self, head: int, reach: tuple[int, int], cells: int) -> int:
-        """The first of so many cells in view: all that the run has reached, if that fits, else those around the head."""
-        if self.left is None:
-            self.left = -max((cells - self.length) // 2, 0)
-        if not self.left <= head < self.left + cells:
-            low, high = reach
-            self.left = (low + high + 1 - cells) // 2 if high - low < cells else head - cells // 2
+        """The first of so many cells in view: all that the run has reached, if it fits, else those around the head."""
+        low, high = reach
+        free = cells - (high + 1 - low)
+        first, last = reach if free >= 0 else (head, head)
+        if self.left is None or not self.left <= first <= last < self.left + cells:
+            self.left = low - min(free // 2, ROOM) if free >= 0 else head - cells // 2
         if self.left_end:
             self.left = max(self.left, 0)
         return self.left
@@ -64,7 +65,7 @@ class TapeView:
         self._past: deque[_Before] = deque(maxlen=remember)
         self._begun = False
         self._reach = [(0, max(len(symbols) - 1, 0) if k == 0 else 0) for k in self.tapes]
-        self._cameras = [_Camera(len(symbols), left_end=machine.tape is not Tape.TWO_WAY) for _ in self.tapes]
+        self._cameras = [_Camera(left_end=machine.tape is not Tape.TWO_WAY) for _ in self.tapes]
         self._symbol_width = max(cell_len(_shown(symbol)) for symbol in machine.symbols)
         self._state_width = min(max(cell_len(printable(state)) for state in machine.states), WIDEST_STATE)
 

@@ -125,7 +125,7 @@ def screen(running: Running, view: View | None, title: str, output: Output) -> R
     began = time.perf_counter()
 
     def picture() -> RenderableType:
-        width = min(output.width, WIDEST_PANEL)
+        width = min(output.width - len("^C "), WIDEST_PANEL)  # with the echo of Ctrl-C no line may become too long
         height = max(min(MOST_ROWS, output.out.height - 9), 1)
         rows = view.rows(width - 4, height) if view else [Text(printable(token)) for token in running.tokens[-height:]]
         return Panel(

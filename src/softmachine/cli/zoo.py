@@ -21,6 +21,8 @@ EXAMPLES = """[dim]Examples:[/]
   softmachine zoo
   softmachine zoo universal"""
 
+LONGEST_EXAMPLE = 12
+
 
 def command(
     name: Annotated[
@@ -91,11 +93,15 @@ def _table(entries: tuple[Entry, ...]) -> Table:
 
 
 def _example(entry: Entry) -> str:
-    """The sample that says most in little space: an input and what becomes of it."""
-    sample = max(
-        entry.samples, key=lambda sample: (sample.verdict != "reject", 0 < len(sample.input) < 10, sample.steps)
-    )
-    return f"{sample.input or '(empty)'} → {sample.output if sample.verdict == 'halt' else sample.verdict or 'goes on'}"
+    """The sample that says most in little space: an input, and what becomes of it."""
+
+    def interest(sample: Sample) -> tuple[bool, bool, int]:
+        return len(sample.input) <= LONGEST_EXAMPLE, sample.verdict != "reject", sample.steps
+
+    sample = max(entry.samples, key=interest)
+    left = f"{sample.steps:,} steps" if sample.output is None else sample.output
+    result = f"{sample.verdict} {left}" if sample.verdict else "goes on"
+    return f"{sample.input or '(empty)'} → {result}".rstrip()
 
 
 def _call(entry: Entry, sample: Sample) -> str:
