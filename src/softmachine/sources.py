@@ -24,9 +24,11 @@ def read_source(source: str, format: str | None = None) -> TuringMachine:  # noq
     Raises:
         SourceError: If there is no such thing, or it cannot be read.
     """
+    if not source.strip():
+        raise SourceError("the source is empty", hint="`softmachine zoo` lists what comes with it")
     entry = zoo.find(source)
     if entry is not None:
-        return entry.load()
+        return formats.parse(entry.read(), format=format, source=f"zoo/{entry.file}", name=entry.name)
     if source == "-":
         text = _decoded(sys.stdin.buffer.read(MOST_BYTES + 1), "<stdin>")
         return formats.parse(text, format=format, source="<stdin>")
