@@ -56,7 +56,7 @@ class _Emitter:
     def embedded(self, token: str) -> dict[int, Fraction]:
         row = {k: constant for k, constant in enumerate(self.allocation.constants) if constant}
         for (node, k), targets in self.targets.items():
-            if isinstance(node, Token) and token in node.table:
+            if isinstance(node, Token) and token in node.table and node.table[token][k]:
                 _add(row, targets, node.table[token][k])
         return row
 

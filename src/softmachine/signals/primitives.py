@@ -101,12 +101,13 @@ def token(
     name: str, table: Mapping[str, tuple[Fraction | int, ...]], *, labels: tuple[str, ...] | None = None
 ) -> Signal:
     """A vector looked up from the token at this position."""
-    exact = {key: tuple(Fraction(number) for number in row) for key, row in table.items()}
+    numbers = {number: Fraction(number) for row in table.values() for number in row}
+    exact = {key: tuple(numbers[number] for number in row) for key, row in table.items()}
     widths = {len(row) for row in exact.values()}
     if len(widths) != 1:
         raise ConstructionError(f"the rows of the token table {name!r} have widths {sorted(widths)}; give them one")
     columns = zip(*exact.values(), strict=True)
-    kinds = tuple(union([exactly(Fraction(0)), *(exactly(number) for number in column)]) for column in columns)
+    kinds = tuple(union(exactly(number) for number in {Fraction(0), *column}) for column in columns)
     exclusive = all(sorted(row)[:-1] == [0] * (len(row) - 1) and row and max(row) in (0, 1) for row in exact.values())
     return of_node(Token(name, kinds, exact, labels=labels), exclusive=exclusive)
 
