@@ -61,11 +61,9 @@ class Output:
         """How many columns a line may have."""
         return max(self.out.width, NARROWEST)
 
-    def say(self, *items: Any, style: str | None = None) -> None:
+    def say(self, text: str, style: str | None = None) -> None:
         """Print for people; long lines are left to the terminal, and to whoever reads the pipe."""
-        self.out.print(
-            *(printable(item) if isinstance(item, str) else item for item in items), style=style, soft_wrap=True
-        )
+        self.out.print(printable(text), style=style, soft_wrap=True)
 
     def warn(self, message: str) -> None:
         """Say something on standard error."""

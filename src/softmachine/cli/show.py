@@ -48,9 +48,12 @@ def command(
     about = headline(transformer.codec)
     if about:
         output.say(f"{about}\n")
-    output.say(_fitted(board, output.width) if output.live else board)
+    if output.live:
+        output.out.print(_fitted(board, output.width))
+    else:
+        output.say(board)
     output.say("")
-    output.say(_costs(transformer))
+    output.out.print(_costs(transformer))
     if coordinates:
         output.say("\nCoordinates of the residual stream")
         for number, name in enumerate(transformer.coordinates):

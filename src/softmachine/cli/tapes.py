@@ -56,7 +56,7 @@ class TapeView:
         remember: How many steps of the past to keep.
     """
 
-    def __init__(self, codec: TuringCodec, word: str, remember: int) -> None:
+    def __init__(self, codec: TuringCodec, word: str | Sequence[str], remember: int) -> None:
         machine = codec.machine
         symbols = machine.word(word)
         self.meanings = codec.meanings

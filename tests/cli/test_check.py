@@ -1,0 +1,116 @@
+"""``softmachine check``."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from softmachine import checking
+from tests.cli.conftest import Cli
+
+
+@pytest.fixture
+def wrong(saved: Path) -> Path:
+    """A saved model of parity that claims to be one of its complement."""
+    names = saved / "softmachine.json"
+    data = json.loads(names.read_text())
+    machine = data["codec"]["machine"]
+    machine["accept"], machine["reject"] = machine["reject"], machine["accept"]
+    names.write_text(json.dumps(data))
+    return saved
+
+
+def test_every_input_up_to_a_length(cli: Cli) -> None:
+    called = cli("check", "parity", "--up-to", 3)
+    assert called.status == 0
+    assert called.out.startswith("15 inputs, ")
+    assert "no disagreement" in called.out
+
+
+def test_a_random_sample(cli: Cli) -> None:
+    called = cli("check", "parity", "--sample", 4, "--length", 12, "--seed", 1, "--json")
+    assert called.status == 0
+    assert (called.json["inputs"], called.json["tokens"]) == (4, 4 * 15)
+
+
+def test_json_is_one_object_with_all_keys(cli: Cli) -> None:
+    answer = cli("check", "two-tape-copy", "--up-to", 2, "--arithmetic", "exact", "--json").json
+    assert answer["holds"] is True
+    assert (answer["inputs"], answer["disagreements"], answer["disagreement_count"]) == (7, [], 0)
+    assert answer["seconds"] > 0
+
+
+def test_long_runs_are_compared_up_to_the_step_limit(cli: Cli) -> None:
+    answer = cli("check", "binary-counter", "--up-to", 0, "--max-steps", 20, "--json").json
+    assert (answer["inputs"], answer["tokens"], answer["holds"]) == (1, 21, True)
+
+
+def test_disagreements_are_shown_with_both_traces(cli: Cli, wrong: Path) -> None:
+    called = cli("check", wrong, "--up-to", 2)
+    assert called.status == 1
+    assert "7 disagreements" in called.out
+    assert called.out.count("interpreter") == called.out.count("model") == 3
+    assert "… and 4 more" in called.out
+    interpreter, model = (line.split() for line in called.out.splitlines()[3:5])
+    assert interpreter[1:-1] == model[1:-1]
+    assert (interpreter[-1], model[-1]) == ("ACC", "REJ")
+
+
+def test_disagreements_in_json_are_the_first_ten(cli: Cli, wrong: Path) -> None:
+    called = cli("check", wrong, "--up-to", 3, "--json")
+    assert called.status == 1
+    assert (called.json["holds"], called.json["disagreement_count"]) == (False, 15)
+    assert len(called.json["disagreements"]) == 10
+    assert called.json["disagreements"][2] == {
+        "word": "1",
+        "step": 3,
+        "expected": "REJ",
+        "found": "ACC",
+        "reason": None,
+    }
+
+
+def test_quiet_is_one_line_even_if_it_does_not_hold(cli: Cli, wrong: Path) -> None:
+    called = cli("check", wrong, "--up-to", 1, "--quiet")
+    assert called.status == 1
+    assert len(called.out.splitlines()) == 1
+
+
+def test_interrupted_reports_what_was_tried(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def words(alphabet: tuple[str, ...], up_to: int) -> Iterator[tuple[str, ...]]:
+        for count in range(up_to):
+            if count == 3:
+                signal.raise_signal(signal.SIGINT)
+            yield ("1",) * count
+
+    monkeypatch.setattr(checking, "all_words", words)
+    called = cli("check", "parity", "--up-to", 9, "--json")
+    assert called.status == 130
+    assert (called.json["interrupted"], called.json["inputs"]) == (True, 3)
+    assert "3 of 1,023 inputs" in called.err
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["--sample", "3"],
+        ["--length", "3"],
+        ["--up-to", "2", "--sample", "3", "--length", "3"],
+        ["--up-to", "2", "--length", "3"],
+        ["--up-to", "-1"],
+        ["--sample", "0", "--length", "2"],
+        ["--sample", "2", "--length", "-2"],
+        ["--up-to", "2", "--max-steps", "-2"],
+        ["--up-to", "2", "--arithmetic", "decimal"],
+    ],
+)
+def test_inputs_that_do_not_make_sense_are_mistakes(cli: Cli, options: list[str]) -> None:
+    called = cli("check", "parity", *options)
+    assert called.status == 2
+    assert called.err.startswith("error: ")

@@ -1,0 +1,172 @@
+"""What goes wrong at the command line is said in one clear message, with status 2, and never as a traceback."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from softmachine import api
+from tests.cli.conftest import Cli
+
+HEADER = "blank: _\nstart state: a\n"
+BAD_FILES = {
+    "syntax.yaml": (b"a: [1, 2\n", "syntax.yaml:2:1: cannot read this as YAML"),
+    "syntax.jff": (b"<structure><type>turing</type>", "syntax.jff:1:31: cannot read this as XML"),
+    "syntax.bb": (b"1RB1LB_1LA1RQ7", "syntax.bb:1"),
+    "conflict.yaml": (
+        f"{HEADER}table:\n  a:\n    _: R\n    [_, 1]: L\n".encode(),
+        "two rules for state 'a' reading '_' (",
+    ),
+    "start.yaml": (b"blank: _\nstart state: z\ntable:\n  a:\n    _: R\n", "state 'z' is not in the table"),
+    "target.yaml": (f"{HEADER}table:\n  a:\n    _: {{R: b}}\n".encode(), "state 'b' is not in the table"),
+    "binary.yaml": (bytes(range(256)), "is not UTF-8 text"),
+    "nothing.yaml": (b"", "there is nothing in this document"),
+    "unknown.txt": (b"Dear sir or madam,\nplease halt.\n", "cannot tell which format this is in"),
+    "long.yaml": (b"# " + b"x" * (1 << 20), "long"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+@pytest.mark.parametrize("command", [["run"], ["check", "--up-to", "1"], ["show"], ["compile", "-o", "never"]])
+def test_a_bad_file_is_a_mistake_that_is_pointed_at(cli: Cli, tmp_path: Path, name: str, command: list[str]) -> None:
+    data, said = BAD_FILES[name]
+    (tmp_path / name).write_bytes(data)
+    called = cli(*command, tmp_path / name)
+    assert called.status == 2
+    assert called.out == ""
+    assert called.err.startswith("error: ")
+    assert said in called.err
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("nosuch.yaml", "is not in the zoo, not a file"),
+        ("palindrom", "did you mean palindrome"),
+        ("1RB1LX_1LA", "a code is like"),
+        ("1RB1LB_" * 300 + "1RB1LB", "26 letters"),
+        ("", "the source is empty"),
+        (" ", "the source is empty"),
+        (".", "is a folder, but not a model"),
+        ("a\x1b[31mred", r"a\x1b[31mred"),
+    ],
+)
+def test_a_source_that_is_not_there_is_a_mistake(cli: Cli, source: str, said: str) -> None:
+    called = cli("run", source)
+    assert called.status == 2
+    assert said in called.err.replace("\\\\", "\\")
+
+
+def test_standard_input_that_is_not_text(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff\xfe\x00")))
+    called = cli("run", "-")
+    assert called.status == 2
+    assert "<stdin>:1" in called.err
+
+
+def test_an_input_outside_of_the_alphabet(cli: Cli) -> None:
+    called = cli("run", "palindrome", "abc")
+    assert called.status == 2
+    assert "symbol 'c' at position 3" in called.err
+    assert "the alphabet is a b" in called.err
+
+
+@pytest.mark.parametrize(
+    ("file", "damage"),
+    [
+        ("model.safetensors", lambda data: data[: len(data) // 2]),
+        ("model.safetensors", lambda data: b""),
+        ("softmachine.json", lambda data: data[: len(data) // 2]),
+        ("softmachine.json", lambda data: b"[]"),
+        ("softmachine.json", lambda data: data.replace(b'"version": 1', b'"version": 7')),
+        ("softmachine.json", lambda data: data.replace(b'"vocabulary"', b'"vocables"')),
+        ("softmachine.json", lambda data: data.replace(b'"kind": "turing"', b'"kind": "lathe"')),
+    ],
+)
+def test_a_damaged_model_is_a_mistake(cli: Cli, saved: Path, file: str, damage: object) -> None:
+    assert callable(damage)
+    (saved / file).write_bytes(damage((saved / file).read_bytes()))
+    called = cli("run", saved, "1")
+    assert called.status == 2
+    assert str(saved) in called.err
+    assert "internal error" not in called.err
+
+
+def test_a_model_without_its_weights_is_a_mistake(cli: Cli, saved: Path) -> None:
+    (saved / "model.safetensors").unlink()
+    assert cli("run", saved, "1").status == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["rnu", "palindrome"], "did you mean 'run'"),
+        (["run"], "missing argument 'SOURCE'"),
+        (["run", "parity", "1", "2"], "unexpected extra argument"),
+        (["run", "parity", "--fast"], "no such option: --fast"),
+        (["run", "parity", "--max-steps"], "--max-steps"),
+        (["--fast"], "no such option: --fast"),
+    ],
+)
+def test_a_command_line_that_makes_no_sense(cli: Cli, arguments: list[str], said: str) -> None:
+    called = cli(*arguments)
+    assert called.status == 2
+    assert called.out == ""
+    assert called.err.startswith("error: ")
+    assert said in called.err.replace("Did", "did")
+    assert "--help" in called.err
+
+
+def test_with_json_a_mistake_is_an_object_too(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text("a: [1, 2\n")
+    called = cli("run", tmp_path / "bad.yaml", "--json")
+    assert called.status == 2
+    error = called.json["error"]
+    assert error["message"].startswith("cannot read this as YAML")
+    assert error["place"] == {"source": str(tmp_path / "bad.yaml"), "line": 2, "column": 1}
+    assert called.err.startswith("error: ")
+
+
+def test_with_json_all_problems_are_listed(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_bytes(BAD_FILES["conflict.yaml"][0])
+    assert len(cli("show", tmp_path / "bad.yaml", "--json").json["error"]["problems"]) == 1
+
+
+def test_with_json_a_bad_command_line_is_an_object_too(cli: Cli) -> None:
+    called = cli("run", "parity", "--json", "--fast")
+    assert called.status == 2
+    assert "--fast" in called.json["error"]["message"]
+
+
+def _fail(*_: object) -> None:
+    raise RuntimeError("the tape is torn")
+
+
+def test_what_nobody_expected_is_no_traceback_either(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api, "load", _fail)
+    called = cli("run", "parity")
+    assert called.status == 2
+    assert called.err == (
+        "error: internal error: RuntimeError: the tape is torn\n  run again with --debug and report it\n"
+    )
+    assert "the tape is torn" in cli("run", "parity", "--json").json["error"]["message"]
+
+
+def test_debug_shows_the_traceback(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api, "load", _fail)
+    called = cli("run", "parity", "--debug")
+    assert called.status == 2
+    assert "Traceback" in called.err
+    assert "in _fail" in called.err
+
+
+def test_interrupted_before_there_is_anything_to_show(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(api, "load", interrupt)
+    called = cli("show", "parity", "--json")
+    assert called.status == 130
+    assert called.json["error"]["message"] == "interrupted"

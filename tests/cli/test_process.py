@@ -1,0 +1,146 @@
+"""The command line as a process of its own: start, pipes, signals, terminals."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+
+import pytest
+
+COMMAND = [sys.executable, "-m", "softmachine"]
+CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+def _environment(**more: str) -> dict[str, str]:
+    dropped = ("FORCE_COLOR", "NO_COLOR", "COLUMNS", "LINES")
+    return {**{name: value for name, value in os.environ.items() if name not in dropped}, **more}
+
+
+def _run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *arguments],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+        env=_environment(**environment),
+    )
+
+
+def _on_a_terminal(arguments: Sequence[str], **environment: str) -> tuple[int, str]:
+    """The status, and everything that the command writes to a terminal of 80 columns."""
+    main, terminal = pty.openpty()
+    env = _environment(TERM="xterm-256color", COLUMNS="80", LINES="24", **environment)
+    with subprocess.Popen([*COMMAND, *arguments], stdin=terminal, stdout=terminal, stderr=terminal, env=env) as process:
+        os.close(terminal)
+        written = b""
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            if select.select([main], [], [], 1)[0]:
+                try:
+                    data = os.read(main, 65536)
+                except OSError:  # the other end is closed
+                    break
+                if not data:
+                    break
+                written += data
+        status = process.wait(timeout=10)
+    os.close(main)
+    return status, written.decode("utf-8")
+
+
+def test_help_and_version_import_nothing_heavy() -> None:
+    code = (
+        "import sys; from softmachine.cli import main; status = main(['--help'])\n"
+        "heavy = {'numpy', 'numba', 'flint', 'yaml', 'safetensors'} & set(sys.modules)\n"
+        "sys.exit(f'{status} {heavy}' if status or heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "run" in done.stdout
+    assert _run("--version").stdout.startswith("softmachine ")
+
+
+@pytest.mark.parametrize("command", ["run", "check", "show", "compile", "zoo"])
+def test_every_command_has_help_with_an_example(command: str) -> None:
+    done = _run(command, "--help")
+    assert done.returncode == 0
+    assert f"softmachine {command}" in done.stdout.split("Examples")[1]
+    assert "--json" in done.stdout
+    assert all(len(line) <= 80 for line in done.stdout.splitlines())
+
+
+def test_without_arguments_there_is_help() -> None:
+    done = _run()
+    assert done.returncode == 0
+    assert "Usage: softmachine" in done.stdout
+
+
+def test_ctrl_c_ends_a_run_with_what_there_is() -> None:
+    arguments = [*COMMAND, "run", "binary-counter", "--trace"]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert "right" in process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert out.splitlines()[-1].startswith("interrupted  ")
+    assert err == ""
+
+
+def test_a_reader_that_leaves_is_no_error() -> None:
+    arguments = [*COMMAND, "run", "binary-counter", "--trace"]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.wait(timeout=30) == 141
+        assert process.stderr.read() == ""
+
+
+def test_output_that_cannot_show_a_symbol_shows_an_escape() -> None:
+    done = _run("run", "two-tape-copy", "a", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert done.returncode == 0
+    assert r"\u25a1" in done.stdout
+
+
+def test_a_terminal_sees_the_tape_and_the_verdict() -> None:
+    status, written = _on_a_terminal(["run", "palindrome", "abba"])
+    text = CODES.sub("", written)
+    assert status == 0
+    assert re.search(r"accept +.*\[_\]", text)
+    assert "verdict  accept after 15 steps" in text
+    assert "5 layers, 6 heads" in text
+    assert "\x1b[" in written
+
+
+def test_no_line_is_wider_than_the_terminal() -> None:
+    for arguments in (
+        ["run", "two-tape-copy", "ab" * 40, "--max-steps", "60"],
+        ["show", "three-tape-addition"],
+        ["zoo"],
+    ):
+        _, written = _on_a_terminal(arguments)
+        lines = CODES.sub("", written).replace("\r", "\n").split("\n")
+        assert max(map(len, lines)) <= 80, arguments
+
+
+def test_no_colour_is_respected() -> None:
+    _, written = _on_a_terminal(["run", "palindrome", "ab"], NO_COLOR="1")
+    assert not re.search(r"\x1b\[[0-9;]*3[0-9]", written)
+
+
+def test_quiet_and_json_on_a_terminal_have_no_codes() -> None:
+    for option in ("--quiet", "--json"):
+        status, written = _on_a_terminal(["run", "palindrome", "abba", option])
+        assert status == 0
+        assert "\x1b" not in written

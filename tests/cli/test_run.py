@@ -1,0 +1,201 @@
+"""``softmachine run``."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from softmachine import runs
+from softmachine.engines.decode import decode
+from softmachine.transformer import Prompt
+from tests.cli.conftest import Cli
+
+KEYS = (
+    *("name", "language", "construction", "input", "verdict", "halted", "steps", "tokens", "output"),
+    *("attention", "arithmetic", "engine", "seconds", "tokens_per_second"),
+)
+LONG_SYMBOLS = """
+blank: nil
+start state: go
+alphabet: [one, two]
+table:
+  go:
+    one: {write: two, R}
+    two: {write: one, R}
+"""
+
+
+def test_tells_how_the_run_went_and_what_came_of_it(cli: Cli) -> None:
+    called = cli("run", "palindrome", "abba")
+    assert called.status == 0
+    first, *_, last = called.out.splitlines()
+    assert first.split() == ["0", "first", "[a]", "b", "b", "a"]
+    assert last.startswith("accept  after 15 steps, 17 tokens")
+    assert called.err == ""
+
+
+def test_a_rejected_input_is_no_failure(cli: Cli) -> None:
+    called = cli("run", "palindrome", "ab")
+    assert called.status == 0
+    assert "reject" in called.out
+
+
+def test_json_is_one_object_with_all_keys(cli: Cli) -> None:
+    called = cli("run", "increment", "1011", "--json")
+    answer = called.json
+    assert called.status == 0
+    assert answer.keys() >= set(KEYS)
+    assert answer["language"] == "turing"
+    assert (answer["verdict"], answer["halted"], answer["output"]) == ("halt", True, "1100")
+    assert (answer["steps"], answer["tokens"]) == (8, 10)
+    assert (answer["attention"], answer["arithmetic"], answer["engine"]) == ("hard", "float64", "dense")
+
+
+def test_without_an_input_the_suggested_one_is_taken(cli: Cli) -> None:
+    assert cli("run", "palindrome", "--json").json["input"] == "abba"
+
+
+def test_without_a_suggestion_the_input_is_empty(cli: Cli) -> None:
+    answer = cli("run", "1RB1LB_1LA1RZ", "--json").json
+    assert (answer["input"], answer["output"], answer["steps"]) == ("", "1111", 6)
+
+
+def test_an_empty_input_can_be_given(cli: Cli) -> None:
+    assert cli("run", "palindrome", "", "--json").json["steps"] == 1
+
+
+@pytest.mark.parametrize("arithmetic", ["exact", "float64", "float32"])
+def test_every_arithmetic_gives_the_same_answer(cli: Cli, arithmetic: str) -> None:
+    answer = cli("run", "palindrome", "abba", "--arithmetic", arithmetic, "--json").json
+    assert (answer["verdict"], answer["steps"], answer["arithmetic"]) == ("accept", 15, arithmetic)
+
+
+def test_trace_is_one_line_a_step(cli: Cli) -> None:
+    lines = cli("run", "increment", "1", "--trace").out.splitlines()
+    assert [line.split()[:2] for line in lines[:-1]] == [
+        ["0", "right"],
+        ["1", "right"],
+        ["2", "carry"],
+        ["3", "carry"],
+        ["4", "done"],
+    ]
+    assert lines[3].split()[2:] == ["[_]", "0", "_"]
+
+
+def test_trace_of_several_tapes_is_one_line_a_step_too(cli: Cli) -> None:
+    lines = cli("run", "two-tape-copy", "a", "--trace").out.splitlines()
+    assert len(lines) == 6 + 1 + 1
+    assert all("│" in line for line in lines[:-1])
+
+
+def test_trace_goes_into_the_json(cli: Cli) -> None:
+    answer = cli("run", "increment", "1", "--trace", "--json").json
+    assert len(answer["trace"]) == answer["steps"] + 1
+
+
+def test_quiet_prints_one_line(cli: Cli) -> None:
+    called = cli("run", "palindrome", "abba", "--quiet")
+    assert len(called.out.splitlines()) == 1
+
+
+def test_the_step_limit_has_its_own_status_and_says_how_to_raise_it(cli: Cli) -> None:
+    called = cli("run", "binary-counter", "--max-steps", 30)
+    assert called.status == 3
+    assert "step limit reached" in called.out
+    assert "--max-steps 300" in called.err
+
+
+def test_the_step_limit_in_json_is_no_verdict(cli: Cli) -> None:
+    called = cli("run", "binary-counter", "--max-steps", 0, "--json")
+    assert called.status == 3
+    assert (called.json["verdict"], called.json["halted"], called.json["steps"]) == (None, False, 0)
+
+
+def test_a_limit_that_is_just_enough_is_enough(cli: Cli) -> None:
+    assert cli("run", "palindrome", "abba", "--max-steps", 15).status == 0
+    assert cli("run", "palindrome", "abba", "--max-steps", 14).status == 3
+
+
+def test_long_runs_are_cut_in_the_middle(cli: Cli) -> None:
+    called = cli("run", "busy-beaver-4")
+    assert "more steps" in called.out
+    assert len(called.out.splitlines()) < 50
+
+
+def test_a_saved_model_is_a_source(cli: Cli, saved: Path) -> None:
+    assert cli("run", saved, "10110", "--json").json["verdict"] == "accept"
+
+
+def test_a_file_is_a_source(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "swap.yaml"
+    file.write_text(LONG_SYMBOLS)
+    answer = cli("run", file, "one two two", "--json").json
+    assert (answer["name"], answer["output"]) == ("swap", "two one one")
+
+
+def test_standard_input_is_a_source(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(LONG_SYMBOLS.encode())))
+    assert cli("run", "-", "two", "--json").json["output"] == "one"
+
+
+def test_a_format_can_be_named(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "beaver.txt"
+    file.write_text("1RB1LB_1LA1RZ\n")
+    assert cli("run", file, "--format", "bbchallenge", "--json").json["output"] == "1111"
+
+
+def test_an_input_that_begins_with_a_dash_goes_after_two(cli: Cli) -> None:
+    called = cli("run", "unary-subtraction", "-11")
+    assert called.status == 2
+    assert "goes after --" in called.err
+    assert cli("run", "unary-subtraction", "--json", "--", "-11").json["input"] == "-11"
+
+
+def _interrupted_after(tokens: int) -> Callable[..., Iterator[str]]:
+    def interrupted(engine: Any, prompt: Prompt, stops: Any) -> Iterator[str]:
+        for count, token in enumerate(decode(engine, prompt, stops)):
+            if count == tokens:
+                raise KeyboardInterrupt
+            yield token
+
+    return interrupted
+
+
+def test_interrupted_shows_what_there_is_so_far(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "decode", _interrupted_after(5))
+    called = cli("run", "binary-counter")
+    assert called.status == 130
+    assert "interrupted" in called.out
+    assert "after 4 steps" in called.out
+
+
+def test_interrupted_json_has_no_verdict(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "decode", _interrupted_after(5))
+    called = cli("run", "binary-counter", "--json")
+    assert called.status == 130
+    assert (called.json["verdict"], called.json["interrupted"], called.json["steps"]) == (None, True, 4)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--attention", "soft"], "soft attention is not available yet"),
+        (["--attention", "sharp"], "there is no attention 'sharp'"),
+        (["--arithmetic", "float16"], "exact, float64, float32"),
+        (["--engine", "fast"], "auto, dense"),
+        (["--construction", "chapter-80"], "chapter-8"),
+        (["--format", "cobol"], "turingmachine.io"),
+        (["--max-steps", "-1"], "--max-steps"),
+        (["--max-steps", "many"], "--max-steps"),
+    ],
+)
+def test_options_that_are_not_there_are_mistakes(cli: Cli, options: list[str], said: str) -> None:
+    called = cli("run", "palindrome", *options)
+    assert called.status == 2
+    assert called.out == ""
+    assert called.err.startswith("error: ")
+    assert said in called.err

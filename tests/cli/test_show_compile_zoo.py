@@ -1,0 +1,115 @@
+"""``softmachine show``, ``compile`` and ``zoo``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from softmachine import zoo
+from tests.cli.conftest import Cli
+
+
+def test_show_draws_the_board_and_says_what_it_costs(cli: Cli) -> None:
+    called = cli("show", "palindrome")
+    assert called.status == 0
+    assert called.out.startswith("Turing machine palindrome: 8 states")
+    for said in ("Transformer  palindrome", "layer 5", "last write", "Theorem 8.2", "parameters", "largest weight"):
+        assert said in called.out
+
+
+def test_show_lists_coordinates_on_request(cli: Cli) -> None:
+    assert "head/(i+1)\n" not in cli("show", "parity").out
+    assert "head/(i+1)\n" in cli("show", "parity", "--coordinates").out
+
+
+def test_show_in_json_has_all_keys(cli: Cli) -> None:
+    answer = cli("show", "parity", "--json").json
+    assert (answer["layers"], answer["construction"]) == (5, "chapter-8")
+    assert answer["position_features"] == ["1/(i+1)", "i", "i²"]
+    assert len(answer["coordinates"]) == answer["width"]
+    assert answer["nonzeros"] < answer["parameters"]
+    assert answer.keys() >= {"heads", "vocabulary"}
+
+
+def test_show_quietly_is_the_board_alone(cli: Cli) -> None:
+    assert cli("show", "parity", "--quiet").out.startswith("Transformer  parity")
+
+
+def test_show_takes_a_saved_model(cli: Cli, saved: Path) -> None:
+    assert cli("show", saved).out == cli("show", "parity").out
+
+
+def test_compile_says_what_it_wrote(cli: Cli, tmp_path: Path) -> None:
+    called = cli("compile", "palindrome", "-o", tmp_path / "model")
+    assert called.status == 0
+    assert str(tmp_path / "model") in called.out
+    assert "parameters" in called.out
+
+
+def test_compile_in_json(cli: Cli, tmp_path: Path) -> None:
+    answer = cli("compile", "parity", "-o", tmp_path / "model", "--json").json
+    assert answer["path"] == str(tmp_path / "model")
+    assert answer["parameters"] == cli("show", "parity", "--json").json["parameters"]
+    assert answer["bytes"] > 0
+
+
+def test_compile_replaces_a_model_only_by_force(cli: Cli, saved: Path) -> None:
+    called = cli("compile", "palindrome", "-o", saved)
+    assert called.status == 2
+    assert "--force" in called.err
+    assert cli("run", saved, "1", "--json").json["name"] == "parity"
+    assert cli("compile", "palindrome", "-o", saved, "--force").status == 0
+    assert cli("run", saved, "a", "--json").json["name"] == "palindrome"
+
+
+def test_compile_never_replaces_anything_else(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("precious")
+    assert cli("compile", "parity", "-o", tmp_path, "--force").status == 2
+    assert cli("compile", "parity", "-o", tmp_path / "thesis.txt", "--force").status == 2
+    assert (tmp_path / "thesis.txt").read_text() == "precious"
+
+
+def test_compile_needs_a_folder(cli: Cli) -> None:
+    called = cli("compile", "parity")
+    assert called.status == 2
+    assert "-o" in called.err
+
+
+def test_zoo_lists_every_entry_with_an_example(cli: Cli) -> None:
+    called = cli("zoo")
+    assert called.status == 0
+    assert all(entry.name in called.out for entry in zoo.entries())
+    assert "101+11 → accept 1000" in called.out
+    assert all(len(line) <= 80 for line in called.out.splitlines())
+
+
+def test_zoo_quietly_is_one_name_a_line(cli: Cli) -> None:
+    assert cli("zoo", "--quiet").out.split() == [entry.name for entry in zoo.entries()]
+
+
+def test_zoo_in_json(cli: Cli) -> None:
+    entries = cli("zoo", "--json").json["entries"]
+    assert [entry["name"] for entry in entries] == [entry.name for entry in zoo.entries()]
+    assert entries[0]["samples"][0].keys() >= {"input", "verdict", "output", "steps"}
+
+
+def test_zoo_shows_an_entry_with_its_source_and_runs_of_it(cli: Cli) -> None:
+    called = cli("zoo", "increment")
+    assert called.out.startswith("increment: adds 1 to a binary number")
+    assert "start state: right" in called.out
+    assert "softmachine run increment 1011\n      halt after 8 steps, leaves '1100'" in called.out
+    assert "start state" in cli("zoo", "increment", "--json").json["entries"][0]["source"]
+
+
+@pytest.mark.parametrize("entry", zoo.entries(), ids=lambda entry: entry.name)
+def test_what_the_zoo_prints_as_a_source_is_one(cli: Cli, tmp_path: Path, entry: zoo.Entry) -> None:
+    file = tmp_path / Path(entry.file).name
+    file.write_text(cli("zoo", entry.name, "--quiet").out)
+    assert cli("show", file, "--quiet").status == 0
+
+
+def test_zoo_suggests_names(cli: Cli) -> None:
+    called = cli("zoo", "palindrom")
+    assert called.status == 2
+    assert "did you mean palindrome" in called.err
