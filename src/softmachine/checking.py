@@ -17,6 +17,9 @@ from softmachine.transformer import Transformer
 
 Word = tuple[str, ...]
 
+PIECE = 256
+"""So many tokens are read at a time."""
+
 
 @dataclass(frozen=True)
 class Disagreement:
@@ -100,16 +103,18 @@ def check_words(
     return Report(inputs, tokens, tuple(wrong), time.perf_counter() - began)
 
 
-def _compare(engine: DenseEngine, word: Word, expected: tuple[str, ...]) -> Disagreement | None:
-    prompt = codec_of(engine.transformer).prompt(word)
-    found = continuation(engine, prompt, expected[:-1])
-    step = 0
+def _compare(engine: DenseEngine, word: Word, expected: tuple[str, ...], piece: int = PIECE) -> Disagreement | None:
+    """The first token that differs, if any."""
+    found = continuation(engine, codec_of(engine.transformer).prompt(word), expected[:-1], piece)
+    step = -1
     try:
-        for step, (wanted, token) in enumerate(zip_longest(expected, found)):
+        for step, (wanted, token) in enumerate(zip_longest(expected, found)):  # noqa: B007
             if wanted != token:
                 return Disagreement(word, step, wanted, token, expected[:step])
     except SoftmachineError as error:
-        return Disagreement(word, step, expected[step], None, expected[:step], str(error))
+        if piece > 1:  # A whole piece failed: go through it one by one, to say where.
+            return _compare(engine, word, expected, piece=1)
+        return Disagreement(word, step + 1, expected[step + 1], None, expected[: step + 1], str(error))
     return None
 
 

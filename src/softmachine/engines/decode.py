@@ -25,11 +25,11 @@ def decode(engine: DenseEngine, prompt: Prompt, stops: Callable[[str], bool]) ->
         new = (token,)
 
 
-def continuation(engine: DenseEngine, prompt: Prompt, tokens: Sequence[str], piece: int = 256) -> Iterator[str]:
+def continuation(engine: DenseEngine, prompt: Prompt, tokens: Sequence[str], piece: int) -> Iterator[str]:
     """What the model would append after the prompt and after each of the tokens, if it were given them.
 
     If this equals the tokens themselves, then :func:`decode` produces them: every token follows from those before.
-    Reading several at a time is much faster than decoding.
+    Reading a piece of several tokens at a time is much faster than decoding.
     """
     run = engine.start()
     sequence = (*prompt.tokens, *tokens)

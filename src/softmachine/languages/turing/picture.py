@@ -30,7 +30,7 @@ def configuration_lines(configuration: Configuration, first: int = 0) -> Iterato
     """The step, the state and the first tape in one line; further tapes below it."""
     for tape in range(len(configuration.cells)):
         label = f"{configuration.steps:>6}  {configuration.state:<10}" if tape == 0 else " " * 18
-        yield f"{label}{tape_line(configuration, tape, first)}"
+        yield f"{label}{tape_line(configuration, tape, first)}".rstrip()
 
 
 def trace_lines(machine: TuringMachine, word: Iterable[str], actions: Sequence[Action]) -> Iterator[str]:
