@@ -1,0 +1,115 @@
+"""The public API, as the README shows it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import softmachine as sm
+from softmachine.errors import ConstructionError, InputError, SourceError, UsageError
+
+
+def test_load_compile_run_and_check_read_as_the_readme_says() -> None:
+    machine = sm.load("palindrome")
+    assert isinstance(machine, sm.TuringMachine)
+    model = sm.compile(machine)
+    run = sm.run(model, "abba")
+    assert run.accepted
+    assert run.halted
+    assert (run.verdict, run.steps, run.tape, run.output) == ("accept", 15, "", "")
+    assert run.tokens[-1] == "ACC"
+    assert "accept" in run.text()
+    report = sm.check(model, machine, up_to=3)
+    assert report
+    assert (report.inputs, report.disagreements) == (15, ())
+
+
+def test_a_source_can_be_run_and_checked_at_once() -> None:
+    assert sm.run("increment", "1011").output == "1100"
+    assert sm.check("increment", sample=3, length=5, arithmetic="exact").holds
+
+
+def test_a_saved_model_runs_and_checks_without_its_source(tmp_path: Path) -> None:
+    sm.save(sm.compile("increment"), tmp_path / "model")
+    model = sm.load(tmp_path / "model")
+    assert isinstance(model, sm.Transformer)
+    assert model == sm.compile("increment")
+    assert sm.run(str(tmp_path / "model"), "11").output == "100"
+    assert sm.check(model, up_to=3)
+
+
+def test_a_model_of_another_machine_is_found_out() -> None:
+    report = sm.check(sm.compile("bit-inversion"), sm.load("parity"), up_to=3)
+    assert not report
+    problem = report.disagreements[0]
+    assert problem.expected != problem.found
+
+
+def test_a_tampered_weight_is_found_out() -> None:
+    from dataclasses import replace
+    from fractions import Fraction
+
+    model = sm.compile("increment")
+    rows = list(model.unembedding.weight.rows)
+    rows[1] = tuple((c, -w) for c, w in rows[1])
+    weight = replace(model.unembedding.weight, rows=tuple(rows))
+    broken = replace(model, unembedding=replace(model.unembedding, weight=weight))
+    assert isinstance(rows[1][0][1], Fraction)
+    assert not sm.check(broken, up_to=3)
+
+
+def test_the_same_source_gives_the_same_bytes_in_two_processes(tmp_path: Path) -> None:
+    code = "import softmachine as sm, sys; sm.save(sm.compile(sys.argv[1]), sys.argv[2])"
+    for name in ("palindrome", "two-tape-copy"):
+        folders = [tmp_path / f"{name}-{seed}" for seed in (1, 2)]
+        for seed, folder in enumerate(folders, 1):
+            subprocess.run(
+                [sys.executable, "-c", code, name, str(folder)], check=True, env={"PYTHONHASHSEED": str(seed)}
+            )
+        for file in ("model.safetensors", "softmachine.json"):
+            assert (folders[0] / file).read_bytes() == (folders[1] / file).read_bytes()
+
+
+def test_a_run_ends_at_its_step_limit_without_a_verdict() -> None:
+    run = sm.run("binary-counter", max_steps=30)
+    assert (run.verdict, run.halted, run.steps) == (None, False, 30)
+
+
+def test_a_run_that_stops_exactly_at_the_limit_has_its_verdict() -> None:
+    assert sm.run("busy-beaver-3", max_steps=21).verdict == "halt"
+    assert sm.run("busy-beaver-3", max_steps=20).verdict is None
+
+
+def test_objects_show_themselves_in_notebooks() -> None:
+    machine, model = sm.load("increment"), sm.compile("increment")
+    assert isinstance(machine, sm.TuringMachine)
+    for thing in (machine, model, sm.run(model, "1")):
+        assert thing._repr_html_().startswith("<")
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: sm.load("palindrom"), SourceError, "palindrome"),
+        (lambda: sm.load("no/such/file.yaml"), SourceError, "not a file"),
+        (lambda: sm.run("palindrome", "abc"), InputError, "'c' at position 3"),
+        (lambda: sm.compile("palindrome", "chapter-9"), ConstructionError, "chapter-8"),
+        (lambda: sm.run("palindrome", "a", arithmetic="float8"), UsageError, "float64"),
+        (lambda: sm.check("palindrome"), UsageError, "up_to"),
+        (lambda: sm.check("palindrome", up_to=3, sample=2, length=1), UsageError, "up_to"),
+    ],
+)
+def test_mistakes_are_told_with_what_would_be_right(call: object, error: type[Exception], words: str) -> None:
+    assert callable(call)
+    with pytest.raises(error) as caught:
+        call()
+    assert words in str(caught.value)
+
+
+def test_the_package_names_what_it_lacks() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        sm.nothing  # noqa: B018
+    assert "compile" in dir(sm)
