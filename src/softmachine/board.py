@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from html import escape
 
 from softmachine.positions import Feature
+from softmachine.text import many
 from softmachine.transformer import Block, FeedForward, Head, Transformer
 
 _ARROW_COLUMN = 62
@@ -27,8 +28,8 @@ def _title(transformer: Transformer) -> str:
     kinds = " and ".join(str(weighting) for weighting in transformer.weightings) or "no attention"
     return (
         f"Transformer  {transformer.name}  {'decoder' if transformer.causal else 'encoder'}, {kinds}, "
-        f"{_many(len(transformer.layers), 'layer')}, {_many(len(transformer.heads), 'head')}, "
-        f"width {transformer.width}, {_many(len(transformer.vocabulary), 'token')}"
+        f"{many(len(transformer.layers), 'layer')}, {many(len(transformer.heads), 'head')}, "
+        f"width {transformer.width}, {many(len(transformer.vocabulary), 'token')}"
     )
 
 
@@ -53,7 +54,7 @@ def _body(transformer: Transformer) -> Iterable[str]:
                 what = f"feed-forward  {_units(layer.feed_forward)}"
                 changed = _columns(layer.feed_forward.second.weight.rows)
                 yield indent + _line(label, what, _written(transformer, changed))
-    yield _line("logits", f"{_many(len(transformer.outputs), 'output')}", "largest")
+    yield _line("logits", f"{many(len(transformer.outputs), 'output')}", "largest")
 
 
 def _line(label: str, what: str, result: str) -> str:
@@ -70,11 +71,11 @@ def _head(head: Head) -> str:
 def _units(forward: FeedForward) -> str:
     groups = list(dict.fromkeys(name.split(":")[0].split("[")[0] for name in forward.units))
     shown = ", ".join(groups[:4]) + (", …" if len(groups) > 4 else "")
-    return f"{shown} ({_many(len(forward.units), 'unit')})"
+    return f"{shown} ({many(len(forward.units), 'unit')})"
 
 
 def _times(block: Block) -> str:
-    return f"{block.repeats} times" if isinstance(block.repeats, Feature) else _many(block.repeats, "time")
+    return f"{block.repeats} times" if isinstance(block.repeats, Feature) else many(block.repeats, "time")
 
 
 def _columns(rows: Iterable[tuple[tuple[int, object], ...]]) -> list[tuple[tuple[int, object], ...]]:
@@ -86,7 +87,3 @@ def _written(transformer: Transformer, rows: Iterable[tuple[tuple[int, object], 
     """The names of the coordinates in these rows, those of one vector together."""
     columns = sorted({c for row in rows for c, _ in row})
     return ", ".join(dict.fromkeys(transformer.coordinates[c].split("[")[0] for c in columns)) or "nothing"
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"

@@ -13,6 +13,7 @@ from softmachine.engines.decode import continuation
 from softmachine.engines.dense import DenseEngine
 from softmachine.errors import SoftmachineError
 from softmachine.runs import codec_of
+from softmachine.text import many
 from softmachine.transformer import Transformer
 
 Word = tuple[str, ...]
@@ -42,10 +43,8 @@ class Disagreement:
     reason: str | None = None
 
     def __str__(self) -> str:
-        return (
-            f"input {' '.join(self.word) or '(empty)'}: token {self.step} should be {self.expected}, "
-            f"but is {self.found or self.reason}"
-        )
+        found = f"but is {self.found}" if self.found else f"but the model cannot go on: {self.reason}"
+        return f"input {' '.join(self.word) or '(empty)'}: token {self.step} should be {self.expected}, {found}"
 
 
 @dataclass(frozen=True)
@@ -73,8 +72,8 @@ class Report:
         return self.holds
 
     def __str__(self) -> str:
-        found = f"{len(self.disagreements):,} disagreements" if self.disagreements else "no disagreement"
-        return f"{self.inputs:,} inputs, {self.tokens:,} tokens, {found} ({self.seconds:.1f} s)"
+        found = many(len(self.disagreements), "disagreement") if self.disagreements else "no disagreement"
+        return f"{many(self.inputs, 'input')}, {many(self.tokens, 'token')}, {found} ({self.seconds:.1f} s)"
 
 
 def check_words(
@@ -103,18 +102,22 @@ def check_words(
     return Report(inputs, tokens, tuple(wrong), time.perf_counter() - began)
 
 
-def _compare(engine: DenseEngine, word: Word, expected: tuple[str, ...], piece: int = PIECE) -> Disagreement | None:
-    """The first token that differs, if any."""
-    found = continuation(engine, codec_of(engine.transformer).prompt(word), expected[:-1], piece)
-    step = -1
+def _compare(
+    engine: DenseEngine, word: Word, expected: tuple[str, ...], careful_from: int | None = None
+) -> Disagreement | None:
+    """The first token that differs, if any; from ``careful_from`` on the tokens are read one by one."""
+    prompt = codec_of(engine.transformer).prompt(word)
+    agreed = 0
     try:
-        for step, (wanted, token) in enumerate(zip_longest(expected, found)):  # noqa: B007
+        found = continuation(engine, prompt, expected[:-1], PIECE, careful_from)
+        for wanted, token in zip_longest(expected, found):
             if wanted != token:
-                return Disagreement(word, step, wanted, token, expected[:step])
+                return Disagreement(word, agreed, wanted, token, expected[:agreed])
+            agreed += 1
     except SoftmachineError as error:
-        if piece > 1:  # A whole piece failed: go through it one by one, to say where.
-            return _compare(engine, word, expected, piece=1)
-        return Disagreement(word, step + 1, expected[step + 1], None, expected[: step + 1], str(error))
+        if careful_from is None:  # A whole piece failed: go through it again, to say where.
+            return _compare(engine, word, expected, careful_from=agreed)
+        return Disagreement(word, agreed, expected[agreed], None, expected[:agreed], str(error))
     return None
 
 

@@ -12,6 +12,7 @@ from softmachine.engines.decode import decode
 from softmachine.engines.dense import DenseEngine
 from softmachine.errors import UsageError
 from softmachine.outcome import Outcome
+from softmachine.text import many
 from softmachine.transformer import Codec, Prompt, Transformer
 
 MAX_STEPS = 1_000_000
@@ -83,7 +84,7 @@ class Run:
         verdict = self.verdict or "step limit reached"
         left = f"  {self.output!r}" if self.output else ""
         return (
-            f"{verdict}{left}  after {self.steps:,} steps, {len(self.tokens):,} tokens, "
+            f"{verdict}{left}  after {many(self.steps, 'step')}, {many(len(self.tokens), 'token')}, "
             f"{self.tokens_per_second:,.0f} tokens/s ({self.engine}, {self.arithmetic})"
         )
 

@@ -25,18 +25,25 @@ def decode(engine: DenseEngine, prompt: Prompt, stops: Callable[[str], bool]) ->
         new = (token,)
 
 
-def continuation(engine: DenseEngine, prompt: Prompt, tokens: Sequence[str], piece: int) -> Iterator[str]:
+def continuation(
+    engine: DenseEngine, prompt: Prompt, tokens: Sequence[str], piece: int, careful_from: int | None = None
+) -> Iterator[str]:
     """What the model would append after the prompt and after each of the tokens, if it were given them.
 
     If this equals the tokens themselves, then :func:`decode` produces them: every token follows from those before.
-    Reading a piece of several tokens at a time is much faster than decoding.
+    Reading ``piece`` of them at a time is much faster than decoding; from token ``careful_from`` on they are read one
+    by one, so that an error comes where it belongs.
     """
     run = engine.start()
     sequence = (*prompt.tokens, *tokens)
-    skipped = len(prompt.tokens) - 1
-    for start in range(0, len(sequence), piece):
-        stream = run.extend([sequence[start : start + piece]])
-        first = max(skipped - start, 0)
-        if first < stream.shape[1]:
-            for index in run.decisions(stream[:, first:])[0]:
+    first = len(prompt.tokens) - 1
+    careful = len(sequence) if careful_from is None else first + careful_from
+    start = 0
+    while start < len(sequence):
+        end = min(start + piece, careful) if start < careful else start + 1
+        stream = run.extend([sequence[start:end]])
+        wanted = stream[:, max(first - start, 0) :]
+        if wanted.shape[1]:
+            for index in run.decisions(wanted)[0]:
                 yield engine.transformer.outputs[int(index)]
+        start = end

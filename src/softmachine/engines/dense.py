@@ -40,6 +40,8 @@ class _Layer:
     second: Any
 
 
+_out_of_range_is_noticed_later = np.errstate(over="ignore", invalid="ignore")
+"""Arithmetics see to overflow themselves, where something is decided, so that numpy need not warn of it."""
 _AHEAD = 64
 """The position embedding is computed for so many positions at a time."""
 
@@ -105,6 +107,7 @@ class Pass:
         self._placed, self._placed_from = Tensor(np.empty((0, 0))), 0
         self._caches: dict[tuple[int, int, int, int], tuple[Cache, Cache]] = {}
 
+    @_out_of_range_is_noticed_later
     def extend(self, sequences: Sequence[Sequence[str]]) -> Tensor:
         """Read more tokens of every sequence; the residual stream at the new positions after the last layer."""
         transformer, numbers = self.engine.transformer, self.engine.arithmetic
@@ -141,6 +144,7 @@ class Pass:
         except KeyError as missing:
             raise InputError(f"{missing.args[0]!r} is not a token of {self.engine.transformer.name!r}") from None
 
+    @_out_of_range_is_noticed_later
     def decisions(self, stream: Tensor) -> NDArray[np.intp]:
         """The index of the largest logit at every position."""
         engine = self.engine
