@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, pairwise
@@ -24,15 +24,15 @@ class _Layer:
     """A layer in an arithmetic: the maps of all heads stacked into one, so that each is applied once.
 
     Args:
-        heads: The heads.
-        project: From the residual stream to all queries, keys and values, one head after the other.
+        groups: The heads; those that look for different things in the same keys together, so that one search serves.
+        project: From the residual stream to, group by group, the keys, then the queries and the values of its heads.
         output: From all retrieved values to the residual stream.
         first: The feed-forward's first map.
         steps: Which of its units are steps.
         second: Its second map.
     """
 
-    heads: tuple[Head, ...]
+    groups: tuple[tuple[Head, ...], ...]
     project: Any
     output: Any
     first: Any
@@ -70,12 +70,14 @@ class DenseEngine:
 
     def _layer(self, layer: Layer) -> _Layer:
         zeros = (Fraction(0),) * self.transformer.width
-        maps = [part for head in layer.heads for part in (head.query, head.key, head.value)]
+        groups = _same_keys(layer.heads)
+        maps = [part for group in groups for part in _maps(group)]
+        outputs = [head.output for group in groups for head in group]
         forward = layer.feed_forward
         return _Layer(
-            heads=layer.heads,
+            groups=groups,
             project=self._operator(_stacked(maps, self.transformer.width)),
-            output=self._operator(AffineMap(_side_by_side([head.output for head in layer.heads], len(zeros)), zeros)),
+            output=self._operator(AffineMap(_side_by_side(outputs, self.transformer.width), zeros)),
             first=self._operator(forward.first),
             steps=np.array([activation == "step" for activation in forward.activations], dtype=bool),
             second=self._operator(forward.second),
@@ -105,7 +107,7 @@ class Pass:
         self.length = length
         self.read = 0
         self._placed, self._placed_from = Tensor(np.empty((0, 0))), 0
-        self._caches: dict[tuple[int, int, int, int], tuple[Cache, Cache]] = {}
+        self._caches: dict[tuple[int, int, int, int], list[Cache]] = {}
 
     @_out_of_range_is_noticed_later
     def extend(self, sequences: Sequence[Sequence[str]]) -> Tensor:
@@ -158,14 +160,13 @@ class Pass:
 
     def _layer(self, layer: _Layer, stream: Tensor, positions: range, where: tuple[int, int, int]) -> Tensor:
         numbers = self.engine.arithmetic
-        if layer.heads:
-            projected = numbers.apply(layer.project, stream)
-            found = []
-            for index, head in enumerate(layer.heads):
-                keys, values = len(head.query.bias), len(head.value.bias)
-                query, key, value, projected = _cut(projected, keys, keys, values)
-                found.append(self._attend(head, query, key, value, positions, (*where, index)))
-            stream = numbers.add(stream, numbers.apply(layer.output, _joined(found)))
+        if layer.groups:
+            parts = iter(_cut(numbers.apply(layer.project, stream), [_maps(group) for group in layer.groups]))
+            found: list[Tensor] = []
+            for index, group in enumerate(layer.groups):
+                key, queries, values = next(parts), [next(parts) for _ in group], [next(parts) for _ in group]
+                found += self._attend(group, key, queries, values, positions, (*where, index))
+            stream = numbers.add(stream, numbers.apply(layer.output, _joined(found, axis=-1)))
         if layer.steps.size:
             try:
                 hidden = numbers.activate(numbers.apply(layer.first, stream), layer.steps)
@@ -175,28 +176,38 @@ class Pass:
         return stream
 
     def _attend(
-        self, head: Head, query: Tensor, key: Tensor, value: Tensor, positions: range, where: tuple[int, int, int, int]
-    ) -> Tensor:
-        """What a head retrieves at the new positions, from these and all earlier ones."""
-        numbers = self.engine.arithmetic
-        if where not in self._caches:
-            self._caches[where] = Cache(), Cache()
-        keys, values = self._caches[where]
-        key, value = keys.append(key), values.append(value)
+        self,
+        group: tuple[Head, ...],
+        key: Tensor,
+        queries: list[Tensor],
+        values: list[Tensor],
+        positions: range,
+        where: tuple[int, int, int, int],
+    ) -> list[Tensor]:
+        """What each head of a group retrieves at the new positions, from these and all earlier ones."""
+        numbers, head = self.engine.arithmetic, group[0]
+        caches = self._caches.setdefault(where, [Cache() for _ in range(1 + len(group))])
+        key, *values = (cache.append(part) for cache, part in zip(caches, [key, *values], strict=True))
         visible = _visible(head.mask, positions, key.shape[1])
         bias = self._bias(head, positions, key.shape[1])
         if not head.weighting.hard:
             scale = numbers.numbers([[_scale(head, i, self.length)] for i in positions])[:, 0]
-            return numbers.soft(query, key, bias, visible, scale, value)
+            pairs = zip(queries, values, strict=True)
+            return [numbers.soft(query, key, bias, visible, scale, value) for query, value in pairs]
+        # All queries of the group at once: those of the second head after those of the first, and so on.
+        query, repeated = _joined(queries, axis=1), np.tile(visible, (len(group), 1))
+        biases = None if bias is None else _joined([bias] * len(group), axis=0)
         try:
-            chosen = numbers.choose(query, key, bias, visible, head.weighting.choice)
+            chosen = numbers.choose(query, key, biases, repeated, head.weighting.choice)
         except UndecidedError as doubt:
+            which, at = divmod(doubt.query, len(positions))
             raise PrecisionError(
-                f"head {head.name!r} at position {positions[doubt.query]} cannot choose between the positions "
+                f"head {group[which].name!r} at position {positions[at]} cannot choose between the positions "
                 f"{', '.join(map(str, doubt.candidates[:6]))}: {doubt.reason}",
                 hint="use --arithmetic exact, or a construction that is made for this format",
             ) from None
-        return numbers.mean(chosen, value)
+        split = np.split(chosen, len(group), axis=1)
+        return [numbers.mean(part, value) for part, value in zip(split, values, strict=True)]
 
     def _bias(self, head: Head, positions: range, keys: int) -> Tensor | None:
         if head.bias is None:
@@ -243,19 +254,32 @@ def _side_by_side(matrices: Sequence[Matrix], height: int) -> Matrix:
     return Matrix(tuple(map(tuple, rows)), offset)
 
 
-def _cut(tensor: Tensor, *widths: int) -> tuple[Tensor, ...]:
-    """The first coordinates, the next ones, …, and the rest."""
-    ends = [0, *accumulate(widths)]
-    return (*(tensor[..., start:end] for start, end in pairwise(ends)), tensor[..., ends[-1] :])
+def _same_keys(heads: Sequence[Head]) -> tuple[tuple[Head, ...], ...]:
+    """The heads in groups that have the same keys, mask, weighting and bias."""
+    groups: dict[object, list[Head]] = {}
+    for head in heads:
+        groups.setdefault((head.key, head.mask, head.weighting, head.bias), []).append(head)
+    return tuple(map(tuple, groups.values()))
 
 
-def _joined(parts: Sequence[Tensor]) -> Tensor:
-    """Tensors side by side in the last axis."""
-    value = np.concatenate([part.value for part in parts], axis=-1)
+def _maps(group: Sequence[Head]) -> list[AffineMap]:
+    """A group's keys, then its queries, then its values."""
+    return [group[0].key, *(head.query for head in group), *(head.value for head in group)]
+
+
+def _cut(tensor: Tensor, maps: Sequence[Sequence[AffineMap]]) -> Iterator[Tensor]:
+    """The result of stacked maps, map by map."""
+    ends = [0, *accumulate(len(part.bias) for group in maps for part in group)]
+    return (tensor[..., start:end] for start, end in pairwise(ends))
+
+
+def _joined(parts: Sequence[Tensor], axis: int) -> Tensor:
+    """Tensors one after the other."""
+    value = np.concatenate([part.value for part in parts], axis)
     if value.dtype == object:
         return Tensor(value)
     errors = [np.zeros(part.shape) if part.error is None else part.error for part in parts]
-    return Tensor(value, np.concatenate(errors, axis=-1))
+    return Tensor(value, np.concatenate(errors, axis))
 
 
 def _scale(head: Head, i: int, length: int | None) -> Fraction:
