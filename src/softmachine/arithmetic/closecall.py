@@ -24,14 +24,17 @@ class Contest:
     bias: Tensor | None
 
 
-def decide(contest: Contest, dtype: np.dtype[np.floating]) -> list[int] | str:
-    """The keys of maximal score, or the reason why it cannot be said (or the format would get it wrong)."""
+def decide(contest: Contest, dtype: np.dtype[np.floating], slack: float) -> list[int] | str:
+    """The keys of maximal score, or the reason why it cannot be said (or the format would get it wrong).
+
+    Error bounds are taken ``slack`` times.
+    """
     count = contest.keys.shape[0]
     stored = [_stored_score(contest, key) for key in range(count)]
     leader = stored.index(max(stored))
     winners = []
     for other in range(count):
-        lead, doubt = stored[leader] - stored[other], _doubt(contest, leader, other)
+        lead, doubt = stored[leader] - stored[other], _doubt(contest, leader, other) * Fraction(slack)
         if lead <= doubt and doubt > 0 and other != leader:
             scores = _in_format(contest, dtype)
             return f"cannot tell whether the scores {scores[leader]!s} and {scores[other]!s} are equal"
@@ -39,7 +42,7 @@ def decide(contest: Contest, dtype: np.dtype[np.floating]) -> list[int] | str:
             winners.append(other)
     computed = _in_format(contest, dtype)
     losers = [other for other in range(count) if other not in winners]
-    if losers and max(computed[losers]) >= min(computed[winners]):
+    if losers and not max(computed[losers]) < min(computed[winners]):
         return f"rounds scores that differ to {computed[leader]!s} and {max(computed[losers])!s}, in the wrong order"
     return winners
 

@@ -2,8 +2,9 @@
 
 Every number carries a bound on its distance from the number that exact arithmetic would have given: rounding errors by
 the standard model (Higham, *Accuracy and Stability of Numerical Algorithms*, ch. 3), and none at all where numbers are
-small integers (or small multiples of 2⁻²⁰), as most are here. A decision is taken only if the bounds allow no other, so
-that a run either is the exact run or stops.
+small integers (or small multiples of 2⁻²⁰), as most are here. What underflow takes away is part of the bounds, and a
+number that leaves the range stops the run. A decision is taken only if the bounds allow no other, so that a run either
+is the exact run or stops.
 """
 
 from __future__ import annotations
@@ -27,6 +28,10 @@ _GRIDS = (0, 20)
 """Numbers that are multiples of 2^-g, for g one of these, are tried as candidates for exact arithmetic."""
 _SLACK = 1 + 2.0**-30
 """Error bounds are themselves computed in float64; where they decide, this factor makes up for that."""
+_FLOOR, _LEAST = 2.0**-900, 2.0**-100
+"""Where errors shrink, they count as at least the one, and weights in bounds as at least the other: none vanishes."""
+_MOST_DOUBT = 300.0
+"""Beyond this doubt about an exponent, a softmax is only known to lie between its values."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +48,9 @@ class FloatOperator:
         bias_error: How far the constants are from the exact ones; None if they are exact.
         pattern: 1 where a weight is not 0.
         gamma: γ_k for the number k of terms of each row.
-        exact_to: If all numbers read are integers and no partial sum exceeds this, a row is computed without rounding.
+        exact_to: If all numbers read are integers and all partial sums are below this, a row is computed exactly.
         doubling: Rows of powers of two without a constant: reading one number, they do not round.
+        shrinks: Whether a weight is less than 1, so that errors become smaller.
     """
 
     columns: NDArray[np.intp]
@@ -58,6 +64,7 @@ class FloatOperator:
     gamma: Floats
     exact_to: Floats
     doubling: Flags
+    shrinks: bool
 
 
 class Float(Arithmetic[FloatOperator]):
@@ -72,14 +79,28 @@ class Float(Arithmetic[FloatOperator]):
         self.dtype = np.dtype(name)
         self.digits = np.finfo(self.dtype).nmant + 1
         self.roundoff = 2.0**-self.digits
+        self.most = float(np.finfo(self.dtype).max)
+        self.least = float(np.finfo(self.dtype).smallest_normal)
 
     def numbers(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
-        value = np.array([[float(number) for number in row] for row in rows], dtype=np.float64).reshape(len(rows), -1)
-        rounded = value.astype(self.dtype)
-        error = np.zeros(value.shape)
-        for (r, c), number in np.ndenumerate(rounded):
-            error[r, c] = _away(number, rows[r][c])
-        return Tensor(rounded, error)
+        shape = (len(rows), len(rows[0]) if rows else 0)
+        value, error = np.zeros(shape, dtype=self.dtype), np.zeros(shape)
+        for r, row in enumerate(rows):
+            for c, number in enumerate(row):
+                if number:
+                    value[r, c], error[r, c] = self._rounded(number)
+        return Tensor(value, error)
+
+    def _rounded(self, exact: Fraction) -> tuple[np.floating, float]:
+        """The number in the format, and an upper bound of how far that is from it."""
+        try:
+            with np.errstate(over="ignore"):
+                value = self.dtype.type(float(exact))
+        except OverflowError:
+            value = self.dtype.type(np.inf)
+        self._check_finite(value)
+        distance = abs(Fraction(float(value)) - exact)
+        return value, max(float(np.nextafter(float(distance), np.inf)), _FLOOR) if distance else 0.0
 
     def operator(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> FloatOperator:
         del columns
@@ -88,26 +109,26 @@ class Float(Arithmetic[FloatOperator]):
         weight, weight_error = np.zeros((len(rows), len(used)), dtype=self.dtype), np.zeros((len(rows), len(used)))
         for r, row in enumerate(rows):
             for c, exact in row:
-                weight[r, place[c]] = self.dtype.type(float(exact))
-                weight_error[r, place[c]] = _away(weight[r, place[c]], exact)
-        constants = self.numbers([[constant] for constant in bias])[:, 0] if bias else self.numbers([[]])[0]
-        absolute = np.abs(weight).astype(np.float64)
+                weight[r, place[c]], weight_error[r, place[c]] = self._rounded(exact)
+        constants = self.numbers([bias])[0]
+        size = np.abs(weight).astype(np.float64)
         absolute_bias = np.abs(constants.value).astype(np.float64)
-        both = np.hstack([absolute, absolute_bias[:, None]])
-        powers_of_two = (np.frexp(absolute)[0] == 0.5) | (absolute == 0)
+        both = np.hstack([size, absolute_bias[:, None]])
+        powers_of_two = (np.frexp(size)[0] == 0.5) & (size >= _LEAST) | (size == 0)
         assert constants.error is not None
         return FloatOperator(
             columns=np.array(used, dtype=np.intp),
             weight=weight.T.copy(),
             bias=constants.value,
-            absolute=absolute.T.copy(),
+            absolute=np.where(size + weight_error > 0, np.maximum(size, _LEAST), 0).T.copy(),
             absolute_bias=absolute_bias,
             weight_error=weight_error.T.copy() if weight_error.any() else None,
             bias_error=constants.error if constants.error.any() else None,
-            pattern=(absolute > 0).T.astype(np.float64),
+            pattern=(size + weight_error > 0).T.astype(np.float64),
             gamma=self._gamma((both > 0).sum(axis=1)),
             exact_to=_unit(both).min(axis=1) * 2.0**self.digits,
-            doubling=powers_of_two.all(axis=1) & (absolute_bias == 0),
+            doubling=powers_of_two.all(axis=1) & (absolute_bias == 0) & ~weight_error.any(axis=1),
+            shrinks=bool(((size + weight_error > 0) & (size < 1)).any()),
         )
 
     def apply(self, operator: FloatOperator, x: Tensor) -> Tensor:
@@ -116,10 +137,9 @@ class Float(Arithmetic[FloatOperator]):
         value = read @ operator.weight + operator.bias
         size = np.abs(read).astype(np.float64, copy=False)
         total = size @ operator.absolute + operator.absolute_bias
-        if (size == np.rint(size)).all() and (total <= operator.exact_to).all():
-            error = inherited @ operator.absolute
-        else:
-            error = inherited @ operator.absolute + self._rounding(operator, size, total)
+        error = (_floored(inherited) if operator.shrinks else inherited) @ operator.absolute
+        if not ((size == np.rint(size)).all() and (total < operator.exact_to).all()):
+            error += self._rounding(operator, size, total)
         if operator.weight_error is not None:
             error += (size + inherited) @ operator.weight_error
         if operator.bias_error is not None:
@@ -128,11 +148,12 @@ class Float(Arithmetic[FloatOperator]):
 
     def _rounding(self, operator: FloatOperator, size: Floats, total: Floats) -> Floats:
         """How far rounding can move the result: nothing where all numbers are on a grid that the format can hold."""
-        exact = operator.doubling & ((size > 0).astype(np.float64) @ operator.pattern <= 1)
+        exact = operator.doubling & ((size > 0).astype(np.float64) @ operator.pattern <= 1) & (total >= self.least)
         for grid in _GRIDS:
             off_grid = _off(size, grid).astype(np.float64) @ operator.pattern > 0
-            exact |= ~off_grid & (total <= operator.exact_to * 2.0**-grid)
-        return np.where(exact, 0.0, operator.gamma * total)
+            exact |= ~off_grid & (total < operator.exact_to * 2.0**-grid)
+        underflow = (len(operator.columns) + 1) * max(self.least, _FLOOR)
+        return np.where(exact, 0.0, operator.gamma * total + underflow)
 
     def add(self, x: Tensor, y: Tensor) -> Tensor:
         """The sum; the rounding error of a sum is itself a float, which Knuth's TwoSum computes."""
@@ -145,12 +166,12 @@ class Float(Arithmetic[FloatOperator]):
 
     def activate(self, x: Tensor, steps: Flags) -> Tensor:
         assert x.error is not None
+        self._check_finite(x.value.min(initial=0))  # all that ReLU would hide; it keeps positive infinity
         value, error = np.maximum(x.value, 0), x.error.copy()
         error[x.value + x.error * _SLACK <= 0] = 0
         if steps.any():
             part, doubt = x.value[..., steps], x.error[..., steps] * _SLACK
-            self._check_finite(part)
-            unclear = (np.abs(part) <= doubt) & (doubt > 0)
+            unclear = ~(np.abs(part) > doubt) & (doubt != 0)
             if unclear.any():
                 b, i, _ = np.argwhere(unclear)[0]
                 raise UndecidedError(int(b), int(i), [], "the sign of a step's argument is not certain")
@@ -163,11 +184,15 @@ class Float(Arithmetic[FloatOperator]):
             return first_or_last(np.broadcast_to(visible, shape), choice)
         score, doubt = self._scores(query, key, bias)
         low = np.where(visible, score - doubt, -np.inf)
-        possible = visible & (score + doubt >= low.max(axis=-1, keepdims=True, initial=-np.inf))
+        lowest = low.max(axis=-1, keepdims=True, initial=-np.inf)
+        possible = visible & ~(score + doubt < lowest)
         for b, i in np.argwhere(possible.sum(axis=-1) > 1):
             keys = np.flatnonzero(possible[b, i])
+            if not doubt[b, i, keys].any():
+                continue
+            self._check_finite(doubt[b, i, keys])
             contest = Contest(query[b, i], key[b, keys], None if bias is None else bias[i, keys])
-            outcome = decide(contest, self.dtype)
+            outcome = decide(contest, self.dtype, _SLACK)
             if isinstance(outcome, str):
                 raise UndecidedError(int(b), int(i), keys.tolist(), f"{self.name} {outcome}")
             possible[b, i] = False
@@ -180,46 +205,69 @@ class Float(Arithmetic[FloatOperator]):
             index = (np.arange(len(counts))[:, None], chosen.argmax(axis=-1))
             return value[index]
         weights = chosen.astype(np.float64)
-        count = counts[..., None].astype(np.float64)
-        some = np.maximum(count, 1)
+        some = np.maximum(counts[..., None], 1).astype(np.float64)
         size = np.abs(value.value).astype(np.float64)
         total = weights @ size
-        rounding = self._gamma(count) * total
+        rounding = self._gamma(some - 1) * total
         for grid in _GRIDS:
             on_grid = weights @ _off(size, grid).astype(np.float64) == 0
-            rounding[on_grid & (total <= 2.0 ** (self.digits - grid))] = 0
+            rounding[on_grid & (total < 2.0 ** (self.digits - grid))] = 0
         numerator = chosen.astype(self.dtype) @ value.value
         mean = numerator / some.astype(self.dtype)
-        divided = (mean == np.rint(mean)) & (mean.astype(np.float64) * some == numerator) & (total <= 2.0**self.digits)
-        error = (rounding if value.error is None else rounding + weights @ value.error) / some
-        error += np.where(divided | (count == 1), 0, self.roundoff * np.abs(mean))
-        return Tensor(mean, error)
+        inherited = rounding if value.error is None else rounding + weights @ value.error
+        return Tensor(mean, _floored(inherited) / some + self._division(numerator, some, mean))
+
+    def _division(self, numerator: Array, divisor: Floats, quotient: Array) -> Floats:
+        """How far rounding moved a quotient: nothing where it is on a grid and times the divisor what it should be."""
+        product = quotient.astype(np.float64) * divisor
+        exact = (product == numerator) & ~_off(quotient, 20)
+        exact &= np.abs(product) < np.where(_off(quotient, 0), 2.0**33, 2.0**53)
+        bound = self.roundoff * np.abs(quotient).astype(np.float64) + max(self.least, _FLOOR)
+        return np.where(exact | (divisor == 1), 0.0, bound)
 
     def soft(
         self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor, value: Tensor
     ) -> Tensor:
         assert scale.error is not None
-        value_error = np.zeros(value.shape) if value.error is None else value.error
         score, doubt = self._scores(query, key, bias)
         factor = scale.value[:, None].astype(np.float64)
-        shifted = np.where(visible, score * factor, -np.inf)
-        top = shifted.max(axis=-1, keepdims=True, initial=-np.inf)
+        exponent = score * factor
+        self._check_finite(exponent)
+        top = np.where(visible, exponent, -np.inf).max(axis=-1, keepdims=True, initial=-np.inf)
         top = np.where(np.isfinite(top), top, 0)
         doubt = doubt * np.abs(factor) + (np.abs(score) + doubt) * scale.error[:, None]
-        doubt += 4 * self.roundoff * (np.abs(score * factor) + np.abs(top))
-        raw = np.exp(shifted - top).astype(self.dtype)
-        weights = raw.astype(np.float64)
-        normaliser = weights.sum(axis=-1, keepdims=True)
-        share = np.divide(weights, normaliser, out=np.zeros_like(weights), where=normaliser > 0)
+        doubt += 4 * self.roundoff * (np.abs(exponent) + np.abs(top))
+        weights = np.where(visible, np.exp(np.minimum(exponent - top, 0)), 0).astype(self.dtype).astype(np.float64)
+        share = weights / np.maximum(weights.sum(axis=-1, keepdims=True), 1)
         result = (share.astype(self.dtype) @ value.value).astype(self.dtype)
-        # Each weight is off by at most the factor exp(±doubt), and so is their sum.
-        off = share * np.expm1(np.minimum(np.where(visible, doubt, 0), 700.0))
-        spread = off + share * np.minimum(off.sum(axis=-1, keepdims=True), 1e300)
-        keys = key.shape[1]
-        rounding = (keys + 8) * self.roundoff * (share @ np.abs(value.value).astype(np.float64))
-        rounding += keys * np.finfo(self.dtype).smallest_normal
-        error = share @ value_error + 2 * (spread @ (np.abs(value.value) + value_error)) + rounding
-        return Tensor(result, error)
+        return Tensor(result, self._softness(share, np.where(visible, doubt, 0), visible, value))
+
+    def _softness(self, share: Floats, doubt: Floats, visible: Flags, value: Tensor) -> Floats:
+        """How far a softmax mean can be off, if every exponent is within its doubt.
+
+        Then each weight is off by a factor of at most exp(±doubt), and their sum lies between ``lowest`` times and
+        1 + ``more`` times the computed one. What one share gains the others lose, so only differences from the value of
+        the largest share count: where one key or several of equal value have nearly all the weight, the doubt does not
+        matter. In any case the mean lies between the values.
+        """
+        keys, size = share.shape[-1], np.abs(value.value).astype(np.float64)
+        value_error = np.zeros(size.shape) if value.error is None else value.error
+        growth = np.expm1(np.minimum(doubt, _MOST_DOUBT))
+        weight = np.where(visible, np.maximum(share, self.least), 0)
+        more = (weight * growth).sum(axis=-1, keepdims=True)
+        lowest = (share * np.exp(-np.minimum(doubt, _MOST_DOUBT))).sum(axis=-1, keepdims=True)
+        off = weight * (growth + more) / np.where(lowest > 0, lowest, 1)
+        batches, largest = np.arange(len(share))[:, None], share.argmax(axis=-1)
+        moved = np.empty((*share.shape[:2], size.shape[-1]))
+        for c in range(size.shape[-1]):
+            component = value.value[..., c].astype(np.float64)
+            moved[..., c] = (off * np.abs(component[:, None, :] - component[batches, largest][..., None])).sum(axis=-1)
+        underflow = 4 * self.least * (visible @ (size + 1))
+        rounding = (2 * keys + 20) * self.roundoff * (share @ size) + underflow
+        error = (share + off) @ value_error + moved + rounding
+        known = np.isfinite(error) & (doubt.max(axis=-1, keepdims=True, initial=0) < _MOST_DOUBT)
+        width = 2.01 * (size + value_error).max(axis=1, keepdims=True, initial=0) * visible.any(axis=-1, keepdims=True)
+        return np.asarray(np.where(known, np.minimum(error, width), width))
 
     def largest(self, x: Tensor) -> NDArray[np.intp]:
         assert x.error is not None
@@ -227,7 +275,7 @@ class Float(Arithmetic[FloatOperator]):
         winner: NDArray[np.intp] = x.value.argmax(axis=-1)
         at = winner[..., None]
         error = x.error * _SLACK
-        rivals = x.value + error >= np.take_along_axis(x.value - error, at, -1)
+        rivals = ~(x.value + error < np.take_along_axis(x.value - error, at, -1))
         np.put_along_axis(rivals, at, np.zeros_like(at, dtype=bool), -1)
         if rivals.any():
             b, i, _ = np.argwhere(rivals)[0]
@@ -246,10 +294,10 @@ class Float(Arithmetic[FloatOperator]):
         size = q_size @ k_size
         largest = size.max(initial=0)
         self._check_finite(largest)
-        if (q == np.rint(q)).all() and (k == np.rint(k)).all() and largest <= 2.0**self.digits:
+        if (q == np.rint(q)).all() and (k == np.rint(k)).all() and largest < 2.0**self.digits:
             doubt = np.zeros(score.shape)
         else:
-            doubt = size * (2 * self._gamma(q.shape[-1] + 1))
+            doubt = size * (2 * self._gamma(q.shape[-1] + 1)) + 4 * q.shape[-1] * self.least
         if query.error is not None:
             doubt += query.error @ k_size
         if key.error is not None:
@@ -268,13 +316,13 @@ class Float(Arithmetic[FloatOperator]):
 
     def _check_finite(self, numbers: Any) -> None:
         """Where something is decided, all numbers must be in range."""
-        if not np.isfinite(numbers).all():
+        if not (np.abs(numbers) <= self.most).all():
             raise PrecisionError(f"a number left the range of {self.name}", hint="use --arithmetic exact")
 
 
-def _away(rounded: np.floating, exact: Fraction) -> float:
-    """An upper bound of |rounded - exact|."""
-    return float(np.nextafter(float(abs(Fraction(float(rounded)) - exact)), np.inf)) if rounded != exact else 0.0
+def _floored(error: Floats) -> Floats:
+    """Error bounds, none of them so small that a division makes it 0."""
+    return np.where((error > 0) & (error < _FLOOR), _FLOOR, error)
 
 
 def _off(size: Floats, grid: int) -> Flags:
