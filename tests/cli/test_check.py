@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from softmachine import checking
+from softmachine.checking import all_words
 from tests.cli.conftest import Cli
 
 
@@ -82,17 +82,14 @@ def test_quiet_is_one_line_even_if_it_does_not_hold(cli: Cli, wrong: Path) -> No
 
 def test_interrupted_reports_what_was_tried(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     def words(alphabet: tuple[str, ...], up_to: int) -> Iterator[tuple[str, ...]]:
-        for count in range(up_to):
-            if count == 3:
-                signal.raise_signal(signal.SIGINT)
-            yield ("1",) * count
+        yield from all_words(alphabet, 1)
+        raise KeyboardInterrupt
 
     monkeypatch.setattr(checking, "all_words", words)
     called = cli("check", "parity", "--up-to", 9, "--json")
     assert called.status == 130
-    assert (called.json["interrupted"], called.json["inputs"]) == (True, 3)
+    assert (called.json["interrupted"], called.json["inputs"], called.json["holds"]) == (True, 3, True)
     assert "3 of 1,023 inputs" in called.err
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 @pytest.mark.parametrize(

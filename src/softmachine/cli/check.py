@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,9 +16,9 @@ from softmachine.cli.output import Output
 from softmachine.errors import SoftmachineError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from softmachine.checking import Disagreement, Report
+    from softmachine.checking import Disagreement, Report, Word
     from softmachine.transformer import Codec, Transformer
 
 NAME = "check"
@@ -30,6 +32,8 @@ SHOWN = 3
 """So many are shown to people, with both traces."""
 AROUND = 3
 """So many tokens to each side of the first difference."""
+WORTH_IT = 20
+"""A portion of inputs should take so many times longer than it takes to prepare the weights."""
 
 
 def command(
@@ -57,25 +61,69 @@ def command(
     """
     if (up_to is None) == (sample is None) or (sample is None) != (length is None):
         raise UsageError("say which inputs to check", hint="--up-to N, or --sample K --length N")
-    from softmachine.checking import all_words, check_words, random_words
-    from softmachine.cli.progress import counted
+    from softmachine.checking import Report
+    from softmachine.cli.progress import bar
     from softmachine.runs import codec_of
 
     output = Output(as_json, quiet)
-    transformer = open_model(source, format_name, construction)
-    codec = codec_of(transformer)
-    if up_to is not None:
-        words, total = all_words(codec.alphabet, up_to), sum(len(codec.alphabet) ** n for n in range(up_to + 1))
-    else:
-        total = sample or 0
-        words = random_words(codec.alphabet, total, length or 0, seed)
-    with counted(words, total, output) as count:
-        report = check_words(transformer, count, arithmetic=arithmetic, max_steps=max_steps)
+    transformer = open_model(source, format_name, construction, output)
+    alphabet = codec_of(transformer).alphabet
+    words, total = _every(alphabet, up_to) if up_to is not None else _some(alphabet, sample or 0, length or 0, seed)
+    stopped = False
+    report = Report(inputs=0, tokens=0, disagreements=(), seconds=0.0)
+    try:
+        with bar("checking", total, output) as advance:
+            for portion in _portions(transformer, words, arithmetic, max_steps, advance):
+                report = _joined(report, portion)
+    except KeyboardInterrupt:
+        stopped = True
     if as_json:
-        output.answer({**_answer(report, codec), "interrupted": count.stopped})
+        output.answer({**_answer(report, codec_of(transformer)), "interrupted": stopped})
     else:
         _show(report, transformer, output, arithmetic, max_steps)
-    return _status(report, count.stopped, total, output)
+    return _status(report, stopped, total, output)
+
+
+def _every(alphabet: Sequence[str], up_to: int) -> tuple[Iterator[Word], int]:
+    from softmachine.checking import all_words
+
+    return all_words(alphabet, up_to), sum(len(alphabet) ** length for length in range(up_to + 1))
+
+
+def _some(alphabet: Sequence[str], count: int, length: int, seed: int) -> tuple[Iterator[Word], int]:
+    from softmachine.checking import random_words
+
+    return random_words(alphabet, count, length, seed), count
+
+
+def _portions(
+    transformer: Transformer, words: Iterator[Word], arithmetic: str, max_steps: int, advance: Callable[[], None]
+) -> Iterator[Report]:
+    """Check the words in portions, so that Ctrl-C loses one of them at most; larger ones where preparing takes longer."""
+    from softmachine.checking import check_words
+
+    def counted(portion: Iterable[Word]) -> Iterator[Word]:
+        for word in portion:
+            yield word
+            advance()
+
+    size = 1
+    while portion := tuple(islice(words, size)):
+        began = time.perf_counter()
+        report = check_words(transformer, counted(portion), arithmetic=arithmetic, max_steps=max_steps)
+        yield report
+        if report.seconds < WORTH_IT * (time.perf_counter() - began - report.seconds):
+            size *= 2
+
+
+def _joined(first: Report, second: Report) -> Report:
+    return replace(
+        first,
+        inputs=first.inputs + second.inputs,
+        tokens=first.tokens + second.tokens,
+        disagreements=first.disagreements + second.disagreements,
+        seconds=first.seconds + second.seconds,
+    )
 
 
 def _status(report: Report, stopped: bool, total: int, output: Output) -> Status:

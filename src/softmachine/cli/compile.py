@@ -39,7 +39,7 @@ def command(
     from softmachine import api
 
     output = Output(as_json, quiet)
-    transformer = open_model(source, format_name, construction)
+    transformer = open_model(source, format_name, construction, output)
     api.save(transformer, folder, force=force)
     size = sum(file.stat().st_size for file in folder.iterdir())
     if as_json:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from softmachine.cli.output import many
+from softmachine.cli.output import Output, many
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -26,11 +26,14 @@ class View(Protocol):
         """The last step in one line."""
 
 
-def open_model(source: str, format_name: str | None, construction: str | None) -> Transformer:
+def open_model(source: str, format_name: str | None, construction: str | None, output: Output) -> Transformer:
     """The transformer of a source: compiled, or read from the folder where it was saved."""
     from softmachine import api
+    from softmachine.cli.progress import working
 
-    return api.compile(api.load(source, format_name), construction)
+    item = api.load(source, format_name)
+    with working("compiling", output):
+        return api.compile(item, construction)
 
 
 def default_input(codec: Codec) -> str:

@@ -1,67 +1,46 @@
-"""Counting inputs as they are tried: a bar on standard error, and Ctrl-C that stops after the one at hand."""
+"""Progress on standard error: that something is being done, and how much of it."""
 
 from __future__ import annotations
 
-import signal
-import threading
-from collections.abc import Iterator
-from contextlib import AbstractContextManager
-from types import FrameType
-from typing import TYPE_CHECKING, Any, Self
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from softmachine.cli.output import Output
 
-if TYPE_CHECKING:
-    from softmachine.checking import Word
+PATIENCE = 0.5
+"""Seconds before anything is shown."""
 
 
-class counted(AbstractContextManager["counted"]):  # noqa: N801 - reads as a function in a with statement
-    """Words that are counted on their way to where they are tried.
+@contextmanager
+def working(what: str, output: Output) -> Iterator[None]:
+    """Say what is being done, if it takes a while."""
+    if not output.progress:
+        yield
+        return
+    from rich.live import Live
+    from rich.spinner import Spinner
+    from rich.text import Text
 
-    The first Ctrl-C lets the input at hand be finished, so that there is a report; the second one stops at once.
+    spinner = Spinner("dots", what)
+    due = time.perf_counter() + PATIENCE
+    with Live(
+        get_renderable=lambda: spinner if time.perf_counter() >= due else Text(),
+        console=output.err,
+        refresh_per_second=10,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    ):
+        yield
 
-    Args:
-        words: The words.
-        total: How many there are.
-        output: Where the bar goes.
-    """
 
-    def __init__(self, words: Iterator[Word], total: int, output: Output) -> None:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+@contextmanager
+def bar(what: str, total: int, output: Output) -> Iterator[Callable[[], None]]:
+    """A bar that the returned function moves on by one."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-        self.stopped = False
-        self._words = words
-        self._bar = Progress(
-            "checking",
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            console=output.err,
-            transient=True,
-            disable=not output.progress,
-        )
-        self._task = self._bar.add_task("checking", total=total)
-        self._before: Any = None
-
-    def __enter__(self) -> Self:
-        if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGINT, self._stop)
-        self._bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
-
-    def __iter__(self) -> Iterator[Word]:
-        for word in self._words:
-            if self.stopped:
-                return
-            yield word
-            self._bar.advance(self._task)
-
-    def _stop(self, _number: int, _frame: FrameType | None) -> None:
-        if self.stopped:
-            raise KeyboardInterrupt
-        self.stopped = True
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=output.err, transient=True, disable=not output.progress) as progress:
+        task = progress.add_task(what, total=total)
+        yield lambda: progress.advance(task)

@@ -60,13 +60,15 @@ def command(
     _check("attention", attention, ATTENTIONS)
     _check("engine", engine, ENGINES)
     output = Output(as_json, quiet)
+    from softmachine.cli.progress import working
     from softmachine.cli.results import show_run
     from softmachine.cli.watching import Trace, watch
     from softmachine.runs import Running, codec_of
 
-    transformer = open_model(source, format_name, construction)
+    transformer = open_model(source, format_name, construction, output)
     text = default_input(codec_of(transformer)) if word is None else word
-    running = Running(transformer, text, arithmetic=arithmetic, max_steps=max_steps)
+    with working("preparing the weights", output):
+        running = Running(transformer, text, arithmetic=arithmetic, max_steps=max_steps)
     watcher = _watcher(running, text, output, trace)
     interrupted = watch(running, watcher)
     result = running.so_far()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,6 +23,9 @@ EXAMPLES = """[dim]Examples:[/]
   softmachine show palindrome
   softmachine show busy-beaver-4 --coordinates"""
 
+INDENT = " " * 14
+"""Where a line of the board goes on that does not fit."""
+
 
 def command(
     source: options.Source,
@@ -37,7 +41,7 @@ def command(
 ) -> None:
     """Draw the transformer of a machine: layers, heads, named coordinates, and what they cost."""
     output = Output(as_json, quiet)
-    transformer = open_model(source, format_name, construction)
+    transformer = open_model(source, format_name, construction, output)
     if as_json:
         output.answer(_answer(transformer))
         return
@@ -48,11 +52,7 @@ def command(
     about = headline(transformer.codec)
     if about:
         output.say(f"{about}\n")
-    if output.live:
-        output.out.print(_fitted(board, output.width))
-    else:
-        output.say(board)
-    output.say("")
+    output.say(f"{_fitted(board, output.width) if output.live else board}\n")
     output.out.print(_costs(transformer))
     if coordinates:
         output.say("\nCoordinates of the residual stream")
@@ -118,18 +118,16 @@ def _tokens_per_step(transformer: Transformer) -> int | None:
     return codec.token_limit(2) - codec.token_limit(1) if codec else None
 
 
-def _fitted(board: str, width: int) -> RenderableType:
+def _fitted(board: str, width: int) -> str:
     """The board in so many columns: what a line adds moves to the next one where it does not fit."""
-    from rich.console import Group
-    from rich.padding import Padding
-    from rich.text import Text
-
-    parts: list[RenderableType] = []
-    for line in printable(board).split("\n"):
-        what, arrow, result = line.partition(" → ")
-        if len(line) <= width or not arrow:
-            parts.append(Text(line))
+    lines: list[str] = []
+    for line in board.split("\n"):
+        what, _, result = line.partition(" → ")
+        if len(line) <= width:
+            lines.append(line)
         else:
-            parts.append(Text(what.rstrip(" .")))
-            parts.append(Padding(Text(f"→ {result}"), (0, 0, 0, 12 + 2)))
-    return Group(*parts)
+            lines += wrap(what.rstrip(" ."), width, subsequent_indent=INDENT)
+            lines += (
+                wrap(f"→ {result}", width, initial_indent=INDENT, subsequent_indent=f"{INDENT}  ") if result else []
+            )
+    return "\n".join(lines)

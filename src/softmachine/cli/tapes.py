@@ -13,7 +13,8 @@ from softmachine.cli.output import printable
 from softmachine.constructions.turing_tokens import TuringCodec
 from softmachine.languages.turing import Action, Configuration, Tape
 
-WIDEST_STATE = 16
+WIDEST_NAME = 16
+"""Longer names of states and symbols are cut."""
 ROOM = 6
 """So many cells to the left of what has been reached are in view, if they fit."""
 HEAD, BLANK, LABEL = "bold reverse", "dim", "dim"
@@ -66,8 +67,8 @@ class TapeView:
         self._begun = False
         self._reach = [(0, max(len(symbols) - 1, 0) if k == 0 else 0) for k in self.tapes]
         self._cameras = [_Camera(left_end=machine.tape is not Tape.TWO_WAY) for _ in self.tapes]
-        self._symbol_width = max(cell_len(_shown(symbol)) for symbol in machine.symbols)
-        self._state_width = min(max(cell_len(printable(state)) for state in machine.states), WIDEST_STATE)
+        self._symbol_width = min(max(cell_len(_shown(symbol)) for symbol in machine.symbols), WIDEST_NAME)
+        self._state_width = min(max(cell_len(printable(state)) for state in machine.states), WIDEST_NAME)
 
     def follow(self, token: str) -> bool:
         """Apply what a token says, if it is an action. The first one changes nothing: it only begins the run."""
@@ -121,10 +122,7 @@ class TapeView:
         return self._cameras[tape].aim(self.configuration.heads[tape], self._reach[tape], cells)
 
     def _label(self, step: int, state: str) -> Text:
-        name = printable(state)
-        if cell_len(name) > self._state_width:
-            name = set_cell_size(name, self._state_width - 1) + "…"
-        return Text.assemble((f"{step:>6}  ", LABEL), set_cell_size(name, self._state_width), " ")
+        return Text.assemble((f"{step:>6}  ", LABEL), _cut(printable(state), self._state_width), " ")
 
     def _backwards(self, lefts: list[int], cells: int) -> Iterator[tuple[int, str, Sequence[int], list[list[str]]]]:
         """The configurations from the latest one back, by undoing what each step did: what is in view of them."""
@@ -143,7 +141,7 @@ class TapeView:
         low, high = self._reach[tape]
         text = Text.assemble(("…" if low < left else " ", LABEL))
         for cell, symbol in enumerate(view, left):
-            shown = set_cell_size(_shown(symbol), self._symbol_width)
+            shown = _cut(_shown(symbol), self._symbol_width)
             if cell == head:
                 text.append(f"[{shown}]", style=HEAD)
             elif low <= cell <= high:
@@ -151,6 +149,11 @@ class TapeView:
             else:
                 text.append(" " * (self._symbol_width + 2))
         return text.append("…" if high >= left + len(view) else " ", style=LABEL)
+
+
+def _cut(name: str, width: int) -> str:
+    """A name in exactly so many columns."""
+    return set_cell_size(name, width - 1) + "…" if cell_len(name) > width else set_cell_size(name, width)
 
 
 def _shown(symbol: str) -> str:

@@ -12,6 +12,7 @@ from rich.panel import Panel
 from rich.text import Text
 
 from softmachine.cli.output import Output, printable
+from softmachine.cli.progress import PATIENCE
 
 if TYPE_CHECKING:
     from softmachine.cli.models import View
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 FRAME = 1 / 20
 """Seconds between two pictures."""
-PATIENCE = 0.5
-"""Seconds before a status line appears."""
 MOST_ROWS = 14
 WIDEST_PANEL = 120
 
@@ -128,6 +127,8 @@ def screen(running: Running, view: View | None, title: str, output: Output) -> R
         width = min(output.width - len("^C "), WIDEST_PANEL)  # with the echo of Ctrl-C no line may become too long
         height = max(min(MOST_ROWS, output.out.height - 9), 1)
         rows = view.rows(width - 4, height) if view else [Text(printable(token)) for token in running.tokens[-height:]]
+        for row in rows:
+            row.no_wrap, row.overflow = True, "crop"
         return Panel(
             Group(*rows),
             title=Text(printable(title), style="bold"),
