@@ -88,8 +88,19 @@ def test_interrupted_reports_what_was_tried(cli: Cli, monkeypatch: pytest.Monkey
     monkeypatch.setattr(checking, "all_words", words)
     called = cli("check", "parity", "--up-to", 9, "--json")
     assert called.status == 130
-    assert (called.json["interrupted"], called.json["inputs"], called.json["holds"]) == (True, 3, True)
+    assert (called.json["interrupted"], called.json["inputs"], called.json["holds"]) == (True, 3, None)
     assert "3 of 1,023 inputs" in called.err
+
+
+def test_more_inputs_than_anyone_can_count(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def words(alphabet: tuple[str, ...], up_to: int) -> Iterator[tuple[str, ...]]:
+        raise KeyboardInterrupt
+        yield ()
+
+    monkeypatch.setattr(checking, "all_words", words)
+    called = cli("check", "parity", "--up-to", 10**9)
+    assert called.status == 130
+    assert "0 inputs were tried" in called.err
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,8 @@ SHOWN = 3
 """So many are shown to people, with both traces."""
 AROUND = 3
 """So many tokens to each side of the first difference."""
+COUNTABLE = 10**12
+"""Nobody waits for more inputs than that."""
 WORTH_IT = 20
 """A portion of inputs should take so many times longer than it takes to prepare the weights."""
 
@@ -78,19 +80,25 @@ def command(
     except KeyboardInterrupt:
         stopped = True
     if as_json:
-        output.answer({**_answer(report, codec_of(transformer)), "interrupted": stopped})
+        output.answer(_answer(report, codec_of(transformer), stopped))
     else:
         _show(report, transformer, output, arithmetic, max_steps)
     return _status(report, stopped, total, output)
 
 
-def _every(alphabet: Sequence[str], up_to: int) -> tuple[Iterator[Word], int]:
+def _every(alphabet: Sequence[str], up_to: int) -> tuple[Iterator[Word], int | None]:
+    """All words up to a length, and how many there are, if anyone could try so many."""
     from softmachine.checking import all_words
 
-    return all_words(alphabet, up_to), sum(len(alphabet) ** length for length in range(up_to + 1))
+    total = 0
+    for length in range(up_to + 1):
+        total += len(alphabet) ** length
+        if total > COUNTABLE:
+            return all_words(alphabet, up_to), None
+    return all_words(alphabet, up_to), total
 
 
-def _some(alphabet: Sequence[str], count: int, length: int, seed: int) -> tuple[Iterator[Word], int]:
+def _some(alphabet: Sequence[str], count: int, length: int, seed: int) -> tuple[Iterator[Word], int | None]:
     from softmachine.checking import random_words
 
     return random_words(alphabet, count, length, seed), count
@@ -99,7 +107,7 @@ def _some(alphabet: Sequence[str], count: int, length: int, seed: int) -> tuple[
 def _portions(
     transformer: Transformer, words: Iterator[Word], arithmetic: str, max_steps: int, advance: Callable[[], None]
 ) -> Iterator[Report]:
-    """Check the words in portions, so that Ctrl-C loses one of them at most; larger ones where preparing takes longer."""
+    """Check the words in portions, so that Ctrl-C loses one of them at most; larger ones if preparing takes long."""
     from softmachine.checking import check_words
 
     def counted(portion: Iterable[Word]) -> Iterator[Word]:
@@ -126,16 +134,18 @@ def _joined(first: Report, second: Report) -> Report:
     )
 
 
-def _status(report: Report, stopped: bool, total: int, output: Output) -> Status:
+def _status(report: Report, stopped: bool, total: int | None, output: Output) -> Status:
     if stopped:
-        output.warn(f"interrupted: {report.inputs:,} of {total:,} inputs were tried")
+        of_all = "" if total is None else f" of {total:,}"
+        output.warn(f"interrupted: {report.inputs:,}{of_all} inputs were tried")
         return Status.INTERRUPTED
     return Status.DONE if report.holds else Status.FAILS
 
 
-def _answer(report: Report, codec: Codec) -> dict[str, Any]:
+def _answer(report: Report, codec: Codec, stopped: bool) -> dict[str, Any]:
     return {
-        "holds": report.holds,
+        "holds": None if stopped and report.holds else report.holds,
+        "interrupted": stopped,
         "inputs": report.inputs,
         "tokens": report.tokens,
         "disagreement_count": len(report.disagreements),

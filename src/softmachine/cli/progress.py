@@ -36,8 +36,8 @@ def working(what: str, output: Output) -> Iterator[None]:
 
 
 @contextmanager
-def bar(what: str, total: int, output: Output) -> Iterator[Callable[[], None]]:
-    """A bar that the returned function moves on by one."""
+def bar(what: str, total: int | None, output: Output) -> Iterator[Callable[[], None]]:
+    """A bar that the returned function moves on by one; the total may be unknown."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
