@@ -38,9 +38,12 @@ def working(what: str, output: Output) -> Iterator[None]:
 @contextmanager
 def bar(what: str, total: int | None, output: Output) -> Iterator[Callable[[], None]]:
     """A bar that the returned function moves on by one; the total may be unknown."""
+    if not output.progress:
+        yield lambda: None
+        return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=output.err, transient=True, disable=not output.progress) as progress:
+    with Progress(*columns, console=output.err, transient=True) as progress:
         task = progress.add_task(what, total=total)
         yield lambda: progress.advance(task)
