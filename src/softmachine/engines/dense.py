@@ -30,6 +30,7 @@ class _Layer:
         first: The feed-forward's first map.
         steps: Which of its units are steps.
         second: Its second map.
+        feeds_forward: Whether it adds anything; without units, it may still add a constant.
     """
 
     groups: tuple[tuple[Head, ...], ...]
@@ -38,6 +39,7 @@ class _Layer:
     first: Any
     steps: NDArray[np.bool_]
     second: Any
+    feeds_forward: bool
 
 
 _out_of_range_is_noticed_later = np.errstate(over="ignore", invalid="ignore")
@@ -81,6 +83,7 @@ class DenseEngine:
             first=self._operator(forward.first),
             steps=np.array([activation == "step" for activation in forward.activations], dtype=bool),
             second=self._operator(forward.second),
+            feeds_forward=bool(forward.units) or any(forward.second.bias),
         )
 
     def start(self, batch: int = 1, length: int | None = None) -> Pass:
@@ -132,7 +135,9 @@ class Pass:
     def _position_embedding(self, positions: range) -> Tensor:
         """The position features in their coordinates; computed some positions ahead, since decoding asks one by one."""
         if positions.stop > self._placed_from + self._placed.shape[0]:
-            ahead = range(positions.start, max(positions.stop, positions.start + _AHEAD))
+            # Where the length is known, features need not have a value beyond it.
+            more = _AHEAD if self.length is None else 0
+            ahead = range(positions.start, max(positions.stop, positions.start + more))
             features = self.engine.transformer.features
             rows = [[feature.at(i, self.length) for feature in features] for i in ahead]
             numbers = self.engine.arithmetic
@@ -167,7 +172,7 @@ class Pass:
                 key, queries, values = next(parts), [next(parts) for _ in group], [next(parts) for _ in group]
                 found += self._attend(group, key, queries, values, positions, (*where, index))
             stream = numbers.add(stream, numbers.apply(layer.output, _joined(found, axis=-1)))
-        if layer.steps.size:
+        if layer.feeds_forward:
             try:
                 hidden = numbers.activate(numbers.apply(layer.first, stream), layer.steps)
             except UndecidedError as doubt:
