@@ -1,0 +1,129 @@
+"""What constructions ask about a program: its operations one by one, and whether it needs integers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from softmachine.languages.srasp.equality import Equality
+from softmachine.languages.srasp.expressions import (
+    Attention,
+    Expression,
+    Integer,
+    Letter,
+    Position,
+    PrefixSum,
+    Vector,
+    at_i,
+    rebuild,
+    walk,
+)
+from softmachine.languages.srasp.program import Definition, Program
+from softmachine.languages.srasp.split import Product, split
+
+
+@dataclass(frozen=True)
+class Sum:
+    """A prefix sum.
+
+    Args:
+        name: The vector that it defines.
+        term: What is added, as a vector: an expression at i.
+    """
+
+    name: str
+    term: Expression
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """An attention.
+
+    Args:
+        name: The vector that it defines.
+        attention: The operation.
+        products: Its predicate, as a sum of products.
+        reads: What its value reads at the chosen j.
+    """
+
+    name: str
+    attention: Attention
+    products: tuple[Product, ...]
+    reads: tuple[Letter | Vector | Position, ...]
+
+    @property
+    def equalities(self) -> tuple[Equality, ...]:
+        """All equalities of integers that the predicate speaks of."""
+        return tuple(dict.fromkeys(equality for term in self.products for equality in term.equal + term.unequal))
+
+
+Step: TypeAlias = Sum | Lookup
+
+
+def is_b_rasp(program: Program) -> bool:
+    """Whether a program is in B-RASP: no integers anywhere."""
+    return not any(
+        isinstance(part, Integer | Position | PrefixSum)
+        for definition in program.definitions
+        for part in walk(definition.body)
+    )
+
+
+def operations(program: Program) -> tuple[Step, ...]:
+    """The operations of a program once it is normalised (see ``normalise``), in order.
+
+    Raises:
+        ConstructionError: If a predicate distinguishes too many cases to be split.
+    """
+    flat = normalise(program)
+    return tuple(
+        Sum(definition.name, at_i(body.term))
+        if isinstance(body, PrefixSum)
+        else Lookup(definition.name, body, split(flat, body.predicate), _reads_at_j(body.value))
+        for definition in flat.definitions
+        if isinstance(body := definition.body, PrefixSum | Attention)
+    )
+
+
+def normalise(program: Program) -> Program:
+    """An equivalent program in which each definition is either position-wise or one operation and nothing else.
+
+    Operations inside expressions become vectors of their own, before the one they stand in.
+    """
+    hoisting = _Hoisting({definition.name for definition in program.definitions})
+    definitions = tuple(entry for definition in program.definitions for entry in hoisting.flatten(definition))
+    return program if definitions == program.definitions else replace(program, definitions=definitions)
+
+
+class _Hoisting:
+    def __init__(self, taken: set[str]) -> None:
+        self.taken = taken
+        self.hoisted: list[Definition] = []
+
+    def flatten(self, definition: Definition) -> Iterator[Definition]:
+        """The definitions that a definition becomes, itself the last."""
+        self.hoisted = []
+        body = rebuild(definition.body, lambda part: self._hoist(part, definition))
+        yield from self.hoisted
+        yield replace(definition, body=body)
+
+    def _hoist(self, expression: Expression, definition: Definition) -> Expression:
+        inner = rebuild(expression, lambda part: self._hoist(part, definition))
+        if not isinstance(inner, PrefixSum | Attention):
+            return inner
+        name = self._fresh(definition.name)
+        self.hoisted.append(Definition(name, inner, definition.place))
+        return Vector(name, "i", place=expression.place)
+
+    def _fresh(self, name: str) -> str:
+        number = 1
+        while f"{name}_{number}" in self.taken:
+            number += 1
+        self.taken.add(f"{name}_{number}")
+        return f"{name}_{number}"
+
+
+def _reads_at_j(value: Expression) -> tuple[Letter | Vector | Position, ...]:
+    reads = (part for part in walk(value) if isinstance(part, Letter | Vector | Position) and part.at == "j")
+    return tuple(dict.fromkeys(reads))

@@ -1,0 +1,153 @@
+"""The cases that can arise at one position: the combinations of values that some expressions can have there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+
+from softmachine.errors import ConstructionError
+from softmachine.languages.srasp.evaluate import Meaning, meaning_of
+from softmachine.languages.srasp.expressions import (
+    And,
+    Compare,
+    Comparison,
+    Expression,
+    Letter,
+    Member,
+    Not,
+    Or,
+    Symbol,
+    Truth,
+    Value,
+    Vector,
+    children,
+)
+from softmachine.languages.srasp.printer import show
+from softmachine.languages.srasp.program import Program
+from softmachine.languages.srasp.value_types import Kind
+
+MOST_CASES = 1 << 12
+
+
+@dataclass(frozen=True)
+class Side:
+    """Expressions with finitely many values at one position, and the combinations of values that they can have.
+
+    Args:
+        atoms: The expressions.
+        values: For each of them, all its values.
+        cases: The combinations, one value an atom. None that can arise is missing.
+    """
+
+    atoms: tuple[Expression, ...]
+    values: tuple[tuple[Value, ...], ...]
+    cases: tuple[tuple[Value, ...], ...]
+
+    @classmethod
+    def of(cls, program: Program, atoms: tuple[Expression, ...]) -> Side:
+        """The cases of expressions over the vectors of a program, which all depend on the same position.
+
+        Raises:
+            ConstructionError: If there are too many.
+        """
+        values = tuple(program.type_of(atom).values for atom in atoms)
+        cases = _possible(program, atoms)
+        if cases is None and prod(map(len, values)) <= MOST_CASES:
+            cases = tuple(product(*values))
+        if cases is None:
+            raise ConstructionError(
+                f"{' and '.join(show(atom) for atom in atoms)} together have too many values to try them all",
+                hint="define what matters about them as a vector of its own",
+            )
+        return cls(atoms, values, cases)
+
+    def values_of(self, atom: Expression) -> list[Value]:
+        """What an atom is in each of the cases."""
+        number = self.atoms.index(atom)
+        return [case[number] for case in self.cases]
+
+    def condition(self, numbers: list[int]) -> Expression:
+        """An expression that is true in the cases of these numbers and false in the others."""
+        chosen = set(numbers)
+        verdicts = {case: number in chosen for number, case in enumerate(self.cases)}
+        return self._decide(tuple(range(len(self.atoms))), verdicts)
+
+    def _decide(self, left: tuple[int, ...], verdicts: dict[tuple[Value, ...], bool]) -> Expression:
+        """Decide between cases by the atoms of these numbers, which tell them apart."""
+        if len(set(verdicts.values())) < 2:
+            return Truth(any(verdicts.values()))
+        # An atom that settles everything comes first.
+        number = next((number for number in left if _settles(number, verdicts)), left[0])
+        others = tuple(other for other in left if other != number)
+        branches: dict[Expression, list[Value]] = {}
+        for value in self.values[number]:
+            remaining = {case: verdict for case, verdict in verdicts.items() if case[number] == value}
+            if remaining:
+                branches.setdefault(self._decide(others, remaining), []).append(value)
+        if len(branches) == 1:
+            return next(iter(branches))
+        seen = [value for values in branches.values() for value in values]
+        parts = [
+            test if branch == Truth(True) else And((test, branch))
+            for branch, values in branches.items()
+            if branch != Truth(False)
+            for test in [_test(self.atoms[number], values, seen)]
+        ]
+        return parts[0] if len(parts) == 1 else Or(tuple(parts))
+
+
+def _settles(number: int, verdicts: dict[tuple[Value, ...], bool]) -> bool:
+    """Whether the value of the atom of this number decides between the cases."""
+    return len({(case[number], verdict) for case, verdict in verdicts.items()}) == len(
+        {case[number] for case in verdicts}
+    )
+
+
+def _test(atom: Expression, values: list[Value], seen: list[Value]) -> Expression:
+    """Whether an atom has one of these values, given that it has one of those seen."""
+    if isinstance(values[0], bool):
+        return atom if values[0] else Not(atom)
+    others = [value for value in seen if value not in values]
+    if len(others) < len(values):
+        return Not(_one_of(atom, others))
+    return _one_of(atom, values)
+
+
+def _one_of(atom: Expression, values: list[Value]) -> Expression:
+    symbols = tuple(str(value) for value in values)
+    if len(symbols) == 1:
+        return Compare(Comparison.EQUAL, atom, Symbol(symbols[0]))
+    return Member(atom, symbols)
+
+
+def _possible(program: Program, atoms: tuple[Expression, ...]) -> tuple[tuple[Value, ...], ...] | None:
+    """The combinations that arise as the finite vectors in the atoms take all their values; None if these are too many.
+
+    Comparisons of integers are taken to be true or false independently of everything else.
+    """
+    variables: dict[Expression, tuple[Value, ...]] = {}
+    left = list(reversed(atoms))
+    while left:
+        current = left.pop()
+        if isinstance(current, Letter | Vector) or (
+            isinstance(current, Compare) and _is_about_integers(program, current)
+        ):
+            variables[current] = program.type_of(current).values
+        else:
+            left.extend(reversed(children(current)))
+    if prod(map(len, variables.values())) > MOST_CASES:
+        return None
+    valuations = list(product(*variables.values()))
+    columns = dict(zip(variables, zip(*valuations, strict=True), strict=True))
+
+    def variable(expression: Expression) -> Meaning | None:
+        column = columns.get(expression)
+        return None if column is None else lambda i, _: column[i]
+
+    meanings = [meaning_of(atom, variable) for atom in atoms]
+    return tuple(dict.fromkeys(tuple(meaning(i, i) for meaning in meanings) for i in range(len(valuations))))
+
+
+def _is_about_integers(program: Program, comparison: Compare) -> bool:
+    return program.type_of(comparison.left).kind is Kind.INTEGER

@@ -1,0 +1,184 @@
+"""The reference evaluator of S-RASP, straight from the semantics. Positions count from 0 inside, and pos(i) from 1."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
+
+from softmachine.errors import InputError, UsageError
+from softmachine.languages.srasp.expressions import (
+    Add,
+    And,
+    Attention,
+    Choice,
+    Compare,
+    Comparison,
+    Conditional,
+    Expression,
+    Integer,
+    Letter,
+    Member,
+    Not,
+    Or,
+    Position,
+    PrefixSum,
+    Subtract,
+    Symbol,
+    Truth,
+    Value,
+    Vector,
+)
+from softmachine.languages.srasp.program import Program
+
+# What an expression means: its value for positions i and j. The types were checked when the program was made.
+Meaning: TypeAlias = Callable[[int, int], Any]
+
+COMPARE: dict[Comparison, Callable[[Any, Any], bool]] = {
+    Comparison.EQUAL: operator.eq,
+    Comparison.UNEQUAL: operator.ne,
+    Comparison.LESS: operator.lt,
+    Comparison.AT_MOST: operator.le,
+    Comparison.GREATER: operator.gt,
+    Comparison.AT_LEAST: operator.ge,
+}
+
+
+def evaluate(program: Program, word: str | Iterable[str]) -> dict[str, tuple[Value, ...]]:
+    """All vectors of a program on an input, in the order of the definitions.
+
+    Raises:
+        InputError: If a symbol of the word is not in the alphabet.
+    """
+    letters = program.word(word)
+    vectors: dict[str, tuple[Value, ...]] = {}
+    for definition in program.definitions:
+        meaning = meaning_of(definition.body, lambda expression: _meaning_here(expression, letters, vectors))
+        vectors[definition.name] = tuple(meaning(i, i) for i in range(len(letters)))
+    return vectors
+
+
+def run(program: Program, word: str | Iterable[str]) -> tuple[Value, ...]:
+    """The output of a program: its value at every position.
+
+    Raises:
+        InputError: If a symbol of the word is not in the alphabet.
+    """
+    return evaluate(program, word)[program.output]
+
+
+def accepts(program: Program, word: str | Iterable[str]) -> bool:
+    """The verdict of a program: its output at the last position.
+
+    Raises:
+        UsageError: If the output is not Boolean.
+        InputError: If the word is empty, or a symbol of it is not in the alphabet.
+    """
+    if not program.decides:
+        raise UsageError(
+            f"{program.name!r} gives no verdict: its output {program.output!r} is {program.types[program.output]}",
+            hint="a program whose output is Boolean accepts a word when it is true at the last position",
+        )
+    values = run(program, word)
+    if not values:
+        raise InputError(
+            f"the verdict of {program.name!r} is its output at the last position, and the empty word has none"
+        )
+    return bool(values[-1])
+
+
+def _meaning_here(
+    expression: Expression, letters: tuple[str, ...], vectors: dict[str, tuple[Value, ...]]
+) -> Meaning | None:
+    """What depends on the input: reads and operations. None for the rest."""
+
+    def inner(part: Expression) -> Meaning:
+        return meaning_of(part, lambda atom: _meaning_here(atom, letters, vectors))
+
+    match expression:
+        case Letter(at=at):
+            return _read(letters, at)
+        case Vector(name=name, at=at):
+            return _read(vectors[name], at)
+        case Position(at=at):
+            return _read(range(1, len(letters) + 1), at)
+        case PrefixSum(term=term):
+            return _prefix_sum(inner(term))
+        case Attention():
+            parts = inner(expression.predicate), inner(expression.value), inner(expression.default)
+            return _attention(expression, len(letters), *parts)
+        case _:
+            return None
+
+
+def _read(values: tuple[Value, ...] | range, at: str) -> Meaning:
+    return (lambda i, _: values[i]) if at == "i" else (lambda _, j: values[j])
+
+
+def _prefix_sum(term: Meaning) -> Meaning:
+    sums: list[int] = []  # of the positions 0, 1, … as far as they were asked for
+
+    def meaning(i: int, _: int) -> int:
+        while len(sums) <= i:
+            sums.append((sums[-1] if sums else 0) + term(len(sums), len(sums)))
+        return sums[i]
+
+    return meaning
+
+
+def _attention(attention: Attention, length: int, predicate: Meaning, value: Meaning, default: Meaning) -> Meaning:
+    def meaning(i: int, _: int) -> Value:
+        seen = attention.mask.positions(i, length)
+        for j in seen if attention.choice is Choice.LEFTMOST else reversed(seen):
+            if predicate(i, j):
+                chosen: Value = value(i, j)
+                return chosen
+        otherwise: Value = default(i, i)
+        return otherwise
+
+    return meaning
+
+
+def meaning_of(expression: Expression, atom: Callable[[Expression], Meaning | None]) -> Meaning:
+    """What an expression means, given what its atoms mean.
+
+    Args:
+        expression: The expression.
+        atom: The meaning of an expression that is not to be taken apart, or None to take it apart.
+    """
+    given = atom(expression)
+    if given is not None:
+        return given
+
+    def inner(part: Expression) -> Meaning:
+        return meaning_of(part, atom)
+
+    match expression:
+        case Symbol(value=constant) | Integer(value=constant) | Truth(value=constant):
+            return lambda _i, _j: constant
+        case Not(operand=operand):
+            denied = inner(operand)
+            return lambda i, j: not denied(i, j)
+        case And(parts=parts):
+            joined = [inner(part) for part in parts]
+            return lambda i, j: all(part(i, j) for part in joined)
+        case Or(parts=parts):
+            joined = [inner(part) for part in parts]
+            return lambda i, j: any(part(i, j) for part in joined)
+        case Compare(comparison=comparison, left=left, right=right):
+            compare, one, other = COMPARE[comparison], inner(left), inner(right)
+            return lambda i, j: compare(one(i, j), other(i, j))
+        case Member(operand=operand, symbols=symbols):
+            member = inner(operand)
+            return lambda i, j: member(i, j) in symbols
+        case Conditional(condition=condition, then=then, otherwise=otherwise):
+            test, one, other = inner(condition), inner(then), inner(otherwise)
+            return lambda i, j: one(i, j) if test(i, j) else other(i, j)
+        case Add(left=left, right=right):
+            one, other = inner(left), inner(right)
+            return lambda i, j: one(i, j) + other(i, j)
+        case Subtract(left=left, right=right):
+            one, other = inner(left), inner(right)
+            return lambda i, j: one(i, j) - other(i, j)
+        case _:
+            raise AssertionError(f"{type(expression).__name__} has no meaning by itself")

@@ -1,0 +1,273 @@
+"""Expressions of S-RASP: what a vector holds at position i, as immutable trees.
+
+An expression speaks about one position i, and inside an operation about a second position j:
+
+- *reads*: ``in(i)``, ``v(i)`` for an earlier vector v, ``pos(i)`` (positions count from 1), and the same at j;
+- *position-wise* functions of these: constants, Boolean connectives, comparisons, conditionals, sums and differences;
+- *operations*, which look at other positions: the prefix sum ``psum j : …`` and leftmost or rightmost attention.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields, replace
+from enum import StrEnum
+from typing import Any, Literal, TypeAlias, cast
+
+from softmachine.errors import Place
+
+Index: TypeAlias = Literal["i", "j"]
+Value: TypeAlias = bool | int | str
+
+
+class Comparison(StrEnum):
+    """How two values compare; symbols and Booleans are only equal or not."""
+
+    EQUAL = "="
+    UNEQUAL = "!="
+    LESS = "<"
+    AT_MOST = "<="
+    GREATER = ">"
+    AT_LEAST = ">="
+
+
+class Choice(StrEnum):
+    """Which of the positions that qualify an attention takes."""
+
+    LEFTMOST = "leftmost"
+    RIGHTMOST = "rightmost"
+
+
+class Mask(StrEnum):
+    """Which positions j an attention at i may see; the value is how it is written."""
+
+    NONE = "j"
+    BEFORE = "j < i"
+    UP_TO = "j <= i"
+    AFTER = "j > i"
+    FROM = "j >= i"
+
+    def positions(self, i: int, length: int) -> range:
+        """The positions j that i may see, counted from 0, in a word of this length."""
+        start = {Mask.AFTER: i + 1, Mask.FROM: i}.get(self, 0)
+        stop = {Mask.BEFORE: i, Mask.UP_TO: i + 1}.get(self, length)
+        return range(start, stop)
+
+
+@dataclass(frozen=True)
+class Node:
+    """What all expressions have: the place they come from, which does not count when they are compared."""
+
+    place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+    def __str__(self) -> str:
+        from softmachine.languages.srasp.printer import show
+
+        return show(cast(Expression, self))
+
+
+@dataclass(frozen=True)
+class Letter(Node):
+    """``in(i)``: the input symbol."""
+
+    at: Index
+
+
+@dataclass(frozen=True)
+class Vector(Node):
+    """``v(i)``: an earlier vector."""
+
+    name: str
+    at: Index
+
+
+@dataclass(frozen=True)
+class Position(Node):
+    """``pos(i)``: the position itself, counted from 1."""
+
+    at: Index
+
+
+@dataclass(frozen=True)
+class Symbol(Node):
+    """``'x'``."""
+
+    value: str
+
+
+@dataclass(frozen=True)
+class Integer(Node):
+    """``-3``."""
+
+    value: int
+
+
+@dataclass(frozen=True)
+class Truth(Node):
+    """``true`` or ``false``."""
+
+    value: bool
+
+
+@dataclass(frozen=True)
+class Not(Node):
+    """``not p``."""
+
+    operand: Expression
+
+
+@dataclass(frozen=True)
+class And(Node):
+    """``p and q and …``: two or more parts."""
+
+    parts: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
+class Or(Node):
+    """``p or q or …``: two or more parts."""
+
+    parts: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
+class Compare(Node):
+    """``x <= y`` for integers; ``x = y`` and ``x != y`` also for symbols and for Booleans."""
+
+    comparison: Comparison
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True)
+class Member(Node):
+    """``x in {'a', 'b'}``."""
+
+    operand: Expression
+    symbols: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Conditional(Node):
+    """``x if p else y``."""
+
+    condition: Expression
+    then: Expression
+    otherwise: Expression
+
+
+@dataclass(frozen=True)
+class Add(Node):
+    """``x + y``."""
+
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True)
+class Subtract(Node):
+    """``x - y``; ``-y`` is 0 - y."""
+
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True)
+class PrefixSum(Node):
+    """``psum j : x(j)``: the sum of an integer over all j <= i."""
+
+    term: Expression
+
+
+@dataclass(frozen=True)
+class Attention(Node):
+    """``rightmost j < i where PREDICATE : VALUE else DEFAULT``.
+
+    Among the positions j that the mask allows and where the predicate holds, the rightmost (leftmost) is chosen; the
+    result is the value there, or the default at i if there is no such position.
+    """
+
+    choice: Choice
+    mask: Mask
+    predicate: Expression
+    value: Expression
+    default: Expression
+
+
+Expression: TypeAlias = (
+    Letter
+    | Vector
+    | Position
+    | Symbol
+    | Integer
+    | Truth
+    | Not
+    | And
+    | Or
+    | Compare
+    | Member
+    | Conditional
+    | Add
+    | Subtract
+    | PrefixSum
+    | Attention
+)
+Operation: TypeAlias = PrefixSum | Attention
+
+
+def children(expression: Expression) -> tuple[Expression, ...]:
+    """The expressions that this one is directly made of, from left to right."""
+    if isinstance(expression, And | Or):
+        return expression.parts
+    values = (getattr(expression, entry.name) for entry in fields(expression))
+    return cast(tuple[Expression, ...], tuple(value for value in values if isinstance(value, Node)))
+
+
+def rebuild(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
+    """The same expression made of changed children."""
+    if isinstance(expression, And | Or):
+        return replace(expression, parts=tuple(change(part) for part in expression.parts))
+    changed = {
+        entry.name: change(cast(Expression, value))
+        for entry in fields(expression)
+        if isinstance(value := getattr(expression, entry.name), Node)
+    }
+    return cast(Expression, replace(cast(Any, expression), **changed)) if changed else expression
+
+
+def walk(expression: Expression) -> Iterator[Expression]:
+    """The expression and all inside it, however deep."""
+    left = [expression]
+    while left:
+        current = left.pop()
+        yield current
+        left.extend(reversed(children(current)))
+
+
+def depth(expression: Expression) -> int:
+    """How many expressions are inside one another, this one included."""
+    deepest = 0
+    left = [(expression, 1)]
+    while left:
+        current, level = left.pop()
+        deepest = max(deepest, level)
+        left.extend((child, level + 1) for child in children(current))
+    return deepest
+
+
+def indices(expression: Expression) -> frozenset[Index]:
+    """The positions that an expression depends on. An operation binds its own j and depends on i alone."""
+    if isinstance(expression, PrefixSum | Attention):
+        return frozenset({"i"})
+    if isinstance(expression, Letter | Vector | Position):
+        return frozenset({expression.at})
+    return frozenset[Index]().union(*(indices(child) for child in children(expression)))
+
+
+def at_i(expression: Expression) -> Expression:
+    """The same expression with every read at j made at i: as a vector that each position computes for itself."""
+    if isinstance(expression, PrefixSum | Attention):
+        return expression
+    if isinstance(expression, Letter | Vector | Position):
+        return replace(expression, at="i")
+    return rebuild(expression, at_i)

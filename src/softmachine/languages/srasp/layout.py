@@ -1,0 +1,109 @@
+"""The lines of an S-RASP text: statements without their comments, and the words in them.
+
+A statement is a line together with the lines after it that are indented deeper. A comment begins with ``#``; in the
+lines of the alphabet, where # may be a letter, only at the start of a line or after two blanks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+QUOTED = r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*\""""
+_QUOTED_OR_COMMENT = re.compile(rf"{QUOTED}|#")
+_WORD = re.compile(rf"(?:{QUOTED})(?=\s|$)|\S+")
+_FIRST_WORD = re.compile(r"\s*(\w+)")
+_ESCAPE = re.compile(
+    r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U(000[0-9a-fA-F]{5}|0010[0-9a-fA-F]{4})|(.))", re.DOTALL
+)
+_ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\", "'": "'", '"': '"'}
+TAB = 8
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word of a statement and where it stands, counted from 1."""
+
+    text: str
+    line: int
+    column: int
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement: its text, where comments are left out and columns are kept, and its first line, counted from 1."""
+
+    text: str
+    line: int
+
+    @property
+    def keyword(self) -> str:
+        """Its first word."""
+        found = _FIRST_WORD.match(self.text)
+        return found[1] if found else ""
+
+    def words(self) -> list[Word]:
+        """Its words, which blanks separate; a quoted one counts as one."""
+        return [
+            Word(found[0], self.line + offset, found.start() + 1)
+            for offset, line in enumerate(self.text.split("\n"))
+            for found in _WORD.finditer(line)
+        ]
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines of a text, whatever ends them."""
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def statements(lines: list[str]) -> Iterator[Statement]:
+    """The statements of a text."""
+    collected: list[str] = []
+    first = indent = 0
+    of_alphabet = False
+    for number, line in enumerate(lines, start=1):
+        here = _indent(line)
+        begins = not collected or here <= indent
+        alphabet = Statement(line, number).keyword == "alphabet" if begins else of_alphabet
+        bare = without_comment(line, of_alphabet=alphabet)
+        if not bare.strip():
+            if collected:
+                collected.append("")
+            continue
+        if begins:
+            if collected:
+                yield Statement("\n".join(collected), first)
+            collected, first, indent, of_alphabet = [], number, here, alphabet
+        collected.append(bare)
+    if collected:
+        yield Statement("\n".join(collected), first)
+
+
+def without_comment(line: str, *, of_alphabet: bool) -> str:
+    """A line up to its comment."""
+    for found in _QUOTED_OR_COMMENT.finditer(line):
+        before = line[: found.start()]
+        if found[0] == "#" and (not of_alphabet or not before.strip() or before.endswith(("  ", "\t"))):
+            return before.rstrip()
+    return line.rstrip()
+
+
+def unquote(quoted: str) -> str | None:
+    r"""The symbol in quotes, or None if there is an unknown escape in it.
+
+    The escapes are ``\\``, ``\'``, ``\"``, ``\n``, ``\r``, ``\t``, ``\x41``, ``\u0041`` and ``\U00000041``.
+    """
+    inner = quoted[1:-1]
+    unknown = [found[0] for found in _ESCAPE.finditer(inner) if found[4] and found[4] not in _ESCAPED]
+    return None if unknown else _ESCAPE.sub(_unescape, inner)
+
+
+def _unescape(found: re.Match[str]) -> str:
+    code = found[1] or found[2] or found[3]
+    return chr(int(code, 16)) if code else _ESCAPED[found[4]]
+
+
+def _indent(line: str) -> int:
+    expanded = line.expandtabs(TAB)
+    return len(expanded) - len(expanded.lstrip())

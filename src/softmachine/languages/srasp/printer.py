@@ -1,0 +1,119 @@
+"""S-RASP as text: the form that ``syntax.parse`` reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from softmachine.languages.srasp.expressions import (
+    Add,
+    And,
+    Attention,
+    Compare,
+    Conditional,
+    Expression,
+    Integer,
+    Letter,
+    Mask,
+    Member,
+    Not,
+    Or,
+    Position,
+    PrefixSum,
+    Subtract,
+    Symbol,
+    Truth,
+    Vector,
+)
+
+if TYPE_CHECKING:
+    from softmachine.languages.srasp.program import Program
+
+# How tightly each form binds; an operand that binds more loosely than its place demands is put in parentheses.
+WHOLE, OR, AND, NOT, COMPARISON, SUM, UNIT = range(7)
+WIDEST_NAME = 16
+
+
+def to_text(program: Program) -> str:
+    """A program as text. Reading it gives the same program back."""
+    width = min(WIDEST_NAME, max(len(definition.name) for definition in program.definitions)) + len("(i)")
+    lines = [
+        f"program {program.name if _is_plain(program.name) else quote(program.name)}",
+        f"alphabet {' '.join(letter if _is_plain(letter) else quote(letter) for letter in program.alphabet)}",
+        *(f"{f'{entry.name}(i)':{width}} = {show(entry.body)}" for entry in program.definitions),
+        f"output {program.output}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def quote(symbol: str) -> str:
+    """A symbol in quotes, as expressions have it."""
+    return f"'{''.join(_escape(character) for character in symbol)}'"
+
+
+def show(expression: Expression, demanded: int = WHOLE) -> str:
+    """An expression as text, in parentheses if it binds more loosely than demanded."""
+    text, binding = _show(expression)
+    return f"({text})" if binding < demanded else text
+
+
+def _show(expression: Expression) -> tuple[str, int]:
+    match expression:
+        case Letter(at=at):
+            return f"in({at})", UNIT
+        case Vector(name=name, at=at):
+            return f"{name}({at})", UNIT
+        case Position(at=at):
+            return f"pos({at})", UNIT
+        case Symbol(value=symbol):
+            return quote(symbol), UNIT
+        case Integer(value=number):
+            return str(number), UNIT
+        case Truth(value=value):
+            return "true" if value else "false", UNIT
+        case Not(operand=Member() as member):
+            return f"{show(member.operand, SUM)} not in {_set(member.symbols)}", COMPARISON
+        case Not(operand=operand):
+            return f"not {show(operand, NOT)}", NOT
+        case And(parts=parts):
+            return " and ".join(show(part, NOT) for part in parts), AND
+        case Or(parts=parts):
+            return " or ".join(show(part, AND) for part in parts), OR
+        case Compare(comparison=comparison, left=left, right=right):
+            return f"{show(left, SUM)} {comparison} {show(right, SUM)}", COMPARISON
+        case Member(operand=operand, symbols=symbols):
+            return f"{show(operand, SUM)} in {_set(symbols)}", COMPARISON
+        case Add(left=left, right=right):
+            return f"{show(left, SUM)} + {show(right, UNIT)}", SUM
+        # -5 is a number, so 0 - 5 has to be written as what it is.
+        case Subtract(left=Integer(value=0), right=right) if not (isinstance(right, Integer) and right.value > 0):
+            return f"-{show(right, UNIT)}", UNIT
+        case Subtract(left=left, right=right):
+            return f"{show(left, SUM)} - {show(right, UNIT)}", SUM
+        case Conditional(condition=condition, then=then, otherwise=otherwise):
+            return f"{show(then, OR)} if {show(condition, OR)} else {show(otherwise)}", WHOLE
+        case PrefixSum(term=term):
+            return f"psum j : {show(term, OR)}", WHOLE
+        case Attention():
+            return _attention(expression), WHOLE
+
+
+def _attention(attention: Attention) -> str:
+    mask = "j" if attention.mask is Mask.NONE else attention.mask.value
+    where = "" if attention.predicate == Truth(True) else f" where {show(attention.predicate, OR)}"
+    value, default = show(attention.value, OR), show(attention.default)
+    return f"{attention.choice} {mask}{where} : {value} else {default}"
+
+
+def _set(symbols: tuple[str, ...]) -> str:
+    return "{" + ", ".join(quote(symbol) for symbol in symbols) + "}"
+
+
+def _is_plain(word: str) -> bool:
+    """Whether a word can stand in a line as it is: no blanks, and neither a quote nor a comment begins with it."""
+    return bool(word) and word.isprintable() and " " not in word and word[0] not in "'\"#"
+
+
+def _escape(character: str) -> str:
+    if character in "'\\":
+        return "\\" + character
+    return character if character.isprintable() else repr(character)[1:-1]

@@ -1,0 +1,174 @@
+"""S-RASP programs, as immutable, validated data.
+
+A program computes named vectors, one after the other: at every position of the input a Boolean, a symbol or an integer.
+B-RASP is the part without integers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+
+from softmachine.errors import InputError, Place
+from softmachine.languages.srasp.expressions import Expression, Value, depth
+from softmachine.languages.srasp.inference import Inference, Scope, symbol_problem
+from softmachine.languages.srasp.problems import Problem, invalid
+from softmachine.languages.srasp.value_types import Kind, Type
+
+DEEPEST = 100
+RESERVED = frozenset(
+    {"i", "j", "in", "pos", "psum", "leftmost", "rightmost", "where", "if", "else", "and", "or", "not", "true", "false"}
+    | {"program", "alphabet", "output"}
+)
+NAME = re.compile(r"[^\W\d]\w*")
+
+
+@dataclass(frozen=True)
+class Definition:
+    """``name(i) = body``."""
+
+    name: str
+    body: Expression
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Program:
+    """An S-RASP program: vectors, each computed at every position from the input and the vectors before it.
+
+    The types of the vectors are inferred, and all problems of a program are reported at once.
+
+    Args:
+        name: What people call it.
+        alphabet: The letters an input may have.
+        definitions: The vectors, in the order in which they are computed.
+        output: The vector that is the result. If it is Boolean, its value at the last position is the verdict.
+    """
+
+    name: str
+    alphabet: tuple[str, ...]
+    definitions: tuple[Definition, ...]
+    output: str
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        problems, types = check(self.alphabet, self.definitions, self.output)
+        if problems:
+            raise invalid(self.name, problems, self.place)
+        # What a cached property does, only earlier.
+        self.__dict__["types"] = MappingProxyType({name: found for name, found in types.items() if found})
+
+    @cached_property
+    def types(self) -> Mapping[str, Type]:
+        """The type of every vector, in the order of the definitions."""
+        raise AssertionError("types are found when a program is made")
+
+    @cached_property
+    def _bodies(self) -> dict[str, Expression]:
+        return {definition.name: definition.body for definition in self.definitions}
+
+    def __getitem__(self, name: str) -> Expression:
+        """The expression that defines a vector."""
+        return self._bodies[name]
+
+    def type_of(self, expression: Expression) -> Type:
+        """The type of an expression over the vectors of this program, at i or j."""
+        inference = Inference(self.alphabet, self.types, frozenset())
+        found = inference.infer(expression, Scope.VALUE)
+        if found is None:
+            raise invalid(self.name, inference.problems, expression.place)
+        return found
+
+    @property
+    def decides(self) -> bool:
+        """Whether the output is Boolean, so that its value at the last position is a verdict."""
+        return self.types[self.output].kind is Kind.BOOLEAN
+
+    def word(self, text: str | Iterable[str]) -> tuple[str, ...]:
+        """An input as symbols: text is read character by character, or split at blanks if letters are longer.
+
+        Raises:
+            InputError: If a symbol is not in the alphabet.
+        """
+        if not isinstance(text, str) or all(len(letter) == 1 for letter in self.alphabet):
+            symbols = tuple(text)
+        else:
+            symbols = tuple(text.split())
+        for index, symbol in enumerate(symbols):
+            if symbol not in self.alphabet:
+                raise InputError(
+                    f"symbol {symbol!r} at position {index + 1} of the input is not in the alphabet of {self.name!r}",
+                    hint=f"the alphabet is {' '.join(self.alphabet)}",
+                )
+        return symbols
+
+    def spell(self, values: Iterable[Value]) -> str:
+        """Values of the output as text: symbols of one character joined, anything else with blanks between."""
+        written = [str(value).lower() if isinstance(value, bool) else str(value) for value in values]
+        output = self.types[self.output]
+        joined = output.kind is Kind.SYMBOL and all(len(symbol) == 1 for symbol in output.symbols)
+        return ("" if joined else " ").join(written)
+
+    def __str__(self) -> str:
+        vectors = f"{len(self.definitions)} vector{'' if len(self.definitions) == 1 else 's'}"
+        return f"S-RASP program {self.name}: {len(self.alphabet)} letters, {vectors}, output {self.output}"
+
+    def _repr_html_(self) -> str:
+        from softmachine.languages.srasp.html import program_table
+
+        return program_table(self)
+
+
+def check(
+    alphabet: tuple[str, ...], definitions: tuple[Definition, ...], output: str, output_place: Place | None = None
+) -> tuple[list[Problem], dict[str, Type | None]]:
+    """Everything that is wrong with a program, and the types of its vectors (None where something is wrong)."""
+    problems = list(_alphabet_problems(alphabet))
+    types: dict[str, Type | None] = {}
+    inference = Inference(alphabet, types, frozenset(definition.name for definition in definitions))
+    for definition in definitions:
+        inference.problems += _name_problems(definition, types)
+        found = None
+        if depth(definition.body) > DEEPEST:
+            message = f"{definition.name!r} is nested more than {DEEPEST} deep; define parts of it as vectors"
+            inference.problems.append(Problem(message, definition.place))
+        else:
+            found = inference.infer(definition.body)
+        types.setdefault(definition.name, found)
+    problems += inference.problems
+    problems += _output_problems(types, output, output_place)
+    return problems, types
+
+
+def _alphabet_problems(alphabet: tuple[str, ...]) -> Iterator[Problem]:
+    if not alphabet:
+        yield Problem("it has no alphabet; write a line like: alphabet a b")
+    for letter, times in Counter(alphabet).items():
+        if times > 1:
+            yield Problem(f"letter {letter!r} is listed {times} times in the alphabet")
+        if problem := symbol_problem(letter):
+            yield Problem(f"in the alphabet, {problem}")
+
+
+def _name_problems(definition: Definition, types: Mapping[str, Type | None]) -> Iterator[Problem]:
+    name = definition.name
+    if name in RESERVED:
+        yield Problem(f"{name!r} is a word of the language; call the vector something else", definition.place)
+    elif not NAME.fullmatch(name):
+        yield Problem(f"{name!r} is not a name; use letters, digits and _", definition.place)
+    if name in types:
+        yield Problem(f"{name!r} is defined twice; give the second one another name", definition.place)
+
+
+def _output_problems(types: Mapping[str, Type | None], output: str, place: Place | None) -> Iterator[Problem]:
+    known = " ".join(types) or "there are none"
+    if not output:
+        yield Problem(
+            f"it has no output; end with a line that names a vector, like: output {next(iter(types), 'good')}"
+        )
+    elif output not in types:
+        yield Problem(f"the output {output!r} is not one of its vectors ({known})", place)

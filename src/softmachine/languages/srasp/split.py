@@ -1,0 +1,168 @@
+"""Predicates of attention as sums of products: S(i, j) = Σ_k A_k(i) · B_k(j), at most one of which is true.
+
+This is how an inner product can compute a predicate: one vector holds all A_k(i), the other all B_k(j), and their
+product is 1 where the predicate holds and 0 elsewhere. Integers enter by equalities X(i) = Y(j), which a product may
+demand.
+
+The largest parts of a predicate that depend on one position alone are its atoms. All combinations of their values are
+tried, and positions i that behave alike for every j are taken together (or positions j, if that makes fewer products).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import product
+from typing import TypeAlias
+
+from softmachine.errors import ConstructionError
+from softmachine.languages.srasp.cases import Side
+from softmachine.languages.srasp.equality import Equality, separate
+from softmachine.languages.srasp.evaluate import Meaning, meaning_of
+from softmachine.languages.srasp.expressions import Compare, Comparison, Expression, children, indices
+from softmachine.languages.srasp.printer import show
+from softmachine.languages.srasp.program import Program
+from softmachine.languages.srasp.value_types import Kind
+
+MOST_EQUALITIES = 6
+MOST_PAIRS = 1 << 18
+
+Table: TypeAlias = frozenset[tuple[int, int]]
+"""The true cases: pairs of the numbers of a case at i and a case at j."""
+
+
+@dataclass(frozen=True)
+class Product:
+    """One product A(i) · B(j), with the equalities of integers that must hold, or must not.
+
+    Args:
+        at_i: A, a Boolean that depends on i alone.
+        at_j: B, a Boolean that depends on j alone.
+        equal: The equalities X(i) = Y(j) that must hold as well.
+        unequal: The equalities that must not hold.
+    """
+
+    at_i: Expression
+    at_j: Expression
+    equal: tuple[Equality, ...] = ()
+    unequal: tuple[Equality, ...] = ()
+
+    def __str__(self) -> str:
+        factors = [*(self.at_i, self.at_j), *self.equal, *(f"not {equality}" for equality in self.unequal)]
+        return " · ".join(f"[{factor}]" for factor in factors)
+
+
+def split(program: Program, predicate: Expression) -> tuple[Product, ...]:
+    """The products of a predicate over the vectors of a program: they cover each true case exactly once, and no other.
+
+    Raises:
+        ConstructionError: If there are too many cases to try.
+    """
+    return tuple(_Splitter(program, predicate).products())
+
+
+@dataclass
+class _Atoms:
+    """What a predicate is made of: parts at i, parts at j, and equations of integers at i and j."""
+
+    at_i: dict[Expression, None] = field(default_factory=dict)
+    at_j: dict[Expression, None] = field(default_factory=dict)
+    equations: dict[Expression, Equality] = field(default_factory=dict)
+
+
+class _Splitter:
+    def __init__(self, program: Program, predicate: Expression) -> None:
+        self.program = program
+        self.predicate = predicate
+        self.atoms = _Atoms()
+        self._collect(predicate)
+        self.equalities = tuple(dict.fromkeys(self.atoms.equations.values()))
+        self.here, self.there = Side.of(program, tuple(self.atoms.at_i)), Side.of(program, tuple(self.atoms.at_j))
+        pairs = len(self.here.cases) * len(self.there.cases) * 2 ** len(self.equalities)
+        if pairs > MOST_PAIRS or len(self.equalities) > MOST_EQUALITIES:
+            raise ConstructionError(
+                f"the predicate {show(predicate)} distinguishes too many cases",
+                place=predicate.place,
+                hint="define parts of it that depend on i or on j alone as vectors of their own",
+            )
+
+    def _collect(self, expression: Expression) -> None:
+        found = indices(expression)
+        if len(found) == 1:
+            (self.atoms.at_i if "i" in found else self.atoms.at_j)[expression] = None
+        elif found and isinstance(expression, Compare) and self._compares_integers(expression):
+            equality = separate(expression)
+            assert equality is not None, "checked when the program was made"
+            self.atoms.equations[expression] = equality
+        elif found:
+            for child in children(expression):
+                self._collect(child)
+
+    def _compares_integers(self, expression: Compare) -> bool:
+        return self.program.type_of(expression.left).kind is Kind.INTEGER
+
+    def products(self) -> Iterator[Product]:
+        """All products, those that demand nothing of integers first."""
+        tables = {
+            holding: self._table(dict(zip(self.equalities, holding, strict=True)))
+            for holding in product((False, True), repeat=len(self.equalities))
+        }
+        yield from self._demanding(tables, (), ())
+
+    def _table(self, holding: dict[Equality, bool]) -> Table:
+        """Where the predicate holds if these equalities do or do not."""
+
+        def atom(expression: Expression) -> Meaning | None:
+            if expression in self.atoms.at_i:
+                mine = self.here.values_of(expression)
+                return lambda i, _: mine[i]
+            if expression in self.atoms.at_j:
+                theirs = self.there.values_of(expression)
+                return lambda _, j: theirs[j]
+            if expression in self.atoms.equations and isinstance(expression, Compare):
+                held = holding[self.atoms.equations[expression]]
+                truth = held is (expression.comparison is Comparison.EQUAL)
+                return lambda _i, _j: truth
+            return None
+
+        meaning = meaning_of(self.predicate, atom)
+        pairs = product(range(len(self.here.cases)), range(len(self.there.cases)))
+        return frozenset((i, j) for i, j in pairs if meaning(i, j))
+
+    def _demanding(
+        self, tables: dict[tuple[bool, ...], Table], equal: tuple[Equality, ...], unequal: tuple[Equality, ...]
+    ) -> Iterator[Product]:
+        """The products of tables that still depend on the first so many equalities; the others are settled."""
+        if not any(tables.values()):
+            return
+        undecided = len(next(iter(tables)))
+        if not undecided:
+            yield from self._rectangles(tables[()], equal, unequal)
+            return
+        equality = self.equalities[undecided - 1]
+        shorter = list(product((False, True), repeat=undecided - 1))
+        true, false = ({key: tables[(*key, holds)] for key in shorter} for holds in (True, False))
+        yield from self._demanding({key: true[key] & false[key] for key in shorter}, equal, unequal)
+        yield from self._demanding({key: true[key] - false[key] for key in shorter}, (equality, *equal), unequal)
+        yield from self._demanding({key: false[key] - true[key] for key in shorter}, equal, (equality, *unequal))
+
+    def _rectangles(
+        self, table: Table, equal: tuple[Equality, ...], unequal: tuple[Equality, ...]
+    ) -> Iterator[Product]:
+        """The products of one table: equal rows together, or equal columns, whichever makes fewer."""
+        height, width = len(self.here.cases), len(self.there.cases)
+        rows = [[j for j in range(width) if (i, j) in table] for i in range(height)]
+        columns = [[i for i in range(height) if (i, j) in table] for j in range(width)]
+        by_row, by_column = _alike(rows), _alike(columns)
+        pairs = by_row if len(by_row) <= len(by_column) else [(i, j) for j, i in by_column]
+        for at_i, at_j in pairs:
+            yield Product(self.here.condition(at_i), self.there.condition(at_j), equal, unequal)
+
+
+def _alike(lines: list[list[int]]) -> list[tuple[list[int], list[int]]]:
+    """The numbers of equal lines together, each group with what its lines hold; empty lines are left out."""
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for number, line in enumerate(lines):
+        if line:
+            groups.setdefault(tuple(line), []).append(number)
+    return [(numbers, list(line)) for line, numbers in groups.items()]

@@ -1,0 +1,193 @@
+"""S-RASP as text, in files ``.srasp``.
+
+As in::
+
+    alphabet ( ) [ ]
+    open(i)  = in(i) in {'(', '['}                      # a comment
+    depth(i) = psum j : (1 if open(j) else -1)
+    match(i) = rightmost j < i where depth(j) = depth(i) + 1 and open(j) : in(j) else '?'
+    output match
+
+One definition a line; a line that is indented deeper goes on with the one before. ``program NAME`` may say what it is
+called.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from softmachine.errors import Place, SourceError
+from softmachine.languages.srasp.builder import Builder
+from softmachine.languages.srasp.grammar import parser
+from softmachine.languages.srasp.layout import Statement, Word, split_lines, statements, unquote
+from softmachine.languages.srasp.printer import to_text
+from softmachine.languages.srasp.problems import Problem, invalid, refuse
+from softmachine.languages.srasp.program import Definition, Program, check
+
+if TYPE_CHECKING:
+    from lark.exceptions import UnexpectedInput
+
+__all__ = ["looks_like", "parse", "to_text"]
+
+LARGEST_SOURCE = 1 << 20
+DEFINITION = re.compile(r"^[ \t]*[^\W\d]\w*[ \t]*\([ \t]*i[ \t]*\)[ \t]*=", re.MULTILINE)
+HEADER = re.compile(r"^[ \t]*(?:alphabet|output)[ \t]+\S", re.MULTILINE)
+EXPRESSION = {"NAME", "NUMBER", "SYMBOL", "LPAR"}
+OPERATORS = {
+    "PLUS",
+    "MINUS",
+    "EQUAL",
+    "SAME",
+    "UNEQUAL",
+    "LESS",
+    "AT_MOST",
+    "GREATER",
+    "AT_LEAST",
+    "AND",
+    "OR",
+    "NOT",
+    "IN",
+}
+SPELLED = {"LPAR": "(", "RPAR": ")", "LBRACE": "{", "RBRACE": "}", "COMMA": ",", "COLON": ":", "EQUAL": "="}
+
+
+def looks_like(text: str) -> bool:
+    """Whether a text is meant as an S-RASP program, though there may be a mistake in it."""
+    return DEFINITION.search(text) is not None and HEADER.search(text) is not None
+
+
+def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Program:
+    """The program that a text describes.
+
+    Args:
+        text: The program.
+        source: Where it comes from, for messages.
+        name: What to call it; by default what it says itself, or its file.
+
+    Raises:
+        SourceError: If the text is not in this form, with all mistakes of writing.
+        InvalidError: If the program breaks the rules of the language, with all problems.
+    """
+    if len(text) > LARGEST_SOURCE:
+        raise SourceError(
+            f"this is {len(text):,} characters long; a program may have at most {LARGEST_SOURCE:,}",
+            place=Place(source),
+        )
+    lines = split_lines(text)
+    reader = _Reader(source)
+    for statement in statements(lines):
+        reader.read(statement)
+    refuse(reader.problems, lines)
+    file = None if source.startswith("<") else PurePath(source).stem
+    called = name or reader.name or file or "program"
+    alphabet, definitions = tuple(reader.alphabet), tuple(reader.definitions)
+    problems, _ = check(alphabet, definitions, reader.output, reader.output_place)
+    if problems:
+        raise invalid(called, problems, Place(source), lines)
+    return Program(name=called, alphabet=alphabet, definitions=definitions, output=reader.output, place=Place(source))
+
+
+class _Reader:
+    """Reads statement after statement, and goes on after a mistake."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.name: str | None = None
+        self.alphabet: list[str] = []
+        self.definitions: list[Definition] = []
+        self.output = ""
+        self.output_place: Place | None = None
+        self.problems: list[Problem] = []
+        self._headers: set[str] = set()
+
+    def read(self, statement: Statement) -> None:
+        keyword = statement.keyword
+        if keyword not in ("program", "alphabet", "output") or DEFINITION.match(statement.text):
+            self._definition(statement)
+            return
+        first, *words = statement.words()
+        if first.text != keyword:
+            self._report(f"after {keyword!r} there should be a blank", first.line, first.column + len(keyword))
+        elif keyword in self._headers:
+            self._report(f"there is already a line that begins with {keyword!r}", first.line, first.column)
+        elif keyword == "alphabet":
+            self.alphabet = [self._plain(word) for word in words]
+        elif len(words) != 1:
+            what = "the vector that is the result" if keyword == "output" else "what the program is called, in one word"
+            self._report(f"{keyword!r} is followed by one name: {what}", first.line, first.column)
+        elif keyword == "program":
+            self.name = self._plain(words[0])
+        else:
+            self.output, self.output_place = words[0].text, Place(self.source, words[0].line, words[0].column)
+        self._headers.add(keyword)
+
+    def _plain(self, word: Word) -> str:
+        """A word as it is, or what is in its quotes."""
+        if word.text[0] not in "'\"":
+            return word.text
+        closed = len(word.text) > 1 and word.text[0] == word.text[-1]
+        inner = unquote(word.text) if closed else None
+        if inner is None:
+            self._report(
+                r"this is not a symbol in quotes; a quote is written '\'' and a backslash '\\'", word.line, word.column
+            )
+        return inner or ""
+
+    def _definition(self, statement: Statement) -> None:
+        from lark.exceptions import UnexpectedInput
+
+        grammar = parser()
+        try:
+            tree = grammar.parse(statement.text)
+        except UnexpectedInput as error:
+            message, line, column = _explain(error, statement.text)
+            self._report(message, statement.line + line - 1, column)
+            return
+        builder = Builder(self.source, statement.line)
+        self.definitions.append(builder.build(tree))
+        self.problems += builder.problems
+
+    def _report(self, message: str, line: int, column: int) -> None:
+        self.problems.append(Problem(message, Place(self.source, line, column)))
+
+
+def _explain(error: UnexpectedInput, text: str) -> tuple[str, int, int]:
+    """What is wrong where the parser could not go on."""
+    from lark.exceptions import UnexpectedToken
+
+    if not isinstance(error, UnexpectedToken):
+        character = text.split("\n")[error.line - 1][error.column - 1]
+        if character in "'\"":
+            return "this quote is never closed; a symbol is written like 'a'", error.line, error.column
+        return f"the character {character!r} means nothing here", error.line, error.column
+    accepted = set(error.accepts)
+    if error.token.type == "$END":
+        end = text.rstrip()
+        line, column = end.count("\n") + 1, len(end) - end.rfind("\n")
+        return f"the definition ends too early: {_expected(accepted)}", line, column
+    return f"{str(error.token)!r} cannot stand here: {_expected(accepted)}", error.line, error.column
+
+
+def _expected(accepted: set[str]) -> str:
+    """What could have come, in words."""
+    if accepted == {"LPAR"}:
+        return "a vector is written with its position, like depth(i)"
+    if accepted == {"RPAR"}:
+        return "a ')' should come. (Vectors are read at i or j; the position before i is 'rightmost j < i')"
+    if accepted == {"I", "J"}:
+        return "a vector is read at i or at j"
+    if accepted == {"NAME"}:
+        return "a definition is written like depth(i) = …"
+    if accepted >= EXPRESSION:
+        return "an expression should come"
+    wanted = ["an operator"] if accepted >= {"PLUS", "MINUS"} else []
+    rest = accepted - {"$END"} - (OPERATORS if wanted else set())
+    wanted += sorted(f"'{SPELLED.get(terminal, _word(terminal))}'" for terminal in rest)
+    wanted += ["the end of the definition"] if "$END" in accepted else []
+    return f"{' or '.join(wanted)} should come"
+
+
+def _word(terminal: str) -> str:
+    return {"LESS": "<", "AT_MOST": "<=", "GREATER": ">", "AT_LEAST": ">="}.get(terminal, terminal.lower())

@@ -1,0 +1,237 @@
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from softmachine.errors import ConstructionError
+from softmachine.languages.srasp import (
+    Kind,
+    Lookup,
+    Product,
+    Program,
+    Sum,
+    Type,
+    evaluate,
+    is_b_rasp,
+    normalise,
+    operations,
+    parse,
+    run,
+    split,
+)
+from softmachine.languages.srasp.evaluate import Meaning, meaning_of
+from softmachine.languages.srasp.expressions import (
+    Attention,
+    Expression,
+    Letter,
+    Position,
+    PrefixSum,
+    Vector,
+    children,
+    indices,
+    walk,
+)
+from tests.srasp_programs import random_program, words
+
+
+def predicate_of(predicate: str, definitions: str = "", alphabet: str = "a b c") -> tuple[Program, Expression]:
+    last = f"x(i) = rightmost j where {predicate} : true else false"
+    program = parse(f"alphabet {alphabet}\n{definitions}\n{last}\noutput x")
+    body = program["x"]
+    assert isinstance(body, Attention)
+    return program, body.predicate
+
+
+def products(predicate: str, definitions: str = "", alphabet: str = "a b c") -> list[str]:
+    return [str(product) for product in split(*predicate_of(predicate, definitions, alphabet))]
+
+
+def on_word(expression: Expression, program: Program, word: tuple[str, ...]) -> Meaning:
+    """What an expression over the vectors of a program means on a word."""
+    vectors = evaluate(program, word)
+
+    def read(part: Expression) -> Meaning | None:
+        values: tuple[object, ...]
+        match part:
+            case Letter():
+                values = word
+            case Vector():
+                values = vectors[part.name]
+            case Position():
+                values = tuple(range(1, len(word) + 1))
+            case _:
+                return None
+        return (lambda i, _: values[i]) if part.at == "i" else (lambda _, j: values[j])
+
+    return meaning_of(expression, read)
+
+
+def holds(product: Product, program: Program, word: tuple[str, ...], i: int, j: int) -> bool:
+    def at(expression: Expression) -> object:
+        return on_word(expression, program, word)(i, j)
+
+    return (
+        at(product.at_i) is True
+        and at(product.at_j) is True
+        and all(at(equality.at_i) == at(equality.at_j) for equality in product.equal)
+        and all(at(equality.at_i) != at(equality.at_j) for equality in product.unequal)
+    )
+
+
+def assert_covers_each_true_case_once(program: Program, predicate: Expression, longest: int = 3) -> None:
+    terms = split(program, predicate)
+    for term in terms:
+        assert indices(term.at_i) <= {"i"}
+        assert indices(term.at_j) <= {"j"}
+        for equality in term.equal + term.unequal:
+            assert indices(equality.at_i) == {"i"}
+            assert indices(equality.at_j) == {"j"}
+    for word in words(program.alphabet, longest, shortest=longest):
+        meaning = on_word(predicate, program, word)
+        for i in range(longest):
+            for j in range(longest):
+                count = sum(holds(term, program, word, i, j) for term in terms)
+                assert count == meaning(i, j), (str(predicate), word, i, j, [str(term) for term in terms])
+
+
+def test_a_condition_at_one_position_is_one_product() -> None:
+    assert products("in(j) = 'a'") == ["[true] · [in(j) = 'a']"]
+    assert products("in(i) = 'a' or pos(i) > 2") == ["[in(i) = 'a' or pos(i) > 2] · [true]"]
+    assert products("in(i) = 'a' and in(j) = 'b'") == ["[in(i) = 'a'] · [in(j) = 'b']"]
+
+
+def test_what_always_holds_is_one_product_and_what_never_holds_is_none() -> None:
+    assert products("true") == ["[true] · [true]"]
+    assert products("in(i) = in(j) or in(i) != in(j)") == ["[true] · [true]"]
+    assert products("in(i) = in(j) and in(i) != in(j)") == []
+
+
+def test_equality_of_symbols_is_a_product_a_symbol() -> None:
+    assert products("in(i) = in(j)") == [f"[in(i) = '{x}'] · [in(j) = '{x}']" for x in "abc"]
+    assert products("in(i) = y(j)", "y(i) = rightmost j < i where in(j) != 'a' : in(j) else 'c'", "a b c d") == [
+        f"[in(i) = '{x}'] · [y(j) = '{x}']" for x in "abcd"
+    ]
+
+
+def test_the_side_that_makes_fewer_products_is_taken() -> None:
+    two = products("(in(i) = 'a' if in(j) = 'a' else in(i) = 'b') or in(j) = 'c' and in(i) = 'b'")
+    assert two == ["[in(i) = 'a'] · [in(j) = 'a']", "[in(i) = 'b'] · [not in(j) = 'a']"]
+
+
+def test_cases_that_cannot_arise_make_no_products() -> None:
+    predicate = "in(j) = '(' and in(i) = ')' or in(j) = '[' and in(i) = ']'"
+    assert sorted(products(predicate, alphabet="( ) [ ]")) == [
+        "[in(i) = ')'] · [in(j) = '(']",
+        "[in(i) = ']'] · [in(j) = '[']",
+    ]
+
+
+def test_equalities_of_integers_are_brought_to_the_form_x_of_i_is_y_of_j() -> None:
+    counts = "d(i) = psum j : 1\ne(i) = d(i) + 1"
+    assert products("d(j) = d(i) + 1 and in(j) = 'a'", counts) == ["[true] · [in(j) = 'a'] · [d(i) + 1 = d(j)]"]
+    assert products("d(i) - 1 = e(j) + 2", counts) == ["[true] · [true] · [d(i) - 3 = e(j)]"]
+    assert products("d(i) - d(j) = 0", counts) == ["[true] · [true] · [d(i) = d(j)]"]
+    assert products("pos(j) + d(i) = d(j) - e(i)", counts) == ["[true] · [true] · [d(i) + e(i) = d(j) - pos(j)]"]
+    assert products("0 - pos(j) = e(i) + 1", counts) == ["[true] · [true] · [-e(i) - 1 = pos(j)]"]
+
+
+def test_an_equality_that_does_not_matter_is_not_demanded() -> None:
+    assert products("pos(i) = pos(j) or pos(j) != pos(i)") == ["[true] · [true]"]
+    assert products("in(j) = 'a' or pos(i) = pos(j)") == [
+        "[true] · [in(j) = 'a']",
+        "[true] · [not in(j) = 'a'] · [pos(i) = pos(j)]",
+    ]
+    assert products("not pos(i) = pos(j)") == ["[true] · [true] · [not pos(i) = pos(j)]"]
+
+
+@pytest.mark.parametrize(
+    "predicate",
+    [
+        "in(i) = in(j) and (y(i) or not y(j)) or pos(i) = pos(j)",
+        "y(i) = y(j)",
+        "(y(i) = y(j)) != (in(i) in {'a', 'c'})",
+        "(in(i) if y(j) else 'a') = in(j)",
+        "(in(i) if y(j) else '?') in {'b', '?'}",
+        "pos(i) = pos(j) + 1 or d(i) = d(j) and not y(j)",
+        "(in(i) if d(i) = d(j) else in(j)) = 'b'",
+        "y(i) if d(i) != d(j) else y(j)",
+        "(d(i) > 1) = (d(j) > 1)",
+    ],
+)
+def test_products_cover_each_true_case_once(predicate: str) -> None:
+    definitions = "y(i) = rightmost j < i : in(j) = 'b' else true\nd(i) = psum j : (1 if y(j) else -1)"
+    program, found = predicate_of(predicate, definitions)
+    assert_covers_each_true_case_once(program, found)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_products_of_random_predicates_cover_each_true_case_once(seed: int) -> None:
+    program = random_program(random.Random(seed), vectors=4, integers=seed % 3 != 0)
+    for definition in normalise(program).definitions:
+        if isinstance(definition.body, Attention):
+            assert_covers_each_true_case_once(normalise(program), definition.body.predicate)
+
+
+def test_a_predicate_with_too_many_cases_is_refused() -> None:
+    many = " ".join(f"s{number}" for number in range(600))
+    with pytest.raises(ConstructionError, match="too many cases"):
+        products("in(i) = in(j)", alphabet=many)
+    with pytest.raises(ConstructionError, match="too many values") as caught:
+        products("in(i) = in(j) and y(i) = y(j) and z(i) = z(j)", "y(i) = in(i)\nz(i) = in(i)", many)
+    assert "vector of its own" in str(caught.value)
+
+
+def test_large_conditions_at_one_position_are_no_trouble() -> None:
+    definitions = "\n".join(f"y{number}(i) = pos(i) > {number}" for number in range(20))
+    all_of_them = " and ".join(f"y{number}(j)" for number in range(20))
+    assert products(all_of_them, definitions) == [f"[true] · [{all_of_them}]"]
+
+
+def test_operations_are_listed_in_order() -> None:
+    program = parse(
+        "alphabet a b\nx(i) = psum j : (1 if in(j) = 'a' else 0)\ny(i) = x(i) > 1\n"
+        "z(i) = rightmost j < i where x(i) = x(j) and y(j) : (in(j) if x(i) > x(j) + pos(j) else in(j)) else '?'\n"
+        "output z"
+    )
+    total, lookup = operations(program)
+    assert isinstance(total, Sum)
+    assert (total.name, str(total.term)) == ("x", "1 if in(i) = 'a' else 0")
+    assert isinstance(lookup, Lookup)
+    assert [str(product) for product in lookup.products] == ["[true] · [y(j)] · [x(i) = x(j)]"]
+    assert [str(equality) for equality in lookup.equalities] == ["x(i) = x(j)"]
+    assert sorted(map(str, lookup.reads)) == ["in(j)", "pos(j)", "x(j)"]
+
+
+def test_normalising_gives_every_operation_its_own_vector() -> None:
+    program = parse(
+        "alphabet a b\nx_1(i) = pos(i)\nx(i) = (psum j : 1) + (rightmost j < i : pos(j) else psum j : 2)\noutput x"
+    )
+    flat = normalise(program)
+    assert [definition.name for definition in flat.definitions] == ["x_1", "x_2", "x_3", "x_4", "x"]
+    assert run(flat, "abab") == run(program, "abab")
+    assert normalise(flat) is flat
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_normalised_program_computes_the_same(seed: int) -> None:
+    program = random_program(random.Random(seed))
+    flat = normalise(program)
+    for definition in flat.definitions:
+        inner = [part for child in children(definition.body) for part in walk(child)]
+        assert not any(isinstance(part, PrefixSum | Attention) for part in inner)
+    for word in words(program.alphabet, 4):
+        assert run(flat, word) == run(program, word)
+
+
+def test_b_rasp_has_no_integers() -> None:
+    for seed in range(20):
+        assert is_b_rasp(random_program(random.Random(seed), integers=False))
+    for body in ("pos(i) = 1", "(psum j : 1) = 2", "1 = 1", "leftmost j where pos(j) = pos(i) : true else false"):
+        assert not is_b_rasp(parse(f"alphabet a\nx(i) = {body}\noutput x"))
+
+
+def test_types_of_expressions_can_be_asked_for() -> None:
+    program = parse("alphabet a b\nx(i) = rightmost j < i : in(j) else '?'\noutput x")
+    assert program.type_of(Vector("x", "j")) == program.types["x"] == Type(Kind.SYMBOL, ("a", "b", "?"))
+    assert program.types["x"].values == ("a", "b", "?")

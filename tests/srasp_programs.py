@@ -1,0 +1,244 @@
+"""Random S-RASP programs for property tests, well-typed by construction, each decided by its seed alone."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+
+from softmachine.languages.srasp import BOOLEAN, INTEGER, Definition, Kind, Program, Type
+from softmachine.languages.srasp.expressions import (
+    Add,
+    And,
+    Attention,
+    Choice,
+    Compare,
+    Comparison,
+    Conditional,
+    Expression,
+    Index,
+    Integer,
+    Letter,
+    Mask,
+    Member,
+    Not,
+    Or,
+    Position,
+    PrefixSum,
+    Subtract,
+    Symbol,
+    Truth,
+    Vector,
+)
+
+HERE: tuple[Index, ...] = ("i",)
+THERE: tuple[Index, ...] = ("j",)
+BOTH: tuple[Index, ...] = ("i", "j")
+NONE = "?"
+CONNECTIVES: list[type[And] | type[Or]] = [And, Or]
+ARITHMETIC: list[type[Add] | type[Subtract]] = [Add, Subtract]
+
+
+def random_program(
+    rng: random.Random,
+    *,
+    letters: tuple[str, ...] = ("a", "b"),
+    vectors: int = 6,
+    depth: int = 3,
+    integers: bool = True,
+    linear: bool = False,
+    conjunctive: bool = False,
+    nested: bool = True,
+) -> Program:
+    """A program with so many vectors.
+
+    Args:
+        rng: What decides.
+        letters: The alphabet.
+        vectors: How many vectors are defined.
+        depth: How deep the expressions are, roughly.
+        integers: Whether there are integers; without, it is in B-RASP.
+        linear: Whether prefix sums add only 0 and 1, chosen by finite values, so that integers grow with the length.
+        conjunctive: Whether a predicate is something finite, or an equality of integers at i and j, or both joined.
+        nested: Whether operations may stand inside expressions.
+    """
+    return _Grower(rng, letters, depth, integers, linear, conjunctive, nested).program(vectors)
+
+
+def words(letters: tuple[str, ...], longest: int, shortest: int = 0) -> list[tuple[str, ...]]:
+    """All words of these lengths."""
+    return [word for length in range(shortest, longest + 1) for word in product(letters, repeat=length)]
+
+
+class _Grower:
+    def __init__(
+        self,
+        rng: random.Random,
+        letters: tuple[str, ...],
+        depth: int,
+        integers: bool,
+        linear: bool,
+        conjunctive: bool,
+        nested: bool,
+    ) -> None:
+        self.rng = rng
+        self.letters = letters
+        self.depth = depth
+        self.integers = integers
+        self.linear = linear
+        self.conjunctive = conjunctive
+        self.nested = nested
+        self.types: dict[str, Type] = {}
+        self.definitions: list[Definition] = []
+
+    def program(self, vectors: int) -> Program:
+        kinds = [Kind.BOOLEAN, Kind.SYMBOL] + [Kind.INTEGER, Kind.INTEGER] * self.integers
+        for number in range(vectors):
+            name = f"v{number}"
+            kind = self.rng.choice(kinds)
+            body = self.operation(kind) if self.rng.random() < 0.6 else self.of(kind, HERE, self.depth, self.nested)
+            self.definitions.append(Definition(name, body))
+            # The program infers the symbols; taking part of it as a program is the simplest way to ask.
+            self.types[name] = self.so_far(name).types[name]
+        outputs = [name for name, found in self.types.items() if found.kind is Kind.BOOLEAN]
+        last = f"v{vectors - 1}"
+        return self.so_far(self.rng.choice(outputs) if outputs and self.rng.random() < 0.5 else last)
+
+    def so_far(self, output: str) -> Program:
+        return Program(name="random", alphabet=self.letters, definitions=tuple(self.definitions), output=output)
+
+    def of(self, kind: Kind, scope: tuple[Index, ...], depth: int, operations: bool = False) -> Expression:
+        """An expression of a kind over these positions; scope i may have operations in it."""
+        if operations and depth > 0 and self.rng.random() < 0.1:
+            return self.operation(kind)
+        if kind is Kind.BOOLEAN:
+            return self.boolean(scope, depth, operations)
+        if kind is Kind.SYMBOL:
+            return self.symbol(scope, depth, operations)[0]
+        return self.integer(scope, depth, operations)
+
+    def operation(self, kind: Kind) -> Expression:
+        if kind is Kind.INTEGER and self.rng.random() < 0.6:
+            return PrefixSum(self.term())
+        return Attention(
+            self.rng.choice(list(Choice)),
+            self.rng.choice(list(Mask)),
+            self.predicate(),
+            self.of(kind, self.rng.choice([THERE, THERE, BOTH]), 1),
+            self.of(kind, HERE, 1, self.nested),
+        )
+
+    def term(self) -> Expression:
+        if not self.linear:
+            return self.of(Kind.INTEGER, THERE, 2)
+        return Conditional(self.finite(THERE, 2), Integer(1), Integer(0))
+
+    def predicate(self) -> Expression:
+        if self.rng.random() < 0.15:
+            return Truth(True)
+        if not self.integers:
+            return self.finite(BOTH, self.depth)
+        if self.conjunctive:
+            parts = [self.equality(equal=True)] * (self.rng.random() < 0.5)
+            parts += [self.finite(BOTH, self.depth)] * (not parts or self.rng.random() < 0.6)
+            return parts[0] if len(parts) == 1 else And(tuple(parts))
+        return self.boolean(BOTH, self.depth, False, predicate=True)
+
+    def finite(self, scope: tuple[Index, ...], depth: int) -> Expression:
+        """A Boolean expression in which no integers stand."""
+        integers, self.integers = self.integers, False
+        try:
+            return self.boolean(scope, depth)
+        finally:
+            self.integers = integers
+
+    def boolean(
+        self, scope: tuple[Index, ...], depth: int, operations: bool = False, predicate: bool = False
+    ) -> Expression:
+        rng = self.rng
+        if depth <= 0:
+            return self.leaf(BOOLEAN, scope) or self.symbol_test(scope, 0)
+        match rng.randrange(9):
+            case 0:
+                return Not(self.boolean(scope, depth - 1, operations, predicate))
+            case 1 | 2:
+                count = rng.choice([2, 2, 3])
+                parts = tuple(self.boolean(scope, depth - 1, operations, predicate) for _ in range(count))
+                return rng.choice(CONNECTIVES)(parts)
+            case 3:
+                condition, then, otherwise = (self.boolean(scope, depth - 2, operations, predicate) for _ in range(3))
+                return Conditional(condition, then, otherwise)
+            case 4:
+                sides = [self.boolean(scope, depth - 2, operations, predicate) for _ in range(2)]
+                return Compare(rng.choice([Comparison.EQUAL, Comparison.UNEQUAL]), *sides)
+            case 5 | 6 if self.integers:
+                if predicate and rng.random() < 0.5:
+                    return self.equality()
+                at = (rng.choice(scope),) if predicate else scope
+                left, right = (self.integer(at, depth - 1, operations) for _ in range(2))
+                return Compare(rng.choice(list(Comparison)), left, right)
+            case 7:
+                return self.leaf(BOOLEAN, scope) or Truth(rng.random() < 0.5)
+            case _:
+                return self.symbol_test(scope, depth - 1)
+
+    def equality(self, equal: bool = False) -> Expression:
+        """An equation (or inequation) of an integer at i and one at j."""
+        here, there = self.read(INTEGER, "i"), self.read(INTEGER, "j")
+        if self.rng.random() < 0.4:
+            here = self.rng.choice(ARITHMETIC)(here, Integer(self.rng.randint(-2, 2)))
+        if self.rng.random() < 0.1:
+            return Compare(Comparison.EQUAL, Subtract(here, there), Integer(self.rng.randint(-1, 1)))
+        left, right = (here, there) if self.rng.random() < 0.5 else (there, here)
+        return Compare(Comparison.EQUAL if equal or self.rng.random() < 0.7 else Comparison.UNEQUAL, left, right)
+
+    def symbol_test(self, scope: tuple[Index, ...], depth: int) -> Expression:
+        rng = self.rng
+        left, symbols = self.symbol(scope, depth)
+        other, others = self.symbol(scope, depth)
+        if set(symbols) & set(others) and rng.random() < 0.5:
+            return Compare(rng.choice([Comparison.EQUAL, Comparison.UNEQUAL]), left, other)
+        if rng.random() < 0.4:
+            return Member(left, tuple(rng.sample(symbols, rng.randint(1, len(symbols)))))
+        return Compare(rng.choice([Comparison.EQUAL, Comparison.UNEQUAL]), left, Symbol(rng.choice(symbols)))
+
+    def symbol(
+        self, scope: tuple[Index, ...], depth: int, operations: bool = False
+    ) -> tuple[Expression, tuple[str, ...]]:
+        """A symbol, and which it may be."""
+        rng = self.rng
+        if depth > 0 and rng.random() < 0.3:
+            (then, one), (otherwise, other) = (self.symbol(scope, depth - 1, operations) for _ in range(2))
+            condition = self.finite(scope, depth - 1)
+            return Conditional(condition, then, otherwise), tuple(dict.fromkeys(one + other))
+        if rng.random() < 0.15:
+            constant = rng.choice([*self.letters, NONE])
+            return Symbol(constant), (constant,)
+        names = [name for name, found in self.types.items() if found.kind is Kind.SYMBOL]
+        at = rng.choice(scope)
+        if names and rng.random() < 0.5:
+            name = rng.choice(names)
+            return Vector(name, at), self.types[name].symbols
+        return Letter(at), self.letters
+
+    def integer(self, scope: tuple[Index, ...], depth: int, operations: bool = False) -> Expression:
+        rng = self.rng
+        if depth > 0 and rng.random() < 0.6:
+            if rng.random() < 0.4:
+                condition = self.finite(scope, depth - 1)
+                branches = self.of(Kind.INTEGER, scope, depth - 1, operations), self.integer(scope, depth - 1)
+                return Conditional(condition, *branches)
+            operands = self.of(Kind.INTEGER, scope, depth - 1, operations), self.integer(scope, depth - 1)
+            return rng.choice(ARITHMETIC)(*operands)
+        if rng.random() < 0.3:
+            return Integer(rng.randint(-2, 3))
+        return self.read(INTEGER, rng.choice(scope))
+
+    def read(self, of: Type, at: Index) -> Expression:
+        names = [name for name, found in self.types.items() if found == of]
+        if not names or self.rng.random() < 0.3:
+            return Position(at)
+        return Vector(self.rng.choice(names), at)
+
+    def leaf(self, of: Type, scope: tuple[Index, ...]) -> Expression | None:
+        names = [name for name, found in self.types.items() if found == of]
+        return Vector(self.rng.choice(names), self.rng.choice(scope)) if names else None
