@@ -11,7 +11,7 @@ from softmachine.compiler import compile_program
 from softmachine.constructions import codec_from_json, construction_for
 from softmachine.errors import UsageError
 from softmachine.export import native
-from softmachine.languages.turing import TuringMachine
+from softmachine.languages.source import Source
 from softmachine.runs import MAX_STEPS, Run, Running, codec_of
 from softmachine.sources import read_source
 from softmachine.transformer import Transformer
@@ -19,7 +19,7 @@ from softmachine.transformer import Transformer
 __all__ = ["check", "compile", "load", "run", "save"]
 
 
-def load(source: str | Path, format: str | None = None) -> TuringMachine | Transformer:  # noqa: A002
+def load(source: str | Path, format: str | None = None) -> Source | Transformer:  # noqa: A002
     """A zoo name, a file, a string in a one-line format, or a folder that :func:`save` wrote."""
     folder = _saved(source)
     return native.load(folder, codec_from_json) if folder else read_source(str(source), format)
@@ -36,7 +36,7 @@ def _saved(source: str | Path) -> Path | None:
 
 
 def compile(  # noqa: A001
-    source: str | Path | TuringMachine | Transformer, construction: str | None = None
+    source: str | Path | Source | Transformer, construction: str | None = None
 ) -> Transformer:
     """The transformer of a source, by a construction (the default one for its language if none is named)."""
     item = load(source) if isinstance(source, str | Path) else source
@@ -50,7 +50,7 @@ def compile(  # noqa: A001
 
 
 def run(
-    model: Transformer | TuringMachine | str | Path,
+    model: Transformer | Source | str | Path,
     word: str | Iterable[str] = "",
     *,
     arithmetic: str | Any = "float64",
@@ -65,7 +65,7 @@ def run(
 
 
 def check(
-    model: Transformer | TuringMachine | str | Path,
+    model: Transformer | Source | str | Path,
     source: object = None,
     *,
     up_to: int | None = None,

@@ -14,7 +14,7 @@ from softmachine.engines.dense import DenseEngine
 from softmachine.errors import SoftmachineError
 from softmachine.runs import codec_of
 from softmachine.text import many
-from softmachine.transformer import Transformer
+from softmachine.transformer import DecoderCodec, Transformer
 
 Word = tuple[str, ...]
 
@@ -89,6 +89,7 @@ def check_words(
     produces them by itself.
     """
     codec, engine = codec_of(transformer), DenseEngine(transformer, arithmetic)
+    compare = _compare_run if isinstance(codec, DecoderCodec) else _compare_answers
     began = time.perf_counter()
     inputs = tokens = 0
     wrong = []
@@ -96,29 +97,46 @@ def check_words(
         inputs += 1
         expected = tuple(codec.expected(word, max_steps))
         tokens += len(expected)
-        problem = _compare(engine, tuple(word), expected)
+        problem = compare(engine, tuple(word), expected)
         if problem:
             wrong.append(problem)
     return Report(inputs, tokens, tuple(wrong), time.perf_counter() - began)
 
 
-def _compare(
-    engine: DenseEngine, word: Word, expected: tuple[str, ...], careful_from: int | None = None
+def _compare_run(
+    engine: DenseEngine, word: Word, expected: tuple[str | None, ...], careful_from: int | None = None
 ) -> Disagreement | None:
     """The first token that differs, if any; from ``careful_from`` on the tokens are read one by one."""
     prompt = codec_of(engine.transformer).prompt(word)
     agreed = 0
     try:
-        found = continuation(engine, prompt, expected[:-1], PIECE, careful_from)
+        found = continuation(engine, prompt, _known(expected[:-1]), PIECE, careful_from)
         for wanted, token in zip_longest(expected, found):
             if wanted != token:
-                return Disagreement(word, agreed, wanted, token, expected[:agreed])
+                return Disagreement(word, agreed, wanted, token, _known(expected[:agreed]))
             agreed += 1
     except SoftmachineError as error:
         if careful_from is None:  # A whole piece failed: go through it again, to say where.
-            return _compare(engine, word, expected, careful_from=agreed)
-        return Disagreement(word, agreed, expected[agreed], None, expected[:agreed], str(error))
+            return _compare_run(engine, word, expected, careful_from=agreed)
+        return Disagreement(word, agreed, expected[agreed], None, _known(expected[:agreed]), str(error))
     return None
+
+
+def _compare_answers(engine: DenseEngine, word: Word, expected: tuple[str | None, ...]) -> Disagreement | None:
+    """The first position where an encoder is wrong, if any."""
+    prompt = codec_of(engine.transformer).prompt(word)
+    try:
+        found = engine.answers([prompt.tokens], prompt.length)[0]
+    except SoftmachineError as error:
+        return Disagreement(word, 0, expected[0], None, (), str(error))
+    for place, (wanted, answer) in enumerate(zip(expected, found, strict=True)):
+        if wanted not in (None, answer):
+            return Disagreement(word, place, wanted, answer, tuple(found[:place]))
+    return None
+
+
+def _known(tokens: tuple[str | None, ...]) -> tuple[str, ...]:
+    return tuple(token for token in tokens if token is not None)
 
 
 def all_words(alphabet: Sequence[str], up_to: int) -> Iterator[Word]:

@@ -31,5 +31,5 @@ class Outcome:
         return self.verdict == "accept"
 
     def trace(self) -> Iterator[str]:
-        """What happened, one line a step; empty if the language has nothing to show."""
+        """What happened: one text for the start and one for each step; empty if there is nothing to show."""
         return iter(())

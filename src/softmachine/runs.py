@@ -13,7 +13,7 @@ from softmachine.engines.dense import DenseEngine
 from softmachine.errors import UsageError
 from softmachine.outcome import Outcome
 from softmachine.text import many
-from softmachine.transformer import Codec, Prompt, Transformer
+from softmachine.transformer import Codec, DecoderCodec, Prompt, Transformer
 
 MAX_STEPS = 1_000_000
 
@@ -25,7 +25,7 @@ class Run:
     Args:
         transformer: What ran.
         prompt: What it was started on.
-        tokens: What it produced.
+        tokens: What it produced: a decoder's tokens, an encoder's output at every position.
         outcome: What that means in the source language.
         arithmetic: The arithmetic it ran in.
         engine: The engine it ran on.
@@ -73,19 +73,22 @@ class Run:
         return len(self.tokens) / self.seconds if self.seconds else 0.0
 
     def text(self, most: int = 40) -> str:
-        """The run for people: what happened step by step (the first ``most`` lines), and what came of it."""
+        """The run for people: what happened step by step (the first ``most`` steps), and what came of it."""
         lines = list(islice(self.outcome.trace(), most + 1))
         if len(lines) > most:
-            lines[most:] = [f"… {self.steps - most + 1:,} more steps"]
+            lines[most:] = [f"… {many(self.steps - most + 1, 'more step')}"]
         return "\n".join([*lines, self.summary()])
 
     def summary(self) -> str:
         """One line: the verdict, what is left, and how long it took."""
         verdict = self.verdict or "step limit reached"
         left = f"  {self.output!r}" if self.output else ""
+        how = f"({self.engine}, {self.arithmetic})"
+        if not isinstance(self.transformer.codec, DecoderCodec):
+            return f"{verdict}{left}  in one pass over {many(len(self.tokens), 'position')} {how}"
         return (
             f"{verdict}{left}  after {many(self.steps, 'step')}, {many(len(self.tokens), 'token')}, "
-            f"{self.tokens_per_second:,.0f} tokens/s ({self.engine}, {self.arithmetic})"
+            f"{self.tokens_per_second:,.0f} tokens/s {how}"
         )
 
     def __str__(self) -> str:
@@ -120,21 +123,30 @@ class Running:
         self.word = word if isinstance(word, str) else tuple(word)
         self.prompt = self.codec.prompt(self.word)
         self.engine = DenseEngine(transformer, arithmetic)
-        self.limit = self.codec.token_limit(max_steps)
+        self.max_steps = max_steps
         self.tokens: list[str] = []
         self._seconds = 0.0
 
     def __iter__(self) -> Iterator[str]:
         began = time.perf_counter()
         try:
-            for token in decode(self.engine, self.prompt, self.codec.stops):
-                if len(self.tokens) >= self.limit and not self.codec.stops(token):
-                    return
+            for token in self._said():
                 self.tokens.append(token)
                 self._seconds = time.perf_counter() - began
                 yield token
         finally:
             self._seconds = time.perf_counter() - began
+
+    def _said(self) -> Iterator[str]:
+        """A decoder's tokens up to the limit; an encoder's output at every position."""
+        if not isinstance(self.codec, DecoderCodec):
+            yield from self.engine.answers([self.prompt.tokens], self.prompt.length)[0]
+            return
+        limit = self.codec.token_limit(self.max_steps)
+        for count, token in enumerate(decode(self.engine, self.prompt, self.codec.stops)):
+            if count >= limit and not self.codec.stops(token):
+                return
+            yield token
 
     def so_far(self) -> Run:
         """The run up to now."""

@@ -8,14 +8,14 @@ from pathlib import Path
 from softmachine import zoo
 from softmachine.errors import Place, SourceError
 from softmachine.languages import formats
-from softmachine.languages.turing import TuringMachine
+from softmachine.languages.source import Source
 
 MOST_BYTES = 1 << 20
 """Longer sources are refused: nobody writes a machine of a megabyte by hand."""
 
 
-def read_source(source: str, format: str | None = None) -> TuringMachine:  # noqa: A002
-    """The machine that a source describes.
+def read_source(source: str, format: str | None = None) -> Source:  # noqa: A002
+    """The object that a source describes.
 
     Args:
         source: The name of a zoo entry, the path of a file, "-" for standard input, or text in a one-line format.

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from softmachine.attention import Mask, Weighting
 from softmachine.outcome import Outcome
@@ -110,7 +110,11 @@ class Prompt:
 
 
 class Codec(Protocol):
-    """How words become prompts and how what a model produces is read. Constructions provide it."""
+    """How words become prompts and how what a model says is read. Constructions provide it."""
+
+    @property
+    def kind(self) -> str:
+        """The source language."""
 
     @property
     def alphabet(self) -> tuple[str, ...]:
@@ -119,20 +123,29 @@ class Codec(Protocol):
     def prompt(self, word: str | Iterable[str]) -> Prompt:
         """The sequence that the model is started on."""
 
-    def stops(self, token: str) -> bool:
-        """Whether a decoder's run is over with this token."""
+    def expected(self, word: str | Iterable[str], max_steps: int) -> Iterable[str | None]:
+        """What the reference interpreter says that the model should say.
 
-    def token_limit(self, max_steps: int) -> int:
-        """How many tokens a run of so many steps has at most, when it has not ended."""
+        Of a decoder, the tokens that follow the prompt; of an encoder, the output at every position of the prompt, None
+        where nobody cares.
+        """
 
-    def expected(self, word: str | Iterable[str], max_steps: int) -> Iterable[str]:
-        """The tokens that the reference interpreter says should follow the prompt."""
-
-    def read(self, word: str | Iterable[str], tokens: Sequence[str]) -> Outcome:
-        """What the tokens after the prompt mean."""
+    def read(self, word: str | Iterable[str], said: Sequence[str]) -> Outcome:
+        """What it means that the model said this."""
 
     def to_json(self) -> dict[str, object]:
         """Everything that is needed to make the codec again."""
+
+
+@runtime_checkable
+class DecoderCodec(Codec, Protocol):
+    """The codec of a model that goes on from its prompt, token by token, until a token stops it."""
+
+    def stops(self, token: str) -> bool:
+        """Whether the run is over with this token."""
+
+    def token_limit(self, max_steps: int) -> int:
+        """How many tokens a run of so many steps has at most, when it has not ended."""
 
 
 @dataclass(frozen=True)

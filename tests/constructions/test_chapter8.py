@@ -34,6 +34,12 @@ def compiled(name: str) -> Transformer:
     return sm.compile(name)
 
 
+def loaded(name: str) -> TuringMachine:
+    machine = sm.load(name)
+    assert isinstance(machine, TuringMachine)
+    return machine
+
+
 def rule(state: str, read: str, write: str, move: str, target: str) -> Rule:
     return Rule(state, (read,), (write,), (move,), target)
 
@@ -308,8 +314,7 @@ def test_symbols_that_look_like_tokens_are_kept_apart() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_theorem_8_2_costs_what_its_formula_says(name: str) -> None:
-    machine = zoo.find(name).load()  # type: ignore[union-attr]
-    model, promised = compiled(name), cost(machine)
+    model, promised = compiled(name), cost(loaded(name))
     assert len(model.layers) <= promised.layers
     assert len(model.heads) == promised.heads
     assert model.width <= promised.width
@@ -344,7 +349,7 @@ def test_the_formula_is_exact_for_machines_that_use_everything(
 
 def test_the_vocabulary_holds_only_what_some_rule_writes() -> None:
     model = compiled("palindrome")
-    machine = zoo.find("palindrome").load()  # type: ignore[union-attr]
+    machine = loaded("palindrome")
     written = {(r.next, r.write, r.move) for r in machine.rules}
     begun = len(machine.alphabet) + 1
     others = len(machine.alphabet) + 1 + 2

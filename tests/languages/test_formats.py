@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from softmachine.errors import SoftmachineError, SourceError
 from softmachine.languages.formats import FORMATS, parse, recognise
+from softmachine.languages.turing import TuringMachine
 from softmachine.languages.turing.html import machine_table
 from tests.languages.test_bbchallenge import BUSY_BEAVER_4
 from tests.languages.test_jflap import FLIP
@@ -51,7 +52,7 @@ def test_an_unknown_format_is_refused_with_the_known_ones() -> None:
 @settings(max_examples=100, deadline=None)
 def test_no_text_whatsoever_breaks_a_reader(name: str, text: str) -> None:
     with suppress(SoftmachineError):
-        assert parse(text, format=name).states
+        assert parse(text, format=name).name is not None
 
 
 PIECES = st.sampled_from([*"[]{}:,&*!|>-?'\"%@`#~\t\n\\<>/=_0LRZ□", "null", "<a/>", "&b;", "\n  ", "\0", "\ud800"])
@@ -68,11 +69,12 @@ def test_a_damaged_file_is_read_or_refused_but_breaks_nothing(name: str, data: s
         end = data.draw(st.integers(start, min(len(text), start + 20)))
         text = text[:start] + data.draw(PIECES | st.text(max_size=5) | st.just(text[start:end] * 2)) + text[end:]
     with suppress(SoftmachineError):
-        assert parse(text, format=name).states
+        assert parse(text, format=name).name is not None
 
 
 def test_an_html_table_escapes_every_name() -> None:
     machine = parse("blank: ' '\nstart state: <b>\ntable: {<b>: {'<i>': {write: '&', R}}}", name="<script>")
+    assert isinstance(machine, TuringMachine)
     table = machine._repr_html_()
     assert table == machine_table(machine)
     assert not any(tag in table for tag in ("<script>", "<b>", "<i>"))

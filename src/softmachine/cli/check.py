@@ -188,9 +188,9 @@ def _traces(problem: Disagreement, transformer: Transformer, arithmetic: str, ma
         yield f"  {label:<12} {dots}{'  '.join(islice(_until_error(tokens), first, last))}"
 
 
-def _until_error(tokens: Iterable[str]) -> Iterator[str]:
+def _until_error(tokens: Iterable[str | None]) -> Iterator[str]:
     """The tokens, and that it cannot go on where it cannot."""
     try:
-        yield from tokens
+        yield from (token or "(anything)" for token in tokens)
     except SoftmachineError:
         yield "(cannot go on)"

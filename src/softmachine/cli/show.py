@@ -114,8 +114,10 @@ def _theorem(transformer: Transformer) -> str | None:
 
 
 def _tokens_per_step(transformer: Transformer) -> int | None:
+    from softmachine.transformer import DecoderCodec
+
     codec = transformer.codec
-    return codec.token_limit(2) - codec.token_limit(1) if codec else None
+    return codec.token_limit(2) - codec.token_limit(1) if isinstance(codec, DecoderCodec) else None
 
 
 def _fitted(board: str, width: int) -> str:

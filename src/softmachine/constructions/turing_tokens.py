@@ -152,7 +152,7 @@ class TuringOutcome(Outcome):
     actions: tuple[Action, ...]
 
     def trace(self) -> Iterator[str]:
-        """One line a configuration: step, state, and the tapes with the head's cell in brackets."""
+        """The configurations: step, state, and the tapes with the head's cell in brackets."""
         return trace_lines(self.machine, self.word, self.actions)
 
 

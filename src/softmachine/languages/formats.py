@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Protocol
+from typing import Any, Protocol
 
 from softmachine.errors import Place, SourceError
-from softmachine.languages.turing import TuringMachine, bbchallenge, jflap, turingmachine_io
+from softmachine.languages.source import Source
+from softmachine.languages.turing import bbchallenge, jflap, turingmachine_io
 
 
 class Parser(Protocol):
     """What reads a format."""
 
-    def __call__(self, text: str, *, source: str = "<string>", name: str | None = None) -> TuringMachine:
+    def __call__(self, text: str, *, source: str = "<string>", name: str | None = None) -> Source:
         """What a text describes."""
         ...
 
@@ -35,7 +36,7 @@ class Format:
     extensions: tuple[str, ...]
     looks_like: Callable[[str], bool]
     parse: Parser
-    to_text: Callable[[TuringMachine], str]
+    to_text: Callable[[Any], str]
 
 
 FORMATS: dict[str, Format] = {
@@ -76,7 +77,7 @@ def parse(
     format: str | None = None,  # noqa: A002 - the command line calls it so
     source: str = "<string>",
     name: str | None = None,
-) -> TuringMachine:
+) -> Source:
     """Read a source.
 
     Args:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-    from softmachine.languages.turing import TuringMachine
+    from softmachine.languages.source import Source
 
 __all__ = ["Entry", "Sample", "entries", "find", "suggest"]
 
@@ -57,8 +57,8 @@ class Entry:
         """The text of its file."""
         return _folder().joinpath(*self.file.split("/")).read_text(encoding="utf-8")
 
-    def load(self) -> TuringMachine:
-        """The machine that its file describes."""
+    def load(self) -> Source:
+        """What its file describes."""
         from softmachine.languages.formats import parse
 
         return parse(self.read(), source=f"zoo/{self.file}", name=self.name)

@@ -34,10 +34,10 @@ def configuration_lines(configuration: Configuration, first: int = 0) -> Iterato
 
 
 def trace_lines(machine: TuringMachine, word: Iterable[str], actions: Sequence[Action]) -> Iterator[str]:
-    """Every configuration of a run, from the start on, with the cells one below the other."""
+    """Every configuration of a run, from the start on: one text each, a line a tape, the cells below each other."""
     configuration = Configuration.initial(machine, word)
     leftmost = min(min(accumulate((MOVES[a.move[k]] for a in actions), initial=0)) for k in range(machine.tapes))
-    yield from configuration_lines(configuration, leftmost)
+    yield "\n".join(configuration_lines(configuration, leftmost))
     for action in actions:
         configuration.apply(action)
-        yield from configuration_lines(configuration, leftmost)
+        yield "\n".join(configuration_lines(configuration, leftmost))
