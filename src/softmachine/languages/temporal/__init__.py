@@ -1,0 +1,58 @@
+"""Temporal logic with counting: formulas, their text form, and what they mean."""
+
+from softmachine.languages.temporal.evaluate import satisfies, truth
+from softmachine.languages.temporal.formula import (
+    FALSE,
+    TRUE,
+    Always,
+    And,
+    Comparison,
+    Constant,
+    Eventually,
+    First,
+    Formula,
+    Historically,
+    Iff,
+    Implies,
+    Last,
+    Next,
+    Not,
+    Once,
+    Or,
+    Predicate,
+    Previous,
+    Reading,
+    Since,
+    Symbol,
+    Until,
+)
+from softmachine.languages.temporal.predicates import predicate
+from softmachine.languages.temporal.specification import Specification
+from softmachine.languages.temporal.structure import (
+    Fragment,
+    Operator,
+    conjunction,
+    core,
+    depth,
+    disjunction,
+    fragment,
+    operators,
+    outside,
+    size,
+    subformulas,
+    symbols,
+)
+from softmachine.languages.temporal.syntax import looks_like, parse, parse_formula, to_text
+from softmachine.languages.temporal.terms import Count, LeftCount, Linear, Position, Relation, RightCount
+
+__all__ = [
+    "Formula", "Symbol", "Constant", "TRUE", "FALSE", "First", "Last",
+    "Not", "And", "Or", "Implies", "Iff",
+    "Previous", "Next", "Since", "Until", "Reading", "Once", "Historically", "Eventually", "Always",
+    "Comparison", "Relation", "Linear", "Count", "LeftCount", "RightCount",
+    "Predicate", "Position", "predicate",
+    "conjunction", "disjunction", "core", "subformulas", "symbols", "depth", "size",
+    "Fragment", "Operator", "fragment", "operators", "outside",
+    "Specification", "parse", "parse_formula", "to_text", "looks_like",
+    "truth", "satisfies",
+]  # fmt: skip

@@ -1,0 +1,216 @@
+"""From the parts that the grammar finds to formulas. Its methods are the names in grammar.lark."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from softmachine.errors import InvalidError
+from softmachine.languages.temporal.formula import (
+    FALSE,
+    LARGEST_NUMBER,
+    TRUE,
+    Always,
+    And,
+    Comparison,
+    Eventually,
+    First,
+    Formula,
+    Historically,
+    Iff,
+    Implies,
+    Last,
+    Next,
+    Not,
+    Once,
+    Or,
+    Predicate,
+    Previous,
+    Reading,
+    Since,
+    Symbol,
+    Until,
+)
+from softmachine.languages.temporal.mistakes import SYMBOLS, Mistake, clipped, unknown_name
+from softmachine.languages.temporal.terms import Count, LeftCount, Linear, Position, Relation, RightCount
+
+if TYPE_CHECKING:
+    from lark import Token
+
+DEEPEST = 200
+"""Operators nested in one another. Every one becomes a layer; nobody writes so many by hand."""
+
+UNARY = {
+    "NOT": Not, "PREVIOUS": Previous, "NEXT": Next, "ONCE": Once, "HISTORICALLY": Historically,
+    "EVENTUALLY": Eventually, "ALWAYS": Always,
+}  # fmt: skip
+TEMPORAL = {
+    "SINCE": (Since, Reading.STANDARD), "STRONG_SINCE": (Since, Reading.PAPER),
+    "UNTIL": (Until, Reading.STANDARD), "STRONG_UNTIL": (Until, Reading.PAPER),
+}  # fmt: skip
+RELATIONS = {"≤": "<=", "≥": ">=", "≠": "!=", "==": "="}
+ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\", "'": "'", '"': '"'}
+
+
+def unquoted(text: str, line: int, column: int) -> str:
+    """The symbol that a text in quotes stands for.
+
+    Raises:
+        Mistake: If a quote or a symbol is missing, or a backslash stands before something that needs none.
+    """
+    if text[0] != text[-1] or len(text) < 2:
+        raise Mistake("this quote is not closed on its line", line, column, SYMBOLS)
+    if len(text) == 2:
+        raise Mistake("there is no symbol between these quotes", line, column, SYMBOLS)
+    for match in re.finditer(r"\\(.)", text):
+        if match[1] not in ESCAPES:
+            hint = "after a backslash there may be a quote, a backslash, n, r or t"
+            raise Mistake(f"{match[0]!r} means nothing", line, column + match.start(), hint)
+    return re.sub(r"\\(.)", lambda match: ESCAPES[match[1]], text[1:-1])
+
+
+class Builder:
+    """Makes formulas, terms and counts from their parts."""
+
+    def start(self, parts: list[Any]) -> Formula:
+        """The whole text."""
+        formula: Formula = parts[0]
+        return formula
+
+    def iff(self, parts: list[Any]) -> Formula:
+        """``p <-> q``."""
+        return _at(parts[1], Iff(parts[0], parts[2]))
+
+    def implies(self, parts: list[Any]) -> Formula:
+        """``p -> q``."""
+        return _at(parts[1], Implies(parts[0], parts[2]))
+
+    def or_(self, parts: list[Any]) -> Formula:
+        """``p or q or …``."""
+        return _at(parts[1], Or(tuple(parts[::2])))
+
+    def and_(self, parts: list[Any]) -> Formula:
+        """``p and q and …``."""
+        return _at(parts[1], And(tuple(parts[::2])))
+
+    def temporal(self, parts: list[Any]) -> Formula:
+        """``p since q`` and the like."""
+        kind, reading = TEMPORAL[parts[1].type]
+        return _at(parts[1], kind(parts[0], parts[2], reading))
+
+    def unary(self, parts: list[Any]) -> Formula:
+        """``not p`` and the like."""
+        return _at(parts[0], UNARY[parts[0].type](parts[1]))
+
+    def symbol(self, parts: list[Any]) -> Formula:
+        """``Q_a``."""
+        return Symbol(parts[0].removeprefix("Q_"))
+
+    def quoted(self, parts: list[Any]) -> Formula:
+        """``'long symbol'``."""
+        return Symbol(unquoted(str(parts[0]), parts[0].line, parts[0].column))
+
+    def true(self, _: list[Any]) -> Formula:
+        """``true``."""
+        return TRUE
+
+    def false(self, _: list[Any]) -> Formula:
+        """``false``."""
+        return FALSE
+
+    def first(self, _: list[Any]) -> Formula:
+        """``first``."""
+        return First()
+
+    def last(self, _: list[Any]) -> Formula:
+        """``last``."""
+        return Last()
+
+    def stray_name(self, parts: list[Any]) -> Formula:
+        """A word that is not a formula."""
+        raise unknown_name(parts[0])
+
+    def bare_q(self, parts: list[Any]) -> Formula:
+        """``Q_`` without a symbol."""
+        raise Mistake("Q_ needs the name of a symbol", parts[0].line, parts[0].column, SYMBOLS)
+
+    def comparison(self, parts: list[Any]) -> Formula:
+        """``term <= term``."""
+        left, relation, right = parts
+        return _at(relation, Comparison(left, Relation(RELATIONS.get(relation, str(relation))), right))
+
+    def predicate(self, parts: list[Any]) -> Formula:
+        """``odd(i)`` and the like."""
+        name, of, *parameters = parts
+        try:
+            return _at(name, Predicate(str(name), of, tuple(parameters)))
+        except InvalidError as error:
+            problem = f"predicate {clipped(name)!r}: {error.problems[0]}"
+            raise Mistake(problem, name.line, name.column) from None
+
+    def argument(self, parts: list[Any]) -> Position | Count:
+        """What a predicate is applied to."""
+        if isinstance(parts[0], LeftCount | RightCount):
+            return parts[0]
+        if parts[0] != "i":
+            hint = "a predicate is one of the position i or of a count, as in odd(i) or odd(#<[Q_a])"
+            raise Mistake(f"{clipped(parts[0])!r} is not a number", parts[0].line, parts[0].column, hint)
+        return Position()
+
+    def count(self, parts: list[Any]) -> Count:
+        """``#<[p]`` or ``#>[p]``."""
+        return (LeftCount if parts[0].type == "LEFT" else RightCount)(parts[1])
+
+    def counted(self, parts: list[Any]) -> Linear:
+        """A count in a term."""
+        return Linear(((1, parts[0]),))
+
+    def constant(self, parts: list[Any]) -> Linear:
+        """A number in a term."""
+        return Linear((), _integer(parts[0]))
+
+    def integer(self, parts: list[Any]) -> int:
+        """A parameter of a predicate."""
+        return _integer(parts[-1]) * (-1 if len(parts) == 2 else 1)
+
+    def product(self, parts: list[Any]) -> Linear:
+        """``2*#<[p]``, where all factors but one are numbers."""
+        result: Linear = parts[0]
+        for sign, factor in zip(parts[1::2], parts[2::2], strict=True):
+            if result.terms and factor.terms:
+                hint = "multiply a count with a number only, as in 2*#<[Q_a]"
+                raise Mistake("a product of two counts is not linear", sign.line, sign.column, hint)
+            result = factor.constant * result if result.terms else result.constant * factor
+            if result.largest > LARGEST_NUMBER:
+                raise _too_large(sign)
+        return result
+
+    def term(self, parts: list[Any]) -> Linear:
+        """A sum, with a sign in front of every product but perhaps the first."""
+        factor, counts, constant = 1, [], 0
+        for part in parts:
+            if not isinstance(part, Linear):
+                factor = -1 if part.type == "MINUS" else 1
+                continue
+            counts += [(factor * coefficient, count) for coefficient, count in part.terms]
+            constant += factor * part.constant
+        return Linear(tuple(counts), constant)
+
+
+def _at(token: Token, formula: Formula) -> Formula:
+    """A formula whose operator stands at the token, unless it is too deep."""
+    if formula.depth > DEEPEST:
+        hint = "chains of and and or are no nesting; split other formulas"
+        raise Mistake(f"operators are nested more than {DEEPEST} deep", token.line or 1, token.column or 1, hint)
+    return formula
+
+
+def _integer(token: Token) -> int:
+    digits = token.lstrip("0") or "0"
+    if len(digits) > len(str(LARGEST_NUMBER)) or int(digits) > LARGEST_NUMBER:
+        raise _too_large(token)
+    return int(digits)
+
+
+def _too_large(token: Token) -> Mistake:
+    return Mistake("this number is too large", token.line or 1, token.column or 1, "10^18 is the largest there is")

@@ -1,0 +1,134 @@
+"""The reference evaluator: what formulas mean, straight from the definitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from softmachine.languages.temporal import predicates
+from softmachine.languages.temporal.formula import (
+    Always,
+    And,
+    Comparison,
+    Constant,
+    Eventually,
+    First,
+    Formula,
+    Historically,
+    Iff,
+    Implies,
+    Last,
+    Next,
+    Not,
+    Once,
+    Or,
+    Predicate,
+    Previous,
+    Reading,
+    Since,
+    Symbol,
+    Until,
+)
+from softmachine.languages.temporal.specification import Specification
+from softmachine.languages.temporal.structure import subformulas
+from softmachine.languages.temporal.terms import LeftCount, Linear, Position, RightCount
+
+
+def truth(formula: Formula | Specification, word: str | Iterable[str]) -> tuple[bool, ...]:
+    """The value of a formula at every position 1 … n of a word; () for the empty word.
+
+    Args:
+        formula: A formula, of which a word may have any symbols; or a specification, which has an alphabet.
+        word: Symbols. A text is read as `Specification.word` does; for a bare formula, character by character.
+
+    Raises:
+        InputError: If a symbol is not in the alphabet.
+        InvalidError: If a predicate has no truth value at a number that occurs.
+    """
+    if isinstance(formula, Specification):
+        return truth(formula.formula, formula.word(word))
+    symbols = tuple(word)
+    values: dict[Formula, tuple[bool, ...]] = {}
+    for part in subformulas(formula):
+        holds = _meaning(part, symbols, values)
+        values[part] = tuple(holds(i) for i in range(1, len(symbols) + 1))
+    return values[formula]
+
+
+def satisfies(formula: Formula | Specification, word: str | Iterable[str]) -> bool:
+    """Whether a formula is true at the last position of a word. The empty word has none, and satisfies no formula.
+
+    Raises:
+        InputError: If a symbol is not in the alphabet.
+        InvalidError: If a predicate has no truth value at a number that occurs.
+    """
+    return truth(formula, word)[-1:] == (True,)
+
+
+def _meaning(formula: Formula, word: tuple[str, ...], values: dict[Formula, tuple[bool, ...]]) -> Callable[[int], bool]:
+    """Whether a formula holds at position i, as a function of i, given the values of its parts."""
+    n = len(word)
+
+    def at(part: Formula, position: int) -> bool:
+        return values[part][position - 1]
+
+    def left(i: int) -> range:
+        return range(1, i + 1)
+
+    def right(i: int) -> range:
+        return range(i, n + 1)
+
+    def number(of: Position | LeftCount | RightCount, i: int) -> int:
+        match of:
+            case LeftCount(counted):
+                return sum(at(counted, j) for j in left(i))
+            case RightCount(counted):
+                return sum(at(counted, j) for j in right(i))
+            case _:
+                return i
+
+    def total(linear: Linear, i: int) -> int:
+        return sum(coefficient * number(count, i) for coefficient, count in linear.terms) + linear.constant
+
+    match formula:
+        case Symbol(symbol):
+            return lambda i: word[i - 1] == symbol
+        case Constant(value):
+            return lambda _: value
+        case First():
+            return lambda i: i == 1
+        case Last():
+            return lambda i: i == n
+        case Not(of):
+            return lambda i: not at(of, i)
+        case And(operands):
+            return lambda i: all(at(operand, i) for operand in operands)
+        case Or(operands):
+            return lambda i: any(at(operand, i) for operand in operands)
+        case Implies(one, two):
+            return lambda i: not at(one, i) or at(two, i)
+        case Iff(one, two):
+            return lambda i: at(one, i) == at(two, i)
+        case Previous(of):
+            return lambda i: i > 1 and at(of, i - 1)
+        case Next(of):
+            return lambda i: i < n and at(of, i + 1)
+        case Since(one, two, reading):
+            gap = 0 if reading is Reading.PAPER else 1
+            return lambda i: any(at(two, j) and all(at(one, k) for k in range(j + gap, i + 1)) for j in left(i))
+        case Until(one, two, reading):
+            gap = 0 if reading is Reading.PAPER else 1
+            return lambda i: any(at(two, j) and all(at(one, k) for k in range(i, j - gap + 1)) for j in right(i))
+        case Once(of):
+            return lambda i: any(at(of, j) for j in left(i))
+        case Historically(of):
+            return lambda i: all(at(of, j) for j in left(i))
+        case Eventually(of):
+            return lambda i: any(at(of, j) for j in right(i))
+        case Always(of):
+            return lambda i: all(at(of, j) for j in right(i))
+        case Comparison(one_side, relation, other_side):
+            return lambda i: relation.holds(total(one_side, i), total(other_side, i))
+        case Predicate(name, what, parameters):
+            return lambda i: predicates.holds(name, number(what, i), parameters)
+        case _:
+            raise TypeError(f"{type(formula).__name__} is not a formula of this logic")

@@ -1,0 +1,299 @@
+"""Formulas of temporal logic with counting, as immutable data.
+
+A formula is true or false at every position 1 … n of a word. One language covers TL[⊖, ⊕], TL[since, until],
+TL[#←, #→, +, Mon] and their union LTL[#←, #→, +, Mon] (Yang, Chiang, Strobl and Angluin, "Simulating Hard Attention
+Using Soft Attention", Definitions 10, 14 and 19), with the usual derived operators.
+
+Formulas compare by structure. They may share parts and be nested however deep: nothing that goes through them is
+recursive.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from typing import Any
+
+from softmachine.errors import InvalidError, UsageError
+from softmachine.languages.temporal import predicates
+from softmachine.languages.temporal.terms import POSITION, LeftCount, Linear, Position, Relation, RightCount
+
+LARGEST_NUMBER = 10**18
+"""No coefficient, constant or parameter may be larger."""
+
+
+class Reading(StrEnum):
+    """What ``since`` and ``until`` ask of the first argument at the witness j, where the second one holds."""
+
+    STANDARD = "standard"
+    """Nothing: φ since ψ holds at i if ψ does at some j ≤ i, and φ at every k with j < k ≤ i. As in every LTL tool."""
+    PAPER = "paper"
+    """It too must hold there: j ≤ k ≤ i (Definition 14 of the paper). Written ``since!`` and ``until!``."""
+
+
+class Formula:
+    """A formula. ``~p``, ``p & q`` and ``p | q`` make larger ones; ``str`` gives its text."""
+
+    depth: int
+    """How many operators are nested in it; 0 for an atom."""
+    _hash: int
+
+    @property
+    def parts(self) -> tuple[Formula, ...]:
+        """The formulas it is made of directly, those under a count too."""
+        return ()
+
+    @property
+    def label(self) -> tuple[object, ...]:
+        """What it says apart from its parts."""
+        return ()
+
+    def __post_init__(self) -> None:
+        for part in self.parts:
+            if not isinstance(part, Formula):
+                raise UsageError(
+                    f"{type(self).__name__} is made of formulas, not of {part!r}", hint="see parse_formula"
+                )
+        # Kept, so that neither goes down into the parts again.
+        object.__setattr__(self, "depth", max((1 + part.depth for part in self.parts), default=0))
+        object.__setattr__(self, "_hash", hash((type(self), self.label, self.parts)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Formula):
+            return NotImplemented
+        pairs: list[tuple[Formula, Formula]] = [(self, other)]
+        met = set()
+        while pairs:
+            one, two = pairs.pop()
+            if one is two or (id(one), id(two)) in met:
+                continue
+            if one._hash != two._hash or type(one) is not type(two) or one.label != two.label:
+                return False
+            if len(one.parts) != len(two.parts):
+                return False
+            met.add((id(one), id(two)))
+            pairs += zip(one.parts, two.parts, strict=True)
+        return True
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Hashes of texts differ between processes.
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+
+    def __invert__(self) -> Not:
+        return Not(self)
+
+    def __and__(self, other: Formula) -> And:
+        return And((*(self.operands if isinstance(self, And) else (self,)), other))
+
+    def __or__(self, other: Formula) -> Or:
+        return Or((*(self.operands if isinstance(self, Or) else (self,)), other))
+
+    def __str__(self) -> str:
+        from softmachine.languages.temporal.printing import formula_text
+
+        return formula_text(self)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self}>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Symbol(Formula):
+    """``Q_a``: the symbol here is a."""
+
+    symbol: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.symbol, str) or not self.symbol:
+            raise InvalidError(
+                "the formula", [f"{self.symbol!r} is not a symbol; a symbol is a text, not an empty one"]
+            )
+        super().__post_init__()
+
+    @property
+    def label(self) -> tuple[object, ...]:
+        """The symbol."""
+        return (self.symbol,)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Constant(Formula):
+    """``true`` or ``false``, everywhere."""
+
+    value: bool
+
+    @property
+    def label(self) -> tuple[object, ...]:
+        """The value."""
+        return (self.value,)
+
+
+TRUE, FALSE = Constant(True), Constant(False)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class First(Formula):
+    """``first``: this is position 1."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Last(Formula):
+    """``last``: this is position n."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Unary(Formula):
+    of: Formula
+
+    @property
+    def parts(self) -> tuple[Formula, ...]:
+        """The argument."""
+        return (self.of,)
+
+
+class Not(_Unary):
+    """``not φ``."""
+
+
+class Previous(_Unary):
+    """``prev φ``: there is a position before this one, and φ holds there."""
+
+
+class Next(_Unary):
+    """``next φ``: there is a position after this one, and φ holds there."""
+
+
+class Once(_Unary):
+    """``once φ``: φ holds here or somewhere before."""
+
+
+class Historically(_Unary):
+    """``historically φ``: φ holds here and everywhere before."""
+
+
+class Eventually(_Unary):
+    """``eventually φ``: φ holds here or somewhere after."""
+
+
+class Always(_Unary):
+    """``always φ``: φ holds here and everywhere after."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Several(Formula):
+    operands: tuple[Formula, ...]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.operands, tuple) or len(self.operands) < 2:
+            raise UsageError(
+                f"{type(self).__name__} is made of a tuple of two or more formulas, not of {self.operands!r}",
+                hint="conjunction(...) and disjunction(...) take any number of formulas",
+            )
+        super().__post_init__()
+
+    @property
+    def parts(self) -> tuple[Formula, ...]:
+        """The operands."""
+        return self.operands
+
+
+class And(_Several):
+    """``φ and ψ and …``: all of two or more operands."""
+
+
+class Or(_Several):
+    """``φ or ψ or …``: some of two or more operands."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Binary(Formula):
+    left: Formula
+    right: Formula
+
+    @property
+    def parts(self) -> tuple[Formula, ...]:
+        """Both arguments."""
+        return (self.left, self.right)
+
+
+class Implies(_Binary):
+    """``φ -> ψ``."""
+
+
+class Iff(_Binary):
+    """``φ <-> ψ``."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Temporal(_Binary):
+    reading: Reading = Reading.STANDARD
+
+    @property
+    def label(self) -> tuple[object, ...]:
+        """The reading."""
+        return (self.reading,)
+
+
+class Since(_Temporal):
+    """``φ since ψ``: ψ holds here or somewhere before, and φ ever after, up to here. See `Reading`."""
+
+
+class Until(_Temporal):
+    """``φ until ψ``: ψ holds here or somewhere after, and φ from here on before that. See `Reading`."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Formula):
+    """``2*#<[φ] - #>[ψ] + 3 <= 5``: two linear combinations of counts compare so."""
+
+    left: Linear
+    relation: Relation
+    right: Linear
+
+    def __post_init__(self) -> None:
+        if any(side.largest > LARGEST_NUMBER for side in (self.left, self.right)):
+            raise InvalidError("the comparison", ["it has a number larger than 10^18, the largest there is"])
+        super().__post_init__()
+
+    @property
+    def parts(self) -> tuple[Formula, ...]:
+        """What is counted, from left to right."""
+        return tuple(count.of for side in (self.left, self.right) for _, count in side.terms)
+
+    @property
+    def label(self) -> tuple[object, ...]:
+        """The relation, and each side without what is counted."""
+        sides = (self.left, self.right)
+        kinds = (tuple((coefficient, type(count)) for coefficient, count in side.terms) for side in sides)
+        return (self.relation, *kinds, *(side.constant for side in sides))
+
+    @property
+    def difference(self) -> Linear:
+        """Left side minus right side, every count once: the comparison is between this and 0."""
+        return (self.left - self.right).merged()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Predicate(Formula):
+    """``odd(i)`` or ``mod(#<[φ],3,1)``: the position or a count is in a named set of numbers."""
+
+    name: str
+    number: Position | LeftCount | RightCount = POSITION
+    parameters: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        predicates.check(self.name, self.parameters)
+        super().__post_init__()
+
+    @property
+    def parts(self) -> tuple[Formula, ...]:
+        """What is counted."""
+        return () if isinstance(self.number, Position) else (self.number.of,)
+
+    @property
+    def label(self) -> tuple[object, ...]:
+        """The name, the parameters, and whether the number is the position, a left or a right count."""
+        return (self.name, self.parameters, type(self.number))

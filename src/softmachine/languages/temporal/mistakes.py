@@ -1,0 +1,156 @@
+"""What to say about a formula that cannot be read: what is wrong, where (with a caret), and what is right."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from softmachine.errors import Place, SourceError
+from softmachine.languages.temporal.predicates import RESERVED, predicate_names
+
+if TYPE_CHECKING:
+    from lark import Token, UnexpectedCharacters, UnexpectedToken
+
+WIDTH = 60
+"""So many characters of a line are shown on either side of a mistake."""
+SYMBOLS = "a symbol a is written Q_a, and one with other characters than letters and digits in quotes: '('"
+COMPARISONS = "counts and numbers compare, as in #<[Q_a] <= 3; join two comparisons with and"
+COUNTS = (
+    "a count is written #<[Q_a] or #>[Q_a]; a comment begins at the start of a line or after two blanks, "
+    "and not with #["
+)
+
+
+@dataclass
+class Mistake(Exception):  # noqa: N818 - it never leaves this package
+    """Something wrong at a place of a text: line and column, counted from 1."""
+
+    message: str
+    line: int
+    column: int
+    hint: str | None = None
+
+    def error(self, text: str, source: str) -> SourceError:
+        """The error to raise for a text that comes from this source."""
+        shown = excerpt(text, self.line, self.column)
+        message = f"{self.message}\n{shown}" if shown.strip(" \n^") else self.message
+        return SourceError(message, place=Place(source, self.line, self.column), hint=self.hint)
+
+
+def excerpt(text: str, line: int, column: int) -> str:
+    """A line of a text, or the part of it around a column, and below it a caret at the column."""
+    content = text.split("\n")[line - 1].rstrip("\r")
+    start, end = max(0, column - 1 - WIDTH), column - 1 + WIDTH
+    before = ("…" if start else "") + content[start : column - 1]
+    after = content[column - 1 : end] + ("…" if end < len(content) else "")
+    return f"    {_visible(before)}{_visible(after)}\n    {_blank(before)}^"
+
+
+def _visible(text: str) -> str:
+    return "".join(character if character.isprintable() else " " if character == "\t" else "�" for character in text)
+
+
+def _blank(text: str) -> str:
+    """As many blanks as the text is wide in a terminal."""
+    return " " * sum(0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF") for c in text)
+
+
+def clipped(text: str, longest: int = 40) -> str:
+    """The beginning of a text that may be long."""
+    return str(text) if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def unknown_name(token: Token) -> Mistake:
+    """A word that means nothing where it stands."""
+    name = clipped(token)
+    close = get_close_matches(name.lower(), [*sorted(RESERVED), *predicate_names()], n=1, cutoff=0.75)
+    if name == "i":
+        hint = "only predicates speak of the position i, as in odd(i)"
+    elif name in predicate_names():
+        hint = f"a predicate is one of the position or of a count, as in {name}(i) or {name}(#<[Q_a])"
+    elif len(name) > 1 and set(name) <= set("YXOHFG"):
+        hint = f"put blanks between operators: {' '.join(name)}"
+    elif name == "xor":
+        hint = "either p or q is written not (p <-> q)"
+    elif close:
+        hint = f"did you mean {close[0]}? A symbol is written Q_{name}"
+    else:
+        hint = f"to say that the symbol here is {name}, write Q_{name}"
+    return Mistake(f"{name!r} means nothing here", *_place(token), hint)
+
+
+def unexpected_character(error: UnexpectedCharacters, text: str) -> Mistake:
+    """A character with which nothing begins that a formula may have."""
+    character = text[error.pos_in_stream or 0]
+    if character in "'\"":
+        return Mistake("this quote is not closed on its line", error.line, error.column, SYMBOLS)
+    hint = COUNTS if character in "#←" else SYMBOLS
+    return Mistake(f"{character!r} does not belong into a formula", error.line, error.column, hint)
+
+
+def unexpected_token(error: UnexpectedToken) -> Mistake:
+    """Something that may stand in a formula, but not there."""
+    token = error.token
+    stack = error.interactive_parser.parser_state.value_stack if error.interactive_parser else []
+    previous = next(iter(reversed(stack)), None)
+    kind = getattr(previous, "type", None)
+    ended = token.type == "$END"
+    if ended and not stack:
+        return Mistake("there is no formula here", 1, 1, "a formula is like Q_a since Q_b, or #<[Q_a] = 2*#<[Q_b]")
+    if previous is not None and kind == "BARE_Q":
+        return Mistake("Q_ needs the name of a symbol", *_place(previous), SYMBOLS)
+    if previous is not None and kind == "NAME" and "RPAR" not in error.accepts:
+        return unknown_name(previous)
+    if token.type == "NAME" and "NOT" not in error.accepts and "INTEGER" not in error.accepts:
+        return unknown_name(token)
+    brackets = [entry for entry in stack if getattr(entry, "type", None) in ("LPAR", "LSQB")]
+    if ended and brackets and {"RPAR", "RSQB"} & error.accepts:
+        closing = {"LPAR": ")", "LSQB": "]"}[brackets[-1].type]
+        return Mistake("this bracket is never closed", *_place(brackets[-1]), f"write {closing} where it ends")
+    place = (token.end_line or 1, token.end_column or 1) if ended else _place(token)
+    if token.type in ("RPAR", "RSQB") and not brackets:
+        return Mistake("there is no open bracket for this one to close", *place)
+    found = "the formula ends too early" if ended else f"{clipped(token)!r} cannot stand here"
+    return Mistake(f"{found}: expected {_expected(error.accepts)}", *place, _hint(token, error.accepts))
+
+
+def _place(token: Token) -> tuple[int, int]:
+    return token.line or 1, token.column or 1
+
+
+def _expected(terminals: set[str]) -> str:
+    """What may come, in words."""
+    words = []
+    if "NOT" in terminals:
+        words.append("a formula")
+    elif "LEFT" in terminals and "NAME" in terminals:
+        words.append("i or a count")
+    elif "LEFT" in terminals:
+        words.append("a count or a number")
+    elif "INTEGER" in terminals:
+        words.append("a number")
+    if "AND" in terminals:
+        words.append("an operator such as 'and'")
+    if "RELATION" in terminals:
+        words.append("a comparison such as '<='")
+    for terminal, word in (("LPAR", "'('"), ("LSQB", "'['"), ("COMMA", "','"), ("RPAR", "')'"), ("RSQB", "']'")):
+        if terminal in terminals and not (terminal == "LPAR" and words):
+            words.append(word)
+    if "$END" in terminals:
+        words.append("the end")
+    return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def _hint(token: Token, accepts: set[str]) -> str | None:
+    """What may have been meant."""
+    if token.type == "RELATION":
+        return COMPARISONS
+    if token.type == "IMPLIES" and "RELATION" in accepts:
+        return "'at least' is written >="
+    if token.type in ("LEFT", "RIGHT") and "TIMES" in accepts:
+        return "write a product with *, as in 2*#<[Q_a]"
+    if token.type == "$END" and "RELATION" in accepts:
+        return COMPARISONS
+    return None

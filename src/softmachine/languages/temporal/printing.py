@@ -1,0 +1,160 @@
+"""Formulas as text, with no more parentheses than needed."""
+
+from __future__ import annotations
+
+import re
+from enum import IntEnum
+
+from softmachine.errors import UsageError
+from softmachine.languages.temporal.formula import (
+    Always,
+    And,
+    Comparison,
+    Constant,
+    Eventually,
+    First,
+    Formula,
+    Historically,
+    Iff,
+    Implies,
+    Last,
+    Next,
+    Not,
+    Once,
+    Or,
+    Predicate,
+    Previous,
+    Reading,
+    Since,
+    Symbol,
+    Until,
+)
+from softmachine.languages.temporal.structure import subformulas
+from softmachine.languages.temporal.terms import LeftCount, Linear, Position, RightCount
+
+LONGEST = 1 << 24
+"""Characters. A formula that shares its parts can be far longer in writing than in memory."""
+
+
+class Level(IntEnum):
+    """How tightly a formula holds together; looser ones need parentheses inside tighter ones."""
+
+    IFF = 1
+    IMPLIES = 2
+    OR = 3
+    AND = 4
+    SINCE = 5
+    UNARY = 6
+    ATOM = 7
+
+
+ASCII: dict[str, str] = {
+    "Not": "not ", "Previous": "prev ", "Next": "next ", "Once": "once ", "Historically": "historically ",
+    "Eventually": "eventually ", "Always": "always ",
+    "And": " and ", "Or": " or ", "Implies": " -> ", "Iff": " <-> ",
+    "LeftCount": "#<", "RightCount": "#>",
+}  # fmt: skip
+UNICODE = ASCII | {
+    "Not": "¬", "Previous": "⊖", "Next": "⊕", "And": " ∧ ", "Or": " ∨ ", "Implies": " → ", "Iff": " ↔ ",
+    "LeftCount": "←#", "RightCount": "→#", "<=": "≤", ">=": "≥", "!=": "≠",
+}  # fmt: skip
+
+
+def formula_text(formula: Formula, *, unicode: bool = False) -> str:
+    """The text of a formula, which `parse_formula` reads back as the same formula.
+
+    Args:
+        formula: The formula.
+        unicode: With ¬ ∧ ∨ → ↔ ⊖ ⊕ and ←# →# instead of words and #< #>.
+
+    Raises:
+        UsageError: If the text would be longer than 16 MiB.
+    """
+    writer = _Writer(UNICODE if unicode else ASCII)
+    for part in subformulas(formula):
+        writer.write(part)
+    return writer.written[formula][0]
+
+
+def symbol_text(symbol: str) -> str:
+    """A symbol as a formula: ``Q_a``, or in quotes if it has other characters than letters, digits and underscores."""
+    return f"Q_{symbol}" if re.fullmatch(r"\w+", symbol) else quoted(symbol)
+
+
+def quoted(symbol: str) -> str:
+    """A symbol in quotes."""
+    escaped = symbol.replace("\\", "\\\\").replace("'", "\\'")
+    return "'" + escaped.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t") + "'"
+
+
+class _Writer:
+    """Texts of formulas, written from the smallest to the largest."""
+
+    def __init__(self, words: dict[str, str]) -> None:
+        self.words = words
+        self.written: dict[Formula, tuple[str, Level]] = {}
+
+    def write(self, formula: Formula) -> None:
+        """Write a formula whose parts are written."""
+        text, level = self._text(formula)
+        if len(text) > LONGEST:
+            raise UsageError(f"the text of this formula would be longer than {LONGEST >> 20} MiB")
+        self.written[formula] = text, level
+
+    def _text(self, formula: Formula) -> tuple[str, Level]:
+        word = self.words.get(type(formula).__name__, "")
+        match formula:
+            case Symbol(symbol):
+                return symbol_text(symbol), Level.ATOM
+            case Constant(value):
+                return "true" if value else "false", Level.ATOM
+            case First():
+                return "first", Level.ATOM
+            case Last():
+                return "last", Level.ATOM
+            case Not(of) | Previous(of) | Next(of) | Once(of) | Historically(of) | Eventually(of) | Always(of):
+                return word + self._inside(of, Level.UNARY), Level.UNARY
+            case And(operands):
+                return word.join(self._inside(operand, Level.SINCE) for operand in operands), Level.AND
+            case Or(operands):
+                return word.join(self._inside(operand, Level.AND) for operand in operands), Level.OR
+            case Implies(left, right):
+                return self._inside(left, Level.OR) + word + self._inside(right, Level.IMPLIES), Level.IMPLIES
+            case Iff(left, right):
+                return self._inside(left, Level.IMPLIES) + word + self._inside(right, Level.IFF), Level.IFF
+            case Since(left, right, reading) | Until(left, right, reading):
+                name = type(formula).__name__.lower() + ("!" if reading is Reading.PAPER else "")
+                return f"{self._inside(left, Level.UNARY)} {name} {self._inside(right, Level.SINCE)}", Level.SINCE
+            case Comparison(left, relation, right):
+                relation_text = self.words.get(relation, relation)
+                return f"{self._linear(left)} {relation_text} {self._linear(right)}", Level.ATOM
+            case Predicate(name, number, parameters):
+                arguments = [self._number(number), *(str(parameter) for parameter in parameters)]
+                return f"{name}({','.join(arguments)})", Level.ATOM
+            case _:
+                raise UsageError(f"{type(formula).__name__} has no text form")
+
+    def _inside(self, formula: Formula, loosest: Level) -> str:
+        text, level = self.written[formula]
+        return text if level >= loosest else f"({text})"
+
+    def _number(self, number: Position | LeftCount | RightCount) -> str:
+        if isinstance(number, Position):
+            return "i"
+        return f"{self.words[type(number).__name__]}[{self.written[number.of][0]}]"
+
+    def _linear(self, linear: Linear) -> str:
+        text = ""
+        for coefficient, count in linear.terms:
+            factor = "" if abs(coefficient) == 1 else f"{abs(coefficient)}*"
+            text += _sign(coefficient, text) + factor + self._number(count)
+        if linear.constant or not text:
+            text += _sign(linear.constant, text) + str(abs(linear.constant))
+        return text
+
+
+def _sign(number: int, before: str) -> str:
+    """The sign in front of a number, where something stands before it or nothing does."""
+    if before:
+        return " - " if number < 0 else " + "
+    return "-" if number < 0 else ""

@@ -1,0 +1,95 @@
+"""What a source in temporal logic describes: a formula and the alphabet of its words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from html import escape
+
+from softmachine.errors import InputError, InvalidError, Place
+from softmachine.languages.temporal.formula import Formula
+from softmachine.languages.temporal.printing import formula_text
+from softmachine.languages.temporal.structure import fragment, symbols
+
+
+@dataclass(frozen=True, kw_only=True)
+class Specification:
+    """A formula over an alphabet: the language of the words that satisfy it.
+
+    Args:
+        name: What people call it.
+        formula: The formula.
+        alphabet: The symbols a word may have; contains those of the formula.
+        place: Where it was defined.
+    """
+
+    name: str
+    formula: Formula
+    alphabet: tuple[str, ...]
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        problems = list(_problems(self))
+        if problems:
+            raise InvalidError(f"temporal formula {self.name!r}", problems, place=self.place)
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(self.alphabet)
+
+    def extended(self, more: Iterable[str]) -> Specification:
+        """The same formula over an alphabet with these symbols, too."""
+        return replace(self, alphabet=tuple(dict.fromkeys((*self.alphabet, *more))))
+
+    def word(self, text: str | Iterable[str]) -> tuple[str, ...]:
+        """A word as symbols: text is read character by character, or split at blanks if symbols are longer.
+
+        Symbols that are long and have blanks in them cannot be told apart in a text; give a list.
+
+        Raises:
+            InputError: If a symbol is not in the alphabet.
+        """
+        if not isinstance(text, str) or all(len(symbol) == 1 for symbol in self.alphabet):
+            word = tuple(text)
+        else:
+            word = tuple(text.split())
+        for index, symbol in enumerate(word):
+            if symbol not in self._known:
+                alphabet = " ".join(self.alphabet) or "empty; name symbols in it, as in a first line: alphabet a b"
+                raise InputError(
+                    f"symbol {symbol!r} at position {index + 1} of the input is not in the alphabet of {self.name!r}",
+                    hint=f"the alphabet is {alphabet}",
+                )
+        return word
+
+    def spell(self, word: Iterable[str]) -> str:
+        """A word as text: joined, with blanks between symbols if any is longer than a character."""
+        return ("" if all(len(symbol) == 1 for symbol in self.alphabet) else " ").join(word)
+
+    def __str__(self) -> str:
+        text = formula_text(self.formula, unicode=True)
+        what = "temporal formula" if self.name in (text, str(self.formula)) else f"temporal formula {self.name}"
+        return f"{what}: {text}, over {' '.join(self.alphabet) or 'the empty alphabet'}"
+
+    def _repr_html_(self) -> str:
+        rows = {
+            "formula": f"<code>{escape(formula_text(self.formula, unicode=True))}</code>",
+            "alphabet": " ".join(f"<code>{escape(symbol)}</code>" for symbol in self.alphabet) or "empty",
+            "fragment": escape(str(fragment(self.formula))),
+        }
+        body = "".join(f"<tr><th>{title}</th><td>{content}</td></tr>" for title, content in rows.items())
+        return f"<table><caption>temporal formula {escape(self.name)}</caption><tbody>{body}</tbody></table>"
+
+
+def _problems(specification: Specification) -> Iterator[str]:
+    """Everything that is wrong with it, one sentence each."""
+    for symbol, times in Counter(specification.alphabet).items():
+        if not symbol:
+            yield "the alphabet has an empty symbol; a symbol has at least one character"
+        if times > 1:
+            yield f"symbol {symbol!r} is listed {times} times in the alphabet"
+    for symbol in symbols(specification.formula):
+        if symbol not in specification.alphabet:
+            yield f"symbol {symbol!r} of the formula is not in the alphabet; add it"

@@ -1,0 +1,210 @@
+"""What formulas are made of: subformulas, symbols, operators, size; and the core operators that express the others."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from softmachine.languages.temporal.formula import (
+    FALSE,
+    TRUE,
+    Always,
+    And,
+    Comparison,
+    Eventually,
+    First,
+    Formula,
+    Historically,
+    Iff,
+    Implies,
+    Last,
+    Next,
+    Not,
+    Once,
+    Or,
+    Predicate,
+    Previous,
+    Reading,
+    Since,
+    Symbol,
+    Until,
+)
+from softmachine.languages.temporal.terms import Count, LeftCount, Linear, Position, RightCount
+
+
+def conjunction(formulas: Iterable[Formula]) -> Formula:
+    """All of any number of formulas: true if there are none."""
+    operands = tuple(formulas)
+    return And(operands) if len(operands) > 1 else operands[0] if operands else TRUE
+
+
+def disjunction(formulas: Iterable[Formula]) -> Formula:
+    """Some of any number of formulas: false if there are none."""
+    operands = tuple(formulas)
+    return Or(operands) if len(operands) > 1 else operands[0] if operands else FALSE
+
+
+def subformulas(formula: Formula) -> tuple[Formula, ...]:
+    """Every formula that this one is made of, each once and after its own parts; the last is the formula itself."""
+    found: dict[Formula, None] = {}
+    waiting = [(formula, False)]
+    while waiting:
+        current, ready = waiting.pop()
+        if current in found:
+            continue
+        if ready:
+            found[current] = None
+        else:
+            waiting.append((current, True))
+            waiting += [(part, False) for part in reversed(current.parts)]
+    return tuple(found)
+
+
+def symbols(formula: Formula) -> tuple[str, ...]:
+    """The symbols that a formula mentions, in the order it first does."""
+    return tuple(part.symbol for part in subformulas(formula) if isinstance(part, Symbol))
+
+
+def depth(formula: Formula) -> int:
+    """How many operators are nested in a formula; 0 for an atom."""
+    return formula.depth
+
+
+def size(formula: Formula) -> int:
+    """How many atoms and operators the text of a formula has: what occurs twice counts twice."""
+    sizes: dict[Formula, int] = {}
+    for part in subformulas(formula):
+        sizes[part] = 1 + sum(sizes[inner] for inner in part.parts)
+    return sizes[formula]
+
+
+class Operator(StrEnum):
+    """What a formula may need apart from symbols and Boolean connectives, with the names of the literature."""
+
+    PREVIOUS = "⊖"
+    NEXT = "⊕"
+    SINCE = "since"
+    UNTIL = "until"
+    FIRST = "first"
+    LAST = "last"
+    LEFT_COUNT = "#←"
+    RIGHT_COUNT = "#→"
+    COMPARISON = "+"
+    POSITION_PREDICATE = "Mon(i)"
+    COUNT_PREDICATE = "Mon(#)"
+
+
+FUTURE = frozenset({Operator.NEXT, Operator.UNTIL, Operator.LAST, Operator.RIGHT_COUNT})
+"""The operators that look at what comes after a position."""
+
+
+@dataclass(frozen=True)
+class Fragment:
+    """A part of the logic: formulas with no other operators than these. Derived ones count as what they abbreviate.
+
+    ``in`` asks for an operator, ``<=`` whether another fragment contains this one.
+    """
+
+    operators: frozenset[Operator]
+
+    @property
+    def past(self) -> bool:
+        """Whether the value at a position depends on nothing after it, as a future-masked transformer needs it."""
+        return not self.operators & FUTURE
+
+    def __contains__(self, operator: Operator) -> bool:
+        return operator in self.operators
+
+    def __le__(self, other: Fragment) -> bool:
+        return self.operators <= other.operators
+
+    def __str__(self) -> str:
+        return f"TL[{', '.join(operator for operator in Operator if operator in self.operators)}]"
+
+
+def fragment(formula: Formula) -> Fragment:
+    """The smallest fragment that a formula is in."""
+    return Fragment(frozenset().union(*(operators(part) for part in subformulas(formula))))
+
+
+def outside(formula: Formula, allowed: Collection[Operator]) -> Formula | None:
+    """A smallest subformula with an operator that is not allowed, or None: the formula is in the fragment."""
+    return next((part for part in subformulas(formula) if not operators(part) <= set(allowed)), None)
+
+
+def operators(formula: Formula) -> frozenset[Operator]:
+    """The operators of a formula itself, apart from those of its parts."""
+    match formula:
+        case Previous():
+            found = [Operator.PREVIOUS]
+        case Next():
+            found = [Operator.NEXT]
+        case Since() | Once() | Historically():
+            found = [Operator.SINCE]
+        case Until() | Eventually() | Always():
+            found = [Operator.UNTIL]
+        case First():
+            found = [Operator.FIRST]
+        case Last():
+            found = [Operator.LAST]
+        case Comparison(left, _, right):
+            found = [Operator.COMPARISON, *(_side(count) for _, count in left.terms + right.terms)]
+        case Predicate(number=Position()):
+            found = [Operator.POSITION_PREDICATE]
+        case Predicate(number=LeftCount() | RightCount() as count):
+            found = [Operator.COUNT_PREDICATE, _side(count)]
+        case _:
+            found = []
+    return frozenset(found)
+
+
+def _side(count: Count) -> Operator:
+    return Operator.LEFT_COUNT if isinstance(count, LeftCount) else Operator.RIGHT_COUNT
+
+
+def core(formula: Formula) -> Formula:
+    """An equivalent formula with no derived operators.
+
+    It has atoms, not, and, or, prev, next, since and until (in the standard reading), comparisons and predicates.
+    """
+    done: dict[Formula, Formula] = {}
+    for part in subformulas(formula):
+        done[part] = _core(part, done)
+    return done[formula]
+
+
+def _core(formula: Formula, done: dict[Formula, Formula]) -> Formula:
+    """The core of one formula, given that of its parts."""
+
+    def linear(side: Linear) -> Linear:
+        return Linear(tuple((factor, type(count)(done[count.of])) for factor, count in side.terms), side.constant)
+
+    match formula:
+        case Not(of) | Previous(of) | Next(of):
+            return type(formula)(done[of])
+        case And(operands) | Or(operands):
+            return type(formula)(tuple(done[operand] for operand in operands))
+        case Implies(left, right):
+            return Or((Not(done[left]), done[right]))
+        case Iff(left, right):
+            one, two = done[left], done[right]
+            return Or((And((one, two)), And((Not(one), Not(two)))))
+        case Since(left, right, reading) | Until(left, right, reading):
+            one, two = done[left], done[right]
+            # The paper's reading asks for the first argument at the witness, too.
+            return type(formula)(one, And((one, two)) if reading is Reading.PAPER else two)
+        case Once(of):
+            return Since(TRUE, done[of])
+        case Eventually(of):
+            return Until(TRUE, done[of])
+        case Historically(of):
+            return Not(Since(TRUE, Not(done[of])))
+        case Always(of):
+            return Not(Until(TRUE, Not(done[of])))
+        case Comparison(left, relation, right):
+            return Comparison(linear(left), relation, linear(right))
+        case Predicate(name, LeftCount() | RightCount() as count, parameters):
+            return Predicate(name, type(count)(done[count.of]), parameters)
+        case _:
+            return formula

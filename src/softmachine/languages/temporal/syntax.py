@@ -1,0 +1,164 @@
+"""The text form of temporal logic with counting: ``.ltl`` files and one-line strings.
+
+    Q_a   'long symbol'   true   false   first   last             atoms
+    prev p   next p   once p   historically p                     also Y X O H, and ⊖ ⊕
+    eventually p   always p   not p                               also F G, and ! ¬ ~
+    p since q   p until q   p since! q   p until! q               also S U; with ! the paper's reading
+    p and q   p or q   p -> q   p <-> q                           also & | && || => <=>, and ∧ ∨ → ↔
+    2*#<[p] - #>[q] + 3 <= 5                                      also ←#[p] →#[q], and ≤ ≥ ≠
+    odd(i)   prime(#<[p])   power2(i)   mod(#>[p],3,1)            predicates of the position and of counts
+
+From tightest to loosest: comparisons; the prefix operators; since and until; and; or; ->; <->. Those between two
+formulas associate to the right, but a chain of ``and`` or of ``or`` is one conjunction or disjunction. So
+``not p since q and r`` is ``((not p) since q) and r``, and ``p since q since r`` is ``p since (q since r)``. Up to ->
+this is Spot's precedence. Of <-> there is no common view: here it is the loosest, as in pylogics; in Spot it is on one
+level with ->, in NuSMV above it. As in Spot ``p U!q`` is ``p until (not q)``, but ``p until!q`` is the paper's until.
+
+A first line ``alphabet a b 'c d'`` names the symbols that words may have; without it they are those of the formula.
+A ``#`` at the start of a line or after two blanks begins a comment where it cannot be a count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, cast
+
+from softmachine.errors import Place, SourceError
+from softmachine.languages.temporal.building import Builder, unquoted
+from softmachine.languages.temporal.formula import Formula
+from softmachine.languages.temporal.mistakes import Mistake, unexpected_character, unexpected_token
+from softmachine.languages.temporal.printing import formula_text, quoted
+from softmachine.languages.temporal.specification import Specification
+from softmachine.languages.temporal.structure import symbols
+
+if TYPE_CHECKING:
+    from lark import Lark
+
+LARGEST_SOURCE = 1 << 20
+"""Characters. Nobody writes a formula of a megabyte."""
+LONGEST_NAME = 60
+HEADER = re.compile(r"\ufeff?(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*alphabet(?=\s|$)(?P<letters>[^\n]*)")
+LETTER = re.compile(r"(?P<comment>(?:(?<=[ \t]{2})|(?<=\t))#.*)|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^\s'\"]\S*|\S")
+MARKS = re.compile(
+    r"\bQ_|[#][<>]\s*\[|←#|→#|[¬∧∨⊖⊕]|'[^'\n]+'"
+    r"|\b(since|until|prev|next|once|historically|eventually|always)\b[ !(]|\b(odd|prime|power2|mod)\s*\("
+    r"|^\s*(true|false|first|last)\s*$"
+)
+FILE_NAME = re.compile(r"\s*[^\s'\"]*[./\\][^\s'\"]*\s*")
+OTHER_LANGUAGES = re.compile(r"\A\s*[<{]|:=|<-(?!>)|^\s*\w[\w .]*:|^\s*\w+\(i\)\s*=", re.MULTILINE)
+"""Definitions, rules and rows of machines, of which formulas have none."""
+
+
+def looks_like(text: str) -> bool:
+    """Whether a text is meant as a formula, though there may be a mistake in it."""
+    if HEADER.match(text):
+        text = text[cast("re.Match[str]", HEADER.match(text)).end() :]
+    elif FILE_NAME.fullmatch(text):
+        return False
+    return MARKS.search(text) is not None and OTHER_LANGUAGES.search(text) is None
+
+
+def parse(
+    text: str, *, source: str = "<string>", name: str | None = None, alphabet: Iterable[str] = ()
+) -> Specification:
+    """The formula that a text describes, and the alphabet of its words.
+
+    Args:
+        text: The text.
+        source: Where it comes from, for messages.
+        name: What to call the formula; by default its file, or the formula itself.
+        alphabet: Symbols that words may have apart from those that the text names.
+
+    Raises:
+        SourceError: If it cannot be read.
+        InvalidError: If the formula has a symbol that the alphabet lacks.
+    """
+    _check_size(text, source)
+    letters, rest = _header(text, source)
+    formula = parse_formula(rest, source=source)
+    named = symbols(formula) if letters is None else letters
+    own_text = formula_text(formula)
+    own_name = own_text if len(own_text) <= LONGEST_NAME else own_text[: LONGEST_NAME - 1] + "…"
+    return Specification(
+        name=name or (None if source.startswith("<") else PurePath(source).stem) or own_name,
+        formula=formula,
+        alphabet=tuple(dict.fromkeys((*named, *alphabet))),
+        place=Place(source),
+    )
+
+
+def parse_formula(text: str, *, source: str = "<string>") -> Formula:
+    """The formula that a text describes.
+
+    Raises:
+        SourceError: If it cannot be read.
+    """
+    from lark import UnexpectedCharacters, UnexpectedToken
+
+    _check_size(text, source)
+    try:
+        return cast("Formula", _parser().parse(text))
+    except UnexpectedCharacters as error:
+        raise unexpected_character(error, text).error(text, source) from None
+    except UnexpectedToken as error:
+        raise unexpected_token(error).error(text, source) from None
+    except Mistake as mistake:
+        raise mistake.error(text, source) from None
+
+
+def to_text(what: Specification | Formula, *, unicode: bool = False) -> str:
+    """The text of a formula, which `parse` reads back, with a line for the alphabet if it is not the formula's symbols.
+
+    Args:
+        what: A specification or a formula.
+        unicode: With ¬ ∧ ∨ → ↔ ⊖ ⊕ and ←# →# instead of words and #< #>.
+    """
+    if isinstance(what, Formula):
+        return formula_text(what, unicode=unicode)
+    text = formula_text(what.formula, unicode=unicode)
+    if what.alphabet == symbols(what.formula):
+        return text
+    letters = (letter if re.fullmatch(r"\w+", letter) else quoted(letter) for letter in what.alphabet)
+    return f"alphabet {' '.join(letters)}\n{text}"
+
+
+@cache
+def _parser() -> Lark:
+    from lark import Lark
+
+    grammar = files("softmachine.languages.temporal").joinpath("grammar.lark").read_text(encoding="utf-8")
+    # With a builder in place of trees nothing is recursive, however deep the brackets are.
+    return Lark(grammar, parser="lalr", lexer="basic", maybe_placeholders=False, transformer=cast("Any", Builder()))
+
+
+def _check_size(text: str, source: str) -> None:
+    if len(text) > LARGEST_SOURCE:
+        message = f"this is {len(text):,} characters long; a formula may have at most {LARGEST_SOURCE:,}"
+        raise SourceError(message, place=Place(source))
+
+
+def _header(text: str, source: str) -> tuple[tuple[str, ...] | None, str]:
+    """The symbols of the alphabet's line, if there is one; and the text without it, everything else in its place."""
+    header = HEADER.match(text)
+    if not header:
+        return None, text
+    line = text.count("\n", 0, header.end()) + 1
+    start = text.rfind("\n", 0, header.start("letters")) + 1
+    letters: dict[str, None] = {}
+    for match in LETTER.finditer(text, header.start("letters"), header.end("letters")):
+        if match["comment"] is not None:
+            break
+        column = match.start() - start + 1
+        try:
+            letter = unquoted(match[0], line, column) if match[0][0] in "'\"" else match[0]
+            if letter in letters:
+                raise Mistake(f"symbol {letter!r} is already in the alphabet", line, column, "name every symbol once")
+        except Mistake as mistake:
+            raise mistake.error(text, source) from None
+        letters[letter] = None
+    blanked = re.sub(r"[^\n]", " ", text[: header.end()])
+    return tuple(letters), blanked + text[header.end() :]

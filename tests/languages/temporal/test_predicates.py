@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import pytest
+
+from softmachine.errors import InvalidError, UsageError
+from softmachine.languages.temporal import Predicate, parse_formula, predicate, predicates, to_text, truth
+
+
+@pytest.fixture(autouse=True)
+def own_registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with monkeypatch.context() as patch:
+        patch.setattr(predicates, "_DEFINITIONS", dict(predicates._DEFINITIONS))
+        yield
+
+
+def true_at(name: str, *parameters: int) -> list[int]:
+    return [number for number in range(20) if predicates.holds(name, number, parameters)]
+
+
+def test_the_predicates_that_are_there_hold_where_their_names_say() -> None:
+    assert true_at("odd") == [1, 3, 5, 7, 9, 11, 13, 15, 17, 19]
+    assert true_at("prime") == [2, 3, 5, 7, 11, 13, 17, 19]
+    assert true_at("power2") == [1, 2, 4, 8, 16]
+    assert true_at("mod", 7, 3) == [3, 10, 17]
+    assert true_at("mod", 1, 0) == list(range(20))
+
+
+def test_a_predicate_can_be_defined_and_used_by_its_name() -> None:
+    predicate("square", lambda number: math.isqrt(number) ** 2 == number)
+    formula = parse_formula("square(i) and not square(#<[Q_a])")
+    assert to_text(formula) == "square(i) and not square(#<[Q_a])"
+    assert truth(formula, "abaa") == (False, False, False, True)
+    predicate("square", lambda number: number == 5)
+    assert true_at("square") == [5]
+
+
+def test_a_predicate_must_have_a_truth_value_at_every_number_that_is_tried() -> None:
+    with pytest.raises(
+        InvalidError, match=r"at 0 it raises ZeroDivisionError: .*; it should be True or False at every"
+    ):
+        predicate("bad", lambda number: 10 % number == 0)
+    with pytest.raises(InvalidError, match="at 0 it is 0, of type int"):
+        predicate("bad", lambda number: number % 2)  # type: ignore[arg-type, return-value]
+    with pytest.raises(InvalidError, match="there is no predicate of this name"):
+        Predicate("bad")
+    predicate("late", lambda number: bool(1 // (40 - number)))
+    with pytest.raises(InvalidError, match="at 40 it raises ZeroDivisionError"):
+        truth(Predicate("late"), "a" * 40)
+
+
+@pytest.mark.parametrize("name", ["odd", "mod", "since", "S", "i", "Q_a", "two words", "2nd", "", "a-b"])
+def test_names_that_mean_something_else_are_refused(name: str) -> None:
+    with pytest.raises(UsageError):
+        predicate(name, lambda number: True)
+
+
+def test_parameters_are_checked_when_a_formula_is_made() -> None:
+    with pytest.raises(InvalidError, match=r"it is written odd\(i\), with 0 parameters, not 1"):
+        Predicate("odd", parameters=(3,))
+    with pytest.raises(InvalidError, match="no remainder modulo 3 is 3; write one from 0 to 2"):
+        Predicate("mod", parameters=(3, 3))
