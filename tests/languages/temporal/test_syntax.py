@@ -178,6 +178,7 @@ def test_a_first_line_may_name_the_alphabet() -> None:
     [
         "Q_a", "Q_a and", "'x y' or Q_b", "#<[Q_a] > 0", "odd(i)", "¬first", "true", " last\n", "historically (first)",
         "←#[true] > 2", "alphabet a b\nodd(i)", "# notes: of mine\nQ_a", "once first", "':' or Q_b",
+        "#<[Q_a] <-3", "square(i)",
     ],
 )  # fmt: skip
 def test_formulas_look_like_formulas(text: str) -> None:

@@ -12,7 +12,8 @@ From tightest to loosest: comparisons; the prefix operators; since and until; an
 formulas associate to the right, but a chain of ``and`` or of ``or`` is one conjunction or disjunction. So
 ``not p since q and r`` is ``((not p) since q) and r``, and ``p since q since r`` is ``p since (q since r)``. Up to ->
 this is Spot's precedence. Of <-> there is no common view: here it is the loosest, as in pylogics; in Spot it is on one
-level with ->, in NuSMV above it. As in Spot ``p U!q`` is ``p until (not q)``, but ``p until!q`` is the paper's until.
+level with ->, in NuSMV it is tighter. As in Spot ``p U!q`` is ``p until (not q)``; but ``p until!q`` is the paper's
+until.
 
 A first line ``alphabet a b 'c d'`` names the symbols that words may have; without it they are those of the formula.
 A ``#`` at the start of a line or after two blanks begins a comment where it cannot be a count.
@@ -44,19 +45,19 @@ LONGEST_NAME = 60
 HEADER = re.compile(r"\ufeff?(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*alphabet(?=\s|$)(?P<letters>[^\n]*)")
 LETTER = re.compile(r"(?P<comment>(?:(?<=[ \t]{2})|(?<=\t))#.*)|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^\s'\"]\S*|\S")
 MARKS = re.compile(
-    r"\bQ_|[#][<>]\s*\[|←#|→#|[¬∧∨⊖⊕]|'[^'\n]+'"
-    r"|\b(since|until|prev|next|once|historically|eventually|always)\b[ !(]|\b(odd|prime|power2|mod)\s*\("
-    r"|^\s*(true|false|first|last)\s*$"
+    r"\bQ_|#[<>]\s*\[|←#|→#|[¬∧∨⊖⊕]|'[^'\n]+'|\b\w+\s*\(\s*(i\s*[,)]|#[<>])"
+    r"|\b(since|until|prev|next|once|historically|eventually|always)\b[ !(]|^\s*(true|false|first|last)\s*$"
 )
+"""What few texts but formulas have."""
 FILE_NAME = re.compile(r"\s*[^\s'\"]*[./\\][^\s'\"]*\s*")
-OTHER_LANGUAGES = re.compile(r"\A\s*[<{]|:=|<-(?!>)|^\s*\w[\w .]*:|^\s*\w+\(i\)\s*=", re.MULTILINE)
+OTHER_LANGUAGES = re.compile(r"\A\s*[<{]|:=|^\s*[^\W\d]\w*\s*<-(?!>)|^\s*\w[\w .]*:|^\s*\w+\(i\)\s*=", re.MULTILINE)
 """Definitions, rules and rows of machines, of which formulas have none."""
 
 
 def looks_like(text: str) -> bool:
     """Whether a text is meant as a formula, though there may be a mistake in it."""
-    if HEADER.match(text):
-        text = text[cast("re.Match[str]", HEADER.match(text)).end() :]
+    if header := HEADER.match(text):
+        text = text[header.end() :]
     elif FILE_NAME.fullmatch(text):
         return False
     return MARKS.search(text) is not None and OTHER_LANGUAGES.search(text) is None
