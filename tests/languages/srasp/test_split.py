@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+from itertools import product
 
 import pytest
 
@@ -44,11 +46,11 @@ def predicate_of(predicate: str, definitions: str = "", alphabet: str = "a b c")
 
 
 def products(predicate: str, definitions: str = "", alphabet: str = "a b c") -> list[str]:
-    return [str(product) for product in split(*predicate_of(predicate, definitions, alphabet))]
+    return [str(term) for term in split(*predicate_of(predicate, definitions, alphabet))]
 
 
-def on_word(expression: Expression, program: Program, word: tuple[str, ...]) -> Meaning:
-    """What an expression over the vectors of a program means on a word."""
+def reader(program: Program, word: tuple[str, ...]) -> Callable[[Expression], Meaning]:
+    """What expressions over the vectors of a program mean on a word."""
     vectors = evaluate(program, word)
 
     def read(part: Expression) -> Meaning | None:
@@ -64,22 +66,21 @@ def on_word(expression: Expression, program: Program, word: tuple[str, ...]) -> 
                 return None
         return (lambda i, _: values[i]) if part.at == "i" else (lambda _, j: values[j])
 
-    return meaning_of(expression, read)
+    return lambda expression: meaning_of(expression, read)
 
 
-def holds(product: Product, program: Program, word: tuple[str, ...], i: int, j: int) -> bool:
-    def at(expression: Expression) -> object:
-        return on_word(expression, program, word)(i, j)
-
-    return (
-        at(product.at_i) is True
-        and at(product.at_j) is True
-        and all(at(equality.at_i) == at(equality.at_j) for equality in product.equal)
-        and all(at(equality.at_i) != at(equality.at_j) for equality in product.unequal)
+def meaning_of_product(product: Product, meaning: Callable[[Expression], Meaning]) -> Meaning:
+    conditions = [meaning(product.at_i), meaning(product.at_j)]
+    equal = [(meaning(equality.at_i), meaning(equality.at_j)) for equality in product.equal]
+    unequal = [(meaning(equality.at_i), meaning(equality.at_j)) for equality in product.unequal]
+    return lambda i, j: (
+        all(condition(i, j) for condition in conditions)
+        and all(left(i, j) == right(i, j) for left, right in equal)
+        and all(left(i, j) != right(i, j) for left, right in unequal)
     )
 
 
-def assert_covers_each_true_case_once(program: Program, predicate: Expression, longest: int = 3) -> None:
+def assert_covers_each_true_case_once(program: Program, predicate: Expression, length: int = 3) -> None:
     terms = split(program, predicate)
     for term in terms:
         assert indices(term.at_i) <= {"i"}
@@ -87,12 +88,12 @@ def assert_covers_each_true_case_once(program: Program, predicate: Expression, l
         for equality in term.equal + term.unequal:
             assert indices(equality.at_i) == {"i"}
             assert indices(equality.at_j) == {"j"}
-    for word in words(program.alphabet, longest, shortest=longest):
-        meaning = on_word(predicate, program, word)
-        for i in range(longest):
-            for j in range(longest):
-                count = sum(holds(term, program, word, i, j) for term in terms)
-                assert count == meaning(i, j), (str(predicate), word, i, j, [str(term) for term in terms])
+    for word in product(program.alphabet, repeat=length):
+        meaning = reader(program, word)
+        expected, found = meaning(predicate), [meaning_of_product(term, meaning) for term in terms]
+        for i, j in product(range(length), repeat=2):
+            true = [str(term) for term, holds in zip(terms, found, strict=True) if holds(i, j)]
+            assert len(true) == expected(i, j), (str(predicate), word, i, j, true)
 
 
 def test_a_condition_at_one_position_is_one_product() -> None:
@@ -198,7 +199,7 @@ def test_operations_are_listed_in_order() -> None:
     assert isinstance(total, Sum)
     assert (total.name, str(total.term)) == ("x", "1 if in(i) = 'a' else 0")
     assert isinstance(lookup, Lookup)
-    assert [str(product) for product in lookup.products] == ["[true] · [y(j)] · [x(i) = x(j)]"]
+    assert [str(term) for term in lookup.products] == ["[true] · [y(j)] · [x(i) = x(j)]"]
     assert [str(equality) for equality in lookup.equalities] == ["x(i) = x(j)"]
     assert sorted(map(str, lookup.reads)) == ["in(j)", "pos(j)", "x(j)"]
 

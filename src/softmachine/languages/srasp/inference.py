@@ -137,7 +137,10 @@ class Inference:
         elif ordered and left.kind is not Kind.INTEGER:
             self._report(f"{expression.comparison.value!r} compares integers, but {pair}", expression)
         elif left.kind is Kind.SYMBOL and not set(left.symbols) & set(right.symbols):
-            self._report(f"{_short(expression)}: these are never equal, for {pair}", expression)
+            if isinstance(expression.right, Symbol):
+                self._never(expression.left, left, expression.right.value)
+            else:
+                self._report(f"{_short(expression)}: these are never equal, for {pair}", expression)
         elif left.kind is Kind.INTEGER and scope is Scope.PREDICATE and len(indices(expression)) > 1:
             if ordered:
                 self._report(
@@ -162,9 +165,11 @@ class Inference:
         elif found:
             for symbol in expression.symbols:
                 if symbol not in found.symbols:
-                    message = f"{_short(expression.operand)} is never {quote(symbol)}: it is {_a(found)}"
-                    self._report(message, expression)
+                    self._never(expression.operand, found, symbol)
         return BOOLEAN
+
+    def _never(self, expression: Expression, found: Type, symbol: str) -> None:
+        self._report(f"{_short(expression)} is never {quote(symbol)}: it is {_a(found)}", expression)
 
     def _is_in_scope(self, read: Expression, at: Index, scope: Scope) -> bool:
         # Checked as a value and not as a type, for programs built in Python.

@@ -1,6 +1,7 @@
 """The lines of an S-RASP text: statements without their comments, and the words in them.
 
-A statement is a line together with the lines after it that are indented deeper. A comment begins with ``#``; in the
+A statement is a line together with the lines after it that are indented deeper, but no definition goes on with a header
+(a line that begins with program, alphabet or output). A comment begins with ``#``; in the
 lines of the alphabet, where # may be a letter, only at the start of a line or after two blanks.
 """
 
@@ -13,6 +14,9 @@ from dataclasses import dataclass
 QUOTED = r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*\""""
 _QUOTED_OR_COMMENT = re.compile(rf"{QUOTED}|#")
 _WORD = re.compile(rf"(?:{QUOTED})(?=\s|$)|\S+")
+DEFINITION = re.compile(r"^[ \t]*[^\W\d]\w*[ \t]*\([ \t]*i[ \t]*\)[ \t]*=", re.MULTILINE)
+OUTPUT = re.compile(r"[ \t]*output[ \t]")
+HEADERS = ("program", "alphabet", "output")
 _FIRST_WORD = re.compile(r"\s*(\w+)")
 _ESCAPE = re.compile(
     r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U(000[0-9a-fA-F]{5}|0010[0-9a-fA-F]{4})|(.))", re.DOTALL
@@ -61,12 +65,12 @@ def statements(lines: list[str]) -> Iterator[Statement]:
     """The statements of a text."""
     collected: list[str] = []
     first = indent = 0
-    of_alphabet = False
+    keyword = ""
     for number, line in enumerate(lines, start=1):
         here = _indent(line)
-        begins = not collected or here <= indent
-        alphabet = Statement(line, number).keyword == "alphabet" if begins else of_alphabet
-        bare = without_comment(line, of_alphabet=alphabet)
+        begins = not collected or here <= indent or (keyword in HEADERS and _is_no_letters(line))
+        beginning = Statement(line, number).keyword if begins else keyword
+        bare = without_comment(line, of_alphabet=beginning == "alphabet")
         if not bare.strip():
             if collected:
                 collected.append("")
@@ -74,10 +78,14 @@ def statements(lines: list[str]) -> Iterator[Statement]:
         if begins:
             if collected:
                 yield Statement("\n".join(collected), first)
-            collected, first, indent, of_alphabet = [], number, here, alphabet
+            collected, first, indent, keyword = [], number, here, beginning
         collected.append(bare)
     if collected:
         yield Statement("\n".join(collected), first)
+
+
+def _is_no_letters(line: str) -> bool:
+    return bool(DEFINITION.match(line) or OUTPUT.match(line))
 
 
 def without_comment(line: str, *, of_alphabet: bool) -> str:

@@ -16,41 +16,20 @@ from __future__ import annotations
 
 import re
 from pathlib import PurePath
-from typing import TYPE_CHECKING
 
 from softmachine.errors import Place, SourceError
 from softmachine.languages.srasp.builder import Builder
+from softmachine.languages.srasp.explain import explain
 from softmachine.languages.srasp.grammar import parser
-from softmachine.languages.srasp.layout import Statement, Word, split_lines, statements, unquote
+from softmachine.languages.srasp.layout import DEFINITION, HEADERS, Statement, Word, split_lines, statements, unquote
 from softmachine.languages.srasp.printer import to_text
 from softmachine.languages.srasp.problems import Problem, invalid, refuse
 from softmachine.languages.srasp.program import Definition, Program, check
 
-if TYPE_CHECKING:
-    from lark.exceptions import UnexpectedInput
-
 __all__ = ["looks_like", "parse", "to_text"]
 
 LARGEST_SOURCE = 1 << 20
-DEFINITION = re.compile(r"^[ \t]*[^\W\d]\w*[ \t]*\([ \t]*i[ \t]*\)[ \t]*=", re.MULTILINE)
 HEADER = re.compile(r"^[ \t]*(?:alphabet|output)[ \t]+\S", re.MULTILINE)
-EXPRESSION = {"NAME", "NUMBER", "SYMBOL", "LPAR"}
-OPERATORS = {
-    "PLUS",
-    "MINUS",
-    "EQUAL",
-    "SAME",
-    "UNEQUAL",
-    "LESS",
-    "AT_MOST",
-    "GREATER",
-    "AT_LEAST",
-    "AND",
-    "OR",
-    "NOT",
-    "IN",
-}
-SPELLED = {"LPAR": "(", "RPAR": ")", "LBRACE": "{", "RBRACE": "}", "COMMA": ",", "COLON": ":", "EQUAL": "="}
 
 
 def looks_like(text: str) -> bool:
@@ -104,7 +83,7 @@ class _Reader:
 
     def read(self, statement: Statement) -> None:
         keyword = statement.keyword
-        if keyword not in ("program", "alphabet", "output") or DEFINITION.match(statement.text):
+        if keyword not in HEADERS or DEFINITION.match(statement.text):
             self._definition(statement)
             return
         first, *words = statement.words()
@@ -142,7 +121,7 @@ class _Reader:
         try:
             tree = grammar.parse(statement.text)
         except UnexpectedInput as error:
-            message, line, column = _explain(error, statement.text)
+            message, line, column = explain(error, statement.text)
             self._report(message, statement.line + line - 1, column)
             return
         builder = Builder(self.source, statement.line)
@@ -151,43 +130,3 @@ class _Reader:
 
     def _report(self, message: str, line: int, column: int) -> None:
         self.problems.append(Problem(message, Place(self.source, line, column)))
-
-
-def _explain(error: UnexpectedInput, text: str) -> tuple[str, int, int]:
-    """What is wrong where the parser could not go on."""
-    from lark.exceptions import UnexpectedToken
-
-    if not isinstance(error, UnexpectedToken):
-        character = text.split("\n")[error.line - 1][error.column - 1]
-        if character in "'\"":
-            return "this quote is never closed; a symbol is written like 'a'", error.line, error.column
-        return f"the character {character!r} means nothing here", error.line, error.column
-    accepted = set(error.accepts)
-    if error.token.type == "$END":
-        end = text.rstrip()
-        line, column = end.count("\n") + 1, len(end) - end.rfind("\n")
-        return f"the definition ends too early: {_expected(accepted)}", line, column
-    return f"{str(error.token)!r} cannot stand here: {_expected(accepted)}", error.line, error.column
-
-
-def _expected(accepted: set[str]) -> str:
-    """What could have come, in words."""
-    if accepted == {"LPAR"}:
-        return "a vector is written with its position, like depth(i)"
-    if accepted == {"RPAR"}:
-        return "a ')' should come. (Vectors are read at i or j; the position before i is 'rightmost j < i')"
-    if accepted == {"I", "J"}:
-        return "a vector is read at i or at j"
-    if accepted == {"NAME"}:
-        return "a definition is written like depth(i) = …"
-    if accepted >= EXPRESSION:
-        return "an expression should come"
-    wanted = ["an operator"] if accepted >= {"PLUS", "MINUS"} else []
-    rest = accepted - {"$END"} - (OPERATORS if wanted else set())
-    wanted += sorted(f"'{SPELLED.get(terminal, _word(terminal))}'" for terminal in rest)
-    wanted += ["the end of the definition"] if "$END" in accepted else []
-    return f"{' or '.join(wanted)} should come"
-
-
-def _word(terminal: str) -> str:
-    return {"LESS": "<", "AT_MOST": "<=", "GREATER": ">", "AT_LEAST": ">="}.get(terminal, terminal.lower())

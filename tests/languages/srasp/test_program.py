@@ -1,0 +1,196 @@
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError
+from typing import Any, cast
+
+import pytest
+
+from softmachine.errors import InvalidError
+from softmachine.languages.srasp import Definition, Kind, Program, Type, parse
+from softmachine.languages.srasp.expressions import (
+    Add,
+    And,
+    Attention,
+    Choice,
+    Compare,
+    Comparison,
+    Expression,
+    Integer,
+    Letter,
+    Mask,
+    Member,
+    Not,
+    PrefixSum,
+    Symbol,
+    Truth,
+    Vector,
+)
+
+
+def program(*bodies: Expression, alphabet: tuple[str, ...] = ("a", "b"), output: str = "v0") -> Program:
+    definitions = tuple(Definition(f"v{number}", body) for number, body in enumerate(bodies))
+    return Program(name="test", alphabet=alphabet, definitions=definitions, output=output)
+
+
+def problems(text: str) -> tuple[str, ...]:
+    with pytest.raises(InvalidError) as caught:
+        parse(f"alphabet a b\n{text}\noutput x")
+    return caught.value.problems
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("in(i)", Type(Kind.SYMBOL, ("a", "b"))),
+        ("'c'", Type(Kind.SYMBOL, ("c",))),
+        ("'c' if true else in(i)", Type(Kind.SYMBOL, ("c", "a", "b"))),
+        ("rightmost j < i : in(j) else '?'", Type(Kind.SYMBOL, ("a", "b", "?"))),
+        ("psum j : pos(j)", Type(Kind.INTEGER)),
+        ("pos(i) < 3", Type(Kind.BOOLEAN)),
+        ("rightmost j where pos(j) = pos(i) : pos(j) > pos(i) else true", Type(Kind.BOOLEAN)),
+    ],
+)
+def test_types_are_inferred(body: str, expected: Type) -> None:
+    assert parse(f"alphabet a b\nx(i) = {body}\noutput x").types == {"x": expected}
+
+
+@pytest.mark.parametrize(
+    ("body", "column", "message"),
+    [
+        ("pos(i) + in(i)", 17, "in(i) is a symbol ('a', 'b'), but '+' adds integers"),
+        ("1 - true", 12, "true is a Boolean, but '-' subtracts integers"),
+        ("not 1", 12, "1 is an integer, but 'not' negates a Boolean"),
+        ("true and 1 or false", 17, "1 is an integer, but 'and' joins Booleans"),
+        ("in(i) or true", 8, "'or' joins Booleans"),
+        ("in(i) = 1", 8, "only values of one type can be compared"),
+        ("in(i) < 'a'", 8, "'<' compares integers"),
+        ("true >= false", 8, "'>=' compares integers"),
+        ("in(i) = 'c'", 8, "in(i) is never 'c': it is a symbol ('a', 'b')"),
+        ("'c' != in(i)", 8, "these are never equal"),
+        ("in(i) in {'a', 'd'}", 8, "in(i) is never 'd'"),
+        ("pos(i) in {'a'}", 8, "pos(i) is an integer, but a set has symbols"),
+        ("1 if in(i) else 2", 13, "what stands between 'if' and 'else' is a Boolean"),
+        ("1 if true else 'a'", 23, "must be of one type"),
+        ("psum j : true", 17, "(1 if … else 0)"),
+        ("psum j : pos(i)", 17, "may not depend on i; write j"),
+        ("in(j)", 8, "there is no j here"),
+        ("rightmost j : 1 else pos(j)", 29, "there is no j here"),
+        ("rightmost j where pos(j) : 1 else 2", 26, "what follows 'where' is a Boolean"),
+        ("rightmost j : 1 else 'a'", 29, "the value and the default of an attention must be of one type"),
+        ("rightmost j where pos(i) < pos(j) : 1 else 2", 26, "only be compared by '=' and '!='"),
+        ("rightmost j where (pos(i) if in(j) = 'a' else 0) = pos(j) : 1 else 2", 27, "depends on both i and j"),
+        ("rightmost j : (psum j : 1) else 2", 23, "define it as a vector of its own first"),
+        ("psum j : (rightmost j : 1 else 2)", 18, "define it as a vector of its own first"),
+        ("y(i)", 8, "there is no vector 'y'"),
+        ("x(i)", 8, "'x' is used before it is defined"),
+        ("1000000001", 8, "at most 1,000,000,000"),
+        ("'' = 'a b'", 8, "symbol '' is empty or has blanks"),
+    ],
+)
+def test_a_broken_rule_is_named_with_its_place_and_a_caret(body: str, column: int, message: str) -> None:
+    first = problems(f"x(i) = {body}")[0]
+    head, line, caret = first.splitlines()
+    assert head.startswith(f"<string>:2:{column}: ")
+    assert message in head
+    assert (line.strip(), caret.index("^")) == (f"x(i) = {body}", 8 + column - 1)
+
+
+def test_all_problems_are_reported_at_once_and_follow_from_nothing_else() -> None:
+    found = problems(
+        "x(i) = later(i) and 1\nlater(i) = not in(i) = 'a'\nopen(i) = pen(i)\nx(i) = 2\nif_open(i) = opens(i) + 1\n"
+        "z(i) = open(i) and x(i)"
+    )
+    assert len(found) == 5
+    for part, problem in zip(
+        (
+            "'later' is used before",
+            "1 is an integer",
+            "did you mean 'open'",
+            "'x' is defined twice",
+            "did you mean 'open'",
+        ),
+        found,
+        strict=True,
+    ):
+        assert part in problem
+
+
+def test_an_output_that_is_not_there_and_a_missing_alphabet_are_named() -> None:
+    with pytest.raises(InvalidError) as caught:
+        parse("x(i) = 1\noutput y")
+    assert [problem.splitlines()[0] for problem in caught.value.problems] == [
+        "it has no alphabet; write a line like: alphabet a b",
+        "<string>:2:8: the output 'y' is not one of its vectors (x)",
+    ]
+    with pytest.raises(InvalidError, match="it has no output; end with a line that names a vector, like: output x"):
+        parse("alphabet a\nx(i) = 1")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: program(And((Truth(True),))), "'and' joins two parts or more; here are 1"),
+        (lambda: program(Member(Letter("i"), ())), "the set is empty"),
+        (lambda: program(Vector("v0", cast(Any, "k"))), "the positions are called i and j"),
+        (lambda: program(Letter("i"), alphabet=("a", "a")), "letter 'a' is listed 2 times"),
+        (lambda: program(Letter("i"), alphabet=("a b",)), "symbol 'a b' is empty or has blanks"),
+        (lambda: program(Letter("i"), output=""), "it has no output"),
+        (lambda: Program(name="x", alphabet=("a",), definitions=(), output="v"), "there are none"),
+        (
+            lambda: Program(name="x", alphabet=("a",), definitions=(Definition("a b", Truth(True)),), output="a b"),
+            "'a b' is not a name",
+        ),
+        (
+            lambda: Program(name="x", alphabet=("a",), definitions=(Definition("psum", Truth(True)),), output="psum"),
+            "'psum' is a word of the language",
+        ),
+    ],
+)
+def test_programs_made_in_python_are_checked_as_well(make: Any, message: str) -> None:
+    with pytest.raises(InvalidError) as caught:
+        make()
+    assert message in str(caught.value)
+
+
+def test_a_program_made_in_python_may_be_nested_as_deep_as_one_in_a_text() -> None:
+    body: Expression = Truth(True)
+    for _ in range(50_000):
+        body = Not(body)
+    with pytest.raises(InvalidError, match="nested more than 100 deep"):
+        program(body)
+
+
+def test_many_problems_are_not_all_listed() -> None:
+    with pytest.raises(InvalidError, match="… and 30 more"):
+        program(*[Not(Integer(1))] * 50)
+
+
+def test_a_program_is_immutable_and_can_be_compared_and_printed() -> None:
+    body = Attention(Choice.LEFTMOST, Mask.AFTER, Truth(True), Letter("j"), Symbol("?"))
+    one, other = program(body), program(body)
+    assert one == other
+    assert hash(one) == hash(other)
+    assert str(one) == "S-RASP program test: 2 letters, 1 vector, output v0"
+    assert str(one["v0"]) == "leftmost j > i : in(j) else '?'"
+    with pytest.raises(FrozenInstanceError):
+        one.name = "other"  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        one.types["v0"] = Type(Kind.BOOLEAN)  # type: ignore[index]
+
+
+def test_a_program_shows_itself_as_a_table() -> None:
+    shown = program(Compare(Comparison.LESS, PrefixSum(Add(Integer(1), Integer(1))), Integer(2)))._repr_html_()
+    assert "<code>(psum j : 1 + 1) &lt; 2</code>" in shown
+    assert "v0 <small>output</small>" in shown
+    assert "<td>Boolean</td>" in shown
+
+
+def test_types_say_what_they_are() -> None:
+    assert str(Type(Kind.SYMBOL, tuple("abcdefghij"))) == "symbol ('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', …)"
+    assert Type(Kind.BOOLEAN).finite
+    assert not Type(Kind.INTEGER).finite
+
+
+def test_a_type_that_cannot_be_asked_for_is_an_error() -> None:
+    with pytest.raises(InvalidError, match="no vector 'w'"):
+        program(Truth(True)).type_of(Vector("w", "j"))
