@@ -8,7 +8,7 @@ that way (values that a loop carries, and everything from outside that a loop's 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -85,10 +85,9 @@ def schedule_to_allocation(graph: Graph, schedule: Schedule) -> Allocation:
     demand = _Demand(splitter)
     for loop in graph.loops:
         for k, (direct, change) in enumerate(updates[loop]):
-            demand.store((loop.carried, k))
+            for form in (*demand.store((loop.carried, k)), *(f for atom in direct for f in demand.produce(atom))):
+                demand.read(form)
             demand.read(change)
-            for atom in direct:
-                demand.produce(atom)
     for form in graph.logits:
         demand.read(form)
 
@@ -96,8 +95,9 @@ def schedule_to_allocation(graph: Graph, schedule: Schedule) -> Allocation:
     atoms = sorted(demand.stored, key=lambda atom: (rank[atom[0]], atom[1]))
     slot = {atom: index for index, atom in enumerate(atoms)}
     inside = [splitter.split(atom)[0] for atom in atoms]
+    names = Names()
     return Allocation(
-        names=unique(node.label(k) for node, k in atoms),
+        names=tuple(names.unique(node.label(k)) for node, k in atoms),
         slot=slot,
         written=tuple(dict(form.terms) for form in inside),
         constants=tuple(form.constant for form in inside),
@@ -115,14 +115,21 @@ def schedule_to_allocation(graph: Graph, schedule: Schedule) -> Allocation:
     )
 
 
-def unique(names: Iterable[str]) -> tuple[str, ...]:
-    """The names, with a number behind those that have occurred before."""
-    seen: Counter[str] = Counter()
-    result = []
-    for name in names:
-        seen[name] += 1
-        result.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    return tuple(result)
+class Names:
+    """Makes names unique: puts a number behind those that have occurred before."""
+
+    def __init__(self) -> None:
+        self._asked: Counter[str] = Counter()
+        self._given: set[str] = set()
+
+    def unique(self, name: str) -> str:
+        """The name, or the first numbered one that is free."""
+        given = name
+        while not self._asked[name] or given in self._given:
+            self._asked[name] += 1
+            given = name if self._asked[name] == 1 else f"{name} ({self._asked[name]})"
+        self._given.add(given)
+        return given
 
 
 def _storage(atom: Atom) -> Atom:
@@ -136,35 +143,38 @@ class _Demand:
 
     def __init__(self, splitter: _Splitter) -> None:
         self.splitter = splitter
-        self.stored: dict[Atom, None] = {}
+        self.stored: set[Atom] = set()
         self.beside: dict[Atom, Affine] = {}
         self._produced: set[Atom] = set()
 
     def read(self, form: Affine) -> None:
-        for atom in form.terms:
-            self.store(_storage(atom))
+        waiting = [form]
+        while waiting:
+            for atom in waiting.pop().terms:
+                waiting += self.store(_storage(atom))
 
-    def store(self, atom: Atom) -> None:
+    def store(self, atom: Atom) -> Iterator[Affine]:
+        """Store an atom; the forms that are read for it."""
         if atom in self.stored:
             return
-        self.stored[atom] = None
+        self.stored.add(atom)
         written, beside = self.splitter.split(atom)
         if beside.terms or beside.constant:
             self.beside[atom] = beside
-            self.read(beside)
+            yield beside
         for source in written.terms:
-            self.produce(source)
+            yield from self.produce(source)
 
-    def produce(self, atom: Atom) -> None:
+    def produce(self, atom: Atom) -> Iterator[Affine]:
+        """Compute an atom; the forms that are read for it."""
         if atom in self._produced:
             return
         self._produced.add(atom)
         node, k = atom
         if isinstance(node, Unit):
-            self.read(node.forms[k])
+            yield node.forms[k]
         elif isinstance(node, Attention):
-            for form in (*node.query, *node.key, node.value[k]):
-                self.read(form)
+            yield from (*node.query, *node.key, node.value[k])
 
 
 class _Splitter:
@@ -173,6 +183,11 @@ class _Splitter:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.loop_of = {loop.carried: loop for loop in graph.loops}
+        self._named: dict[Atom, tuple[Affine, Affine]] = {}
+        for node in graph.nodes:
+            if isinstance(node, Named):
+                body = graph.body_of.get(node)
+                self._named |= {(node, k): self.split_form(form, body) for k, form in enumerate(node.forms)}
 
     def split(self, atom: Atom) -> tuple[Affine, Affine]:
         """(written, beside)."""
@@ -180,7 +195,7 @@ class _Splitter:
         if isinstance(node, Carried):
             return self.split_form(self.loop_of[node].initial[k], None)
         if isinstance(node, Named):
-            return self.split_form(node.forms[k], self.graph.body_of.get(node))
+            return self._named[atom]
         return Affine({atom: Fraction(1)}), Affine({})
 
     def split_form(self, form: Affine, body: Node | None) -> tuple[Affine, Affine]:
@@ -191,7 +206,7 @@ class _Splitter:
             if self.graph.body_of.get(node) is not body or isinstance(node, Carried | Loop):
                 beside.append(Affine({(node, k): factor}))
             elif isinstance(node, Named):
-                inner_written, inner_beside = self.split_form(node.forms[k], body)
+                inner_written, inner_beside = self._named[(node, k)]
                 written.append(inner_written * factor)
                 beside.append(inner_beside * factor)
             elif is_raw(node):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from softmachine.compiler.allocate import Allocation, unique
+from softmachine.compiler.allocate import Allocation, Names
 from softmachine.compiler.graph import Graph
 from softmachine.compiler.schedule import BlockPlan, Schedule
 from softmachine.positions import Feature
@@ -29,6 +29,7 @@ class _Emitter:
         self.schedule = schedule
         self.allocation = allocation
         self.width = len(allocation.names)
+        self.head_names, self.unit_names = Names(), Names()
         self.targets: dict[Atom, dict[int, Fraction]] = {}
         for coordinate, written in enumerate(allocation.written):
             for atom, factor in written.items():
@@ -80,18 +81,16 @@ class _Emitter:
         return AffineMap(weight, tuple(reading.constant for reading in readings))
 
     def attention(self, nodes: Sequence[Attention]) -> tuple[Head, ...]:
-        used = [node for node in nodes if self.used(node)]
-        names = unique(node.name for node in used)
-        return tuple(self.head(node, name) for node, name in zip(used, names, strict=True))
+        return tuple(self.head(node) for node in nodes if self.used(node))
 
     def used(self, node: Node) -> list[int]:
         """The components that some coordinate needs."""
         return [k for k in range(len(node.kinds)) if self.targets.get((node, k))]
 
-    def head(self, node: Attention, name: str) -> Head:
+    def head(self, node: Attention) -> Head:
         columns = [self.targets[(node, k)] for k in self.used(node)]
         return Head(
-            name=name,
+            name=self.head_names.unique(node.name),
             query=self.map(node.query),
             key=self.map(node.key),
             value=self.map([node.value[k] for k in self.used(node)]),
@@ -112,7 +111,7 @@ class _Emitter:
                 hidden.add_linear(f"new {name}", update.change, {update.coordinate: Fraction(1)})
             for atom in self.allocation.temporaries[end_of.loop]:
                 hidden.clear(self.allocation.slot[atom])
-        return hidden.layer(self.width)
+        return hidden.layer(self.width, self.unit_names)
 
 
 class _Hidden:
@@ -154,7 +153,7 @@ class _Hidden:
             post = {coordinate: sign * factor for coordinate, factor in targets.items()}
             self._add(f"{name} {'+' if sign > 0 else '-'}", pre, Fraction(0), "relu", post)
 
-    def layer(self, width: int) -> FeedForward:
+    def layer(self, width: int, names: Names) -> FeedForward:
         units = list(self.units.values())
         first = Matrix.of((terms for _, terms, _, _, _ in units), width)
         bias = tuple(self.constant.get(k, Fraction(0)) for k in range(width))
@@ -162,7 +161,7 @@ class _Hidden:
             first=AffineMap(first, tuple(bias for _, _, bias, _, _ in units)),
             activations=tuple(activation for _, _, _, activation, _ in units),
             second=AffineMap(_columns([targets for *_, targets in units], width), bias),
-            units=unique(name for name, *_ in units),
+            units=tuple(names.unique(name) for name, *_ in units),
         )
 
 

@@ -1,4 +1,4 @@
-"""Program → graph: every node once, in an order in which inputs come first, equal nodes merged.
+"""Program → graph: every node once, in an order in which inputs come first, equal nodes merged, unread numbers dropped.
 
 Also finds for each node the loop whose body it belongs to: the one whose carried values it depends on. What a body
 computes without them is thereby moved in front of the loop.
@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 
+from softmachine.compiler.prune import pruned
 from softmachine.errors import ConstructionError
 from softmachine.signals.primitives import Attention, Carried, Loop, Named, Position, Token, Unit
 from softmachine.signals.program import Program
-from softmachine.signals.signal import Affine, Node
+from softmachine.signals.signal import Affine, Node, inputs_first
 
 
 @dataclass(frozen=True)
@@ -37,19 +38,23 @@ class Graph:
 
 
 def program_to_graph(program: Program) -> Graph:
-    """Collect and merge the nodes of a program."""
+    """Collect and merge the nodes of a program, and drop what the logits do not depend on."""
     merger = _Merger()
-    logits = merger.forms(program.logits.forms)
-    return Graph(tuple(merger.nodes), logits, _bodies(merger.nodes, logits))
+    for node in inputs_first(program.logits.forms):
+        merger.node(node)
+    nodes, logits = pruned(merger.nodes, merger.forms(program.logits.forms))
+    return Graph(nodes, logits, _bodies(nodes, logits))
 
 
 class _Merger:
-    """Rebuilds a graph bottom-up so that nodes that compute the same are one node. The first name stays."""
+    """Rebuilds a graph, inputs first, so that nodes that compute the same are one node. The first name stays."""
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
         self._merged: dict[Node, Node] = {}
         self._known: dict[object, Node] = {}
+        self._carried_along: set[Node] = set()
+        """What loops carry, also behind names."""
 
     def forms(self, forms: Sequence[Affine]) -> tuple[Affine, ...]:
         return tuple(self.form(form) for form in forms)
@@ -64,8 +69,10 @@ class _Merger:
             rebuilt = self.rebuild(node)
             key = _content(rebuilt)
             if key not in self._known:
-                self._known[key] = rebuilt
+                self._known[key] = self._merged[rebuilt] = rebuilt
                 self.nodes.append(rebuilt)
+                if isinstance(rebuilt, Loop) or (isinstance(rebuilt, Named) and self._moving(rebuilt)):
+                    self._carried_along.add(rebuilt)
             self._merged[node] = self._known[key]
         return self._merged[node]
 
@@ -78,28 +85,22 @@ class _Merger:
                 return replace(node, query=query, key=key, value=value)
             case Loop():
                 self.node(node.carried)
-                initial = tuple(_written_once(node, form) for form in node.initial)
-                return replace(node, initial=self.forms(initial), body=self.forms(node.body))
+                initial = tuple(self._written_once(node, form) for form in self.forms(node.initial))
+                return replace(node, initial=initial, body=self.forms(node.body))
         return node
 
+    def _moving(self, node: Node) -> bool:
+        return any(source in self._carried_along for form in node.inputs() for source, _ in form.terms)
 
-def _written_once(loop: Loop, form: Affine) -> Affine:
-    """An initial value in which what other loops carry is copied by two units, since it already has a coordinate."""
-    moving = Affine({atom: factor for atom, factor in form.terms.items() if isinstance(_source(atom[0]), Loop)})
-    if not moving.terms:
-        return form
-    forms = (moving, moving * Fraction(-1))
-    copy = Unit(f"copy for {loop.name}", tuple(part.kind for part in forms), forms, "relu")
-    copied = Affine({(copy, 0): Fraction(1), (copy, 1): Fraction(-1)})
-    return form + moving * Fraction(-1) + copied
-
-
-def _source(node: Node) -> Node:
-    """A loop hides behind names: the node that a chain of names ends in, if it is a loop."""
-    if isinstance(node, Named):
-        sources = {_source(inner) for form in node.forms for inner, _ in form.terms}
-        return next((inner for inner in sources if isinstance(inner, Loop)), node)
-    return node
+    def _written_once(self, loop: Loop, form: Affine) -> Affine:
+        """An initial value in which two units copy what other loops carry, since that already has a coordinate."""
+        moving = Affine({atom: factor for atom, factor in form.terms.items() if atom[0] in self._carried_along})
+        if not moving.terms:
+            return form
+        forms = (moving, moving * Fraction(-1))
+        copy = self.node(Unit(f"copy for {loop.name}", tuple(part.kind for part in forms), forms, "relu"))
+        copied = Affine({(copy, 0): Fraction(1), (copy, 1): Fraction(-1)})
+        return form + moving * Fraction(-1) + copied
 
 
 def _content(node: Node) -> object:

@@ -5,14 +5,14 @@ Written to be read. Every kind, gap and tie that an author promised is checked o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from softmachine.attention import Choice
 from softmachine.errors import ConstructionError
 from softmachine.positions import Feature
 from softmachine.signals.primitives import Attention, Carried, Loop, Named, Position, Token, Unit
-from softmachine.signals.signal import Affine, Node, Signal
+from softmachine.signals.signal import Affine, Node, Signal, inputs_first
 
 Vector = tuple[Fraction, ...]
 Column = list[Vector]
@@ -30,29 +30,34 @@ def evaluate(signal: Signal, tokens: Sequence[str], length: int | None = None) -
     Raises:
         ConstructionError: If a promise (a kind, a gap, a tie) does not hold, or a softmax has no rational value.
     """
-    return _Evaluation(tokens, length).forms(signal.forms)
+    return _Evaluation(tokens, length, {}).evaluate(signal.forms)
+
+
+def _read_at_once(node: Node) -> Iterable[Affine]:
+    """What must be known before a node can be computed: of a loop only where it starts."""
+    return node.initial if isinstance(node, Loop) else node.inputs()
 
 
 class _Evaluation:
     """The values of all nodes on one sequence, each computed once."""
 
-    def __init__(self, tokens: Sequence[str], length: int | None, carried: dict[Node, Column] | None = None) -> None:
+    def __init__(self, tokens: Sequence[str], length: int | None, known: dict[Node, Column]) -> None:
         self.tokens = tokens
         self.length = length
-        self.values: dict[Node, Column] = dict(carried or {})
+        self.values = known
+
+    def evaluate(self, forms: Sequence[Affine]) -> Column:
+        for node in inputs_first(forms, _read_at_once, self.values):
+            column = self.compute(node)
+            self.check_kinds(node, column)
+            self.values[node] = column
+        return self.forms(forms)
 
     def forms(self, forms: Sequence[Affine]) -> Column:
         return [tuple(self.form(form, i) for form in forms) for i in range(len(self.tokens))]
 
     def form(self, form: Affine, i: int) -> Fraction:
-        return form.constant + sum(factor * self.node(node)[i][k] for (node, k), factor in form.terms.items())
-
-    def node(self, node: Node) -> Column:
-        if node not in self.values:
-            column = self.compute(node)
-            self.check_kinds(node, column)
-            self.values[node] = column
-        return self.values[node]
+        return form.constant + sum(factor * self.values[node][i][k] for (node, k), factor in form.terms.items())
 
     def compute(self, node: Node) -> Column:
         match node:
@@ -79,8 +84,9 @@ class _Evaluation:
         column = self.forms(node.initial)
         times = node.times.at(0, self.length) if isinstance(node.times, Feature) else node.times
         for _ in range(int(times)):
-            inner = _Evaluation(self.tokens, self.length, {node.carried: column})
-            column = inner.forms(node.body)
+            self.check_kinds(node.carried, column)
+            inner = _Evaluation(self.tokens, self.length, {**self.values, node.carried: column})
+            column = inner.evaluate(node.body)
         return column
 
     def attention(self, node: Attention) -> Column:

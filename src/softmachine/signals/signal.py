@@ -7,7 +7,7 @@ stacking signals only rewrites forms; nothing of it costs a layer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -176,6 +176,33 @@ class Signal:
         for form, kind in zip(self.forms, self.kinds, strict=True):
             if not kind.is_integer:
                 raise ConstructionError(f"{gadget} takes integers, but {describe(form)} is {kind}")
+
+
+def inputs_first(
+    forms: Iterable[Affine],
+    reads: Callable[[Node], Iterable[Affine]] = Node.inputs,
+    known: Container[Node] = (),
+) -> Iterator[Node]:
+    """The nodes that forms depend on, each once and after all that it reads; the known ones are left out.
+
+    No recursion, so that graphs may be as deep as they like.
+    """
+    seen: set[Node] = set()
+    path: list[tuple[Node | None, Iterator[Node]]] = [(None, _sources(forms))]
+    while path:
+        node, sources = path[-1]
+        source = next((item for item in sources if item not in seen and item not in known), None)
+        if source is not None:
+            seen.add(source)
+            path.append((source, _sources(reads(source))))
+            continue
+        path.pop()
+        if node is not None:
+            yield node
+
+
+def _sources(forms: Iterable[Affine]) -> Iterator[Node]:
+    return (node for form in forms for node, _ in form.terms)
 
 
 def of_node(node: Node, *, exclusive: bool = False) -> Signal:
