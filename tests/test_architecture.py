@@ -61,4 +61,4 @@ def test_no_room_knows_more_than_the_table_allows(room: str) -> None:
 def test_importing_softmachine_imports_nothing_heavy() -> None:
     code = "import softmachine, sys; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert not {"numpy", "numba", "flint", "yaml", "torch", "transformers", "rich"} & set(loaded)
+    assert not {"numpy", "numba", "flint", "yaml", "lark", "torch", "transformers", "rich"} & set(loaded)

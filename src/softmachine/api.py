@@ -36,16 +36,22 @@ def _saved(source: str | Path) -> Path | None:
 
 
 def compile(  # noqa: A001
-    source: str | Path | Source | Transformer, construction: str | None = None
+    source: str | Path | Source | Transformer, construction: str | None = None, *, attention: str | None = None
 ) -> Transformer:
-    """The transformer of a source, by a construction (the default one for its language if none is named)."""
+    """The transformer of a source.
+
+    Args:
+        source: What to compile; a transformer is taken as it is.
+        construction: The theorem; by default the first that applies.
+        attention: "hard" or "soft"; by default the one that the construction prefers.
+    """
     item = load(source) if isinstance(source, str | Path) else source
     if isinstance(item, Transformer):
-        if construction not in (None, item.construction):
-            raise UsageError(f"{item.name!r} is already compiled, by {item.construction}")
+        if construction not in (None, item.construction) or attention not in (None, item.attention):
+            raise UsageError(f"{item.name!r} is already compiled, by {item.construction}, {item.attention} attention")
         return item
     theorem = construction_for(item, construction)
-    program, codec = theorem.build(item)
+    program, codec = theorem.build(item, theorem.attention(attention))
     return compile_program(program).with_codec(codec, theorem.name)
 
 
@@ -53,11 +59,12 @@ def run(
     model: Transformer | Source | str | Path,
     word: str | Iterable[str] = "",
     *,
+    attention: str | None = None,
     arithmetic: str | Any = "float64",
     max_steps: int = MAX_STEPS,
 ) -> Run:
     """Run a model (or a source, compiled on the way) on an input until it stops, or for so many steps."""
-    transformer = model if isinstance(model, Transformer) else compile(model)
+    transformer = compile(model, attention=attention)
     running = Running(transformer, word, arithmetic=arithmetic, max_steps=max_steps)
     for _ in running:
         pass
@@ -71,6 +78,7 @@ def check(
     up_to: int | None = None,
     sample: int | None = None,
     length: int | None = None,
+    attention: str | None = None,
     arithmetic: str | Any = "float64",
     max_steps: int = 10_000,
 ) -> Report:
@@ -82,13 +90,14 @@ def check(
         up_to: Try every input up to this length.
         sample: Try so many random inputs …
         length: … of this length.
+        attention: "hard" or "soft", if the model is compiled on the way.
         arithmetic: The arithmetic to run the model in.
         max_steps: Longer runs are compared up to here.
     """
-    transformer = model if isinstance(model, Transformer) else compile(model)
+    transformer = compile(model, attention=attention)
     if source is not None:
         theorem = construction_for(source, transformer.construction or None)
-        transformer = transformer.with_codec(theorem.build(source)[1], theorem.name)
+        transformer = transformer.with_codec(theorem.build(source, transformer.attention)[1], theorem.name)
     alphabet = codec_of(transformer).alphabet
     if (up_to is None) == (sample is None) or (sample is None) != (length is None):
         raise UsageError("say which inputs to check", hint="up_to=N, or sample=K and length=N")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from html import escape
 
@@ -69,7 +70,7 @@ def _head(head: Head) -> str:
 
 
 def _units(forward: FeedForward) -> str:
-    groups = list(dict.fromkeys(name.split(":")[0].split("[")[0] for name in forward.units))
+    groups = list(dict.fromkeys(_vector(name.split(":")[0]) for name in forward.units))
     shown = ", ".join(groups[:4]) + (", …" if len(groups) > 4 else "")
     return f"{shown} ({many(len(forward.units), 'unit')})"
 
@@ -86,4 +87,9 @@ def _columns(rows: Iterable[tuple[tuple[int, object], ...]]) -> list[tuple[tuple
 def _written(transformer: Transformer, rows: Iterable[tuple[tuple[int, object], ...]]) -> str:
     """The names of the coordinates in these rows, those of one vector together."""
     columns = sorted({c for row in rows for c, _ in row})
-    return ", ".join(dict.fromkeys(transformer.coordinates[c].split("[")[0] for c in columns)) or "nothing"
+    return ", ".join(dict.fromkeys(_vector(transformer.coordinates[c]) for c in columns)) or "nothing"
+
+
+def _vector(name: str) -> str:
+    """The name without the label of a component: ``state[q0]`` is of ``state``; the brackets of a count stay."""
+    return re.sub(r"(?<=[\w)²'])\[[^\[\]]*\]$", "", name)

@@ -241,6 +241,11 @@ class Transformer:
         """The kinds of attention in use, each once."""
         return tuple(dict.fromkeys(head.weighting for head in self.heads))
 
+    @property
+    def attention(self) -> str:
+        """Soft if some head uses softmax of scores that differ, else hard."""
+        return "hard" if all(weighting.hard for weighting in self.weightings) else "soft"
+
     def with_codec(self, codec: Codec, construction: str) -> Transformer:
         """The same weights, with how to talk to them."""
         return replace(self, codec=codec, construction=construction)

@@ -18,7 +18,8 @@ from tests.languages.test_jflap import FLIP
 from tests.languages.test_turingmachine_io import INCREMENT
 from tests.machines import random_machine
 
-EXAMPLES = {"bbchallenge": BUSY_BEAVER_4, "jflap": FLIP, "turingmachine.io": INCREMENT}
+FORMULA = "alphabet a b c\n# x\nQ_a since (2*#<[Q_b] - 1 >= #>['c'])  # y"
+EXAMPLES = {"bbchallenge": BUSY_BEAVER_4, "jflap": FLIP, "turingmachine.io": INCREMENT, "temporal": FORMULA}
 
 
 @pytest.mark.parametrize(("name", "text"), EXAMPLES.items())

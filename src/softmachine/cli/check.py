@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.models import open_model, spelled
+from softmachine.cli.models import Wanted, open_model, spelled
 from softmachine.cli.options import Status
 from softmachine.cli.output import Output
 from softmachine.errors import SoftmachineError, UsageError
@@ -52,6 +52,8 @@ def command(
     arithmetic: options.ArithmeticName = "float64",
     max_steps: Annotated[int, typer.Option(metavar="N", min=0, help="Compare longer runs up to here.")] = 10_000,
     construction: options.ConstructionName = None,
+    attention: options.AttentionName = None,
+    alphabet: options.Alphabet = None,
     format_name: options.Format = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -68,9 +70,9 @@ def command(
     from softmachine.runs import codec_of
 
     output = Output(as_json, quiet)
-    transformer = open_model(source, format_name, construction, output)
-    alphabet = codec_of(transformer).alphabet
-    words, total = _every(alphabet, up_to) if up_to is not None else _some(alphabet, sample or 0, length or 0, seed)
+    transformer = open_model(source, Wanted(format_name, construction, attention, alphabet), output)
+    symbols = codec_of(transformer).alphabet
+    words, total = _every(symbols, up_to) if up_to is not None else _some(symbols, sample or 0, length or 0, seed)
     stopped = False
     report = Report(inputs=0, tokens=0, disagreements=(), seconds=0.0)
     try:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.models import model_line, open_model
+from softmachine.cli.models import Wanted, model_line, open_model
 from softmachine.cli.output import Output
 
 NAME = "compile"
@@ -27,6 +27,8 @@ def command(
         bool, typer.Option("--force", metavar="", help="Replace a model that was saved there before.")
     ] = False,
     construction: options.ConstructionName = None,
+    attention: options.AttentionName = None,
+    alphabet: options.Alphabet = None,
     format_name: options.Format = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -39,7 +41,7 @@ def command(
     from softmachine import api
 
     output = Output(as_json, quiet)
-    transformer = open_model(source, format_name, construction, output)
+    transformer = open_model(source, Wanted(format_name, construction, attention, alphabet), output)
     api.save(transformer, folder, force=force)
     size = sum(file.stat().st_size for file in folder.iterdir())
     if as_json:

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from softmachine.cli.output import Output, many
+from softmachine.cli.output import Output
+from softmachine.errors import UsageError
+from softmachine.text import many
 
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from softmachine.languages.temporal import Specification
+    from softmachine.outcome import Outcome
     from softmachine.transformer import Codec, Transformer
+
+ATTENTIONS = ("hard", "soft")
 
 
 class View(Protocol):
@@ -26,14 +33,44 @@ class View(Protocol):
         """The last step in one line."""
 
 
-def open_model(source: str, format_name: str | None, construction: str | None, output: Output) -> Transformer:
+@dataclass(frozen=True)
+class Wanted:
+    """How a source is to be compiled, as the options say.
+
+    Args:
+        format_name: The format of the source.
+        construction: The theorem.
+        attention: Hard or soft.
+        alphabet: More symbols for a formula.
+    """
+
+    format_name: str | None
+    construction: str | None
+    attention: str | None = None
+    alphabet: str | None = None
+
+
+def open_model(source: str, wanted: Wanted, output: Output) -> Transformer:
     """The transformer of a source: compiled, or read from the folder where it was saved."""
     from softmachine import api
     from softmachine.cli.progress import working
 
-    item = api.load(source, format_name)
+    if wanted.attention not in (None, *ATTENTIONS):
+        raise UsageError(f"there is no attention {wanted.attention!r}", hint=f"choose {' or '.join(ATTENTIONS)}")
+    item = api.load(source, wanted.format_name)
+    if wanted.alphabet is not None:
+        item = _extended(item, wanted.alphabet)
     with working("compiling", output):
-        return api.compile(item, construction)
+        return api.compile(item, wanted.construction, attention=wanted.attention)
+
+
+def _extended(item: object, alphabet: str) -> Specification:
+    """A formula over more symbols."""
+    from softmachine.languages.temporal import Specification
+
+    if not isinstance(item, Specification):
+        raise UsageError("--alphabet is for formulas; other sources say themselves what an input may have")
+    return item.extended(alphabet.split() if " " in alphabet.strip() else alphabet.strip())
 
 
 def default_input(codec: Codec) -> str:
@@ -56,9 +93,19 @@ def language(codec: Codec | None) -> str | None:
 
 def headline(codec: Codec | None) -> str | None:
     """One line about the object that was compiled."""
+    from softmachine.constructions.temporal_words import TemporalCodec
     from softmachine.constructions.turing_tokens import TuringCodec
 
+    if isinstance(codec, TemporalCodec):
+        return str(codec.specification)
     return str(codec.machine) if isinstance(codec, TuringCodec) else None
+
+
+def values_of(outcome: Outcome) -> dict[str, list[bool]]:
+    """The value at every position, for the languages that have one."""
+    from softmachine.constructions.temporal_words import TemporalOutcome
+
+    return {"values": list(outcome.values)} if isinstance(outcome, TemporalOutcome) else {}
 
 
 def view_of(codec: Codec, word: str, remember: int) -> View | None:

@@ -24,7 +24,7 @@ Source = Annotated[
     typer.Argument(
         metavar="SOURCE",
         show_default=False,
-        help="A zoo name, a file, [b]-[/] for standard input, a bbchallenge code, or a folder that "
+        help="A zoo name, a file, [b]-[/] for standard input, a bbchallenge code, a formula, or a folder that "
         "[b]softmachine compile[/] wrote.",
     ),
 ]
@@ -34,7 +34,7 @@ Format = Annotated[
         "--format",
         metavar="NAME",
         show_default=False,
-        help="The format of SOURCE: turingmachine.io, jflap or bbchallenge. By default it is recognised.",
+        help="The format of SOURCE: turingmachine.io, jflap, bbchallenge or temporal. By default it is recognised.",
     ),
 ]
 ConstructionName = Annotated[
@@ -44,6 +44,24 @@ ConstructionName = Annotated[
         metavar="NAME",
         show_default=False,
         help="The theorem to compile by; [b]softmachine show[/] names it.",
+    ),
+]
+AttentionName = Annotated[
+    str | None,
+    typer.Option(
+        "--attention",
+        metavar="NAME",
+        show_default=False,
+        help="The kind of attention, hard or soft; by default what the construction prefers.",
+    ),
+]
+Alphabet = Annotated[
+    str | None,
+    typer.Option(
+        "--alphabet",
+        metavar="SYMBOLS",
+        show_default=False,
+        help="For a formula: more symbols that words may have, separated by blanks if longer than a character.",
     ),
 ]
 ArithmeticName = Annotated[

@@ -87,8 +87,3 @@ def print_json(result: Mapping[str, Any]) -> None:
 def printable(text: str) -> str:
     """The text without characters that could do things to a terminal: they are shown as escapes."""
     return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode("ascii") for c in text)
-
-
-def many(count: int, what: str) -> str:
-    """``3 layers``, ``1 layer``."""
-    return f"{count:,} {what}{'' if count == 1 else 's'}"

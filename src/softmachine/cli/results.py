@@ -8,7 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from softmachine.cli.models import model_line
-from softmachine.cli.output import Output, many, printable
+from softmachine.cli.output import Output, printable
+from softmachine.text import many
 
 if TYPE_CHECKING:
     from softmachine.runs import Run

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.models import default_input, language, open_model, view_of
+from softmachine.cli.models import Wanted, default_input, language, open_model, values_of, view_of
 from softmachine.cli.options import Status
-from softmachine.cli.output import Output, many
+from softmachine.cli.output import Output
 from softmachine.errors import UsageError
+from softmachine.text import many
 
 if TYPE_CHECKING:
     from softmachine.cli.watching import Watcher
@@ -23,7 +24,6 @@ EXAMPLES = """[dim]Examples:[/]
   softmachine run busy-beaver-4 --trace
   softmachine run "1RB1LB_1LA1RZ" --arithmetic exact --json"""
 
-ATTENTIONS = ("hard",)
 ENGINES = ("auto", "dense")
 PLAIN_WIDTH = 200
 """Columns of a trace that goes to a file."""
@@ -41,11 +41,12 @@ def command(
         ),
     ] = None,
     *,
-    attention: Annotated[str, typer.Option(metavar="NAME", help="The kind of attention: hard.")] = "hard",
     arithmetic: options.ArithmeticName = "float64",
     engine: Annotated[str, typer.Option(metavar="NAME", help="What runs the weights: auto or dense.")] = "auto",
     max_steps: Annotated[int, typer.Option(metavar="N", min=0, help="Stop after so many steps.")] = 1_000_000,
     construction: options.ConstructionName = None,
+    attention: options.AttentionName = None,
+    alphabet: options.Alphabet = None,
     trace: Annotated[bool, typer.Option("--trace", metavar="", help="Print one line a step.")] = False,
     format_name: options.Format = None,
     as_json: options.Json = False,
@@ -57,15 +58,15 @@ def command(
     The machine is compiled to the weights of a transformer, which then produces the run one token at a time.
     Exit status 0: it came to a verdict; 3: it reached the step limit; 130: interrupted.
     """
-    _check("attention", attention, ATTENTIONS)
-    _check("engine", engine, ENGINES)
+    if engine not in ENGINES:
+        raise UsageError(f"there is no engine {engine!r}", hint=f"choose one of {', '.join(ENGINES)}")
     output = Output(as_json, quiet)
     from softmachine.cli.progress import working
     from softmachine.cli.results import show_run
     from softmachine.cli.watching import Trace, watch
     from softmachine.runs import Running, codec_of
 
-    transformer = open_model(source, format_name, construction, output)
+    transformer = open_model(source, Wanted(format_name, construction, attention, alphabet), output)
     text = default_input(codec_of(transformer)) if word is None else word
     with working("preparing the weights", output):
         running = Running(transformer, text, arithmetic=arithmetic, max_steps=max_steps)
@@ -78,13 +79,6 @@ def command(
     else:
         show_run(result, output, interrupted=interrupted, traced=trace)
     return _status(result, interrupted, max_steps, output)
-
-
-def _check(what: str, name: str, known: tuple[str, ...]) -> None:
-    if name == "soft" and what == "attention":
-        raise UsageError("soft attention is not available yet", hint=f"what runs now: --{what} {known[0]}")
-    if name not in known:
-        raise UsageError(f"there is no {what} {name!r}", hint=f"choose one of {', '.join(known)}")
 
 
 def _watcher(running: Running, text: str, output: Output, trace: bool) -> Watcher | None:
@@ -111,7 +105,8 @@ def _answer(run: Run, text: str) -> dict[str, Any]:
         "steps": run.steps,
         "tokens": len(run.tokens),
         "output": run.output,
-        "attention": "hard",
+        **values_of(run.outcome),
+        "attention": run.transformer.attention,
         "arithmetic": run.arithmetic,
         "engine": run.engine,
         "seconds": round(run.seconds, 6),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.models import headline, open_model
+from softmachine.cli.models import Wanted, headline, open_model
 from softmachine.cli.output import Output, printable
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ def command(
         bool, typer.Option("--coordinates", metavar="", help="List every coordinate of the residual stream by name.")
     ] = False,
     construction: options.ConstructionName = None,
+    attention: options.AttentionName = None,
+    alphabet: options.Alphabet = None,
     format_name: options.Format = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -41,7 +43,7 @@ def command(
 ) -> None:
     """Draw the transformer of a machine: layers, heads, named coordinates, and what they cost."""
     output = Output(as_json, quiet)
-    transformer = open_model(source, format_name, construction, output)
+    transformer = open_model(source, Wanted(format_name, construction, attention, alphabet), output)
     if as_json:
         output.answer(_answer(transformer))
         return

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.output import Output, many
+from softmachine.cli.output import Output
 from softmachine.errors import SourceError
+from softmachine.text import many
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -6,9 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from softmachine.constructions import chapter8
+from softmachine.constructions import chapter8, temporal
+from softmachine.constructions.temporal import Variant, Vision
+from softmachine.constructions.temporal_words import TemporalCodec
 from softmachine.constructions.turing_tokens import TuringCodec
 from softmachine.errors import ConstructionError, SourceError
+from softmachine.languages.temporal import Specification
 from softmachine.languages.turing import TuringMachine
 from softmachine.signals import Program
 from softmachine.transformer import Codec
@@ -24,22 +27,64 @@ class Construction:
         name: What the command line calls it.
         theorem: What it is, for people.
         source: The type of the objects it applies to.
-        build: From such an object to the program, and how to talk to it.
+        attentions: The kinds of attention it can use, "hard" or "soft"; the first is the default.
+        build: From such an object, and a kind of attention, to the program and how to talk to it.
     """
 
     name: str
     theorem: str
     source: type
-    build: Callable[[Any], tuple[Program, Codec]]
+    attentions: tuple[str, ...]
+    build: Callable[[Any, str], tuple[Program, Codec]]
+
+    def attention(self, wanted: str | None) -> str:
+        """The kind of attention to use.
+
+        Raises:
+            ConstructionError: If the construction does not have the one that is wanted.
+        """
+        if wanted not in (None, *self.attentions):
+            known = " or ".join(self.attentions)
+            raise ConstructionError(f"the construction {self.name} has no {wanted} attention", hint=f"it has {known}")
+        return wanted or self.attentions[0]
 
 
-def _chapter8(machine: TuringMachine) -> tuple[Program, Codec]:
+def _chapter8(machine: TuringMachine, attention: str) -> tuple[Program, Codec]:
+    del attention
     codec = TuringCodec(machine)
     return chapter8.decoder(codec), codec
 
 
+def _temporal(vision: Vision) -> Callable[[Specification, str], tuple[Program, Codec]]:
+    def build(specification: Specification, attention: str) -> tuple[Program, Codec]:
+        variant = Variant(vision, soft=attention == "soft")
+        return temporal.transformer(specification, variant), TemporalCodec(specification, variant)
+
+    return build
+
+
 CONSTRUCTIONS: tuple[Construction, ...] = (
-    Construction("chapter-8", "Theorem 8.2: average-hard attention, one token a step", TuringMachine, _chapter8),
+    Construction(
+        "chapter-8",
+        "Theorem 8.2: average-hard attention, one token a step",
+        TuringMachine,
+        ("hard",),
+        _chapter8,
+    ),
+    Construction(
+        "temporal-encoder",
+        "Theorems 12, 15, 20: temporal logic with counting, by an encoder that knows the length",
+        Specification,
+        ("hard", "soft"),
+        _temporal(Vision.ENCODER),
+    ),
+    Construction(
+        "temporal-masked",
+        "Theorems 13, 16, 21: past temporal logic with counting, future-masked, for every length",
+        Specification,
+        ("hard", "soft"),
+        _temporal(Vision.MASKED),
+    ),
 )
 """All constructions; of those that apply to an object, the first is the one that is used if none is named."""
 
@@ -66,4 +111,6 @@ def codec_from_json(data: dict[str, Any]) -> Codec:
     """The codec of a saved model."""
     if data.get("kind") == "turing":
         return TuringCodec.from_json(data)
+    if data.get("kind") == "temporal":
+        return TemporalCodec.from_json(data)
     raise SourceError(f"a codec of kind {data.get('kind')!r} is not known to this version")

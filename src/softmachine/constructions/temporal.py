@@ -1,0 +1,276 @@
+"""Temporal logic with counting in a transformer, with hard attention or with softmax at a stated temperature.
+
+Theorems 12 (previous, next), 15 (since, until) and 20 (counts) of "Simulating Hard Attention Using Soft Attention" for
+encoders, which know the length n; Theorems 13, 16 and 21 for future-masked transformers, which do not. Position 0 holds
+a start token. It is the paper's position 1 for the bounds, so that its n is n+1 here; it holds no formula, which
+removes the cases of count 0 and of θ(0) that the paper gets wrong.
+
+Every head retrieves a truth value or a number that is within 1/4 of the right one under softmax at the stated scale
+(Lemmas 6 to 8), and the feed-forward layer behind it rounds to the right one (Lemma 9). With hard attention the value
+is exact and rounding changes nothing.
+
+Needs: for an encoder the position features i/(n+1), (-1)^i, 1/(i+1), 1/(n-i+1), and i, i² for counts, and scale O(n);
+for a future-masked transformer 1/(i+1), (-1)^i, and i, i² for counts, and scale O(i²). Only what a formula uses is
+there.
+Costs: one head for since and until, two for previous, next and each count; one attention layer for each of these that
+is nested, two for counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+from softmachine.attention import AVERAGE_HARD, Mask, Weighting, softmax
+from softmachine.errors import ConstructionError
+from softmachine.languages.temporal import (
+    And,
+    Comparison,
+    Constant,
+    Count,
+    First,
+    Formula,
+    Last,
+    LeftCount,
+    Next,
+    Not,
+    Or,
+    Position,
+    Predicate,
+    Previous,
+    Relation,
+    RightCount,
+    Since,
+    Specification,
+    Symbol,
+    Until,
+    core,
+    subformulas,
+)
+from softmachine.languages.temporal.predicates import holds
+from softmachine.positions import I_SQUARED, INVERSE, Feature, I, feature
+from softmachine.signals import Program, Signal, attend, constant, named, position, recogniser, relu, stack
+from softmachine.signals.gadgets import all_of, any_of, gate, rounded
+from softmachine.signals.kinds import BIT
+from softmachine.signals.primitives import token
+
+START = "<s>"
+GAMMA = 3
+"""The scaled gap: 4e^-3 < 1/4."""
+
+feature("predicate", lambda i, _, name, *parameters: int(holds(name, i, parameters)))
+
+
+class Vision(StrEnum):
+    """What a position sees."""
+
+    ENCODER = "encoder"
+    """All positions, and the length."""
+    MASKED = "masked"
+    """The positions up to its own, and nothing of the length."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Which theorem to use: what positions see, and hard attention or softmax."""
+
+    vision: Vision
+    soft: bool
+
+    def weighting(self, scale: Feature) -> Weighting:
+        """Softmax at this scale, or hard attention, which needs none."""
+        return softmax(scale) if self.soft else AVERAGE_HARD
+
+
+def transformer(specification: Specification, variant: Variant) -> Program:
+    """A transformer that says at every position whether the formula holds there."""
+    formula = core(specification.formula)
+    builder = _Builder(specification, variant)
+    for part in subformulas(formula):
+        builder.signals[part] = builder.build(part)
+    return recogniser(specification.name, builder.tokens, builder.signals[formula])
+
+
+class _Builder:
+    """The signal of each subformula: a bit at every position, right at positions 1 … n."""
+
+    def __init__(self, specification: Specification, variant: Variant) -> None:
+        self.start_token = start_token(specification)
+        self.tokens = (self.start_token, *specification.alphabet)
+        self.variant = variant
+        self.signals: dict[Formula, Signal] = {}
+        rows = {symbol: tuple(int(symbol == letter) for letter in self.tokens) for symbol in self.tokens}
+        self.letters = token("symbol", rows, labels=self.tokens)
+        self.start = self.letters[self.start_token]
+
+    def build(self, formula: Formula) -> Signal:
+        """The signal of a formula of the core, given those of its parts."""
+        name = str(formula)
+        of = [self.signals[part] for part in formula.parts]
+        match formula:
+            case Symbol(symbol):
+                return self.letters[symbol]
+            case Constant(value):
+                return constant(int(value))
+            case First():
+                return self.first(name)
+            case Last():
+                return self.last(formula)
+            case Not():
+                return ~of[0]
+            case And():
+                return all_of(name, *of)
+            case Or():
+                return any_of(name, *of)
+            case Previous():
+                return self.neighbour(name, of[0], Mask.CAUSAL, beyond=self.first("first"))
+            case Next():
+                return self.neighbour(name, of[0], self.ahead(formula), beyond=self.last(formula))
+            case Since():
+                return self.witness(name, of[0], of[1], Mask.CAUSAL)
+            case Until():
+                return self.witness(name, of[0], of[1], self.ahead(formula))
+            case Comparison():
+                return self.comparison(formula)
+            case Predicate(number=Position()):
+                return position(_predicate(formula))
+            case Predicate(number=LeftCount() | RightCount() as count):
+                return rounded(name, self.at_count(name, count, position(_predicate(formula)), formula))
+        raise ConstructionError(f"there is no construction for {name!r}")
+
+    def ahead(self, formula: Formula) -> Mask:
+        """The mask for later positions; complains where the transformer cannot look there."""
+        if self.variant.vision is Vision.MASKED:
+            raise ConstructionError(
+                f"a future-masked transformer cannot say whether {str(formula)!r} holds: it depends on later positions",
+                hint="use an encoder",
+            )
+        return Mask.ANTICAUSAL
+
+    def first(self, name: str) -> Signal:
+        """Whether this is position 1: there 1/(i+1) is 1/2, later at most 1/3."""
+        six = 6 * position(INVERSE)
+        return named(name, (relu(f"{name}: from 1/3", six - 2) - relu(f"{name}: from 1/2", six - 3)).known(BIT))
+
+    def last(self, formula: Formula) -> Signal:
+        """Whether this is position n: there 1/(n-i+1) is 1, before at most 1/2."""
+        self.ahead(formula)
+        return relu("last", 2 * position(Feature("1/(n-i+1)")) - 1).known(BIT)
+
+    def nearest(self, mask: Mask) -> tuple[Signal, Feature]:
+        """What prefers the nearest of equal keys, and the scale that makes it count (Lemma 8)."""
+        if self.variant.vision is Vision.MASKED:
+            return -position(INVERSE), Feature("c(i+1)²", (GAMMA,))
+        ramp = position(Feature("i/(n+1)")) * Fraction(1, 2)
+        return ramp if mask is Mask.CAUSAL else -ramp, Feature("c(n+1)", (2 * GAMMA,))
+
+    def witness(self, name: str, holding: Signal, reached: Signal, mask: Mask) -> Signal:
+        """Since and until (Theorems 15, 16): the nearest position with ¬φ or ψ decides: it holds iff ψ does there."""
+        decider = any_of(f"decides {name}", ~holding, reached)
+        nearest, scale = self.nearest(mask)
+        found = attend(
+            name,
+            query=constant(1),
+            key=decider - 2 * self.start + nearest,
+            value=reached,
+            mask=mask,
+            weighting=self.variant.weighting(scale),
+            single=True,
+        )
+        return rounded(f"{name} rounded", found)
+
+    def neighbour(self, name: str, of: Signal, mask: Mask, beyond: Signal) -> Signal:
+        """Previous and next (Theorems 12, 13): the nearest even and the nearest odd position; of these, the other."""
+        sign = position(Feature("(-1)^i"))
+        nearest, scale = self.nearest(mask)
+        even, odd = (
+            rounded(
+                f"{name} at {parity}",
+                attend(
+                    f"{name}: nearest {parity}",
+                    query=constant(1),
+                    key=prefer * sign * Fraction(1, 2) + nearest,
+                    value=of,
+                    mask=mask,
+                    weighting=self.variant.weighting(scale),
+                    single=True,
+                ),
+            )
+            for parity, prefer in (("even", 1), ("odd", -1))
+        )
+        here_even = ((1 + sign) * Fraction(1, 2)).known(BIT)
+        kept = [
+            gate(f"{name} from {parity}", signal, off=stack(wrong, beyond))
+            for parity, signal, wrong in (("even", even, here_even), ("odd", odd, ~here_even))
+        ]
+        return named(name, (kept[0] + kept[1]).known(BIT))
+
+    def at_count(self, name: str, count: Count, read: Signal, formula: Formula, weight: int = 1) -> Signal:
+        """What ``read`` is at the position whose number is a count (Theorems 20 and 21, Lemma 7).
+
+        Uniform attention gives the count's share of the positions seen; a lookup undoes the share. The start token
+        makes position 0 there to be found. ``weight`` is how much an error of the result will be amplified.
+        """
+        of = self.signals[count.of]
+        if isinstance(count, LeftCount):
+            mask, counted = Mask.CAUSAL, gate(f"counted in {name}", of, off=self.start)
+            per, scale = INVERSE, Feature("c(i+1)", (GAMMA * weight,))
+        else:
+            mask, counted = self.ahead(formula), of
+            per, scale = Feature("1/(n-i+1)"), Feature("c(n-i+1)", (GAMMA * weight,))
+        uniform = softmax() if self.variant.soft else AVERAGE_HARD
+        share = attend(f"share of {name}", value=counted, mask=mask, weighting=uniform)
+        return attend(
+            name,
+            query=stack(2 * share, -position(per)),
+            key=stack(position(I), position(I_SQUARED)),
+            value=read,
+            mask=Mask.CAUSAL if isinstance(count, LeftCount) else Mask.ALL,
+            weighting=self.variant.weighting(scale),
+            single=True,
+        )
+
+    def comparison(self, formula: Comparison) -> Signal:
+        """A linear comparison of counts: the combination is within 1/4 of an integer, and its sign decides."""
+        name, difference = str(formula), formula.difference
+        total = constant(difference.constant)
+        weight = sum(abs(factor) for factor, _ in difference.terms)
+        for factor, count in difference.terms:
+            total = total + factor * self.at_count(_count_name(count), count, position(I), formula, weight)
+
+        def not_negative(label: str, number: Signal) -> Signal:
+            rise = relu(f"{label}: from -3/4", number + Fraction(3, 4)) - relu(
+                f"{label}: from -1/4", number + Fraction(1, 4)
+            )
+            return (2 * rise).known(BIT)
+
+        at_least, at_most = not_negative(f"{name}: ≥", total), not_negative(f"{name}: ≤", -total)
+        match formula.relation:
+            case Relation.AT_LEAST:
+                return named(name, at_least)
+            case Relation.AT_MOST:
+                return named(name, at_most)
+            case Relation.LESS:
+                return named(name, (1 - at_least).known(BIT))
+            case Relation.GREATER:
+                return named(name, (1 - at_most).known(BIT))
+            case Relation.EQUAL:
+                return named(name, (at_least + at_most - 1).known(BIT))
+        return named(name, (2 - at_least - at_most).known(BIT))
+
+
+def start_token(specification: Specification) -> str:
+    """The token of position 0, which is not a symbol of the alphabet."""
+    text = START
+    while text in specification.alphabet:
+        text = f"<{text}>"
+    return text
+
+
+def _predicate(formula: Predicate) -> Feature:
+    return Feature("predicate", (formula.name, *formula.parameters))
+
+
+def _count_name(count: Count) -> str:
+    return f"#{'<' if isinstance(count, LeftCount) else '>'}[{count.of}]"
