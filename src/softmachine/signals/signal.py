@@ -180,7 +180,7 @@ class Signal:
 
 def inputs_first(
     forms: Iterable[Affine],
-    reads: Callable[[Node], Iterable[Affine]] = Node.inputs,
+    reads: Callable[[Node], Iterable[Affine]] = lambda node: node.inputs(),
     known: Container[Node] = (),
 ) -> Iterator[Node]:
     """The nodes that forms depend on, each once and after all that it reads; the known ones are left out.
