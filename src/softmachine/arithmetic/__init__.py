@@ -1,4 +1,4 @@
-"""What a number is: exact rationals, and floats that know how wrong they can be."""
+"""What a number is: exact rationals, floats that know how wrong they can be, and balls around real numbers."""
 
 from __future__ import annotations
 
@@ -9,19 +9,27 @@ from softmachine.errors import UsageError
 
 __all__ = ["ARITHMETICS", "Arithmetic", "Tensor", "UndecidedError", "arithmetic"]
 
-ARITHMETICS = ("exact", "float64", "float32")
+ARITHMETICS = ("exact", "float64", "float32", "ball")
 
 
 def arithmetic(name: str | Arithmetic[Any]) -> Arithmetic[Any]:
-    """The arithmetic of this name."""
+    """The arithmetic of this name; "ball:256" are balls of 256 bits."""
     if isinstance(name, Arithmetic):
         return name
     if name == "exact":
         from softmachine.arithmetic.exact import Exact
 
         return Exact()
+    kind, _, bits = name.partition(":")
+    if kind == "ball" and (name == kind or bits.isdecimal()):
+        from softmachine.arithmetic.ball import BITS, Ball
+
+        return Ball(int(bits or BITS))
     if name in ARITHMETICS:
         from softmachine.arithmetic.floating import Float
 
         return Float(name)
-    raise UsageError(f"there is no arithmetic {name!r}", hint=f"choose one of {', '.join(ARITHMETICS)}")
+    raise UsageError(
+        f"there is no arithmetic {name!r}",
+        hint=f"choose one of {', '.join(ARITHMETICS)}; ball:256 are balls of 256 bits",
+    )

@@ -67,7 +67,10 @@ Alphabet = Annotated[
 ArithmeticName = Annotated[
     str,
     typer.Option(
-        "--arithmetic", metavar="NAME", help="What numbers to compute with: exact (rationals), float64 or float32."
+        "--arithmetic",
+        metavar="NAME",
+        help="What numbers to compute with: exact (rationals), float64, float32, or ball (enclosures of real numbers, "
+        "which prove what softmax decides; ball:256 for 256 bits).",
     ),
 ]
 

@@ -1,0 +1,221 @@
+# ruff: noqa: D102
+"""Real numbers as balls (python-flint's ``arb``): a midpoint and a radius, and the exact number is certainly inside.
+
+Here softmax transformers run with proof: whatever is decided holds for every number in the balls, and what is not
+certain is not decided. A tie is a tie only where a difference is exactly zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from flint import arb, ctx, fmpq
+from numpy.typing import NDArray
+
+from softmachine.arithmetic.base import Arithmetic, Array, Flags, SparseRows, Tensor, UndecidedError, first_or_last
+from softmachine.attention import Choice
+from softmachine.errors import UsageError
+
+BITS = 128
+"""The precision, unless another one is asked for."""
+_FEWEST, _MOST = 2, 1_000_000
+_VAGUE = 16
+"""A softmax whose weights are known to fewer bits may say less than that its mean is between the values."""
+_ZERO, _ONE = arb(0), arb(1)
+BallOperator = tuple[list[list[tuple[int, arb]]], list[arb]]
+
+
+class Ball(Arithmetic[BallOperator]):
+    """Balls whose midpoints have so many bits.
+
+    Flint's precision is global; every operation sets it and puts it back.
+
+    Args:
+        precision: The bits of a midpoint.
+    """
+
+    def __init__(self, precision: int = BITS) -> None:
+        if not _FEWEST <= precision <= _MOST:
+            raise UsageError(
+                f"balls cannot have {precision} bits", hint=f"choose a precision from {_FEWEST} to {_MOST:,}"
+            )
+        self.precision = precision
+        self.name = "ball" if precision == BITS else f"ball:{precision}"
+
+    def numbers(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
+        value = np.empty((len(rows), len(rows[0]) if rows else 0), dtype=object)
+        with ctx.workprec(self.precision):
+            for r, row in enumerate(rows):
+                value[r] = [_enclosed(number) for number in row]
+        return Tensor(value)
+
+    def operator(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> BallOperator:
+        del columns
+        with ctx.workprec(self.precision):
+            return [[(c, _enclosed(w)) for c, w in row] for row in rows], [_enclosed(b) for b in bias]
+
+    def apply(self, operator: BallOperator, x: Tensor) -> Tensor:
+        rows, bias = operator
+        result = np.empty((*x.shape[:-1], len(rows)), dtype=object)
+        with ctx.workprec(self.precision):
+            for r, (row, constant) in enumerate(zip(rows, bias, strict=True)):
+                total: Array | arb = constant
+                for c, weight in row:
+                    total = x.value[..., c] * weight + total
+                result[..., r] = total
+        return Tensor(result)
+
+    def add(self, x: Tensor, y: Tensor) -> Tensor:
+        with ctx.workprec(self.precision):
+            return Tensor(x.value + y.value)
+
+    def activate(self, x: Tensor, steps: Flags) -> Tensor:
+        """ReLU and steps; the ReLU of a ball around 0 is one around everything from 0 to its upper end."""
+        result = np.empty(x.shape, dtype=object)
+        with ctx.workprec(self.precision):
+            for index, number in np.ndenumerate(x.value):
+                result[index] = self._step(number, index) if steps[index[-1]] else number.max(_ZERO)
+        return Tensor(result)
+
+    def _step(self, number: arb, index: tuple[int, ...]) -> arb:
+        if number >= 0:
+            return _ONE
+        if number < 0:
+            return _ZERO
+        reason = self._doubt(f"the sign of a step's argument, {_shown(number)}", "it is 0")
+        raise UndecidedError(index[0], index[1], [], reason)
+
+    def choose(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, choice: Choice) -> Flags:
+        """The keys of maximal score; close calls are settled by the differences of keys, where the query cancels."""
+        shape = (query.shape[0], query.shape[1], key.shape[1])
+        if query.shape[-1] == 0 and bias is None:
+            return first_or_last(np.broadcast_to(visible, shape), choice)
+        chosen = np.zeros(shape, dtype=bool)
+        with ctx.workprec(self.precision):
+            scores = _scores(query, key, bias)
+            for b, i in np.ndindex(*shape[:2]):
+                seen = np.flatnonzero(visible[i])
+                if len(seen):
+                    row = scores[b, i, seen]
+                    keys = seen[~(row < row[_leader(row)])]
+                    offset = None if bias is None else bias.value[i, keys]
+                    leader, gaps = _contest(query.value[b, i], key.value[b, keys], offset)
+                    unclear = np.flatnonzero(~((gaps < 0) | (gaps == 0)))
+                    if len(unclear):
+                        question = f"whether the scores are equal; they differ by {_shown(gaps[unclear[0]])}"
+                        candidates = keys[[leader, *unclear]].tolist()
+                        raise UndecidedError(b, i, candidates, self._doubt(question, "they are"))
+                    chosen[b, i, keys[gaps == 0]] = True
+        return first_or_last(chosen, choice)
+
+    def mean(self, chosen: Flags, value: Tensor) -> Tensor:
+        batch, queries, _ = chosen.shape
+        result = np.full((batch, queries, value.shape[-1]), _ZERO, dtype=object)
+        with ctx.workprec(self.precision):
+            for b, i in np.ndindex(batch, queries):
+                keys = np.flatnonzero(chosen[b, i])
+                if len(keys) == 1:
+                    result[b, i] = value.value[b, keys[0]]
+                elif len(keys):
+                    result[b, i] = value.value[b, keys].sum(axis=0) / arb(len(keys))
+        return Tensor(result)
+
+    def soft(
+        self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor, value: Tensor
+    ) -> Tensor:
+        """The softmax mean, from differences: v₀ + Σ exp(s (xⱼ - x₀)) (vⱼ - v₀) / Σ exp(s (xⱼ - x₀)).
+
+        This holds for any key 0; it is taken where the score x is largest, as far as midpoints tell. So what all keys
+        have in common cancels before it is multiplied, and equal values make a mean without error.
+        """
+        batch, queries = query.shape[:2]
+        result = np.full((batch, queries, value.shape[-1]), _ZERO, dtype=object)
+        with ctx.workprec(self.precision):
+            scores = _scores(query, key, bias) * scale.value[:, None]
+            for b, i in np.ndindex(batch, queries):
+                seen = np.flatnonzero(visible[i])
+                if len(seen):
+                    leader = _leader(scores[b, i, seen])
+                    offset = None if bias is None else bias.value[i, seen]
+                    gaps = _differences(query.value[b, i], key.value[b, seen], offset, leader)
+                    weights = np.array([(gap * scale.value[i]).exp() for gap in gaps], dtype=object)
+                    result[b, i] = _weighted_mean(weights, value.value[b, seen], leader)
+        return Tensor(result)
+
+    def largest(self, x: Tensor) -> NDArray[np.intp]:
+        result = np.empty(x.shape[:-1], dtype=np.intp)
+        for index in np.ndindex(*x.shape[:-1]):
+            row = x.value[index]
+            winner = _leader(row)
+            rivals = [k for k in range(len(row)) if k != winner and not row[k] < row[winner]]
+            if rivals:
+                tie = all(row[k] == row[winner] for k in rivals)
+                question = f"which logit is larger, {_shown(row[winner])} or {_shown(row[rivals[0]])}"
+                reason = "the logits are equal" if tie else self._doubt(question, "they are equal")
+                raise UndecidedError(index[0], index[1], [winner, *rivals], reason, tie=tie)
+            result[index] = winner
+        return result
+
+    def _doubt(self, question: str, hopeless: str) -> str:
+        more = f"raise the precision (ball:{2 * self.precision}), which helps unless {hopeless}"
+        return f"{self.precision} bits do not tell {question}; {more}"
+
+
+def _enclosed(number: Fraction) -> arb:
+    """The number itself if it has few enough binary digits, otherwise a ball around it."""
+    return arb(fmpq(number.numerator, number.denominator))
+
+
+def _shown(number: arb) -> str:
+    return str(number.str(10))
+
+
+def _leader(row: Array) -> int:
+    """The index of the largest midpoint: a guess, which the caller has to confirm."""
+    midpoints = [number.mid() for number in row.tolist()]
+    return midpoints.index(max(midpoints))
+
+
+def _scores(query: Tensor, key: Tensor, bias: Tensor | None) -> Array:
+    scores = np.full((query.shape[0], query.shape[1], key.shape[1]), _ZERO, dtype=object)
+    for c in range(query.shape[-1]):
+        scores = scores + query.value[:, :, None, c] * key.value[:, None, :, c]
+    return scores if bias is None else scores + bias.value
+
+
+def _differences(query: Array, keys: Array, bias: Array | None, leader: int) -> Array:
+    """By how much the score of each key is above the leader's; exactly 0 where the keys are the same exact numbers."""
+    gaps: Array = ((keys - keys[leader]) * query).sum(axis=1, initial=_ZERO)
+    if bias is not None:
+        gaps = gaps + (bias - bias[leader])
+    gaps[leader] = _ZERO
+    return gaps
+
+
+def _contest(query: Array, keys: Array, bias: Array | None) -> tuple[int, Array]:
+    """A key that no other is certainly above, and by how much each is above it."""
+    leader = 0
+    gaps = _differences(query, keys, bias, leader)
+    while (gaps > 0).any():  # ends: each leader's score is certainly larger than that of the one before
+        leader = int(np.flatnonzero(gaps > 0)[0])
+        gaps = _differences(query, keys, bias, leader)
+    return leader, gaps
+
+
+def _weighted_mean(weights: Array, values: Array, leader: int) -> Array:
+    base, total = values[leader], weights.sum()
+    mean: Array = base + weights @ (values - base) / total
+    if total.rel_accuracy_bits() < _VAGUE:
+        mean[:] = [_between(number, column) for number, column in zip(mean, values.T, strict=True)]
+    return mean
+
+
+def _between(mean: arb, values: Array) -> arb:
+    """What is known of the mean, together with that it lies between the least and the largest value."""
+    lowest, highest = min(v.lower() for v in values), max(v.upper() for v in values)
+    hull = lowest.union(highest)
+    if not (mean.is_finite() and hull.is_finite()):
+        return hull
+    return mean.intersection(hull)
