@@ -11,7 +11,7 @@ from fractions import Fraction
 from softmachine.attention import Choice
 from softmachine.errors import ConstructionError
 from softmachine.positions import Feature
-from softmachine.signals.primitives import Attention, Carried, Loop, Named, Position, Token, Unit
+from softmachine.signals.primitives import Attention, Carried, Fall, Loop, Named, Position, Token, Unit
 from softmachine.signals.signal import Affine, Node, Signal, inputs_first
 
 Vector = tuple[Fraction, ...]
@@ -120,6 +120,7 @@ class _Evaluation:
             raise ConstructionError(
                 f"head {node.name!r} at position {i}: the gap is {best - max(others)}, less than the promised {gap}"
             )
+        self.check_fall(node, i, scores, winners, gap)
         match node.weighting.choice:
             case Choice.LEFTMOST:
                 return winners[:1]
@@ -128,6 +129,21 @@ class _Evaluation:
             case Choice.SOFTMAX if others:
                 raise ConstructionError(f"head {node.name!r}: softmax of different scores has no rational value")
         return winners
+
+    def check_fall(
+        self, node: Attention, i: int, scores: dict[int, Fraction], winners: list[int], gap: Fraction | None
+    ) -> None:
+        """Check that the other scores are as far below as promised; a flat fall is the gap itself."""
+        if gap is None or node.fall is Fall.FLAT:
+            return
+        best = scores[winners[0]]
+        below = sorted(best - score for j, score in scores.items() if j not in winners)
+        promised = {k: distance >= k * gap for k, distance in enumerate(below, 1)}
+        if node.fall is Fall.QUADRATIC:
+            away = {j: min(abs(j - winner) for winner in winners) for j in scores}
+            promised = {j: best - scores[j] >= away[j] ** 2 * gap for j in scores}
+        if not all(promised.values()):
+            raise ConstructionError(f"head {node.name!r} at position {i}: its scores do not fall as promised")
 
     def check_kinds(self, node: Node, column: Column) -> None:
         for i, row in enumerate(column):

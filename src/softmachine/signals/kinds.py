@@ -44,7 +44,7 @@ class Kind:
     def within(self, other: Kind) -> bool:
         """Whether every number of this kind is of the other kind."""
         inside = other.low.surely_at_most(self.low) and self.high.surely_at_most(other.high)
-        return inside and (other.over is None or self.over == other.over)
+        return inside and _coarsest({self.over, other.over}) == other.over
 
     def tighter(self, other: Kind) -> Kind:
         """The one that says more of a number that is of both kinds; this one if neither does."""

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from fractions import Fraction
 
-from softmachine.attention import AVERAGE_HARD, Mask, Weighting
+from softmachine.attention import AVERAGE_HARD, Choice, Mask, Weighting
 from softmachine.errors import ConstructionError
 from softmachine.positions import Feature, Relation
-from softmachine.signals.kinds import BIT, SHARES, Kind, exactly, rectified, union
+from softmachine.signals.kinds import BIT, INTEGERS, SHARES, Kind, exactly, rectified, union
 from softmachine.signals.signal import Affine, Node, Signal, of_node
 
 
@@ -42,12 +43,24 @@ class Unit(Node):
         return iter(self.forms)
 
 
+class Fall(StrEnum):
+    """How the scores fall off below the maximum: what the gap says of the other keys."""
+
+    FLAT = "flat"
+    """Every other score is at least a gap below."""
+    LINEAR = "linear"
+    """The k-th best of the others is at least k gaps below."""
+    QUADRATIC = "quadratic"
+    """The key k positions away, to either side, is at least k² gaps below."""
+
+
 @dataclass(frozen=True, eq=False)
 class Attention(Node):
     """One attention head: what it retrieves.
 
-    Two promises of the author, which the exact evaluator checks: ``gap``, the maximal score exceeds every other score
-    by at least this much; ``single``, keys that tie for the maximum hold equal values, so that one is retrieved.
+    Promises of the author, which the exact evaluator checks: ``gap``, the maximal score exceeds every other score by at
+    least this much; ``fall``, how far the further ones are below; ``single``, keys that tie for the maximum hold equal
+    values, so that one is retrieved.
     """
 
     query: tuple[Affine, ...]
@@ -58,6 +71,7 @@ class Attention(Node):
     bias: Relation | None
     gap: Fraction | Feature | None
     single: bool
+    fall: Fall
 
     def inputs(self) -> Iterator[Affine]:
         """Queries, keys and values."""
@@ -68,9 +82,14 @@ class Attention(Node):
 
 @dataclass(frozen=True, eq=False)
 class Named(Node):
-    """Forms that the residual stream carries under a name."""
+    """Forms that the residual stream carries under a name.
+
+    ``restores``, if given, are forms of which these are the rounded values: an error of at most 1/4 there leaves none
+    here.
+    """
 
     forms: tuple[Affine, ...]
+    restores: tuple[Affine, ...] = ()
 
     def inputs(self) -> Iterator[Affine]:
         """The forms it is made of."""
@@ -138,6 +157,7 @@ def attend(
     bias: Relation | None = None,
     gap: Fraction | Feature | int | None = None,
     single: bool = False,
+    fall: Fall = Fall.FLAT,
 ) -> Signal:
     """The value at the keys that match the query best: the score is query · key + bias(key position, query position).
 
@@ -147,22 +167,29 @@ def attend(
     queries, keys = (query.forms if query else ()), (key.forms if key else ())
     if len(queries) != len(keys):
         raise ConstructionError(f"head {name!r}: the query has width {len(queries)}, the key {len(keys)}")
-    kinds = value.kinds
+    kinds, chosen = value.kinds, single or weighting.choice in (Choice.LEFTMOST, Choice.RIGHTMOST)
     if mask in (Mask.PAST, Mask.FUTURE):
         kinds = tuple(union([kind, exactly(Fraction(0))]) for kind in kinds)
-    if not single:
-        over_all = not queries and bias is None and mask is Mask.CAUSAL
-        kinds = tuple(Kind(kind.low, kind.high, SHARES if over_all and kind.is_integer else None) for kind in kinds)
+    over_all = not queries and bias is None and mask is Mask.CAUSAL
+    grid = INTEGERS if chosen else SHARES if over_all else None  # a share of one position's i+1 is none of another's
+    kinds = tuple(Kind(kind.low, kind.high, grid if kind.is_integer else None) for kind in kinds)
     exact_gap = Fraction(gap) if isinstance(gap, int) else gap
     node = Attention(
-        name, kinds, queries, keys, value.forms, mask, weighting, bias, exact_gap, single, labels=value.labels
+        name, kinds, queries, keys, value.forms, mask, weighting, bias, exact_gap, single, fall, labels=value.labels
     )
-    return of_node(node, exclusive=single and value.exclusive)
+    return of_node(node, exclusive=chosen and value.exclusive)
 
 
-def named(name: str, signal: Signal) -> Signal:
-    """The signal, carried by the residual stream under this name: what later stages read is the named coordinate."""
-    node = Named(name, signal.kinds, signal.forms, labels=signal.labels)
+def named(name: str, signal: Signal, *, restores: Signal | None = None) -> Signal:
+    """The signal, carried by the residual stream under this name: what later stages read is the named coordinate.
+
+    Args:
+        name: The name.
+        signal: What is carried.
+        restores: What the signal is the rounded value of, if it is one: errors up to 1/4 there are taken away.
+    """
+    restored = restores.forms if restores is not None else ()
+    node = Named(name, signal.kinds, signal.forms, restored, labels=signal.labels)
     return of_node(node, exclusive=signal.exclusive)
 
 
@@ -172,6 +199,8 @@ def loop(name: str, *, times: int | Feature, carry: Signal, body: Callable[[Sign
     Raises:
         ConstructionError: If the body gives another width, or numbers outside the kinds of the carried ones.
     """
+    if isinstance(times, int) and times < 0:
+        raise ConstructionError(f"loop {name!r} cannot run {times} times")
     carried = Carried(name, carry.kinds, labels=carry.labels)
     result = body(of_node(carried, exclusive=carry.exclusive))
     if len(result) != len(carry):

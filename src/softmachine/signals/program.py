@@ -23,12 +23,14 @@ class Program:
         vocabulary: The tokens that may stand in a sequence.
         outputs: What the logits stand for: next tokens for a decoder, answers for an encoder.
         logits: One number for each output; the largest decides.
+        margin: With hard attention the largest logit exceeds the others by at least this much, where it matters.
     """
 
     name: str
     vocabulary: tuple[str, ...]
     outputs: tuple[str, ...]
     logits: Signal
+    margin: Fraction | None = None
 
     def __post_init__(self) -> None:
         if len(self.logits) != len(self.outputs):
@@ -61,14 +63,14 @@ class Vocabulary(Generic[Meaning]):
         """One bit for each token."""
         return self.number(name, lambda meaning: int(of(meaning)))
 
-    def program(self, name: str, logits: Mapping[str, Signal]) -> Program:
+    def program(self, name: str, logits: Mapping[str, Signal], margin: Fraction | None = None) -> Program:
         """A decoder whose next token is the one of the largest logit; tokens that are left out are never produced."""
         outputs = tuple(key for key in self.tokens if key in logits)
-        return Program(name, self.tokens, outputs, stack(*(logits[key] for key in outputs)))
+        return Program(name, self.tokens, outputs, stack(*(logits[key] for key in outputs)), margin)
 
 
 def recogniser(name: str, tokens: Sequence[str], accept: Signal) -> Program:
     """An encoder that answers at every position whether a bit is 1."""
     accept.require_bits("recogniser")
     half = constant(Fraction(1, 2))
-    return Program(name, tuple(tokens), ("false", "true"), stack(half - accept, accept - half))
+    return Program(name, tuple(tokens), ("false", "true"), stack(half - accept, accept - half), Fraction(1))

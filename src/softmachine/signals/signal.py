@@ -98,6 +98,11 @@ class Signal:
     labels: tuple[str, ...] | None = None
     exclusive: bool = False
 
+    def __post_init__(self) -> None:
+        for what, items in (("kinds", self.kinds), ("labels", self.labels)):
+            if items is not None and len(items) != len(self.forms):
+                raise ConstructionError(f"a signal of width {len(self.forms)} cannot have {len(items)} {what}")
+
     def __len__(self) -> int:
         return len(self.forms)
 
@@ -150,7 +155,11 @@ class Signal:
 
     def among(self, labels: Iterable[str]) -> Signal:
         """The sum of the components of these labels; of an exclusive signal, a bit: whether it is one of them."""
-        return self._sum([(self.labels or ()).index(label) for label in labels])
+        wanted = set(labels)
+        unknown = wanted.difference(self.labels or ())
+        if unknown:
+            raise ConstructionError(f"the signal has no component {min(unknown)!r}; it has {self.labels}")
+        return self._sum([k for k, label in enumerate(self.labels or ()) if label in wanted])
 
     def _sum(self, components: Sequence[int]) -> Signal:
         form = Affine.sum(self.forms[k] for k in components)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from softmachine.bounds import Bound
+from softmachine.errors import ConstructionError
 from softmachine.signals.kinds import BIT, Kind
 from softmachine.signals.primitives import named, relu
-from softmachine.signals.signal import Signal, constant, stack
+from softmachine.signals.signal import Signal, stack
 
 
 def is_zero(name: str, number: Signal) -> Signal:
@@ -24,10 +26,12 @@ def at_least(name: str, number: Signal, bound: int) -> Signal:
 
 def clip(name: str, number: Signal, low: int, high: int) -> Signal:
     """The number, kept between two constants: low + ReLU(x - low) - ReLU(x - high). Two units."""
-    ends = Kind(constant(low).kinds[0].low, constant(high).kinds[0].high, number.kinds[0].over)
+    if low > high:
+        raise ConstructionError(f"clip {name!r}: no number lies between {low} and {high}")
+    ends = [Kind(Bound.of(low), Bound.of(high), kind.over) for kind in number.kinds]
     rise = relu(f"{name}: above {low}", number - low)
     cut = relu(f"{name}: above {high}", number - high)
-    return named(name, (low + rise - cut).known(ends))
+    return named(name, (low + rise - cut).known(*ends))
 
 
 def where_zero(name: str, bits: Signal, number: Signal) -> Signal:

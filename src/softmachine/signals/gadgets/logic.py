@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from softmachine.bounds import Bound
 from softmachine.errors import ConstructionError
-from softmachine.signals.kinds import BIT, union
+from softmachine.signals.kinds import BIT, exactly, union
 from softmachine.signals.primitives import named, relu
-from softmachine.signals.signal import Signal, constant, stack
+from softmachine.signals.signal import Signal, stack
 
 
 def all_of(name: str, *bits: Signal) -> Signal:
@@ -38,10 +39,15 @@ def select(name: str, condition: Signal, then: Signal, otherwise: Signal) -> Sig
     weights can switch a number without bound. Floats lose the low bits of small numbers here; :func:`gate` does not.
     """
     condition.require_bits(f"select {name!r}")
+    if len(then) != len(otherwise) or len(condition) != 1:
+        widths = f"{len(condition)}, {len(then)} and {len(otherwise)}"
+        raise ConstructionError(
+            f"select {name!r} takes one bit and two signals of one width, but they are {widths} wide"
+        )
     kinds = [union(pair) for pair in zip(then.kinds, otherwise.kinds, strict=True)]
     parts = []
     for k, kind in enumerate(kinds):
-        if len(kind.low.coefficients) > 1 or len(kind.high.coefficients) > 1:
+        if any(kind.low.coefficients[1:]) or any(kind.high.coefficients[1:]):
             raise ConstructionError(f"select {name!r} takes numbers with constant bounds, but one is {kind}")
         low, span = kind.low.at(0), kind.high.at(0) - kind.low.at(0)
         first = relu(f"{name}: then", then[k] - low - span * (1 - condition))
@@ -58,9 +64,14 @@ def gate(name: str, signal: Signal, *, off: Signal) -> Signal:
     """
     unit = real_unit(signal, f"gate {name!r}")
     off.require_integers(f"gate {name!r}")
+    for kind in off.kinds:
+        if not Bound.of(0).surely_at_most(kind.low):
+            raise ConstructionError(f"gate {name!r} is shut by numbers that are not negative, but one is {kind}")
     shifted = stack(*(unit[k] - off.total for k in range(len(unit))))
     kept = relu(name, shifted.labelled(unit.labels) if unit.labels else shifted)
-    return Signal(kept.forms, unit.kinds, kept.labels, unit.exclusive)
+    return Signal(
+        kept.forms, tuple(union([kind, exactly(Fraction(0))]) for kind in unit.kinds), kept.labels, unit.exclusive
+    )
 
 
 def rounded(name: str, signal: Signal) -> Signal:
@@ -70,12 +81,12 @@ def rounded(name: str, signal: Signal) -> Signal:
     """
     up = relu(f"{name}: from 1/4", signal - Fraction(1, 4))
     down = relu(f"{name}: from 3/4", signal - Fraction(3, 4))
-    return named(name, (2 * (up - down)).known(BIT))
+    return named(name, (2 * (up - down)).known(BIT), restores=signal)
 
 
 def real_unit(signal: Signal, gadget: str) -> Signal:
     """Complain unless every component lies between 0 and 1."""
-    zero, one = constant(0).kinds[0].low, constant(1).kinds[0].high
+    zero, one = Bound.of(0), Bound.of(1)
     for kind in signal.kinds:
         if not (zero.surely_at_most(kind.low) and kind.high.surely_at_most(one)):
             raise ConstructionError(f"{gadget} takes numbers between 0 and 1, but one is {kind}")

@@ -12,8 +12,8 @@ from fractions import Fraction
 from softmachine.attention import Mask
 from softmachine.errors import ConstructionError
 from softmachine.positions import HALF_INVERSE, I_SQUARED, INVERSE, Feature, I
-from softmachine.signals.kinds import BIT, COUNT
-from softmachine.signals.primitives import attend, named, position, relu
+from softmachine.signals.kinds import BIT, COUNT, SHARES
+from softmachine.signals.primitives import Fall, attend, named, position, relu
 from softmachine.signals.signal import Signal, constant, stack
 
 
@@ -41,6 +41,9 @@ def lookup(name: str, index: Signal, read: Signal, *, per: Feature | None = None
     The score (2 x j - j²) · s has its maximum at j = x, where s is 1, or the feature ``per`` if the index comes as x·s,
     for example a mean h/(i+1) with per 1/(i+1) (Barceló et al.; (8.8) of the lecture notes). Gap: s.
     """
+    if not all(kind.is_integer or (per == INVERSE and kind.over == SHARES) for kind in index.kinds):
+        what = "shares of i+1" if per == INVERSE else "integers"
+        raise ConstructionError(f"lookup {name!r} takes {what}, but the index is {index.kinds[0]}")
     scale = position(per) if per else constant(1)
     place = here()
     return attend(
@@ -51,6 +54,7 @@ def lookup(name: str, index: Signal, read: Signal, *, per: Feature | None = None
         mask=mask,
         gap=per or Fraction(1),
         single=True,
+        fall=Fall.QUADRATIC,
     )
 
 
@@ -104,11 +108,13 @@ def latest(
         read: What to retrieve. Retrieve with it what tells whether the match was a full one.
         where: A bit at the key that should be 1.
         equal: A squared integer at the key and one at the query that should be equal.
-        mask: Which positions are visible.
+        mask: Which earlier positions are visible.
 
     The score is where - (k - q)² + j / (2(i+1)), written as 2kq - k² - q² so that it is small near the match, with the
     tie-breaking term last: that order keeps float64 exact for 10⁸ steps. Gap: 1/(2(i+1)).
     """
+    if not mask.causal:
+        raise ConstructionError(f"latest {name!r} looks back, so its mask cannot be {str(mask)!r}")
     query, key = [], []
     if where is not None:
         where.require_bits(f"latest {name!r}")
@@ -123,7 +129,8 @@ def latest(
         raise ConstructionError(f"latest {name!r} needs something to match: where, equal, or both")
     query.append(position(INVERSE) * Fraction(1, 2))
     key.append(position(I))
-    return attend(name, query=stack(*query), key=stack(*key), value=read, mask=mask, gap=HALF_INVERSE, single=True)
+    scores = {"query": stack(*query), "key": stack(*key)}
+    return attend(name, **scores, value=read, mask=mask, gap=HALF_INVERSE, single=True, fall=Fall.LINEAR)
 
 
 def exists(name: str, where: Signal, *, match: tuple[Signal, Signal] | None = None, mask: Mask = Mask.CAUSAL) -> Signal:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from softmachine.errors import ConstructionError
 from softmachine.signals.gadgets.logic import all_of
 from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import named
@@ -29,6 +30,9 @@ class Row:
 
 def table(name: str, labels: Sequence[str], rows: Sequence[Row]) -> Signal:
     """One bit a label: 1 where a row that outputs it applies. Assumes that at most one row applies. A unit a row."""
+    unknown = [label for row in rows for label in row.outputs if label not in labels]
+    if unknown:
+        raise ConstructionError(f"table {name!r} has no output {unknown[0]!r}; it has {tuple(labels)}")
     units = [all_of(f"{name}: {row.name}", *row.conditions).forms[0] for row in rows]
     forms = {label: [unit for unit, row in zip(units, rows, strict=True) if label in row.outputs] for label in labels}
     sums = tuple(Affine.sum(forms[label]) for label in labels)
@@ -40,6 +44,12 @@ def first_of(name: str, *choices: Signal, labels: Sequence[str], default: str) -
 
     Assumes labelled bits, at most one of them 1 in all choices together. No unit: the default is affine.
     """
+    for choice in choices:
+        choice.require_bits(f"first_of {name!r}")
+        if choice.labels is None or not {*choice.labels, default} <= set(labels):
+            raise ConstructionError(
+                f"first_of {name!r} chooses from {tuple(labels)}, not from {choice.labels}, {default!r}"
+            )
     forms = {
         label: Affine.sum(choice[label].forms[0] for choice in choices if label in (choice.labels or ()))
         for label in labels
