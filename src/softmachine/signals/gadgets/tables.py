@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -30,9 +30,7 @@ class Row:
 
 def table(name: str, labels: Sequence[str], rows: Sequence[Row]) -> Signal:
     """One bit a label: 1 where a row that outputs it applies. Assumes that at most one row applies. A unit a row."""
-    unknown = [label for row in rows for label in row.outputs if label not in labels]
-    if unknown:
-        raise ConstructionError(f"table {name!r} has no output {unknown[0]!r}; it has {tuple(labels)}")
+    _require(f"table {name!r}", [label for row in rows for label in row.outputs], labels)
     units = [all_of(f"{name}: {row.name}", *row.conditions).forms[0] for row in rows]
     forms = {label: [unit for unit, row in zip(units, rows, strict=True) if label in row.outputs] for label in labels}
     sums = tuple(Affine.sum(forms[label]) for label in labels)
@@ -46,10 +44,8 @@ def first_of(name: str, *choices: Signal, labels: Sequence[str], default: str) -
     """
     for choice in choices:
         choice.require_bits(f"first_of {name!r}")
-        if choice.labels is None or not {*choice.labels, default} <= set(labels):
-            raise ConstructionError(
-                f"first_of {name!r} chooses from {tuple(labels)}, not from {choice.labels}, {default!r}"
-            )
+        _require(f"first_of {name!r}", choice.labels or ("unlabelled",), labels)
+    _require(f"first_of {name!r}", [default], labels)
     forms = {
         label: Affine.sum(choice[label].forms[0] for choice in choices if label in (choice.labels or ()))
         for label in labels
@@ -58,3 +54,11 @@ def first_of(name: str, *choices: Signal, labels: Sequence[str], default: str) -
     forms[default] = Affine.sum([Affine({}, Fraction(1)), *(form * Fraction(-1) for form in forms.values())])
     ordered = tuple(forms[label] for label in labels)
     return named(name, Signal(ordered, (BIT,) * len(labels), tuple(labels), exclusive=True))
+
+
+def _require(gadget: str, used: Iterable[str], labels: Sequence[str]) -> None:
+    """Complain unless all labels that are used are there."""
+    known = set(labels)
+    for label in used:
+        if label not in known:
+            raise ConstructionError(f"{gadget} has no output {label!r}; it has {', '.join(map(repr, labels))}")
