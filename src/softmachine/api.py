@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from softmachine.certify import Certificate
+from softmachine.certify import certify as certify_program
+from softmachine.certify import soften as soften_program
 from softmachine.checking import Report, all_words, check_words, random_words
 from softmachine.compiler import compile_program
 from softmachine.constructions import codec_from_json, construction_for
@@ -13,10 +16,11 @@ from softmachine.errors import UsageError
 from softmachine.export import native
 from softmachine.languages.source import Source
 from softmachine.runs import MAX_STEPS, Run, Running, codec_of
+from softmachine.signals import Program
 from softmachine.sources import read_source
-from softmachine.transformer import Transformer
+from softmachine.transformer import Codec, Transformer
 
-__all__ = ["check", "compile", "load", "run", "save"]
+__all__ = ["certify", "check", "compile", "load", "run", "save", "soften"]
 
 
 def load(source: str | Path, format: str | None = None) -> Source | Transformer:  # noqa: A002
@@ -36,7 +40,11 @@ def _saved(source: str | Path) -> Path | None:
 
 
 def compile(  # noqa: A001
-    source: str | Path | Source | Transformer, construction: str | None = None, *, attention: str | None = None
+    source: str | Path | Source | Transformer,
+    construction: str | None = None,
+    *,
+    attention: str | None = None,
+    length: int | None = None,
 ) -> Transformer:
     """The transformer of a source.
 
@@ -44,6 +52,7 @@ def compile(  # noqa: A001
         source: What to compile; a transformer is taken as it is.
         construction: The theorem; by default the first that applies.
         attention: "hard" or "soft"; by default the one that the construction prefers.
+        length: With soft attention: certified for every input up to this length (see :func:`soften`).
     """
     item = load(source) if isinstance(source, str | Path) else source
     if isinstance(item, Transformer):
@@ -51,8 +60,40 @@ def compile(  # noqa: A001
             raise UsageError(f"{item.name!r} is already compiled, by {item.construction}, {item.attention} attention")
         return item
     theorem = construction_for(item, construction)
+    if length is not None and attention == "soft":
+        return soften(compile(item, construction, attention="hard"), length=length)[0]
     program, codec = theorem.build(item, theorem.attention(attention))
     return compile_program(program).with_codec(codec, theorem.name)
+
+
+def soften(
+    model: Transformer | Source | str | Path, *, length: int, sharpness: int | None = None
+) -> tuple[Transformer, Certificate]:
+    """The softmax transformer that gives what the hard one gives, on every input up to a length, and the proof.
+
+    Args:
+        model: A transformer with hard attention that was compiled from a source, or a source.
+        length: Inputs (of a decoder: input and run together) have at most so many symbols.
+        sharpness: The scaled gap of every head; by default the smallest that is certified.
+
+    Raises:
+        ConstructionError: If no temperature, or not this one, is certified; it says why.
+    """
+    transformer = compile(model, attention="hard")
+    program, codec = _program(transformer)
+    certificate = certify_program(program, length, sharpness)
+    return soften_program(program, certificate).with_codec(codec, transformer.construction), certificate
+
+
+def certify(model: Transformer | Source | str | Path, *, length: int, sharpness: int | None = None) -> Certificate:
+    """The certificate of :func:`soften`; it may say that it does not hold."""
+    return certify_program(_program(compile(model, attention="hard"))[0], length, sharpness)
+
+
+def _program(transformer: Transformer) -> tuple[Program, Codec]:
+    """The signals that a model with hard attention was compiled from."""
+    source = codec_of(transformer).source
+    return construction_for(source, transformer.construction).build(source, "hard")
 
 
 def run(

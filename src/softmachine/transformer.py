@@ -117,6 +117,10 @@ class Codec(Protocol):
         """The source language."""
 
     @property
+    def source(self) -> object:
+        """The object of the source language that the model computes."""
+
+    @property
     def alphabet(self) -> tuple[str, ...]:
         """The symbols of input words."""
 

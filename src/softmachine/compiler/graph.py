@@ -78,8 +78,11 @@ class _Merger:
 
     def rebuild(self, node: Node) -> Node:
         match node:
-            case Unit() | Named():
+            case Unit():
                 return replace(node, forms=self.forms(node.forms))
+            case Named():
+                # What a name restores is for certificates; the weights do not depend on it.
+                return replace(node, forms=self.forms(node.forms), restores=())
             case Attention():
                 query, key, value = (self.forms(part) for part in (node.query, node.key, node.value))
                 return replace(node, query=query, key=key, value=value)

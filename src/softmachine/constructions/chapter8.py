@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import product
 
 from softmachine.constructions.turing_tokens import Begin, Given, Meaning, TuringCodec
@@ -83,7 +84,7 @@ def decoder(codec: TuringCodec) -> Program:
     # Step 4. The transition.
     at_end = [relu(_name(machine, "at left end", k), 1 - head[k].number.value).known(BIT) for k in tapes]
     rows = list(_rows(codec, begins, state, symbol, at_end))
-    return tokens.program(machine.name, _logits(codec, rows, state, given))
+    return tokens.program(machine.name, _logits(codec, rows, state, given), margin=Fraction(1))
 
 
 def _name(machine: TuringMachine, name: str, tape: int) -> str:

@@ -53,7 +53,7 @@ from softmachine.positions import I_SQUARED, INVERSE, Feature, I, feature
 from softmachine.signals import Program, Signal, attend, constant, named, position, recogniser, relu, stack
 from softmachine.signals.gadgets import all_of, any_of, gate, rounded
 from softmachine.signals.kinds import BIT
-from softmachine.signals.primitives import token
+from softmachine.signals.primitives import Fall, token
 
 START = "<s>"
 GAMMA = 3
@@ -158,47 +158,40 @@ class _Builder:
         self.ahead(formula)
         return relu("last", 2 * position(Feature("1/(n-i+1)")) - 1).known(BIT)
 
-    def nearest(self, mask: Mask) -> tuple[Signal, Feature]:
-        """What prefers the nearest of equal keys, and the scale that makes it count (Lemma 8)."""
+    def nearest(self, name: str, prefer: Signal, read: Signal, mask: Mask) -> Signal:
+        """What ``read`` is at the nearest position that is preferred most (Lemma 8), rounded.
+
+        ``prefer`` has values that differ by at least 1, of which the term for nearness takes at most a half.
+        """
         if self.variant.vision is Vision.MASKED:
-            return -position(INVERSE), Feature("c(i+1)²", (GAMMA,))
-        ramp = position(Feature("i/(n+1)")) * Fraction(1, 2)
-        return ramp if mask is Mask.CAUSAL else -ramp, Feature("c(n+1)", (2 * GAMMA,))
+            near, gap, scale = -position(INVERSE), Feature("1/(i+1)²"), Feature("c(i+1)²", (GAMMA,))
+        else:
+            ramp = position(Feature("i/(n+1)")) * Fraction(1, 2)
+            near = ramp if mask is Mask.CAUSAL else -ramp
+            gap, scale = Feature("1/(2n+2)"), Feature("c(n+1)", (2 * GAMMA,))
+        found = attend(
+            name,
+            query=constant(1),
+            key=prefer + near,
+            value=read,
+            mask=mask,
+            weighting=self.variant.weighting(scale),
+            gap=gap,
+            single=True,
+            fall=Fall.LINEAR,
+        )
+        return rounded(f"{name} rounded", found)
 
     def witness(self, name: str, holding: Signal, reached: Signal, mask: Mask) -> Signal:
         """Since and until (Theorems 15, 16): the nearest position with ¬φ or ψ decides: it holds iff ψ does there."""
         decider = any_of(f"decides {name}", ~holding, reached)
-        nearest, scale = self.nearest(mask)
-        found = attend(
-            name,
-            query=constant(1),
-            key=decider - 2 * self.start + nearest,
-            value=reached,
-            mask=mask,
-            weighting=self.variant.weighting(scale),
-            single=True,
-        )
-        return rounded(f"{name} rounded", found)
+        return self.nearest(name, decider - 2 * self.start, reached, mask)
 
     def neighbour(self, name: str, of: Signal, mask: Mask, beyond: Signal) -> Signal:
         """Previous and next (Theorems 12, 13): the nearest even and the nearest odd position; of these, the other."""
         sign = position(Feature("(-1)^i"))
-        nearest, scale = self.nearest(mask)
-        even, odd = (
-            rounded(
-                f"{name} at {parity}",
-                attend(
-                    f"{name}: nearest {parity}",
-                    query=constant(1),
-                    key=prefer * sign * Fraction(1, 2) + nearest,
-                    value=of,
-                    mask=mask,
-                    weighting=self.variant.weighting(scale),
-                    single=True,
-                ),
-            )
-            for parity, prefer in (("even", 1), ("odd", -1))
-        )
+        even = self.nearest(f"{name}: nearest even", sign * Fraction(1, 2), of, mask)
+        odd = self.nearest(f"{name}: nearest odd", sign * Fraction(-1, 2), of, mask)
         here_even = ((1 + sign) * Fraction(1, 2)).known(BIT)
         kept = [
             gate(f"{name} from {parity}", signal, off=stack(wrong, beyond))
@@ -228,7 +221,9 @@ class _Builder:
             value=read,
             mask=Mask.CAUSAL if isinstance(count, LeftCount) else Mask.ALL,
             weighting=self.variant.weighting(scale),
+            gap=per,
             single=True,
+            fall=Fall.QUADRATIC,
         )
 
     def comparison(self, formula: Comparison) -> Signal:
@@ -240,24 +235,19 @@ class _Builder:
             total = total + factor * self.at_count(_count_name(count), count, position(I), formula, weight)
 
         def not_negative(label: str, number: Signal) -> Signal:
-            rise = relu(f"{label}: from -3/4", number + Fraction(3, 4)) - relu(
-                f"{label}: from -1/4", number + Fraction(1, 4)
-            )
-            return (2 * rise).known(BIT)
+            low, high = (relu(f"{label}: from {cut}", number - cut) for cut in (Fraction(-3, 4), Fraction(-1, 4)))
+            return (2 * (low - high)).known(BIT)
 
         at_least, at_most = not_negative(f"{name}: ≥", total), not_negative(f"{name}: ≤", -total)
-        match formula.relation:
-            case Relation.AT_LEAST:
-                return named(name, at_least)
-            case Relation.AT_MOST:
-                return named(name, at_most)
-            case Relation.LESS:
-                return named(name, (1 - at_least).known(BIT))
-            case Relation.GREATER:
-                return named(name, (1 - at_most).known(BIT))
-            case Relation.EQUAL:
-                return named(name, (at_least + at_most - 1).known(BIT))
-        return named(name, (2 - at_least - at_most).known(BIT))
+        decided = {
+            Relation.AT_LEAST: at_least,
+            Relation.AT_MOST: at_most,
+            Relation.LESS: 1 - at_least,
+            Relation.GREATER: 1 - at_most,
+            Relation.EQUAL: at_least + at_most - 1,
+            Relation.UNEQUAL: 2 - at_least - at_most,
+        }[formula.relation]
+        return named(name, decided.known(BIT), restores=total)
 
 
 def start_token(specification: Specification) -> str:

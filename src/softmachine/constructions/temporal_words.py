@@ -22,6 +22,11 @@ class TemporalCodec:
     kind: str = "temporal"
 
     @property
+    def source(self) -> Specification:
+        """The formula and its alphabet."""
+        return self.specification
+
+    @property
     def alphabet(self) -> tuple[str, ...]:
         """The symbols of input words."""
         return self.specification.alphabet

@@ -62,6 +62,11 @@ class TuringCodec:
         return {meaning: token for token, meaning in self.meanings.items()}
 
     @property
+    def source(self) -> TuringMachine:
+        """The machine."""
+        return self.machine
+
+    @property
     def alphabet(self) -> tuple[str, ...]:
         """The symbols of input words."""
         return self.machine.alphabet

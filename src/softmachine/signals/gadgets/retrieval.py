@@ -129,8 +129,16 @@ def latest(
         raise ConstructionError(f"latest {name!r} needs something to match: where, equal, or both")
     query.append(position(INVERSE) * Fraction(1, 2))
     key.append(position(I))
-    scores = {"query": stack(*query), "key": stack(*key)}
-    return attend(name, **scores, value=read, mask=mask, gap=HALF_INVERSE, single=True, fall=Fall.LINEAR)
+    return attend(
+        name,
+        query=stack(*query),
+        key=stack(*key),
+        value=read,
+        mask=mask,
+        gap=HALF_INVERSE,
+        single=True,
+        fall=Fall.LINEAR,
+    )
 
 
 def exists(name: str, where: Signal, *, match: tuple[Signal, Signal] | None = None, mask: Mask = Mask.CAUSAL) -> Signal:

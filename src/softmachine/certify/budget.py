@@ -1,0 +1,202 @@
+"""The error budget: how far softmax can move any number from what hard attention gives, for every input up to a length.
+
+Follows the signals from the tokens to the logits. A head whose scores have a gap spreads a little weight on wrong keys
+(Lemmas 6, 7 and 8); feed-forward units and affine maps pass errors on, at most by their weights (biases cancel in
+differences); a rounding gadget takes away an error of at most 1/4 (Lemma 9). Bounds are for the worst case over all
+positions and all words, so that they hold for words nobody tried.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from softmachine.errors import ConstructionError
+from softmachine.positions import I
+from softmachine.signals.primitives import Attention, Carried, Fall, Loop, Named, Position, Token, Unit
+from softmachine.signals.program import Program
+from softmachine.signals.signal import Affine, Node, inputs_first
+
+TOLERANCE = 0.25
+"""A rounding gadget takes away errors up to this (Lemma 9)."""
+_UP = 1 + 2.0**-40
+"""Bounds are computed in floats; this makes up for their rounding."""
+
+LEMMAS = {Fall.FLAT: "Lemma 6", Fall.LINEAR: "Lemma 8", Fall.QUADRATIC: "Lemma 7"}
+
+
+@dataclass(frozen=True)
+class HeadRow:
+    """What the budget says of one head.
+
+    Args:
+        head: Its name.
+        lemma: What bounds the weight on wrong keys.
+        gap: The smallest gap of its scores, as a formula.
+        scaled_gap: The scale times the gap, less what errors of the scores can take of it.
+        error_in: The largest error among the numbers that it reads.
+        error_out: The largest error among those that it retrieves.
+    """
+
+    head: str
+    lemma: str
+    gap: str
+    scaled_gap: float
+    error_in: float
+    error_out: float
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The error of every head and of the logits.
+
+    Args:
+        rows: The heads, in order.
+        margin: What is left of the distance between the right logit and the others; it holds if this is positive.
+        failure: Where and why the budget breaks down before the logits, if it does.
+    """
+
+    rows: tuple[HeadRow, ...]
+    margin: float
+    failure: str | None
+
+    @property
+    def holds(self) -> bool:
+        """Whether softmax decides as hard attention does, for every input."""
+        return self.failure is None and self.margin > 0
+
+
+def budget(program: Program, length: int, sharpness: int) -> Budget:
+    """The budget of a program with hard attention, when its heads get softmax with ``sharpness`` as scaled gap.
+
+    Args:
+        program: The signals, with gaps promised at every head.
+        length: n: inputs have at most so many positions after position 0.
+        sharpness: The scale of each head is this, divided by the head's gap.
+    """
+    return _Ledger(program, length, sharpness).settle()
+
+
+class _BrokenError(Exception):
+    """The budget breaks down here."""
+
+
+class _Ledger:
+    def __init__(self, program: Program, length: int, sharpness: int) -> None:
+        self.program = program
+        self.length = length
+        self.positions = length + 1
+        self.sharpness = sharpness
+        self.errors: dict[Node, tuple[float, ...]] = {}
+        self.rows: list[HeadRow] = []
+
+    def settle(self) -> Budget:
+        if self.program.margin is None:
+            raise ConstructionError(f"{self.program.name!r} does not say by how much its logits differ")
+        try:
+            for node in inputs_first(self.program.logits.forms):
+                self.errors[node] = self.of_node(node)
+            worst = max(map(self.of_form, self.program.logits.forms), default=0.0)
+        except _BrokenError as broken:
+            return Budget(tuple(self.rows), 0.0, str(broken))
+        return Budget(tuple(self.rows), float(self.program.margin) - 2 * worst * _UP, None)
+
+    def of_form(self, form: Affine) -> float:
+        """The error of an affine form: constants have none."""
+        return sum(abs(float(factor)) * self.errors[node][k] for (node, k), factor in form.terms.items()) * _UP
+
+    def size(self, form: Affine) -> float:
+        """The largest absolute value that a form can have, with hard attention."""
+        kind = form.kind
+        return float(max(abs(kind.low.at(self.positions)), abs(kind.high.at(self.positions)))) * _UP
+
+    def of_node(self, node: Node) -> tuple[float, ...]:
+        match node:
+            case Token() | Position():
+                return (0.0,) * len(node.kinds)
+            case Unit(activation="relu"):
+                return tuple(map(self.of_form, node.forms))
+            case Unit():
+                return self.step(node)
+            case Named():
+                return self.named(node)
+            case Attention():
+                return self.attention(node)
+            case Loop() | Carried():
+                raise ConstructionError(f"loop {node.name!r}: there are no budgets for loops yet")
+        raise ConstructionError(f"there is no budget for {node.name!r}")
+
+    def step(self, node: Unit) -> tuple[float, ...]:
+        worst = max(map(self.of_form, node.forms), default=0.0)
+        if worst > 0:
+            raise _BrokenError(f"step {node.name!r} reads a number with an error of {worst:.2g}")
+        return (0.0,) * len(node.kinds)
+
+    def named(self, node: Named) -> tuple[float, ...]:
+        if not node.restores:
+            return tuple(map(self.of_form, node.forms))
+        worst = max(map(self.of_form, node.restores))
+        if worst > TOLERANCE:
+            raise _BrokenError(f"{node.name!r} rounds away errors up to 1/4, but the error is {worst:.2g}")
+        return (0.0,) * len(node.kinds)
+
+    def attention(self, node: Attention) -> tuple[float, ...]:
+        values = tuple(map(self.of_form, node.value))
+        if not node.query and node.bias is None:
+            self.rows.append(
+                HeadRow(node.name, "exact", "–", math.inf, max(values, default=0.0), max(values, default=0.0))
+            )
+            return values
+        if node.gap is None:
+            raise ConstructionError(f"head {node.name!r} does not say what gap its scores have")
+        gap = node.gap if isinstance(node.gap, Fraction) else min(self.gaps(node))
+        doubt = self.score_error(node)
+        scaled = self.sharpness * (1 - 2 * doubt / float(gap))
+        read = max(map(self.of_form, (*node.query, *node.key, *node.value)), default=0.0)
+        if doubt > 0 and not node.single:
+            raise _BrokenError(f"head {node.name!r} takes a mean of keys whose scores have errors up to {doubt:.2g}")
+        if scaled <= 0:
+            raise _BrokenError(f"head {node.name!r}: errors of the scores up to {doubt:.2g} use up the gap {gap}")
+        result = tuple(
+            (error + self.leak(node, form, scaled, error)) * _UP for form, error in zip(node.value, values, strict=True)
+        )
+        self.rows.append(HeadRow(node.name, LEMMAS[node.fall], str(node.gap), scaled, read, max(result, default=0.0)))
+        return result
+
+    def gaps(self, node: Attention) -> Sequence[Fraction]:
+        assert node.gap is not None
+        assert not isinstance(node.gap, Fraction)
+        return [node.gap.at(i, self.length) for i in range(self.positions)]
+
+    def score_error(self, node: Attention) -> float:
+        """How far errors of queries and keys can move a score. Of a lookup with exact keys: per unit of distance."""
+        total = 0.0
+        keys_exact = not any(map(self.of_form, node.key))
+        for query, key in zip(node.query, node.key, strict=True):
+            query_error, key_error = self.of_form(query), self.of_form(key)
+            if node.fall is Fall.QUADRATIC and keys_exact:
+                # Scores at distance k differ by k² gaps, and errors of the query move that by so much times k.
+                total += query_error if self.is_position(key) else query_error * self.positions * 2
+            else:
+                total += query_error * (self.size(key) + key_error) + self.size(query) * key_error
+        return total * _UP
+
+    def is_position(self, form: Affine) -> bool:
+        return len(form.terms) == 1 and all(isinstance(node, Position) and node.feature == I for node, _ in form.terms)
+
+    def leak(self, node: Attention, value: Affine, scaled: float, error: float) -> float:
+        """How much the weight on wrong keys can change a retrieved value."""
+        kind = value.kind
+        spread = float(kind.high.at(self.positions) - kind.low.at(self.positions)) + 2 * error
+        match node.fall:
+            case Fall.FLAT:
+                return min(1.0, (self.positions - 1) * math.exp(-scaled)) * spread
+            case Fall.LINEAR:
+                return min(1.0, math.exp(-scaled) / -math.expm1(-scaled)) * spread
+        distances = range(1, self.positions + 1)
+        if self.is_position(value):  # The value is the index itself: a key k places away is off by k.
+            slope = abs(float(next(iter(value.terms.values()))))
+            return sum(2 * k * slope * math.exp(-scaled * k * k) for k in distances if scaled * k * k < 700)
+        return min(1.0, sum(2 * math.exp(-scaled * k * k) for k in distances if scaled * k * k < 700)) * spread

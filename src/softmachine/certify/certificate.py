@@ -1,0 +1,165 @@
+"""Hard to soft: the softmax transformer that decides as the hard one does, and the certificate that it does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from softmachine.attention import AVERAGE_HARD, softmax
+from softmachine.certify.budget import Budget, budget
+from softmachine.certify.theorem import Theorem, theorem26
+from softmachine.compiler import compile_program
+from softmachine.errors import ConstructionError, UsageError
+from softmachine.positions import Feature
+from softmachine.signals.primitives import Attention, Named, Unit
+from softmachine.signals.program import Program
+from softmachine.signals.signal import Affine, Node, Signal, inputs_first
+from softmachine.transformer import Transformer
+
+MOST = 4096
+"""No scaled gap larger than this is tried; float64 has no use for one above 745."""
+
+_SCALES = {
+    "1/(i+1)": ("c(i+1)", 1),
+    "1/(2i+2)": ("c(i+1)", 2),
+    "1/(i+1)²": ("c(i+1)²", 1),
+    "1/(2n+2)": ("c(n+1)", 2),
+    "1/(n-i+1)": ("c(n-i+1)", 1),
+}
+"""For each kind of gap, the feature that is a multiple of its inverse."""
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """For every input up to a length, the softmax transformer gives what the hard one gives.
+
+    Args:
+        length: Inputs have at most so many positions after position 0.
+        sharpness: The scale of every head is this, divided by the gap of its scores.
+        budget: The errors, head by head, and the margin that is left.
+        theorem: What Theorem 26 would ask for, from the weights alone.
+        gap: The smallest gap of any head at this length; None if no head chooses.
+    """
+
+    length: int
+    sharpness: int
+    budget: Budget
+    theorem: Theorem
+    gap: Fraction | None
+
+    @property
+    def holds(self) -> bool:
+        """Whether the margin is positive."""
+        return self.budget.holds
+
+    @property
+    def temperature(self) -> float | None:
+        """The lowest temperature of any head, τ = gap / sharpness; None if no head chooses."""
+        return None if self.gap is None else float(self.gap) / self.sharpness
+
+    @property
+    def margin(self) -> float:
+        """What is left of the distance between the right logit and the others."""
+        return self.budget.margin
+
+    def __str__(self) -> str:
+        lines = [f"certificate for every input up to {self.length} symbols, scale {self.sharpness} / gap"]
+        lines.append(f"  {'head':<40} {'lemma':<9} {'gap':>10} {'scaled':>8} {'error in':>9} {'error out':>9}")
+        for row in self.budget.rows:
+            scaled = "–" if row.lemma == "exact" else f"{row.scaled_gap:.2f}"
+            lines.append(
+                f"  {row.head:<40} {row.lemma:<9} {row.gap:>10} {scaled:>8} {row.error_in:>9.1e} {row.error_out:>9.1e}"
+            )
+        needed = self.theorem.sharpness
+        lines.append(f"  Theorem 26 asks for scale {needed:.1f} / gap, {needed / self.sharpness:.1f} times as much")
+        lines.append(f"  margin of the logits ≥ {self.margin:.4f}" if self.holds else f"  fails: {self.why}")
+        return "\n".join(lines)
+
+    @property
+    def why(self) -> str:
+        """Why it does not hold."""
+        return self.budget.failure or f"the margin of the logits is {self.margin:.3g}"
+
+
+def certify(program: Program, length: int, sharpness: int | None = None) -> Certificate:
+    """The certificate for a program; without a sharpness, for the smallest that does.
+
+    Raises:
+        ConstructionError: If no sharpness up to the largest one does; it says at which head the budget breaks.
+    """
+    if length < 0:
+        raise UsageError(f"there is no input of length {length}")
+    chosen = sharpness if sharpness is not None else _smallest(program, length)
+    gap = smallest_gap(program, length)
+    theorem = theorem26(compile_program(program), length, gap or Fraction(1), program.margin or Fraction(1))
+    return Certificate(length, chosen, budget(program, length, chosen), theorem, gap)
+
+
+def _smallest(program: Program, length: int) -> int:
+    """The smallest sharpness for which the budget holds, by doubling and halving."""
+    low, high = 0, 1
+    while not (tried := budget(program, length, high)).holds:
+        low, high = high, 2 * high
+        if high > MOST:
+            why = tried.failure or f"the margin of the logits is {tried.margin:.3g}"
+            raise ConstructionError(f"no temperature is certified for length {length}: {why}")
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if budget(program, length, middle).holds else (middle, high)
+    return high
+
+
+def smallest_gap(program: Program, length: int) -> Fraction | None:
+    """The smallest gap that any head promises, at any position of an input of this length."""
+    gaps = [node.gap for node in inputs_first(program.logits.forms) if isinstance(node, Attention) and node.gap]
+    values = [gap if isinstance(gap, Fraction) else min(gap.at(i, length) for i in range(length + 1)) for gap in gaps]
+    return min(values, default=None)
+
+
+def soften(program: Program, certificate: Certificate) -> Transformer:
+    """The softmax transformer that a certificate speaks of.
+
+    Raises:
+        ConstructionError: If the certificate does not hold.
+    """
+    if not certificate.holds:
+        raise ConstructionError(f"the certificate does not hold: {certificate.why}")
+    return compile_program(softened(program, certificate.sharpness))
+
+
+def softened(program: Program, sharpness: int) -> Program:
+    """The same signals with softmax in place of hard attention: only the weighting differs."""
+    rebuilt: dict[Node, Node] = {}
+
+    def form(old: Affine) -> Affine:
+        return Affine({(rebuilt[node], k): factor for (node, k), factor in old.terms.items()}, old.constant)
+
+    def forms(old: tuple[Affine, ...]) -> tuple[Affine, ...]:
+        return tuple(map(form, old))
+
+    for node in inputs_first(program.logits.forms):
+        match node:
+            case Attention():
+                query, key, value = forms(node.query), forms(node.key), forms(node.value)
+                weighting = softmax(_scale(node, sharpness)) if node.weighting == AVERAGE_HARD else node.weighting
+                rebuilt[node] = replace(node, query=query, key=key, value=value, weighting=weighting)
+            case Named():
+                rebuilt[node] = replace(node, forms=forms(node.forms), restores=forms(node.restores))
+            case Unit():
+                rebuilt[node] = replace(node, forms=forms(node.forms))
+            case _:
+                rebuilt[node] = node
+    logits = Signal(forms(program.logits.forms), program.logits.kinds)
+    return replace(program, logits=logits)
+
+
+def _scale(node: Attention, sharpness: int) -> Fraction | Feature:
+    """The scale that makes a head's gap as large as the sharpness."""
+    if not node.query:
+        return Fraction(1)
+    if isinstance(node.gap, Fraction):
+        return sharpness / node.gap
+    if node.gap is None or node.gap.kind not in _SCALES:
+        raise ConstructionError(f"head {node.name!r}: no scale is known for the gap {node.gap}")
+    kind, factor = _SCALES[node.gap.kind]
+    return Feature(kind, (factor * sharpness,))
