@@ -214,8 +214,7 @@ def _weighted_mean(weights: Array, values: Array, leader: int) -> Array:
 
 def _between(mean: arb, values: Array) -> arb:
     """What is known of the mean, together with that it lies between the least and the largest value."""
-    lowest, highest = min(v.lower() for v in values), max(v.upper() for v in values)
-    hull = lowest.union(highest)
-    if not (mean.is_finite() and hull.is_finite()):
-        return hull
-    return mean.intersection(hull)
+    if not all(v.is_finite() for v in values):
+        return mean
+    hull = min(v.lower() for v in values).union(max(v.upper() for v in values))
+    return mean.intersection(hull) if mean.is_finite() else hull
