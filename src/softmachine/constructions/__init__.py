@@ -6,11 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from softmachine.constructions import chapter8, temporal
+from softmachine.constructions import chapter8, srasp, temporal
+from softmachine.constructions.srasp_words import SraspCodec
 from softmachine.constructions.temporal import Variant, Vision
 from softmachine.constructions.temporal_words import TemporalCodec
 from softmachine.constructions.turing_tokens import TuringCodec
 from softmachine.errors import ConstructionError, SourceError
+from softmachine.languages.srasp import Program as SraspProgram
 from softmachine.languages.temporal import Specification
 from softmachine.languages.turing import TuringMachine
 from softmachine.signals import Program
@@ -63,6 +65,11 @@ def _temporal(vision: Vision) -> Callable[[Specification, str], tuple[Program, C
     return build
 
 
+def _srasp(source: SraspProgram, attention: str) -> tuple[Program, Codec]:
+    soft = attention == "soft"
+    return srasp.transformer(source, soft=soft), SraspCodec(source, soft)
+
+
 CONSTRUCTIONS: tuple[Construction, ...] = (
     Construction(
         "chapter-8",
@@ -84,6 +91,13 @@ CONSTRUCTIONS: tuple[Construction, ...] = (
         Specification,
         ("hard", "soft"),
         _temporal(Vision.MASKED),
+    ),
+    Construction(
+        "srasp",
+        "S-RASP by an encoder that knows the length: average-hard attention, or softmax",
+        SraspProgram,
+        ("hard", "soft"),
+        _srasp,
     ),
 )
 """All constructions; of those that apply to an object, the first is the one that is used if none is named."""
@@ -113,4 +127,6 @@ def codec_from_json(data: dict[str, Any]) -> Codec:
         return TuringCodec.from_json(data)
     if data.get("kind") == "temporal":
         return TemporalCodec.from_json(data)
+    if data.get("kind") == "srasp":
+        return SraspCodec.from_json(data)
     raise SourceError(f"a codec of kind {data.get('kind')!r} is not known to this version")
