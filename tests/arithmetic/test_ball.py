@@ -217,8 +217,9 @@ def test_what_all_keys_have_in_common_does_not_matter() -> None:
     scale = vectors(balls, [1])[0, :, 0]
     found = balls.soft(query, keys, None, np.ones((1, 2), dtype=bool), scale, values).value[0, 0, 0]
     assert width(found) < Fraction(1, 2**120)
-    chosen = balls.choose(query, keys, None, np.ones((1, 2), dtype=bool), Choice.AVERAGE)
-    assert chosen.tolist() == [[[False, True]]]
+    three = vectors(balls, [5, 0], [5, 1], [5, 2])
+    chosen = balls.choose(query, three, None, np.ones((1, 3), dtype=bool), Choice.AVERAGE)
+    assert chosen.tolist() == [[[False, False, True]]]
 
 
 @pytest.mark.parametrize("formula", ["Q_a since Q_b", "prev prev Q_a", "2*#<[Q_a] >= #<[Q_b]", "odd(#<[Q_a])"])
