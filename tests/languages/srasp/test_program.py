@@ -83,6 +83,7 @@ def test_types_are_inferred(body: str, expected: Type) -> None:
         ("psum j : (rightmost j : 1 else 2)", 18, "define it as a vector of its own first"),
         ("y(i)", 8, "there is no vector 'y'"),
         ("x(i)", 8, "'x' is used before it is defined"),
+        ("2 if true else 3 - (2 if in(i) in {'c'} else 1)", 33, "in(i) is never 'c'"),
         ("1000000001", 8, "at most 1,000,000,000"),
         ("'' = 'a b'", 8, "symbol '' is empty or has blanks"),
     ],

@@ -109,6 +109,12 @@ def test_comments_are_left_out_and_quoted_ones_are_not_comments() -> None:
     assert program["y"] == And((Compare(Comparison.EQUAL, Letter("i"), Symbol("#b")), Vector("x", "i")))
 
 
+def test_letters_may_be_signs_and_quotes_inside_words() -> None:
+    assert parse("alphabet can't ( i ) = #  # isn't\nx(i) = 1\noutput x").alphabet == ("can't", "(", "i", ")", "=", "#")
+    program = parse("alphabet ( i ) =\nx(i) = in(i)\noutput x")
+    assert parse(to_text(program)) == program
+
+
 def test_a_line_that_is_indented_deeper_goes_on_with_the_one_before() -> None:
     text = "alphabet a\n    b\nx(i) =\n  in(i) = 'a'\n\n  # why\n  and\n\tpos(i) = 1\noutput x"
     assert parse(text) == parse("alphabet a b\nx(i) = in(i) = 'a' and pos(i) = 1\noutput x")
@@ -168,6 +174,7 @@ MISTAKES = [
     ("program", "2:1", "followed by one name"),
     ("output: x", "2:7", "should be a blank"),
     ("program 'x", "2:9", "symbol in quotes"),
+    ("program 'x'y'", "2:9", "symbol in quotes"),
 ]
 
 

@@ -131,16 +131,19 @@ class Inference:
         if not left or not right:
             return BOOLEAN
         ordered = expression.comparison not in (Comparison.EQUAL, Comparison.UNEQUAL)
-        pair = f"{_short(expression.left)} is {_a(left)} and {_short(expression.right)} is {_a(right)}"
+
+        def pair() -> str:
+            return f"{_short(expression.left)} is {_a(left)} and {_short(expression.right)} is {_a(right)}"
+
         if left.kind is not right.kind:
-            self._report(f"only values of one type can be compared, but {pair}", expression)
+            self._report(f"only values of one type can be compared, but {pair()}", expression)
         elif ordered and left.kind is not Kind.INTEGER:
-            self._report(f"{expression.comparison.value!r} compares integers, but {pair}", expression)
+            self._report(f"{expression.comparison.value!r} compares integers, but {pair()}", expression)
         elif left.kind is Kind.SYMBOL and not set(left.symbols) & set(right.symbols):
             if isinstance(expression.right, Symbol):
                 self._never(expression.left, left, expression.right.value)
             else:
-                self._report(f"{_short(expression)}: these are never equal, for {pair}", expression)
+                self._report(f"{_short(expression)}: these are never equal, for {pair()}", expression)
         elif left.kind is Kind.INTEGER and scope is Scope.PREDICATE and len(indices(expression)) > 1:
             if ordered:
                 self._report(
@@ -163,8 +166,9 @@ class Inference:
         if found and found.kind is not Kind.SYMBOL:
             self._report(f"{_short(expression.operand)} is {_a(found)}, but a set has symbols", expression.operand)
         elif found:
+            possible = set(found.symbols)
             for symbol in expression.symbols:
-                if symbol not in found.symbols:
+                if symbol not in possible:
                     self._never(expression.operand, found, symbol)
         return BOOLEAN
 
@@ -188,7 +192,9 @@ class Inference:
         if read.name in self.names:
             self._report(f"{read.name!r} is used before it is defined; vectors are computed from top to bottom", read)
         else:
-            similar = get_close_matches(read.name, sorted(self.names)[:MOST_COMPARED], n=1)
+            # A long list of similar mistakes is cut when it is shown, and looking for similar names takes long.
+            known = sorted(self.names) if max(len(self.problems), len(self.names)) < MOST_COMPARED else []
+            similar = get_close_matches(read.name, known, n=1)
             hint = f"did you mean {similar[0]!r}?" if similar else "define it in a line before this one"
             self._report(f"there is no vector {read.name!r}; {hint}", read)
         return False

@@ -1,8 +1,8 @@
 """The lines of an S-RASP text: statements without their comments, and the words in them.
 
 A statement is a line together with the lines after it that are indented deeper, but no definition goes on with a header
-(a line that begins with program, alphabet or output). A comment begins with ``#``; in the
-lines of the alphabet, where # may be a letter, only at the start of a line or after two blanks.
+(a line that begins with program, alphabet or output). A comment begins with ``#``; in the lines of the alphabet, where
+it may be a letter, only at the start of a line or after two blanks.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ QUOTED = r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*\""""
 _QUOTED_OR_COMMENT = re.compile(rf"{QUOTED}|#")
 _WORD = re.compile(rf"(?:{QUOTED})(?=\s|$)|\S+")
 DEFINITION = re.compile(r"^[ \t]*[^\W\d]\w*[ \t]*\([ \t]*i[ \t]*\)[ \t]*=", re.MULTILINE)
+HEADER_AS_NAME = re.compile(r"\s*\w+\(\s*i\s*\)\s*=")
 OUTPUT = re.compile(r"[ \t]*output[ \t]")
 HEADERS = ("program", "alphabet", "output")
 _FIRST_WORD = re.compile(r"\s*(\w+)")
@@ -90,18 +91,22 @@ def _is_no_letters(line: str) -> bool:
 
 def without_comment(line: str, *, of_alphabet: bool) -> str:
     """A line up to its comment."""
-    for found in _QUOTED_OR_COMMENT.finditer(line):
-        before = line[: found.start()]
-        if found[0] == "#" and (not of_alphabet or not before.strip() or before.endswith(("  ", "\t"))):
-            return before.rstrip()
+    beginning = len(line) - len(line.lstrip())
+    for found in (_WORD if of_alphabet else _QUOTED_OR_COMMENT).finditer(line):
+        start = found.start()
+        apart = start == beginning or line.endswith(("  ", "\t"), 0, start)
+        if found[0].startswith("#") and (apart or not of_alphabet):
+            return line[:start].rstrip()
     return line.rstrip()
 
 
 def unquote(quoted: str) -> str | None:
-    r"""The symbol in quotes, or None if there is an unknown escape in it.
+    r"""The symbol in quotes, or None if the quotes do not match or there is an unknown escape in it.
 
     The escapes are ``\\``, ``\'``, ``\"``, ``\n``, ``\r``, ``\t``, ``\x41``, ``\u0041`` and ``\U00000041``.
     """
+    if not re.fullmatch(QUOTED, quoted):
+        return None
     inner = quoted[1:-1]
     unknown = [found[0] for found in _ESCAPE.finditer(inner) if found[4] and found[4] not in _ESCAPED]
     return None if unknown else _ESCAPE.sub(_unescape, inner)

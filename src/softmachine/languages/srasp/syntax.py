@@ -21,9 +21,18 @@ from softmachine.errors import Place, SourceError
 from softmachine.languages.srasp.builder import Builder
 from softmachine.languages.srasp.explain import explain
 from softmachine.languages.srasp.grammar import parser
-from softmachine.languages.srasp.layout import DEFINITION, HEADERS, Statement, Word, split_lines, statements, unquote
+from softmachine.languages.srasp.layout import (
+    DEFINITION,
+    HEADER_AS_NAME,
+    HEADERS,
+    Statement,
+    Word,
+    split_lines,
+    statements,
+    unquote,
+)
 from softmachine.languages.srasp.printer import to_text
-from softmachine.languages.srasp.problems import Problem, invalid, refuse
+from softmachine.languages.srasp.problems import MOST_REPORTED, Problem, invalid, refuse
 from softmachine.languages.srasp.program import Definition, Program, check
 
 __all__ = ["looks_like", "parse", "to_text"]
@@ -83,7 +92,7 @@ class _Reader:
 
     def read(self, statement: Statement) -> None:
         keyword = statement.keyword
-        if keyword not in HEADERS or DEFINITION.match(statement.text):
+        if keyword not in HEADERS or HEADER_AS_NAME.match(statement.text):
             self._definition(statement)
             return
         first, *words = statement.words()
@@ -106,8 +115,7 @@ class _Reader:
         """A word as it is, or what is in its quotes."""
         if word.text[0] not in "'\"":
             return word.text
-        closed = len(word.text) > 1 and word.text[0] == word.text[-1]
-        inner = unquote(word.text) if closed else None
+        inner = unquote(word.text)
         if inner is None:
             self._report(
                 r"this is not a symbol in quotes; a quote is written '\'' and a backslash '\\'", word.line, word.column
@@ -121,7 +129,9 @@ class _Reader:
         try:
             tree = grammar.parse(statement.text)
         except UnexpectedInput as error:
-            message, line, column = explain(error, statement.text)
+            # What is not shown need not be explained, which takes long.
+            shown = len(self.problems) < MOST_REPORTED
+            message, line, column = explain(error, statement.text) if shown else ("", 1, 1)
             self._report(message, statement.line + line - 1, column)
             return
         builder = Builder(self.source, statement.line)
