@@ -76,7 +76,7 @@ class Ball(Arithmetic[BallOperator]):
         result = np.empty(x.shape, dtype=object)
         with ctx.workprec(self.precision):
             for index, number in np.ndenumerate(x.value):
-                result[index] = self._step(number, index) if steps[index[-1]] else number.max(_ZERO)
+                result[index] = self._step(number, index) if steps[index[-1]] else _relu(number)
         return Tensor(result)
 
     def _step(self, number: arb, index: tuple[int, ...]) -> arb:
@@ -166,6 +166,12 @@ class Ball(Arithmetic[BallOperator]):
 def _enclosed(number: Fraction) -> arb:
     """The number itself if it has few enough binary digits, otherwise a ball around it."""
     return arb(fmpq(number.numerator, number.denominator))
+
+
+def _relu(number: arb) -> arb:
+    if number >= 0:
+        return number
+    return _ZERO if number <= 0 else number.max(_ZERO)
 
 
 def _shown(number: arb) -> str:
