@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType
 
 from softmachine.errors import InputError, Place
 from softmachine.languages.srasp.expressions import Expression, Value, depth
@@ -60,7 +59,7 @@ class Program:
         if problems:
             raise invalid(self.name, problems, self.place)
         # What a cached property does, only earlier.
-        self.__dict__["types"] = MappingProxyType({name: found for name, found in types.items() if found})
+        self.__dict__["types"] = {name: found for name, found in types.items() if found}
 
     @cached_property
     def types(self) -> Mapping[str, Type]:
