@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from softmachine.errors import SoftmachineError
 
 if TYPE_CHECKING:
-    from softmachine.api import certify, check, compile, load, run, save, soften  # noqa: A004
+    from softmachine.api import certificate, check, compile, load, run, save, soften  # noqa: A004
     from softmachine.languages.turing import Rule, Tape, TuringMachine
     from softmachine.runs import Run
     from softmachine.transformer import Transformer
@@ -28,7 +28,7 @@ __all__ = [
     "Transformer",
     "TuringMachine",
     "__version__",
-    "certify",
+    "certificate",
     "check",
     "compile",
     "load",
@@ -41,7 +41,7 @@ _HOMES = {
     "load": "softmachine.api",
     "compile": "softmachine.api",
     "run": "softmachine.api",
-    "certify": "softmachine.api",
+    "certificate": "softmachine.api",
     "check": "softmachine.api",
     "save": "softmachine.api",
     "soften": "softmachine.api",

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from softmachine.certify import Certificate
-from softmachine.certify import certify as certify_program
+from softmachine.certify import Certificate, certify
 from softmachine.certify import soften as soften_program
 from softmachine.checking import Report, all_words, check_words, random_words
 from softmachine.compiler import compile_program
@@ -20,7 +19,7 @@ from softmachine.signals import Program
 from softmachine.sources import read_source
 from softmachine.transformer import Codec, Transformer
 
-__all__ = ["certify", "check", "compile", "load", "run", "save", "soften"]
+__all__ = ["certificate", "check", "compile", "load", "run", "save", "soften"]
 
 
 def load(source: str | Path, format: str | None = None) -> Source | Transformer:  # noqa: A002
@@ -81,13 +80,13 @@ def soften(
     """
     transformer = compile(model, attention="hard")
     program, codec = _program(transformer)
-    certificate = certify_program(program, length, sharpness)
-    return soften_program(program, certificate).with_codec(codec, transformer.construction), certificate
+    proof = certify(program, length, sharpness)
+    return soften_program(program, proof).with_codec(codec, transformer.construction), proof
 
 
-def certify(model: Transformer | Source | str | Path, *, length: int, sharpness: int | None = None) -> Certificate:
+def certificate(model: Transformer | Source | str | Path, *, length: int, sharpness: int | None = None) -> Certificate:
     """The certificate of :func:`soften`; it may say that it does not hold."""
-    return certify_program(_program(compile(model, attention="hard"))[0], length, sharpness)
+    return certify(_program(compile(model, attention="hard"))[0], length, sharpness)
 
 
 def _program(transformer: Transformer) -> tuple[Program, Codec]:

@@ -18,6 +18,8 @@ from softmachine.transformer import DecoderCodec, Transformer
 
 Word = tuple[str, ...]
 
+LONGEST = 60
+"""So many characters of an input are shown."""
 PIECE = 256
 """So many tokens are read at a time."""
 
@@ -44,7 +46,9 @@ class Disagreement:
 
     def __str__(self) -> str:
         found = f"but is {self.found}" if self.found else f"but the model cannot go on: {self.reason}"
-        return f"input {' '.join(self.word) or '(empty)'}: token {self.step} should be {self.expected}, {found}"
+        word = " ".join(self.word) or "(empty)"
+        shown = word if len(word) <= LONGEST else f"{word[:LONGEST]} …"
+        return f"input {shown}: token {self.step} should be {self.expected or 'anything'}, {found}"
 
 
 @dataclass(frozen=True)

@@ -183,7 +183,7 @@ def test_interrupted_json_has_no_verdict(cli: Cli, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--attention", "soft"], "chapter-8 has no soft attention"),
+        (["--attention", "soft"], "chapter-8 has no soft attention of its own"),
         (["--attention", "sharp"], "there is no attention 'sharp'"),
         (["--arithmetic", "float16"], "exact, float64, float32"),
         (["--engine", "fast"], "auto, dense"),

@@ -1,4 +1,3 @@
-# ruff: noqa: D102
 """Real numbers as balls (python-flint's ``arb``): a midpoint and a radius, and the exact number is certainly inside.
 
 Here softmax transformers run with proof: whatever is decided holds for every number in the balls, and what is not

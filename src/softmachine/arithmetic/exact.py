@@ -86,7 +86,7 @@ class Exact(Arithmetic[ExactOperator]):
         if (chosen != visible).any():
             raise ConstructionError(
                 "softmax of different scores is not a rational number, so exact arithmetic cannot run it",
-                hint="use --arithmetic float64, or --attention hard",
+                hint="use --arithmetic ball or float64, or --attention hard",
             )
         return self.mean(chosen, value)
 

@@ -9,14 +9,15 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from softmachine.cli import check, compile, run, show, zoo  # noqa: A004
+from softmachine.cli import certify, check, compile, run, show, zoo  # noqa: A004
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine run palindrome abba
   softmachine run "1RB1LB_1LA1RZ"
   softmachine check palindrome --up-to 4
   softmachine show increment
-  softmachine compile palindrome -o model/"""
+  softmachine compile palindrome -o model/
+  softmachine certify "Q_a since Q_b" --length 100"""
 
 
 class _Plain:
@@ -68,7 +69,7 @@ def softmachine(
         print(context.get_help())
 
 
-for module in (run, check, show, compile, zoo):
+for module in (run, check, show, compile, certify, zoo):
     app.command(module.NAME, cls=_Command, epilog=module.EXAMPLES)(module.command)
 
 

@@ -28,6 +28,7 @@ def command(
     ] = False,
     construction: options.ConstructionName = None,
     attention: options.AttentionName = None,
+    certified: options.CertifiedLength = None,
     alphabet: options.Alphabet = None,
     format_name: options.Format = None,
     as_json: options.Json = False,
@@ -41,7 +42,7 @@ def command(
     from softmachine import api
 
     output = Output(as_json, quiet)
-    transformer = open_model(source, Wanted(format_name, construction, attention, alphabet), output)
+    transformer = open_model(source, Wanted(format_name, construction, attention, alphabet, certified), output)
     api.save(transformer, folder, force=force)
     size = sum(file.stat().st_size for file in folder.iterdir())
     if as_json:

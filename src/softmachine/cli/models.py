@@ -42,12 +42,14 @@ class Wanted:
         construction: The theorem.
         attention: Hard or soft.
         alphabet: More symbols for a formula.
+        certified: The length up to which soft attention is certified.
     """
 
     format_name: str | None
     construction: str | None
     attention: str | None = None
     alphabet: str | None = None
+    certified: int | None = None
 
 
 def open_model(source: str, wanted: Wanted, output: Output) -> Transformer:
@@ -57,11 +59,13 @@ def open_model(source: str, wanted: Wanted, output: Output) -> Transformer:
 
     if wanted.attention not in (None, *ATTENTIONS):
         raise UsageError(f"there is no attention {wanted.attention!r}", hint=f"choose {' or '.join(ATTENTIONS)}")
+    if wanted.certified is not None and wanted.attention != "soft":
+        raise UsageError("--certified is for soft attention", hint="add --attention soft")
     item = api.load(source, wanted.format_name)
     if wanted.alphabet is not None:
         item = _extended(item, wanted.alphabet)
     with working("compiling", output):
-        return api.compile(item, wanted.construction, attention=wanted.attention)
+        return api.compile(item, wanted.construction, attention=wanted.attention, length=wanted.certified)
 
 
 def _extended(item: object, alphabet: str) -> Specification:

@@ -64,6 +64,16 @@ Alphabet = Annotated[
         help="For a formula: more symbols that words may have, separated by blanks if longer than a character.",
     ),
 ]
+CertifiedLength = Annotated[
+    int | None,
+    typer.Option(
+        "--certified",
+        metavar="N",
+        min=0,
+        show_default=False,
+        help="With soft attention: at a temperature that is certified for every input (with its run) up to length N.",
+    ),
+]
 ArithmeticName = Annotated[
     str,
     typer.Option(

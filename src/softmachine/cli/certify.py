@@ -1,0 +1,115 @@
+"""``softmachine certify``: softmax gives what hard attention gives, for every input up to a length."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from softmachine.cli import options
+from softmachine.cli.models import Wanted, open_model
+from softmachine.cli.options import Status
+from softmachine.cli.output import Output
+
+if TYPE_CHECKING:
+    from softmachine.certify import Certificate
+
+NAME = "certify"
+EXAMPLES = """[dim]Examples:[/]
+  softmachine certify palindrome --length 500
+  softmachine certify "Q_a since Q_b" --length 100 --sharpness 1
+  softmachine certify "prev Q_a" --length 64 --arithmetic float32
+  softmachine certify "odd(#<[Q_1])" --length 100 --plot margin.png"""
+
+
+def command(
+    source: options.Source,
+    *,
+    length: Annotated[
+        int,
+        typer.Option(
+            metavar="N", min=0, show_default=False, help="For every input (of a machine: with its run) up to length N."
+        ),
+    ],
+    sharpness: Annotated[
+        int | None,
+        typer.Option(
+            metavar="S",
+            min=1,
+            show_default=False,
+            help="Scale every head by S / gap; by default by the smallest S that is certified.",
+        ),
+    ] = None,
+    arithmetic: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            show_default=False,
+            help="Also measure up to which length, N at most, a run in this float format is right on random inputs.",
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", show_default=False, help="Draw the margin against the scale (PNG or SVG)."),
+    ] = None,
+    construction: options.ConstructionName = None,
+    alphabet: options.Alphabet = None,
+    format_name: options.Format = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    _debug: options.Debug = False,
+) -> int:
+    """Prove that softmax at a certain temperature decides as hard attention does, on every input up to a length.
+
+    The table follows the errors from head to head. Exit status 0: the certificate holds; 1: it does not.
+    """
+    from softmachine import api
+    from softmachine.cli.progress import working
+
+    output = Output(as_json, quiet)
+    model = open_model(source, Wanted(format_name, construction, "hard", alphabet), output)
+    with working("certifying", output):
+        certificate = api.certificate(model, length=length, sharpness=sharpness)
+    measured = None
+    if arithmetic is not None and certificate.holds:
+        from softmachine.certify.measure import measure
+
+        with working("measuring", output):
+            measured = measure(api.soften(model, length=length, sharpness=sharpness)[0], arithmetic, length)
+    if plot is not None:
+        from softmachine.certify.plot import draw
+
+        with working("drawing", output):
+            draw(model, length, plot)
+    if as_json:
+        output.answer(_answer(certificate) | ({"measured": measured.to_json()} if measured else {}))
+    else:
+        output.say(str(certificate))
+        if measured is not None:
+            output.say(f"  {measured}")
+    return Status.DONE if certificate.holds else Status.FAILS
+
+
+def _answer(certificate: Certificate) -> dict[str, Any]:
+    budget = [
+        {
+            "head": row.head,
+            "lemma": row.lemma,
+            "gap": row.gap,
+            "scaled_gap": None if row.lemma == "exact" else row.scaled_gap,
+            "error_in": row.error_in,
+            "error_out": row.error_out,
+        }
+        for row in certificate.budget.rows
+    ]
+    return {
+        "length": certificate.length,
+        "sharpness": certificate.sharpness,
+        "temperature": certificate.temperature,
+        "theorem_sharpness": certificate.theorem.sharpness,
+        "margin": certificate.margin,
+        "error_budget": budget,
+        "holds": certificate.holds,
+        "why": None if certificate.holds else certificate.why,
+    }

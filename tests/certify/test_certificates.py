@@ -1,0 +1,182 @@
+"""No certificate is ever false, and none is vacuous."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import softmachine as sm
+from softmachine.attention import Choice, Weighting
+from softmachine.certify import certify, soften, softened
+from softmachine.certify.budget import budget
+from softmachine.certify.measure import measure
+from softmachine.checking import check_words, random_words
+from softmachine.compiler import compile_program
+from softmachine.constructions import construction_for
+from softmachine.constructions.temporal import START, Variant, Vision, transformer
+from softmachine.engines.dense import DenseEngine
+from softmachine.errors import ConstructionError, UsageError
+from softmachine.languages.temporal import Formula, Specification, core, fragment, parse_formula, truth
+from softmachine.signals import Program
+from softmachine.transformer import Block, Layer
+from tests.formulas import random_formula
+
+ROUNDING = 1e-12
+"""What float64 itself may add to a difference."""
+OPERATORS = ["Q_a since Q_b", "Q_a until Q_b", "prev Q_a", "next Q_a", "#<[Q_a] >= 2*#>[Q_b]", "odd(#<[Q_a])"]
+
+
+def specification(formula: Formula | str) -> Specification:
+    parsed = parse_formula(formula) if isinstance(formula, str) else formula
+    return Specification(name="formula", formula=parsed, alphabet=("a", "b"))
+
+
+def hard(formula: Formula | str, vision: Vision = Vision.ENCODER) -> Program:
+    return transformer(specification(formula), Variant(vision, soft=False))
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_certified_softmax_agrees_with_the_evaluator(block: int) -> None:
+    for seed in range(4 * block, 4 * (block + 1)):
+        certified_formula_is_right(seed, depth=3, exhaustive=4, longest=12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(50))
+def test_five_hundred_certificates_are_true(block: int) -> None:
+    for seed in range(100 + 10 * block, 100 + 10 * (block + 1)):
+        certified_formula_is_right(seed, depth=4, exhaustive=7, longest=40)
+
+
+def certified_formula_is_right(seed: int, depth: int, exhaustive: int, longest: int) -> None:
+    chooser = random.Random(seed)
+    formula = random_formula(chooser, depth, "ab")
+    past = fragment(core(formula)).past
+    vision = chooser.choice(list(Vision)) if past else Vision.ENCODER
+    length = chooser.randint(exhaustive, longest)
+    program = hard(formula, vision)
+    certificate = certify(program, length)
+    assert certificate.holds
+    engine = DenseEngine(soften(program, certificate))
+    known = vision is Vision.ENCODER
+    for n in (*range(1, exhaustive + 1), length):
+        words = [*product("ab", repeat=n)] if n <= exhaustive else [tuple(chooser.choices("ab", k=n))]
+        found = engine.answers([[START, *word] for word in words], n if known else None)
+        for word, answers in zip(words, found, strict=True):
+            expected = list(truth(specification(formula), word))
+            assert [answer == "true" for answer in answers[1:]] == expected, f"{formula}, seed {seed}"
+
+
+@pytest.mark.parametrize("formula", OPERATORS)
+@pytest.mark.parametrize("length", [5, 12])
+def test_measured_errors_stay_under_the_budget(formula: str, length: int) -> None:
+    """Compare every coordinate that a head writes in the soft and the hard run of the same program."""
+    program = hard(formula)
+    certificate = certify(program, length)
+    models = [compile_program(program), soften(program, certificate)]
+    names = models[0].coordinates
+    assert names == models[1].coordinates
+    allowed = {row.head: row.error_out for row in certificate.budget.rows}
+    chooser = random.Random(1)
+    for _ in range(20):
+        sequence = [START, *chooser.choices("ab", k=length)]
+        streams = [DenseEngine(model).residual_stream([sequence], length).value[0] for model in models]
+        apart = np.abs(streams[0] - streams[1]).max(axis=0)
+        for name, distance in zip(names, apart, strict=True):
+            if name in allowed:
+                assert distance <= allowed[name] + ROUNDING
+
+
+@pytest.mark.parametrize("formula", OPERATORS)
+def test_a_temperature_that_is_too_high_goes_wrong(formula: str) -> None:
+    """The budget is not vacuous: below the certified scale, errors do exceed what rounding takes away."""
+    length = 12
+    program = hard(formula)
+    assert not budget(program, length, certify(program, length).sharpness - 1).holds
+    smooth = compile_program(softened(program, 1))
+
+    def warm(layer: Layer) -> Layer:
+        heads = tuple(
+            replace(head, weighting=Weighting(Choice.SOFTMAX)) if head.query.bias else head for head in layer.heads
+        )
+        return replace(layer, heads=heads)
+
+    blocks = tuple(Block(tuple(map(warm, block.layers)), block.repeats, block.name) for block in smooth.blocks)
+    engine = DenseEngine(replace(smooth, blocks=blocks))
+    wrong = 0
+    for word in random_words(("a", "b"), 60, length, seed=3):
+        answers = engine.answers([[START, *word]], length)[0]
+        wrong += [answer == "true" for answer in answers[1:]] != list(truth(specification(formula), word))
+    assert wrong > 0
+
+
+@pytest.mark.parametrize("name", ["palindrome", "increment", "two-tape-copy", "power-of-two"])
+def test_machines_run_by_softmax_with_a_certificate(name: str) -> None:
+    length = 60
+    soft, certificate = sm.soften(name, length=length)
+    assert certificate.holds
+    assert soft.attention == "soft"
+    codec = soft.codec
+    assert codec is not None
+    words = [word for n in range(4) for word in product(codec.alphabet, repeat=n)]
+    assert check_words(soft, words, max_steps=length - 10).disagreements == ()
+
+
+def test_theorem_26_asks_for_more_than_the_budget() -> None:
+    for source in (*OPERATORS, "palindrome"):
+        certificate = sm.certificate(source, length=40)
+        assert certificate.theorem.sharpness > certificate.sharpness
+
+
+def test_longer_inputs_need_lower_temperatures() -> None:
+    machine = sm.load("palindrome")
+    program, _ = construction_for(machine).build(machine, "hard")
+    scales = [certify(program, length).sharpness for length in (10, 100, 1000)]
+    assert scales == sorted(scales)
+    assert scales[0] < scales[-1]
+
+
+def test_a_certificate_reads_as_a_table() -> None:
+    text = str(sm.certificate("Q_a since Q_b", length=100))
+    assert "Lemma 8" in text
+    assert "1/(2n+2)" in text
+    assert "margin of the logits ≥ 1.0000" in text
+    assert "Theorem 26" in text
+
+
+def test_a_certificate_that_fails_says_at_which_head() -> None:
+    certificate = sm.certificate("prev Q_a", length=50, sharpness=1)
+    assert not certificate.holds
+    assert "nearest even" in certificate.why
+    with pytest.raises(ConstructionError, match="nearest even"):
+        sm.soften("prev Q_a", length=50, sharpness=1)
+
+
+def test_a_negative_length_is_refused() -> None:
+    with pytest.raises(UsageError, match="length -1"):
+        sm.certificate("prev Q_a", length=-1)
+
+
+def test_float_formats_are_measured_up_to_the_length_where_they_fail() -> None:
+    soft, _ = sm.soften("Q_a since Q_b", length=40)
+    measured = measure(soft, "float64", 40)
+    assert (measured.holds_to, measured.fails_at) == (40, None)
+
+
+def test_a_plot_is_drawn_and_nothing_is_overwritten(tmp_path: Path) -> None:
+    from softmachine.certify.plot import draw
+
+    model = sm.compile("prev Q_a")
+    for name in ("margin.png", "margin.svg"):
+        draw(model, 10, tmp_path / name)
+        assert (tmp_path / name).stat().st_size > 1000
+        with pytest.raises(UsageError, match="exists already"):
+            draw(model, 10, tmp_path / name)
+    with pytest.raises(UsageError, match=r"\.png or \.svg"):
+        draw(model, 10, tmp_path / "margin.pdf")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["margin.png", "margin.svg"]
