@@ -19,7 +19,12 @@ from tests.languages.test_turingmachine_io import INCREMENT
 from tests.machines import random_machine
 
 FORMULA = "alphabet a b c\n# x\nQ_a since (2*#<[Q_b] - 1 >= #>['c'])  # y"
-PROGRAM = "alphabet a b\nn(i) = psum j : (1 if in(j) = 'a' else -1)  # x\nv(i) = rightmost j < i where n(j) = n(i) : in(j) else '?'\noutput v"
+PROGRAM = """
+alphabet a b
+n(i) = psum j : (1 if in(j) = 'a' else -1)  # x
+v(i) = rightmost j < i where n(j) = n(i) : in(j) else '?'
+output v
+"""
 EXAMPLES = {
     "bbchallenge": BUSY_BEAVER_4,
     "jflap": FLIP,

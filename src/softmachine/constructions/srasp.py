@@ -17,10 +17,10 @@ other equalities than others takes a head for each set of equalities, which find
 at the rightmost (leftmost) of these. B_k and Y are retrieved with what is read, so that the feed-forward layer can tell
 whether the position matches, and take the default if not.
 
-Softmax is scaled by 6(n+1) where a head retrieves finite values only, which is Theorem 15's temperature, and otherwise by
-12(n+1)², or 6(n+1)² and 6(n+1) for positions, so that every other key has weight at most e^(-6(n+1)): integers are not
-rounded behind a head, and their errors, at most O(n²) times that, stay far below 1/4. Bits and symbols are rounded
-(Lemma 9). Measured in (x/n)², as the paper does, the largest scale is O(n⁴), n more than the gap asks for.
+Softmax is scaled by 6(n+1) where a head retrieves finite values only, which is Theorem 15's temperature; otherwise by
+12(n+1)², and by 6(n+1)² or 6(n+1) where a position is looked up: every other key has weight at most e^(-6(n+1)).
+Integers are not rounded behind a head, and their errors, O(n²) times that, stay far below 1/4; bits and symbols are
+rounded (Lemma 9). With integers measured as x/n, as in the paper, the largest scale is 12 n⁴, and the gap 1/(2n³).
 
 Needs: the position features i/(n+1), and with integers i, i², n, i·n, 1/(i+1), 1/(n+1), [i>0]/(n+1), as far as used.
 Costs: one head an attention; one for the mean of a prefix sum, and one for each multiple of n that its size can reach
@@ -34,7 +34,7 @@ from fractions import Fraction
 
 from softmachine.attention import Mask
 from softmachine.constructions.srasp_numbers import RAMP, SHARE, SHARPNESS, Finder, Number, here
-from softmachine.constructions.srasp_pointwise import Pointwise, Read, Value, over
+from softmachine.constructions.srasp_pointwise import Pointwise, Read, Value, finite_value, number_value, over
 from softmachine.errors import ConstructionError
 from softmachine.languages import srasp
 from softmachine.languages.srasp import Definition, Equality, Lookup, Product, Sum, normalise, operations
@@ -107,15 +107,14 @@ class _Builder:
 
     def program(self) -> Program:
         """Answers true or false, or the symbol of the output."""
-        output = self.values[self.source.output]
-        assert isinstance(output, Signal)
+        output = finite_value(self.values[self.source.output])
         start = start_token(self.source)
         tokens = (start, *self.source.alphabet)
         if output.labels is None:
             return recogniser(self.source.name, tokens, output)
         # Any answer will do at the start token, as long as it is one.
         logits = stack(output[0] + 1 - self.letter, *(output[k] for k in range(1, len(output))))
-        return Program(self.source.name, tokens, output.labels, logits)
+        return Program(self.source.name, tokens, output.labels, logits, margin=Fraction(1))
 
     def read(self, expression: Read) -> Value:
         """What a letter, a vector or the position is at a position itself."""
@@ -165,7 +164,7 @@ class _Builder:
             lambda read: retrieved[read] if read.at == "j" else self.read(read),
             one=constant(1),
         )
-        return there.choose(f"{step.name} or default", matched, there.of(step.attention.value), default)
+        return self.here.choose(f"{step.name} or default", matched, there.of(step.attention.value), default)
 
     def search(
         self,
@@ -191,31 +190,25 @@ class _Builder:
         values = [*theirs, *ys, *reads]
         finite = all(isinstance(value, Signal) for value in values)
         scale = Feature("c(n+1)", (2 * GAMMA,)) if finite else Feature("c(n+1)²", (2 * SHARPNESS,))
-        found = self.unpack(
+        head = attend(
             name,
-            attend(
-                name,
-                query=stack(*query),
-                key=stack(*key),
-                value=self.pack(values),
-                mask=MASKS[attention.mask],
-                weighting=self.finder.weighting(scale),
-                gap=Feature("1/(2n+2)"),
-                single=True,
-                fall=Fall.LINEAR,
-            ),
-            values,
+            query=stack(*query),
+            key=stack(*key),
+            value=self.pack(values),
+            mask=MASKS[attention.mask],
+            weighting=self.finder.weighting(scale),
+            gap=Feature("1/(2n+2)"),
+            single=True,
+            fall=Fall.LINEAR,
         )
-        count = len(products)
-        true = found[:count]
-        assert all(isinstance(bit, Signal) for bit in true)
-        bits = self.matches(name, step, products, ours, [bit for bit in true if isinstance(bit, Signal)])
-        for equality, x, y in zip(equal, xs, found[count : count + len(equal)], strict=True):
-            assert isinstance(y, Number)
-            checking = Pointwise(self.source, self.finder, self.read, one=constant(1))
-            bits.append(checking.compare_numbers(f"{name}: {equality}", x - y, Comparison.EQUAL))
+        found = iter(self.unpack(name, head, values))
+        bits = self.matches(name, step, products, ours, [finite_value(next(found)) for _ in products])
+        checking = Pointwise(self.source, self.finder, self.read, one=constant(1))
+        for equality, x in zip(equal, xs, strict=True):
+            difference = x - number_value(next(found))
+            bits.append(checking.compare_numbers(f"{name}: {equality}", difference, Comparison.EQUAL))
         matched = bits[0] if len(bits) == 1 else all_of(f"{name} matches", *bits)
-        return matched, found[count + len(equal) :]
+        return matched, list(found)
 
     def matches(
         self, name: str, step: Lookup, products: Sequence[Product], ours: Sequence[Signal], theirs: Sequence[Signal]
@@ -238,9 +231,7 @@ class _Builder:
         for k, (equal, products) in enumerate(groups.items(), 1):
             name = f"{step.name}, case {k}"
             matched, found = self.search(step, name, equal, products, [here()])
-            place = found[0]
-            assert isinstance(place, Number)
-            share = place.share.known(real(0, 1))
+            share = number_value(found[0]).share.known(real(0, 1))
             # The rank is 0 where nothing matches: j/(n+1), or 1 - j/(n+1) to find the leftmost.
             ranks.append(relu(f"{name}: rank", share + matched - 1 if rightmost else matched - share))
             matches.append(matched)
@@ -249,11 +240,10 @@ class _Builder:
             best = best + relu(f"{step.name}: best of {k}", rank - best)
         some = any_of(f"{step.name} matches", *matches)
         share = best if rightmost else some - best
-        values = list(reads)
-        if not values:
+        if not reads:
             return some, []
-        found = self.finder.at(step.name, share, self.pack(values), SHARE, Mask.ALL)
-        return some, self.unpack(step.name, found, values)
+        head = self.finder.at(step.name, share, self.pack(reads), SHARE, Mask.ALL)
+        return some, self.unpack(step.name, head, reads)
 
     def pack(self, values: Sequence[Value]) -> Signal:
         """Values as one vector; of integers, themselves and their shares."""

@@ -1,8 +1,8 @@
 """Integers of S-RASP as signals.
 
 A feed-forward layer can compare integers, but it cannot choose between two that grow with the length: it is Lipschitz.
-It can choose between x/(n+1) and y/(n+1), which are bounded, and a lookup then finds the integer again. So an integer is
-carried as both, as far as it is needed.
+It can choose between x/(n+1) and y/(n+1), which are bounded, and a lookup then finds the integer again. So an integer
+is carried as both, as far as it is needed.
 """
 
 from __future__ import annotations
@@ -95,6 +95,29 @@ def whole(number: int, one: Signal) -> Number:
     """A constant; ``one`` is 1 wherever it is to be the constant, and 0 at the start token."""
     share = position(Feature("[i>0]/(n+1)")) * number
     return Number(Bound.of(min(number, 0)), Bound.of(max(number, 0)), share, one * number, one * number**2)
+
+
+def choose_constants(condition: Signal, then: Signal, otherwise: Signal, one: Signal) -> Signal | None:
+    """``then`` where a bit is 1, else ``otherwise``, if both are constants; it takes no unit. None if one is not.
+
+    Assumes that the bit is 0 where ``one`` is.
+    """
+    chosen, left = _multiples(then, one), _multiples(otherwise, one)
+    if chosen is None or left is None:
+        return None
+    return stack(*(condition * (yes - no) + one * no for yes, no in zip(chosen, left, strict=True)))
+
+
+def _multiples(signal: Signal, one: Signal) -> list[Fraction] | None:
+    """What each component is if it is a constant, or a constant times ``one``."""
+    unit, factors = one.forms[0], []
+    for form in signal.forms:
+        atom = next(iter(form.terms), None)
+        factor = form.constant if atom is None else form.terms[atom] / unit.terms.get(atom, Fraction(1))
+        if atom is not None and unit * factor != form:
+            return None
+        factors.append(factor)
+    return factors
 
 
 class Finder:
@@ -194,10 +217,11 @@ class Finder:
         """The integer and its square, found if need be."""
         known = number.value is not None and number.square is not None
         found = number if known else self.found(name, number)
-        assert found.value is not None and found.square is not None
+        assert found.value is not None
+        assert found.square is not None
         return Squared(found.value, found.square)
 
-    def choose(self, name: str, condition: Signal, then: Number, otherwise: Number) -> Number:
+    def choose(self, name: str, condition: Signal, then: Number, otherwise: Number, one: Signal) -> Number:
         """``then`` where a bit is 1, else ``otherwise``: themselves if their difference is bounded, else the shares."""
         low, high = then.low.meet(otherwise.low), then.high.join(otherwise.high)
         chosen = Number(low, high, constant(0), None)
@@ -205,7 +229,10 @@ class Finder:
         if then.value is not None and otherwise.value is not None:
             difference = then.value - otherwise.value
             kind = difference.kinds[0]
-            if not any(kind.low.coefficients[1:]) and not any(kind.high.coefficients[1:]):
+            constants = choose_constants(condition, then.value, otherwise.value, one)
+            if constants is not None:
+                value = constants.known(chosen.kind)
+            elif not any(kind.low.coefficients[1:]) and not any(kind.high.coefficients[1:]):
                 value = otherwise.value + select(f"{name}: change", condition, difference, constant(0))
                 value = value.known(chosen.kind)
         shares = [number.share.known(number.share_kind) for number in (then, otherwise)]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TypeAlias
 
-from softmachine.constructions.srasp_numbers import Finder, Number, whole
+from softmachine.constructions.srasp_numbers import Finder, Number, choose_constants, whole
 from softmachine.errors import ConstructionError
 from softmachine.languages.srasp import Kind, Program
 from softmachine.languages.srasp.expressions import (
@@ -85,26 +85,23 @@ class Pointwise:
 
     def finite(self, expression: Expression) -> Signal:
         """The signal of an expression that is Boolean or a symbol."""
-        value = self.of(expression)
-        assert isinstance(value, Signal)
-        return value
+        return finite_value(self.of(expression))
 
     def number(self, expression: Expression) -> Number:
         """The signal of an expression that is an integer."""
-        value = self.of(expression)
-        assert isinstance(value, Number)
-        return value
+        return number_value(self.of(expression))
 
     def choose(self, name: str, condition: Signal, then: Value, otherwise: Value) -> Value:
         """``then`` where a bit is 1, else ``otherwise``."""
         if isinstance(then, Number) or isinstance(otherwise, Number):
-            assert isinstance(then, Number) and isinstance(otherwise, Number)
-            return self.finder.choose(name, condition, then, otherwise)
-        if then.labels is None or otherwise.labels is None:
-            return select(name, condition, then, otherwise).known(BIT)
-        symbols = tuple(dict.fromkeys(then.labels + otherwise.labels))
-        chosen = select(name, condition, over(symbols, then), over(symbols, otherwise))
-        return chosen.known(BIT, exclusive=True)
+            return self.finder.choose(name, condition, number_value(then), number_value(otherwise), self.one)
+        symbols = tuple(dict.fromkeys([*(then.labels or ()), *(otherwise.labels or ())]))
+        if symbols:
+            then, otherwise = over(symbols, then), over(symbols, otherwise)
+        chosen = choose_constants(condition, then, otherwise, self.one)
+        if chosen is None:
+            chosen = select(name, condition, then, otherwise)
+        return chosen.labelled(symbols).known(BIT, exclusive=True) if symbols else chosen.known(BIT)
 
     def compare(self, expression: Compare) -> Signal:
         """Whether a comparison holds."""
@@ -150,6 +147,18 @@ class Pointwise:
             Comparison.UNEQUAL: 2 * self.one - at_least - at_most,
         }[comparison]
         return named(name, decided.known(BIT), restores=number)
+
+
+def finite_value(value: Value) -> Signal:
+    """A value that is Boolean or a symbol, since the types of the program were checked."""
+    assert isinstance(value, Signal)
+    return value
+
+
+def number_value(value: Value) -> Number:
+    """A value that is an integer, since the types of the program were checked."""
+    assert isinstance(value, Number)
+    return value
 
 
 def over(symbols: tuple[str, ...], signal: Signal) -> Signal:

@@ -23,6 +23,11 @@ class SraspCodec:
     kind: str = "srasp"
 
     @property
+    def source(self) -> Program:
+        """The program."""
+        return self.program
+
+    @property
     def alphabet(self) -> tuple[str, ...]:
         """The letters of input words."""
         return self.program.alphabet
@@ -75,14 +80,11 @@ class SraspOutcome(Outcome):
 
     def trace(self) -> Iterator[str]:
         """The word, and below each letter the output there, of Booleans 1 or 0."""
-        shown = [{"true": "1", "false": "0"}.get(answer, answer) if self._decides else answer for answer in self.answers]
+        bits = {"true": "1", "false": "0"} if self.verdict != "halt" else {}
+        shown = [bits.get(answer, answer) for answer in self.answers]
         widths = [max(map(len, pair)) for pair in zip(self.word, shown, strict=True)]
         for line in (self.word, shown):
             yield "  ".join(item.ljust(width) for item, width in zip(line, widths, strict=True)).rstrip()
-
-    @property
-    def _decides(self) -> bool:
-        return self.verdict != "halt"
 
 
 def _said(value: Value) -> str:
