@@ -1,7 +1,8 @@
-"""A picture of a certificate: the margin that is left against the scale, for several lengths."""
+"""A picture of certificates: margin against temperature, and the temperature that is needed against length."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,22 +31,28 @@ def draw(model: Transformer, length: int, file: Path) -> None:
         raise UsageError("drawing needs matplotlib", hint="pip install 'softmachine[plot]'") from None
     from softmachine import api
 
-    figure = Figure(figsize=(7, 4.2), layout="constrained")
+    figure = Figure(figsize=(10, 4.2), layout="constrained")
     FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
+    left, right = figure.subplots(1, 2)
+    figure.suptitle(model.name)
+    proofs = {}
     for part in sorted({max(1, length * k // CURVES) for k in range(1, CURVES + 1)}):
-        try:
-            enough = api.certificate(model, length=part).sharpness
-        except ConstructionError:
-            continue
-        scales = range(1, 2 * enough + 3)
-        margins = [api.certificate(model, length=part, sharpness=scale).margin for scale in scales]
-        axes.plot(scales, margins, marker=".", label=f"length {part}, from {enough} on")
-    axes.axhline(0, color="grey", linewidth=0.8)
-    axes.set_xlabel("scale · gap")
-    axes.set_ylabel("certified margin of the logits")
-    axes.set_title(model.name)
-    axes.legend(loc="lower right", fontsize="small")
+        with suppress(ConstructionError):
+            proofs[part] = api.certificate(model, length=part)
+    for part, proof in proofs.items():
+        scales = range(1, proof.sharpness + 6)
+        # Where the budget breaks, nothing is certified: the margin is drawn as 0, whatever the bound says.
+        margins = [max(api.certificate(model, length=part, sharpness=scale).margin, 0.0) for scale in scales]
+        left.plot(scales, margins, marker=".", label=f"length {part}, from {proof.sharpness} on")
+    left.set_xlabel("scale · gap (inverse temperature)")
+    left.set_ylabel("certified margin of the logits")
+    left.legend(loc="best", fontsize="small")
+    right.plot(list(proofs), [proof.sharpness for proof in proofs.values()], marker="o", label="error budget")
+    right.plot(list(proofs), [proof.theorem.sharpness for proof in proofs.values()], marker="s", label="Theorem 26")
+    right.set_xlabel("length")
+    right.set_ylabel("scale · gap that is needed")
+    right.set_yscale("log")
+    right.legend(loc="best", fontsize="small")
     scratch = file.with_name(f".{file.name}.part")
     try:
         figure.savefig(scratch, format=file.suffix[1:].lower(), dpi=150)

@@ -47,7 +47,10 @@ class Construction:
         """
         if wanted not in (None, *self.attentions):
             known = " or ".join(self.attentions)
-            raise ConstructionError(f"the construction {self.name} has no {wanted} attention", hint=f"it has {known}")
+            more = "; soft attention certified for a length is made of it, see `certify`" if wanted == "soft" else ""
+            raise ConstructionError(
+                f"the construction {self.name} has no {wanted} attention of its own", hint=f"it has {known}{more}"
+            )
         return wanted or self.attentions[0]
 
 
