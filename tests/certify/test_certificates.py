@@ -12,7 +12,7 @@ import pytest
 
 import softmachine as sm
 from softmachine.attention import Choice, Weighting
-from softmachine.certify import certify, soften, softened
+from softmachine.certify import Certificate, certify, soften, softened
 from softmachine.certify.budget import budget
 from softmachine.certify.measure import measure
 from softmachine.checking import check_words, random_words
@@ -171,12 +171,14 @@ def test_float_formats_are_measured_up_to_the_length_where_they_fail() -> None:
 def test_a_plot_is_drawn_and_nothing_is_overwritten(tmp_path: Path) -> None:
     from softmachine.certify.plot import draw
 
-    model = sm.compile("prev Q_a")
+    def prove(length: int, sharpness: int | None) -> Certificate:
+        return certify(hard("prev Q_a"), length, sharpness)
+
     for name in ("margin.png", "margin.svg"):
-        draw(model, 10, tmp_path / name)
+        draw("previous", prove, 10, tmp_path / name)
         assert (tmp_path / name).stat().st_size > 1000
         with pytest.raises(UsageError, match="exists already"):
-            draw(model, 10, tmp_path / name)
+            draw("previous", prove, 10, tmp_path / name)
     with pytest.raises(UsageError, match=r"\.png or \.svg"):
-        draw(model, 10, tmp_path / "margin.pdf")
+        draw("previous", prove, 10, tmp_path / "margin.pdf")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["margin.png", "margin.svg"]

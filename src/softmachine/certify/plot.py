@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,13 +10,19 @@ from typing import TYPE_CHECKING
 from softmachine.errors import ConstructionError, UsageError
 
 if TYPE_CHECKING:
-    from softmachine.transformer import Transformer
+    from softmachine.certify.certificate import Certificate
 
 CURVES = 4
 
 
-def draw(model: Transformer, length: int, file: Path) -> None:
+def draw(name: str, prove: Callable[[int, int | None], Certificate], length: int, file: Path) -> None:
     """Draw margins for lengths up to the given one, to a PNG or SVG file; nothing is overwritten.
+
+    Args:
+        name: What the model is called.
+        prove: The certificate for a length and a sharpness (None for the smallest that does).
+        length: The largest length.
+        file: Where to draw.
 
     Raises:
         UsageError: If matplotlib is missing, or the file exists or has another ending.
@@ -29,20 +36,18 @@ def draw(model: Transformer, length: int, file: Path) -> None:
         from matplotlib.figure import Figure
     except ImportError:
         raise UsageError("drawing needs matplotlib", hint="pip install 'softmachine[plot]'") from None
-    from softmachine import api
-
     figure = Figure(figsize=(10, 4.2), layout="constrained")
     FigureCanvasAgg(figure)
     left, right = figure.subplots(1, 2)
-    figure.suptitle(model.name)
+    figure.suptitle(name)
     proofs = {}
     for part in sorted({max(1, length * k // CURVES) for k in range(1, CURVES + 1)}):
         with suppress(ConstructionError):
-            proofs[part] = api.certificate(model, length=part)
+            proofs[part] = prove(part, None)
     for part, proof in proofs.items():
         scales = range(1, proof.sharpness + 6)
         # Where the budget breaks, nothing is certified: the margin is drawn as 0, whatever the bound says.
-        margins = [max(api.certificate(model, length=part, sharpness=scale).margin, 0.0) for scale in scales]
+        margins = [max(prove(part, scale).margin, 0.0) for scale in scales]
         left.plot(scales, margins, marker=".", label=f"length {part}, from {proof.sharpness} on")
     left.set_xlabel("scale · gap (inverse temperature)")
     left.set_ylabel("certified margin of the logits")

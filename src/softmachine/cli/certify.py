@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +15,7 @@ from softmachine.cli.output import Output
 
 if TYPE_CHECKING:
     from softmachine.certify import Certificate
+    from softmachine.transformer import Transformer
 
 NAME = "certify"
 EXAMPLES = """[dim]Examples:[/]
@@ -81,7 +83,7 @@ def command(
         from softmachine.certify.plot import draw
 
         with working("drawing", output):
-            draw(model, length, plot)
+            draw(model.name, partial(_proof, model), length, plot)
     if as_json:
         output.answer(_answer(certificate) | ({"measured": measured.to_json()} if measured else {}))
     else:
@@ -89,6 +91,12 @@ def command(
         if measured is not None:
             output.say(f"  {measured}")
     return Status.DONE if certificate.holds else Status.FAILS
+
+
+def _proof(model: Transformer, length: int, sharpness: int | None) -> Certificate:
+    from softmachine import api
+
+    return api.certificate(model, length=length, sharpness=sharpness)
 
 
 def _answer(certificate: Certificate) -> dict[str, Any]:
