@@ -1,8 +1,12 @@
-"""Graph → graph: only the numbers that the logits depend on, so that nothing else costs a layer or a coordinate."""
+"""Nodes → nodes: only the numbers that the logits depend on, and each of them as early as its own inputs allow.
+
+Components that nobody reads are dropped, so that they cost no layer and no coordinate. Vectors of units and of names
+become one node a component, so that none waits for another; a head retrieves all its values at once and stays whole.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -15,9 +19,10 @@ Item = TypeVar("Item")
 def pruned(nodes: Sequence[Node], logits: Sequence[Affine]) -> tuple[tuple[Node, ...], tuple[Affine, ...]]:
     """The nodes, inputs first as before, without the components that nobody reads; and the logits over them."""
     live = _live(nodes, logits)
-    pruning = _Pruning({node: [k for k in range(len(node.kinds)) if (node, k) in live] for node in nodes})
-    kept = tuple(pruning.node(node) for node in nodes if pruning.kept[node])
-    return kept, pruning.forms(logits)
+    pruning = _Pruning()
+    kept = ((node, [k for k in range(len(node.kinds)) if (node, k) in live]) for node in nodes)
+    remaining = tuple(new for node, components in kept if components for new in pruning.node(node, components))
+    return remaining, pruning.forms(logits)
 
 
 def _live(nodes: Sequence[Node], logits: Sequence[Affine]) -> set[Atom]:
@@ -49,41 +54,40 @@ def _read(node: Node, k: int) -> Iterable[Affine]:
 
 
 class _Pruning:
-    """Rebuilds nodes with the kept components only, each under the label that it had."""
+    """Rebuilds nodes with some of their components, each under the label that it had."""
 
-    def __init__(self, kept: dict[Node, list[int]]) -> None:
-        self.kept = kept
-        self.rebuilt: dict[Node, Node] = {}
-        self.place = {(node, k): index for node, components in kept.items() for index, k in enumerate(components)}
+    def __init__(self) -> None:
+        self.atoms: dict[Atom, Atom] = {}
+        self.carried: dict[Carried, Carried] = {}
 
     def forms(self, forms: Iterable[Affine]) -> tuple[Affine, ...]:
-        return tuple(Affine({self.atom(a): factor for a, factor in f.terms.items()}, f.constant) for f in forms)
+        return tuple(Affine({self.atoms[a]: factor for a, factor in f.terms.items()}, f.constant) for f in forms)
 
-    def atom(self, atom: Atom) -> Atom:
-        return self.rebuilt[atom[0]], self.place[atom]
-
-    def node(self, node: Node) -> Node:
-        self.rebuilt[node] = self.rebuild(node)
-        return self.rebuilt[node]
-
-    def rebuild(self, node: Node) -> Node:
-        kept = self.kept[node]
-        if len(kept) < len(node.kinds):
-            labels = node.labels or tuple(map(str, range(len(node.kinds))))
-            node = replace(node, kinds=tuple(node.kinds[k] for k in kept), labels=tuple(labels[k] for k in kept))
-        match node:
+    def node(self, node: Node, kept: Sequence[int]) -> Iterator[Node]:
+        """What becomes of a node: itself with these components only, or one node for each."""
+        if isinstance(node, Unit | Named):
+            for k in kept:
+                alone = replace(node, name=node.label(k), kinds=(node.kinds[k],), labels=None)
+                yield self._placed(replace(alone, forms=self.forms([node.forms[k]])), {(node, k): 0})
+            return
+        labels = node.labels or tuple(map(str, range(len(node.kinds))))
+        fewer = len(kept) < len(node.kinds)
+        cut = replace(node, kinds=_only(node.kinds, kept), labels=_only(labels, kept)) if fewer else node
+        match cut:
             case Token():
-                return replace(node, table={key: _only(row, kept) for key, row in node.table.items()})
-            case Unit() | Named():
-                return replace(node, forms=self.forms(_only(node.forms, kept)))
+                cut = replace(cut, table={key: _only(row, kept) for key, row in cut.table.items()})
             case Attention():
-                query, key, value = (self.forms(part) for part in (node.query, node.key, _only(node.value, kept)))
-                return replace(node, query=query, key=key, value=value)
+                query, key, value = (self.forms(part) for part in (cut.query, cut.key, _only(cut.value, kept)))
+                cut = replace(cut, query=query, key=key, value=value)
             case Loop():
-                initial, body = (self.forms(_only(part, kept)) for part in (node.initial, node.body))
-                carried = self.rebuilt[node.carried]
-                assert isinstance(carried, Carried)
-                return replace(node, carried=carried, initial=initial, body=body)
+                initial, body = (self.forms(_only(part, kept)) for part in (cut.initial, cut.body))
+                cut = replace(cut, carried=self.carried[cut.carried], initial=initial, body=body)
+        yield self._placed(cut, {(node, k): index for index, k in enumerate(kept)})
+        if isinstance(node, Carried) and isinstance(cut, Carried):
+            self.carried[node] = cut
+
+    def _placed(self, node: Node, places: dict[Atom, int]) -> Node:
+        self.atoms |= {atom: (node, index) for atom, index in places.items()}
         return node
 
 

@@ -61,11 +61,11 @@ def graph_to_schedule(graph: Graph) -> Schedule:
             body = graph.body_of.get(node)
             floor = START if body is None else (2 * order[body] + 1, 0)
             time[node] = _after(node, max([floor, *(latest(form, time) for form in node.inputs())]))
-    blocks = []
-    for index in range(2 * len(graph.loops) + 1):
-        loop = graph.loops[index // 2] if index % 2 else None
-        blocks.append(_plan(index, loop, graph, time))
-    return Schedule(tuple(blocks), time)
+    stages: dict[Time, list[Node]] = {}
+    for node in graph.nodes:
+        stages.setdefault(time[node], []).append(node)
+    loops = [None, *(item for loop in graph.loops for item in (loop, None))]
+    return Schedule(tuple(_plan(index, loop, stages) for index, loop in enumerate(loops)), time)
 
 
 def latest(form: Affine, time: dict[Node, Time]) -> Time:
@@ -86,15 +86,12 @@ def _after(node: Node, ready: Time) -> Time:
     return START
 
 
-def _plan(index: int, loop: Loop | None, graph: Graph, time: dict[Node, Time]) -> BlockPlan:
-    inside = [node for node in graph.nodes if time[node][0] == index and isinstance(node, Attention | Unit)]
-    depth = max(((time[node][1] + 1) // 2 for node in inside), default=1 if loop else 0)
-    heads = tuple(
-        tuple(node for node in inside if isinstance(node, Attention) and time[node][1] == 2 * layer - 1)
-        for layer in range(1, depth + 1)
-    )
-    units = tuple(
-        tuple(node for node in inside if isinstance(node, Unit) and time[node][1] == 2 * layer)
-        for layer in range(1, depth + 1)
-    )
-    return BlockPlan(loop.name if loop else "", loop.times if loop else 1, heads, units, loop)
+def _plan(index: int, loop: Loop | None, stages: dict[Time, list[Node]]) -> BlockPlan:
+    last = max((stage for block, stage in stages if block == index), default=0)
+    depth = max((last + 1) // 2, 1 if loop else 0)
+    heads, units = [], []
+    for layer in range(1, depth + 1):
+        heads.append(tuple(node for node in stages.get((index, 2 * layer - 1), ()) if isinstance(node, Attention)))
+        units.append(tuple(node for node in stages.get((index, 2 * layer), ()) if isinstance(node, Unit)))
+    repeats = loop.times if loop else 1
+    return BlockPlan(loop.name if loop else "", repeats, tuple(heads), tuple(units), loop)
