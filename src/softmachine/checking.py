@@ -6,7 +6,7 @@ import random
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product, zip_longest
+from itertools import groupby, islice, product, zip_longest
 from typing import Any
 
 from softmachine.engines.decode import continuation
@@ -18,6 +18,8 @@ from softmachine.transformer import DecoderCodec, Transformer
 
 Word = tuple[str, ...]
 
+BATCH = 512
+"""So many words go through an encoder at a time."""
 LONGEST = 60
 """So many characters of an input are shown."""
 PIECE = 256
@@ -93,18 +95,27 @@ def check_words(
     produces them by itself.
     """
     codec, engine = codec_of(transformer), DenseEngine(transformer, arithmetic)
-    compare = _compare_run if isinstance(codec, DecoderCodec) else _compare_answers
+    decodes = isinstance(codec, DecoderCodec)
     began = time.perf_counter()
     inputs = tokens = 0
-    wrong = []
-    for word in words:
-        inputs += 1
-        expected = tuple(codec.expected(word, max_steps))
-        tokens += len(expected)
-        problem = compare(engine, tuple(word), expected)
-        if problem:
-            wrong.append(problem)
+    wrong: list[Disagreement] = []
+    for batch in _batches(words, 1 if decodes else BATCH):
+        expected = [tuple(codec.expected(word, max_steps)) for word in batch]
+        inputs += len(batch)
+        tokens += sum(map(len, expected))
+        if decodes:
+            problem = _compare_run(engine, batch[0], expected[0])
+            wrong += [problem] if problem else []
+        else:
+            wrong += _compare_answers(engine, batch, expected)
     return Report(inputs, tokens, tuple(wrong), time.perf_counter() - began)
+
+
+def _batches(words: Iterable[Sequence[str]], most: int) -> Iterator[list[Word]]:
+    """The words in batches of one length each, without changing their order."""
+    for _, alike in groupby(map(tuple, words), len):
+        while batch := list(islice(alike, most)):
+            yield batch
 
 
 def _compare_run(
@@ -126,17 +137,25 @@ def _compare_run(
     return None
 
 
-def _compare_answers(engine: DenseEngine, word: Word, expected: tuple[str | None, ...]) -> Disagreement | None:
-    """The first position where an encoder is wrong, if any."""
-    prompt = codec_of(engine.transformer).prompt(word)
+def _compare_answers(
+    engine: DenseEngine, batch: list[Word], expected: list[tuple[str | None, ...]]
+) -> Iterator[Disagreement]:
+    """For each word that an encoder gets wrong, the first position where it does."""
+    prompts = [codec_of(engine.transformer).prompt(word) for word in batch]
     try:
-        found = engine.answers([prompt.tokens], prompt.length)[0]
+        found = engine.answers([prompt.tokens for prompt in prompts], prompts[0].length)
     except SoftmachineError as error:
-        return Disagreement(word, 0, expected[0], None, (), str(error))
-    for place, (wanted, answer) in enumerate(zip(expected, found, strict=True)):
-        if wanted not in (None, answer):
-            return Disagreement(word, place, wanted, answer, tuple(found[:place]))
-    return None
+        if len(batch) == 1:
+            yield Disagreement(batch[0], 0, expected[0][0], None, (), str(error))
+        else:  # Some word of the batch cannot be decided: say which.
+            for word, wanted in zip(batch, expected, strict=True):
+                yield from _compare_answers(engine, [word], [wanted])
+        return
+    for word, wanted, answers in zip(batch, expected, found, strict=True):
+        for place, (right, answer) in enumerate(zip(wanted, answers, strict=True)):
+            if right not in (None, answer):
+                yield Disagreement(word, place, right, answer, tuple(answers[:place]))
+                break
 
 
 def _known(tokens: tuple[str | None, ...]) -> tuple[str, ...]:

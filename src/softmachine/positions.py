@@ -190,6 +190,14 @@ feature("i/(n+1)", lambda i, n: Fraction(i, n + 1), over=None, needs_length=True
 feature("1/(n-i+1)", lambda i, n: Fraction(1, n - i + 1), over=None, needs_length=True)
 feature("1/(2n+2)", lambda _, n: Fraction(1, 2 * n + 2), over=None, needs_length=True)
 feature("1/(i+1)²", lambda i, _: Fraction(1, (i + 1) ** 2), over=None)
+feature("c·i(n+1)", lambda i, n, c: c * i * (n + 1), high=_N * _N, needs_length=True, label=lambda c: f"{c}i(n+1)")
+feature(
+    "c·i²(n+1)",
+    lambda i, n, c: c * i * i * (n + 1),
+    high=_N * _N * _N,
+    needs_length=True,
+    label=lambda c: f"{c}i²(n+1)",
+)
 feature("c(n+1)", lambda _, n, c: c * (n + 1), high=_N * _N, needs_length=True, label=lambda c: f"{c}(n+1)")
 feature("c(i+1)", lambda i, _, c: c * (i + 1), high=_N * _N, label=lambda c: f"{c}(i+1)")
 feature("c(i+1)²", lambda i, _, c: c * (i + 1) ** 2, high=_N * _N, label=lambda c: f"{c}(i+1)²")

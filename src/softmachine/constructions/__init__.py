@@ -60,9 +60,9 @@ def _chapter8(machine: TuringMachine, attention: str) -> tuple[Program, Codec]:
     return chapter8.decoder(codec), codec
 
 
-def _temporal(vision: Vision) -> Callable[[Specification, str], tuple[Program, Codec]]:
+def _temporal(vision: Vision, *, unbounded: bool = False) -> Callable[[Specification, str], tuple[Program, Codec]]:
     def build(specification: Specification, attention: str) -> tuple[Program, Codec]:
-        variant = Variant(vision, soft=attention == "soft")
+        variant = Variant(vision, soft=attention == "soft", unbounded=unbounded)
         return temporal.transformer(specification, variant), TemporalCodec(specification, variant)
 
     return build
@@ -94,6 +94,20 @@ CONSTRUCTIONS: tuple[Construction, ...] = (
         Specification,
         ("hard", "soft"),
         _temporal(Vision.MASKED),
+    ),
+    Construction(
+        "temporal-encoder-unbounded",
+        "Theorems 12, 15, 20, variant (b): temperature 1, position features that grow with the length",
+        Specification,
+        ("hard", "soft"),
+        _temporal(Vision.ENCODER, unbounded=True),
+    ),
+    Construction(
+        "temporal-masked-unbounded",
+        "Theorems 13, 16, variant (b): temperature 1, position features that grow, future-masked, no counts",
+        Specification,
+        ("hard", "soft"),
+        _temporal(Vision.MASKED, unbounded=True),
     ),
     Construction(
         "srasp",

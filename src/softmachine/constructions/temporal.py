@@ -73,14 +73,22 @@ class Vision(StrEnum):
 
 @dataclass(frozen=True)
 class Variant:
-    """Which theorem to use: what positions see, and hard attention or softmax."""
+    """Which theorem to use.
+
+    Args:
+        vision: What a position sees.
+        soft: Whether attention is softmax, or hard.
+        unbounded: The theorems' variant (b): temperature 1 and position features that grow, in place of (a), a low
+            temperature and bounded ones.
+    """
 
     vision: Vision
     soft: bool
+    unbounded: bool = False
 
     def weighting(self, scale: Feature) -> Weighting:
-        """Softmax at this scale, or hard attention, which needs none."""
-        return softmax(scale) if self.soft else AVERAGE_HARD
+        """Softmax at this scale (in variant (b) at scale 1), or hard attention, which needs none."""
+        return softmax(1 if self.unbounded else scale) if self.soft else AVERAGE_HARD
 
 
 def transformer(specification: Specification, variant: Variant) -> Program:
@@ -171,12 +179,12 @@ class _Builder:
             gap, scale = Feature("1/(2n+2)"), Feature("c(n+1)", (2 * GAMMA,))
         found = attend(
             name,
-            query=constant(1),
+            query=position(scale) if self.variant.unbounded else constant(1),
             key=prefer + near,
             value=read,
             mask=mask,
             weighting=self.variant.weighting(scale),
-            gap=gap,
+            gap=Fraction(GAMMA) if self.variant.unbounded else gap,
             single=True,
             fall=Fall.LINEAR,
         )
@@ -217,14 +225,25 @@ class _Builder:
         return attend(
             name,
             query=stack(2 * share, -position(per)),
-            key=stack(position(I), position(I_SQUARED)),
+            key=self.table(GAMMA * weight, formula),
             value=read,
             mask=Mask.CAUSAL if isinstance(count, LeftCount) else Mask.ALL,
             weighting=self.variant.weighting(scale),
-            gap=per,
+            gap=Fraction(GAMMA * weight) if self.variant.unbounded else per,
             single=True,
             fall=Fall.QUADRATIC,
         )
+
+    def table(self, factor: int, formula: Formula) -> Signal:
+        """The positions as a table to look numbers up in: j and j², in variant (b) times a factor and n+1."""
+        if not self.variant.unbounded:
+            return stack(position(I), position(I_SQUARED))
+        if self.variant.vision is Vision.MASKED:
+            raise ConstructionError(
+                f"no future-masked transformer at temperature 1 is known for the counts of {str(formula)!r}",
+                hint="use variant (a), temporal-masked",
+            )
+        return stack(position(Feature("c·i(n+1)", (factor,))), position(Feature("c·i²(n+1)", (factor,))))
 
     def comparison(self, formula: Comparison) -> Signal:
         """A linear comparison of counts: the combination is within 1/4 of an integer, and its sign decides."""

@@ -65,6 +65,7 @@ class TemporalCodec:
             "alphabet": list(self.specification.alphabet),
             "vision": str(self.variant.vision),
             "soft": self.variant.soft,
+            "unbounded": self.variant.unbounded,
         }
 
     @staticmethod
@@ -73,7 +74,7 @@ class TemporalCodec:
         try:
             name, alphabet = str(data["name"]), tuple(map(str, data["alphabet"]))
             formula = parse_formula(str(data["formula"]))
-            variant = Variant(Vision(data["vision"]), bool(data["soft"]))
+            variant = Variant(Vision(data["vision"]), bool(data["soft"]), bool(data["unbounded"]))
         except (KeyError, TypeError, ValueError) as error:
             raise SourceError(f"this is not a formula in JSON: {error!r}") from None
         return TemporalCodec(Specification(name=name, formula=formula, alphabet=alphabet), variant)
