@@ -11,12 +11,15 @@ from pathlib import Path
 import pytest
 
 import softmachine as sm
+from softmachine.attention import softmax
 from softmachine.compiler import compile_program
 from softmachine.constructions.srasp import START, transformer
+from softmachine.constructions.srasp_numbers import SHARPNESS, Finder
 from softmachine.engines.dense import DenseEngine
 from softmachine.errors import ConstructionError, InputError
 from softmachine.languages.srasp import Definition, Kind, Program, accepts, parse, run
 from softmachine.languages.srasp.expressions import Compare, Comparison, Position, Vector
+from softmachine.positions import Feature
 from softmachine.signals import evaluate
 from softmachine.transformer import Transformer
 from tests.srasp_programs import random_program, words
@@ -86,7 +89,7 @@ def test_programs_of_the_zoo_do_what_the_evaluator_does(name: str) -> None:
     program = zoo(name)
     longest = max(n for n in range(1, 7) if len(program.alphabet) ** n <= MOST_WORDS)
     right_everywhere(program, longest=longest, exact=2)
-    promises_hold(program, 3)
+    promises_hold(program, 3 if len(program.alphabet) < 4 else 2)
 
 
 PROGRAMS = {
@@ -202,18 +205,32 @@ def nested(chooser: random.Random, length: int) -> list[str]:
     return word
 
 
-@pytest.mark.parametrize("soft", [False, True])
-def test_dyck_2_is_right_on_long_words(soft: bool) -> None:
-    program, chooser = zoo("dyck-2"), random.Random(0)
-    model = compiled(program, soft=soft)
-    inputs = []
+def long_words() -> list[tuple[str, ...]]:
+    """Words of Dyck-2 of length 64, the same with one bracket changed, and any."""
+    chooser, inputs = random.Random(0), []
     for _ in range(10):
         word = nested(chooser, 64)
         changed = list(word)
         changed[chooser.randrange(64)] = chooser.choice("()[]")
         inputs += [tuple(word), tuple(changed), tuple(chooser.choices("()[]", k=64))]
-    assert sum(accepts(program, word) for word in inputs) >= 10
-    right(model, program, inputs)
+    return inputs
+
+
+@pytest.mark.parametrize("soft", [False, True])
+def test_dyck_2_is_right_on_long_words(soft: bool) -> None:
+    program = zoo("dyck-2")
+    assert sum(accepts(program, word) for word in long_words()) >= 10
+    right(compiled(program, soft=soft), program, long_words())
+
+
+def test_the_papers_temperature_is_enough_for_dyck_2(monkeypatch: pytest.MonkeyPatch) -> None:
+    """1/τ = 2n³ for integers measured as x/n is 2n for integers as they are: a scaled gap of 1, without a proof."""
+    gentle = Feature("c(n+1)", (2,))
+    partner = Feature("c(n+1)²", (2 * SHARPNESS,))
+    monkeypatch.setattr(Finder, "weighting", lambda _, scale: softmax(gentle if scale == partner else scale))
+    model = compiled(zoo("dyck-2"), soft=True)
+    assert [str(head.weighting) for head in model.heads].count("softmax, scale 2(n+1)") == 1
+    right(model, zoo("dyck-2"), long_words())
 
 
 @pytest.mark.parametrize("name", ["copy", "majority", "reverse", "flip-flop", "two-hop-induction-head"])
