@@ -1,0 +1,107 @@
+"""Random transformers, straight from weights: small integers and fractions, ties everywhere, decided by the seed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from fractions import Fraction
+
+from softmachine.attention import AVERAGE_HARD, LEFTMOST_HARD, RIGHTMOST_HARD, Mask, Weighting
+from softmachine.positions import Feature, Relation
+from softmachine.transformer import AffineMap, Block, FeedForward, Head, Layer, Matrix, Transformer
+
+VOCABULARY = ("a", "b", "c")
+HARD = (AVERAGE_HARD, LEFTMOST_HARD, RIGHTMOST_HARD)
+CAUSAL = (Mask.CAUSAL, Mask.PAST)
+_FEATURES = (
+    Feature("i"),
+    Feature("1/(i+1)"),
+    Feature("(-1)^i"),
+    Feature("bit", (0,)),
+    Feature("mod", (3, 2)),
+)
+
+
+class RandomTransformer:
+    """Draws a transformer.
+
+    Args:
+        seed: Decides everything.
+        masks: The masks that heads may have.
+        weightings: The weightings that heads may have.
+        denominators: Weights are small integers over one of these.
+    """
+
+    def __init__(
+        self,
+        seed: int,
+        masks: Sequence[Mask] = tuple(Mask),
+        weightings: Sequence[Weighting] = HARD,
+        denominators: Sequence[int] = (1, 1, 1, 2, 3),
+    ) -> None:
+        self.chooser = random.Random(seed)
+        self.masks, self.weightings, self.denominators = masks, weightings, denominators
+        self.width = self.chooser.randrange(1, 6)
+
+    def transformer(self, name: str = "random") -> Transformer:
+        features = tuple(self.chooser.sample(_FEATURES, self.chooser.randrange(3)))
+        outputs = self.chooser.randrange(2, 5)
+        return Transformer(
+            name=name,
+            vocabulary=VOCABULARY,
+            coordinates=tuple(f"x{k}" for k in range(self.width)),
+            embedding=self.matrix(len(VOCABULARY), self.width),
+            features=features,
+            position_embedding=self.matrix(len(features), self.width),
+            blocks=tuple(self.block(b) for b in range(self.chooser.randrange(3))),
+            outputs=tuple(f"y{k}" for k in range(outputs)),
+            unembedding=self.affine(outputs),
+        )
+
+    def number(self) -> Fraction:
+        return Fraction(self.chooser.randrange(-3, 4), self.chooser.choice(self.denominators))
+
+    def matrix(self, rows: int, columns: int) -> Matrix:
+        drawn = [{c: self.number() for c in range(columns) if self.chooser.random() < 0.6} for _ in range(rows)]
+        return Matrix.of(drawn, columns)
+
+    def affine(self, rows: int) -> AffineMap:
+        return AffineMap(self.matrix(rows, self.width), self.vector(rows))
+
+    def vector(self, size: int) -> tuple[Fraction, ...]:
+        return tuple(self.number() if self.chooser.random() < 0.5 else Fraction(0) for _ in range(size))
+
+    def block(self, number: int) -> Block:
+        layers = tuple(self.layer(f"{number}.{d}") for d in range(self.chooser.randrange(1, 3)))
+        if self.chooser.random() < 0.7:
+            return Block(layers)
+        return Block(layers, self.chooser.randrange(4), f"loop {number}")
+
+    def layer(self, name: str) -> Layer:
+        heads = tuple(self.head(f"head {name}.{h}") for h in range(self.chooser.randrange(3)))
+        hidden = self.chooser.randrange(4)
+        forward = FeedForward(
+            self.affine(hidden),
+            tuple(self.chooser.choice(("relu", "relu", "step")) for _ in range(hidden)),
+            AffineMap(self.matrix(self.width, hidden), self.vector(self.width)),
+            tuple(f"unit {name}.{u}" for u in range(hidden)),
+        )
+        return Layer(heads, forward)
+
+    def head(self, name: str) -> Head:
+        keys, values = self.chooser.randrange(5), self.chooser.randrange(1, 4)
+        return Head(
+            name,
+            query=self.affine(keys),
+            key=self.affine(keys),
+            value=self.affine(values),
+            output=self.matrix(self.width, values),
+            mask=self.chooser.choice(self.masks),
+            weighting=self.chooser.choice(self.weightings),
+            bias=Relation("distance") if self.chooser.random() < 0.2 else None,
+        )
+
+
+def random_word(seed: int, length: int) -> list[str]:
+    chooser = random.Random(seed)
+    return [chooser.choice(VOCABULARY) for _ in range(length)]
