@@ -116,13 +116,17 @@ class Pass:
     def extend(self, sequences: Sequence[Sequence[str]]) -> Tensor:
         """Read more tokens of every sequence; the residual stream at the new positions after the last layer."""
         transformer, numbers = self.engine.transformer, self.engine.arithmetic
-        new = len(sequences[0])
+        if len(sequences) != self.batch:
+            raise UsageError(f"this pass reads {self.batch} sequences, not {len(sequences)}")
+        new = max(map(len, sequences), default=0)
         if any(len(sequence) != new for sequence in sequences):
             raise UsageError("the sequences of a batch must have the same length")
         if self.read and not all(head.mask.causal for head in transformer.heads):
             raise UsageError(f"{transformer.name!r} looks ahead, so it cannot read a sequence piece by piece")
         positions = range(self.read, self.read + new)
-        stream = self.engine.embedding[self._indices(sequences)]
+        stream = self.engine.embedding[self._indices(sequences).reshape(self.batch, new)]
+        if not new:
+            return stream
         if transformer.features:
             stream = numbers.add(stream, self._position_embedding(positions))
         self.read += new
