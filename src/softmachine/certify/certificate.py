@@ -24,6 +24,7 @@ _SCALES = {
     "1/(2i+2)": ("c(i+1)", 2),
     "1/(i+1)²": ("c(i+1)²", 1),
     "1/(2n+2)": ("c(n+1)", 2),
+    "1/(n+1)": ("c(n+1)", 1),
     "1/(n-i+1)": ("c(n-i+1)", 1),
 }
 """For each kind of gap, the feature that is a multiple of its inverse."""

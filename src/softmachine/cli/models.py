@@ -105,11 +105,17 @@ def headline(codec: Codec | None) -> str | None:
     return str(codec.machine) if isinstance(codec, TuringCodec) else None
 
 
-def values_of(outcome: Outcome) -> dict[str, list[bool]]:
+def values_of(outcome: Outcome) -> dict[str, list[bool | str]]:
     """The value at every position, for the languages that have one."""
+    from softmachine.constructions.srasp_words import SraspOutcome
     from softmachine.constructions.temporal_words import TemporalOutcome
 
-    return {"values": list(outcome.values)} if isinstance(outcome, TemporalOutcome) else {}
+    if isinstance(outcome, TemporalOutcome):
+        return {"values": list(outcome.values)}
+    if isinstance(outcome, SraspOutcome):
+        truths = {"true": True, "false": False} if outcome.verdict != "halt" else {}
+        return {"values": [truths.get(answer, answer) for answer in outcome.answers]}
+    return {}
 
 
 def view_of(codec: Codec, word: str, remember: int) -> View | None:
