@@ -6,8 +6,9 @@ Weights are sparse and exact: for each matrix the positions of its non-zeros, th
 
 from __future__ import annotations
 
+import contextlib
 import json
-import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 
 from softmachine.attention import Choice, Mask, Weighting
 from softmachine.errors import Place, SoftmachineError, SourceError, UsageError
-from softmachine.positions import Feature, Relation
+from softmachine.positions import Feature, Parameter, Relation
 from softmachine.transformer import AffineMap, Block, Codec, FeedForward, Head, Layer, Matrix, Transformer
 
 FORMAT = "softmachine-transformer"
@@ -43,32 +44,48 @@ def save(transformer: Transformer, folder: Path, *, force: bool = False) -> None
     Raises:
         UsageError: If the folder exists and ``force`` is not given, or is not one of ours, or cannot be written.
     """
-    from safetensors.numpy import save_file
+    from safetensors.numpy import save as to_bytes
 
-    if folder.exists() and not (force and folder.is_dir() and (is_saved(folder) or not any(folder.iterdir()))):
-        hint = (
-            "choose another name, or --force to replace a saved model"
-            if not force
-            else "only saved models are replaced"
-        )
-        raise UsageError(f"{folder} exists already", hint=hint)
     tensors: Tensors = {}
     names = json.dumps(_names(transformer, tensors), ensure_ascii=False, indent=1) + "\n"
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    except OSError as error:
-        raise UsageError(f"cannot write to {folder.parent}: {error.strerror}") from None
+        files = {WEIGHTS: to_bytes(tensors), NAMES: names.encode("utf-8")}
+    except UnicodeEncodeError as error:
+        raise UsageError(f"a name has half a character, {names[error.start]!r}, which no file can hold") from None
+    missing: list[Path] = []
     try:
-        save_file(tensors, scratch / WEIGHTS)
-        (scratch / NAMES).write_text(names, encoding="utf-8")
-        scratch.chmod(0o777 & ~_umask())
-        if folder.exists():
-            shutil.rmtree(folder)
-        scratch.replace(folder)
+        if folder.exists() and not (force and _replaceable(folder)):
+            hint = "only saved models are replaced" if force else "choose another name, or --force to replace it"
+            raise UsageError(f"{folder} exists already", hint=hint)
+        missing += [parent for parent in folder.parents if not parent.exists()]
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        _replace(folder, files)
     except OSError as error:
-        raise UsageError(f"cannot write {folder}: {error.strerror}") from None
+        for parent in missing:
+            with contextlib.suppress(OSError):
+                parent.rmdir()
+        raise UsageError(f"cannot write {folder}: {error.strerror or error}") from None
+
+
+def _replaceable(folder: Path) -> bool:
+    """Whether a folder is empty or one of ours."""
+    return folder.is_dir() and (is_saved(folder) or not any(folder.iterdir()))
+
+
+def _replace(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Put a folder with these files in the place of what is there; if that fails, leave what is there."""
+    scratch = Path(tempfile.mkdtemp(prefix=".softmachine.", dir=folder.parent))
+    new, old = scratch / "new", scratch / "old"
+    try:
+        new.mkdir()
+        for name, content in files.items():
+            (new / name).write_bytes(content)
+        if folder.exists():
+            folder.replace(old)
+        new.replace(folder)
     finally:
+        if old.exists() and not folder.exists():
+            old.replace(folder)
         shutil.rmtree(scratch, ignore_errors=True)
 
 
@@ -78,10 +95,22 @@ def load(folder: Path, codec_from_json: Any) -> Transformer:
     Raises:
         SourceError: If the folder does not hold a whole model of this version.
     """
+    place = Place(str(folder))
+    try:
+        data, tensors = _read(folder, place)
+        return _Reader(tensors).whole(data, codec_from_json)
+    except SoftmachineError as error:
+        raise SourceError(error.message, place=error.place or place, hint=error.hint) from None
+    except OSError as error:
+        raise SourceError(f"cannot be read: {error.strerror or error}", place=place) from None
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+        raise SourceError(f"the saved model is damaged: {type(error).__name__}: {error}", place=place) from None
+
+
+def _read(folder: Path, place: Place) -> tuple[dict[str, Any], Mapping[str, NDArray[Any]]]:
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
-    place = Place(str(folder))
     for name in (WEIGHTS, NAMES):
         if not (folder / name).is_file():
             raise SourceError(
@@ -89,22 +118,13 @@ def load(folder: Path, codec_from_json: Any) -> Transformer:
             )
         if (folder / name).stat().st_size > MOST_BYTES:
             raise SourceError(f"{name} is larger than {MOST_BYTES >> 20} MiB", place=place)
+    data = json.loads((folder / NAMES).read_text(encoding="utf-8"))
+    if data["format"] != FORMAT or data["version"] != VERSION:
+        raise SourceError(f"format {data['format']!r} version {data['version']!r} is not known here", place=place)
     try:
-        data = json.loads((folder / NAMES).read_text(encoding="utf-8"))
-        tensors = load_file(folder / WEIGHTS)
-        if data["format"] != FORMAT or data["version"] != VERSION:
-            raise SourceError(f"format {data['format']!r} version {data['version']!r} is not known here", place=place)
-        return _Reader(tensors).transformer(data, codec_from_json)
-    except SoftmachineError as error:
-        raise SourceError(error.message, place=error.place or place, hint=error.hint) from None
-    except (KeyError, TypeError, ValueError, IndexError, ZeroDivisionError, RecursionError, SafetensorError) as error:
-        raise SourceError(f"the saved model is damaged: {type(error).__name__}: {error}", place=place) from None
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+        return data, load_file(folder / WEIGHTS)
+    except SafetensorError as error:
+        raise ValueError(error) from None
 
 
 def _names(transformer: Transformer, tensors: Tensors) -> dict[str, Any]:
@@ -182,102 +202,130 @@ def _numbers(tensors: Tensors, name: str, numbers: list[Fraction]) -> None:
 
 
 class _Reader:
+    """Builds a transformer; every shape is checked before anything of that size is built."""
+
     def __init__(self, tensors: Mapping[str, NDArray[Any]]) -> None:
-        self.tensors = tensors
+        self.tensors = dict(tensors)
+        self.width = 0
+
+    def whole(self, data: dict[str, Any], codec_from_json: Any) -> Transformer:
+        """The transformer that the data and all of the tensors make up."""
+        transformer = self.transformer(data, codec_from_json)
+        if self.tensors:
+            raise ValueError(f"nothing is known of the weights {min(self.tensors)}")
+        return transformer
 
     def transformer(self, data: dict[str, Any], codec_from_json: Any) -> Transformer:
         codec: Codec | None = codec_from_json(data["codec"]) if data["codec"] else None
-        transformer = Transformer(
+        vocabulary, coordinates, outputs = (_strings(data[what]) for what in ("vocabulary", "coordinates", "outputs"))
+        if len(set(vocabulary)) != len(vocabulary):
+            raise ValueError("a token occurs twice in the vocabulary")
+        features = tuple(_feature_from(item) for item in data["features"])
+        self.width = len(coordinates)
+        return Transformer(
             name=str(data["name"]),
-            vocabulary=_strings(data["vocabulary"]),
-            coordinates=_strings(data["coordinates"]),
-            embedding=self.matrix("embedding"),
-            features=tuple(_feature_from(item) for item in data["features"]),
-            position_embedding=self.matrix("position_embedding"),
+            vocabulary=vocabulary,
+            coordinates=coordinates,
+            embedding=self.matrix("embedding", len(vocabulary), self.width),
+            features=features,
+            position_embedding=self.matrix("position_embedding", len(features), self.width),
             blocks=tuple(self.block(b, item) for b, item in enumerate(data["blocks"])),
-            outputs=_strings(data["outputs"]),
-            unembedding=self.affine("unembedding"),
+            outputs=outputs,
+            unembedding=self.affine("unembedding", len(outputs), self.width),
             codec=codec,
             construction=str(data["construction"]),
         )
-        _check_shapes(transformer)
-        return transformer
 
     def block(self, b: int, data: dict[str, Any]) -> Block:
-        repeats = data["repeats"]
+        repeats = data["repeats"] if isinstance(data["repeats"], int) else _feature_from(data["repeats"])
+        if isinstance(repeats, int) and repeats < 0:
+            raise ValueError(f"a block cannot run {repeats} times")
         layers = tuple(self.layer(f"blocks.{b}.layers.{d}", item) for d, item in enumerate(data["layers"]))
-        return Block(layers, repeats if isinstance(repeats, int) else _feature_from(repeats), str(data["name"]))
+        return Block(layers, repeats, str(data["name"]))
 
     def layer(self, at: str, data: dict[str, Any]) -> Layer:
         heads = tuple(self.head(f"{at}.heads.{h}", item) for h, item in enumerate(data["heads"]))
-        forward = FeedForward(
-            self.affine(f"{at}.first"),
-            _strings(data["activations"]),
-            self.affine(f"{at}.second"),
-            _strings(data["units"]),
-        )
-        return Layer(heads, forward)
+        units, activations = _strings(data["units"]), _strings(data["activations"])
+        if len(activations) != len(units) or not set(activations) <= {"relu", "step"}:
+            raise ValueError(f"the activations of {at} are not one relu or step a unit")
+        first = self.affine(f"{at}.first", len(units), self.width)
+        return Layer(heads, FeedForward(first, activations, self.affine(f"{at}.second", self.width, len(units)), units))
 
     def head(self, at: str, data: dict[str, Any]) -> Head:
-        scale = Fraction(data["scale"]) if isinstance(data["scale"], str) else _feature_from(data["scale"])
+        query = self.affine(f"{at}.query", None, self.width)
+        value = self.affine(f"{at}.value", None, self.width)
         return Head(
             name=str(data["name"]),
-            query=self.affine(f"{at}.query"),
-            key=self.affine(f"{at}.key"),
-            value=self.affine(f"{at}.value"),
-            output=self.matrix(f"{at}.output"),
+            query=query,
+            key=self.affine(f"{at}.key", len(query.bias), self.width),
+            value=value,
+            output=self.matrix(f"{at}.output", self.width, len(value.bias)),
             mask=Mask(data["mask"]),
-            weighting=Weighting(Choice(data["weighting"]), scale),
-            bias=Relation(data["bias"]["kind"], _parameters(data["bias"])) if data["bias"] else None,
+            weighting=Weighting(Choice(data["weighting"]), _scale_from(data["scale"])),
+            bias=_relation_from(data["bias"]) if data["bias"] else None,
         )
 
-    def affine(self, name: str) -> AffineMap:
-        return AffineMap(self.matrix(f"{name}.weight"), tuple(self.numbers(f"{name}.bias")))
+    def affine(self, name: str, rows: int | None, columns: int) -> AffineMap:
+        """A map; its number of rows is that of its constants if nothing else says it."""
+        bias = tuple(self.numbers(f"{name}.bias"))
+        if rows not in (None, len(bias)):
+            raise ValueError(f"{name}.bias has {len(bias)} numbers, not {rows}")
+        return AffineMap(self.matrix(f"{name}.weight", len(bias), columns), bias)
 
-    def matrix(self, name: str) -> Matrix:
-        rows, columns = (int(size) for size in self.tensors[f"{name}.shape"])
-        index = self.tensors[f"{name}.index"].reshape(-1, 2)
-        if rows < 0 or columns < 0 or (index < 0).any() or (index >= [rows, columns]).any():
+    def matrix(self, name: str, rows: int, columns: int) -> Matrix:
+        shape = tuple(self.integers(f"{name}.shape"))
+        if shape != (rows, columns):
+            raise ValueError(f"{name} has shape {shape}, not {(rows, columns)}")
+        index = self.tensors.pop(f"{name}.index").reshape(-1, 2)
+        if (index < 0).any() or (index >= [rows, columns]).any():
             raise ValueError(f"{name} has entries outside of its shape")
         filled: list[dict[int, Fraction]] = [{} for _ in range(rows)]
         for (r, c), value in zip(index.tolist(), self.numbers(name), strict=True):
             filled[r][c] = value
+        if sum(map(len, filled)) != len(index):
+            raise ValueError(f"{name} has two entries at one place")
         return Matrix.of(filled, columns)
 
     def numbers(self, name: str) -> Iterator[Fraction]:
-        above, below = self.tensors[f"{name}.numerator"].tolist(), self.tensors[f"{name}.denominator"].tolist()
+        above, below = self.integers(f"{name}.numerator"), self.integers(f"{name}.denominator")
         return (Fraction(numerator, denominator) for numerator, denominator in zip(above, below, strict=True))
 
+    def integers(self, name: str) -> list[int]:
+        array = self.tensors.pop(name)
+        if array.ndim != 1 or array.dtype.kind not in "iu":
+            raise ValueError(f"{name} is not a list of integers")
+        return [int(number) for number in array.tolist()]
 
-def _check_shapes(transformer: Transformer) -> None:
-    """Complain about a file whose parts do not fit together, before an engine trips over it."""
-    width = transformer.width
 
-    def expect(what: str, found: tuple[int, ...], wanted: tuple[int, ...]) -> None:
-        if found != wanted:
-            raise ValueError(f"{what} has shape {found}, not {wanted}")
-
-    expect("embedding", transformer.embedding.shape, (len(transformer.vocabulary), width))
-    expect("position_embedding", transformer.position_embedding.shape, (len(transformer.features), width))
-    expect("unembedding", transformer.unembedding.weight.shape, (len(transformer.outputs), width))
-    for layer in transformer.layers:
-        for head in layer.heads:
-            keys, values = len(head.query.bias), len(head.value.bias)
-            expect(f"query of {head.name}", head.query.weight.shape, (keys, width))
-            expect(f"key of {head.name}", head.key.weight.shape, (keys, width))
-            expect(f"value of {head.name}", head.value.weight.shape, (values, width))
-            expect(f"output of {head.name}", head.output.shape, (width, values))
-        forward = layer.feed_forward
-        expect("first", forward.first.weight.shape, (len(forward.units), width))
-        expect("second", forward.second.weight.shape, (width, len(forward.units)))
+def _scale_from(data: Any) -> Fraction | Feature:
+    if not isinstance(data, str):
+        return _feature_from(data)
+    if not re.fullmatch(r"-?\d{1,999}(/\d{1,999})?", data):
+        raise ValueError(f"the scale {data[:40]!r} is not a fraction")
+    return Fraction(data)
 
 
 def _feature_from(data: dict[str, Any]) -> Feature:
-    return Feature(str(data["kind"]), _parameters(data))
+    feature = Feature(str(data["kind"]), _parameters(data))
+    _ = feature.at(1, 1), feature.name  # parameters that do not fit the kind show here
+    return feature
 
 
-def _parameters(data: dict[str, Any]) -> tuple[Any, ...]:
-    return tuple(tuple(item) if isinstance(item, list) else item for item in data["parameters"])
+def _relation_from(data: dict[str, Any]) -> Relation:
+    relation = Relation(str(data["kind"]), _parameters(data))
+    _ = relation.at(0, 1), relation.name
+    return relation
+
+
+def _parameters(data: dict[str, Any]) -> tuple[Parameter, ...]:
+    def parameter(item: Any) -> Parameter:
+        if isinstance(item, int | str):
+            return item
+        if isinstance(item, list) and all(isinstance(number, int) for number in item):
+            return tuple(item)
+        raise TypeError(f"{item!r} is not a parameter")
+
+    return tuple(parameter(item) for item in data["parameters"])
 
 
 def _strings(items: Any) -> tuple[str, ...]:
