@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol, runtime_checkable
 
+from softmachine.errors import InputError
+
 
 @runtime_checkable
 class Source(Protocol):
@@ -20,3 +22,34 @@ class Source(Protocol):
 
     def word(self, text: str | Iterable[str]) -> tuple[str, ...]:
         """An input as symbols."""
+
+
+NO_SYMBOLS = "empty: the only input is the empty word"
+
+
+def read_word(
+    text: str | Iterable[str], alphabet: tuple[str, ...], name: str, *, if_empty: str = NO_SYMBOLS
+) -> tuple[str, ...]:
+    """An input as symbols: text is read character by character, or split at blanks if symbols are longer.
+
+    Args:
+        text: The input: text, or its symbols. Symbols with blanks in them can only be given one by one.
+        alphabet: The symbols it may have.
+        name: Whose input it is, for the message.
+        if_empty: What to say of an alphabet without symbols.
+
+    Raises:
+        InputError: If a symbol is not in the alphabet.
+    """
+    if not isinstance(text, str) or all(len(symbol) == 1 for symbol in alphabet):
+        symbols = tuple(text)
+    else:
+        symbols = tuple(text.split())
+    known = frozenset(alphabet)
+    for index, symbol in enumerate(symbols):
+        if symbol not in known:
+            raise InputError(
+                f"symbol {symbol!r} at position {index + 1} of the input is not in the alphabet of {name!r}",
+                hint=f"the alphabet is {' '.join(alphabet) or if_empty}",
+            )
+    return symbols

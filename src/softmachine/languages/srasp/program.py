@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from softmachine.errors import InputError, Place
+from softmachine.errors import Place
+from softmachine.languages.source import read_word
 from softmachine.languages.srasp.expressions import Expression, Value, depth
 from softmachine.languages.srasp.inference import Inference, Scope, symbol_problem
 from softmachine.languages.srasp.problems import Problem, invalid
@@ -88,22 +89,12 @@ class Program:
         return self.types[self.output].kind is Kind.BOOLEAN
 
     def word(self, text: str | Iterable[str]) -> tuple[str, ...]:
-        """An input as symbols: text is read character by character, or split at blanks if letters are longer.
+        """An input as symbols: text is read character by character, or split at blanks if symbols are longer.
 
         Raises:
             InputError: If a symbol is not in the alphabet.
         """
-        if not isinstance(text, str) or all(len(letter) == 1 for letter in self.alphabet):
-            symbols = tuple(text)
-        else:
-            symbols = tuple(text.split())
-        for index, symbol in enumerate(symbols):
-            if symbol not in self.alphabet:
-                raise InputError(
-                    f"symbol {symbol!r} at position {index + 1} of the input is not in the alphabet of {self.name!r}",
-                    hint=f"the alphabet is {' '.join(self.alphabet)}",
-                )
-        return symbols
+        return read_word(text, self.alphabet, self.name)
 
     def spell(self, values: Iterable[Value]) -> str:
         """Values of the output as text: symbols of one character joined, anything else with blanks between."""

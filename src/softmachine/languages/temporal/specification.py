@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from html import escape
 
-from softmachine.errors import InputError, InvalidError, Place
+from softmachine.errors import InvalidError, Place
+from softmachine.languages.source import read_word
 from softmachine.languages.temporal.formula import Formula
 from softmachine.languages.temporal.printing import formula_text
 from softmachine.languages.temporal.structure import fragment, symbols
@@ -35,34 +35,18 @@ class Specification:
         if problems:
             raise InvalidError(f"temporal formula {self.name!r}", problems, place=self.place)
 
-    @cached_property
-    def _known(self) -> frozenset[str]:
-        return frozenset(self.alphabet)
-
     def extended(self, more: Iterable[str]) -> Specification:
         """The same formula over an alphabet with these symbols, too."""
         return replace(self, alphabet=tuple(dict.fromkeys((*self.alphabet, *more))))
 
     def word(self, text: str | Iterable[str]) -> tuple[str, ...]:
-        """A word as symbols: text is read character by character, or split at blanks if symbols are longer.
-
-        Symbols that are long and have blanks in them cannot be told apart in a text; give a list.
+        """An input as symbols: text is read character by character, or split at blanks if symbols are longer.
 
         Raises:
             InputError: If a symbol is not in the alphabet.
         """
-        if not isinstance(text, str) or all(len(symbol) == 1 for symbol in self.alphabet):
-            word = tuple(text)
-        else:
-            word = tuple(text.split())
-        for index, symbol in enumerate(word):
-            if symbol not in self._known:
-                alphabet = " ".join(self.alphabet) or "empty; name symbols in it, as in a first line: alphabet a b"
-                raise InputError(
-                    f"symbol {symbol!r} at position {index + 1} of the input is not in the alphabet of {self.name!r}",
-                    hint=f"the alphabet is {alphabet}",
-                )
-        return word
+        advice = "empty; name symbols in it, as in a first line: alphabet a b"
+        return read_word(text, self.alphabet, self.name, if_empty=advice)
 
     def spell(self, word: Iterable[str]) -> str:
         """A word as text: joined, with blanks between symbols if any is longer than a character."""

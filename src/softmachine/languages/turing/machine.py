@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 
-from softmachine.errors import InputError, InvalidError, Place
+from softmachine.errors import InvalidError, Place
+from softmachine.languages.source import read_word
 
 MOVES: Mapping[str, int] = {"L": -1, "S": 0, "R": +1}
 
@@ -117,17 +118,7 @@ class TuringMachine:
         Raises:
             InputError: If a symbol is not in the alphabet.
         """
-        if not isinstance(text, str) or all(len(symbol) == 1 for symbol in self.alphabet):
-            symbols = tuple(text)
-        else:
-            symbols = tuple(text.split())
-        for index, symbol in enumerate(symbols):
-            if symbol not in self.alphabet:
-                raise InputError(
-                    f"symbol {symbol!r} at position {index + 1} of the input is not in the alphabet of {self.name!r}",
-                    hint=f"the alphabet is {' '.join(self.alphabet) or 'empty: the only input is the empty word'}",
-                )
-        return symbols
+        return read_word(text, self.alphabet, self.name)
 
     def spell(self, symbols: Iterable[str]) -> str:
         """Symbols as text: joined, with blanks between them if any symbol of the machine is longer than a character."""
