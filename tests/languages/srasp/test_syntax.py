@@ -4,7 +4,7 @@ import random
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import softmachine
@@ -273,6 +273,7 @@ def test_what_is_written_by_hand_comes_back_from_its_text(expression: Expression
     assert parse(to_text(program)) == program
 
 
+@example(["0"], "0#")
 @given(st.lists(st.text(min_size=1, max_size=3), min_size=1, max_size=4, unique=True), st.text(max_size=6))
 def test_any_letters_and_any_name_come_back(letters: list[str], name: str) -> None:
     try:

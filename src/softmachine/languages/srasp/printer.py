@@ -37,7 +37,8 @@ def to_text(program: Program) -> str:
     """A program as text. Reading it gives the same program back."""
     width = min(WIDEST_NAME, max(len(definition.name) for definition in program.definitions)) + len("(i)")
     lines = [
-        f"program {program.name if _is_plain(program.name) else quote(program.name)}",
+        # Outside of the alphabet's lines, # begins a comment.
+        f"program {program.name if _is_plain(program.name) and '#' not in program.name else quote(program.name)}",
         f"alphabet {' '.join(letter if _is_plain(letter) else quote(letter) for letter in program.alphabet)}",
         *(f"{f'{entry.name}(i)':{width}} = {show(entry.body)}" for entry in program.definitions),
         f"output {program.output}",
