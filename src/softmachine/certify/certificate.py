@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -40,6 +41,8 @@ class Certificate:
         budget: The errors, head by head, and the margin that is left.
         theorem: What Theorem 26 would ask for, from the weights alone.
         gap: The smallest gap of any head at this length; None if no head chooses.
+        layers: The layer of each head.
+        scales: The scale (inverse temperature) of each head, as a formula.
     """
 
     length: int
@@ -47,6 +50,8 @@ class Certificate:
     budget: Budget
     theorem: Theorem
     gap: Fraction | None
+    layers: Mapping[str, int]
+    scales: Mapping[str, str]
 
     @property
     def holds(self) -> bool:
@@ -65,12 +70,12 @@ class Certificate:
 
     def __str__(self) -> str:
         lines = [f"certificate for every input up to {self.length} symbols, scale {self.sharpness} / gap"]
-        lines.append(f"  {'head':<40} {'lemma':<9} {'gap':>10} {'scaled':>8} {'error in':>9} {'error out':>9}")
+        rows = [("layer", "head", "lemma", "gap", "scale", "error in", "error out")]
         for row in self.budget.rows:
-            scaled = "–" if row.lemma == "exact" else f"{row.scaled_gap:.2f}"
-            lines.append(
-                f"  {row.head:<40} {row.lemma:<9} {row.gap:>10} {scaled:>8} {row.error_in:>9.1e} {row.error_out:>9.1e}"
-            )
+            layer, scale = str(self.layers.get(row.head, "")), self.scales[row.head]
+            rows.append((layer, row.head, row.lemma, row.gap, scale, f"{row.error_in:.1e}", f"{row.error_out:.1e}"))
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines += ["  " + "  ".join(map(str.ljust, cells, widths)).rstrip() for cells in rows]
         needed = self.theorem.sharpness
         lines.append(f"  Theorem 26 asks for scale {needed:.1f} / gap, {needed / self.sharpness:.1f} times as much")
         lines.append(f"  margin of the logits ≥ {self.margin:.4f}" if self.holds else f"  fails: {self.why}")
@@ -92,8 +97,12 @@ def certify(program: Program, length: int, sharpness: int | None = None) -> Cert
         raise UsageError(f"there is no input of length {length}")
     chosen = sharpness if sharpness is not None else _smallest(program, length)
     gap = smallest_gap(program, length)
-    theorem = theorem26(compile_program(program), length, gap or Fraction(1), program.margin or Fraction(1))
-    return Certificate(length, chosen, budget(program, length, chosen), theorem, gap)
+    transformer = compile_program(program)
+    theorem = theorem26(transformer, length, gap or Fraction(1), program.margin or Fraction(1))
+    layers = {head.name: k for k, layer in enumerate(transformer.layers, 1) for head in layer.heads}
+    heads = [node for node in inputs_first(program.logits.forms) if isinstance(node, Attention)]
+    scales = {node.name: str(_scale(node, chosen)) if node.query else "–" for node in heads}
+    return Certificate(length, chosen, budget(program, length, chosen), theorem, gap, layers, scales)
 
 
 def _smallest(program: Program, length: int) -> int:

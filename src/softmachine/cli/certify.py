@@ -102,9 +102,11 @@ def _proof(model: Transformer, length: int, sharpness: int | None) -> Certificat
 def _answer(certificate: Certificate) -> dict[str, Any]:
     budget = [
         {
+            "layer": certificate.layers.get(row.head),
             "head": row.head,
             "lemma": row.lemma,
             "gap": row.gap,
+            "scale": certificate.scales[row.head],
             "scaled_gap": None if row.lemma == "exact" else row.scaled_gap,
             "error_in": row.error_in,
             "error_out": row.error_out,

@@ -96,6 +96,7 @@ def _costs(transformer: Transformer) -> RenderableType:
 
 def _rows(transformer: Transformer) -> Iterator[tuple[str, str]]:
     yield "construction", f"{transformer.construction or 'unknown'}: {_theorem(transformer) or 'no theorem'}"
+    yield from _choice(transformer)
     yield "attention", ", ".join(str(weighting) for weighting in transformer.weightings) or "none"
     yield "position features", ", ".join(feature.name for feature in transformer.features) or "none"
     yield "layers", f"{len(transformer.layers):,}"
@@ -107,6 +108,18 @@ def _rows(transformer: Transformer) -> Iterator[tuple[str, str]]:
     per_step = _tokens_per_step(transformer)
     if per_step is not None:
         yield "tokens per step", str(per_step)
+
+
+def _choice(transformer: Transformer) -> Iterator[tuple[str, str]]:
+    """What the construction needs, and which others could be had."""
+    from softmachine.constructions import CONSTRUCTIONS
+
+    codec = transformer.codec
+    fitting = [item for item in CONSTRUCTIONS if codec and isinstance(codec.source, item.source)]
+    yield from (("needs", item.needs) for item in fitting if item.name == transformer.construction)
+    others = ", ".join(item.name for item in fitting if item.name != transformer.construction)
+    if others:
+        yield "others", f"{others} (--construction)"
 
 
 def _theorem(transformer: Transformer) -> str | None:

@@ -28,6 +28,7 @@ class Construction:
     Args:
         name: What the command line calls it.
         theorem: What it is, for people.
+        needs: What the weights must be given: position features, knowledge of the length, and the scale of softmax.
         source: The type of the objects it applies to.
         attentions: The kinds of attention it can use, "hard" or "soft"; the first is the default.
         build: From such an object, and a kind of attention, to the program and how to talk to it.
@@ -35,6 +36,7 @@ class Construction:
 
     name: str
     theorem: str
+    needs: str
     source: type
     attentions: tuple[str, ...]
     build: Callable[[Any, str], tuple[Program, Codec]]
@@ -77,6 +79,7 @@ CONSTRUCTIONS: tuple[Construction, ...] = (
     Construction(
         "chapter-8",
         "Theorem 8.2: average-hard attention, one token a step",
+        "position features i, i², 1/(i+1); nothing of the length",
         TuringMachine,
         ("hard",),
         _chapter8,
@@ -84,6 +87,7 @@ CONSTRUCTIONS: tuple[Construction, ...] = (
     Construction(
         "temporal-encoder",
         "Theorems 12, 15, 20: temporal logic with counting, by an encoder that knows the length",
+        "the length; bounded position features (i and i² where it counts); scale O(n), the mildest of all",
         Specification,
         ("hard", "soft"),
         _temporal(Vision.ENCODER),
@@ -91,6 +95,7 @@ CONSTRUCTIONS: tuple[Construction, ...] = (
     Construction(
         "temporal-masked",
         "Theorems 13, 16, 21: past temporal logic with counting, future-masked, for every length",
+        "nothing of the length; 1/(i+1), (-1)^i (i and i² where it counts); scale O(i²); only the past",
         Specification,
         ("hard", "soft"),
         _temporal(Vision.MASKED),
@@ -98,6 +103,7 @@ CONSTRUCTIONS: tuple[Construction, ...] = (
     Construction(
         "temporal-encoder-unbounded",
         "Theorems 12, 15, 20, variant (b): temperature 1, position features that grow with the length",
+        "the length; position features that grow like n, where it counts like n³; scale 1",
         Specification,
         ("hard", "soft"),
         _temporal(Vision.ENCODER, unbounded=True),
@@ -105,6 +111,7 @@ CONSTRUCTIONS: tuple[Construction, ...] = (
     Construction(
         "temporal-masked-unbounded",
         "Theorems 13, 16, variant (b): temperature 1, position features that grow, future-masked, no counts",
+        "nothing of the length; position features that grow like i²; scale 1; only the past, no counts",
         Specification,
         ("hard", "soft"),
         _temporal(Vision.MASKED, unbounded=True),
@@ -112,6 +119,7 @@ CONSTRUCTIONS: tuple[Construction, ...] = (
     Construction(
         "srasp",
         "S-RASP by an encoder that knows the length: average-hard attention, or softmax",
+        "the length; position features i, i², 1/(i+1), i/(n+1), n; scale O(n) to O(n²)",
         SraspProgram,
         ("hard", "soft"),
         _srasp,
