@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.arithmetic import Tensor
-from softmachine.arithmetic.floating import _SLACK
+from softmachine.arithmetic import Tensor, operator
 
 Exact = NDArray[Any]
 """An object array of fractions."""
-SLACK = Fraction(_SLACK)
+SLACK = Fraction(operator.SLACK)
 
 
 def hard_number(chooser: random.Random, largest_exponent: int = 100) -> Fraction:

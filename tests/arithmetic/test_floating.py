@@ -94,6 +94,95 @@ def test_maps_sums_and_relus_in_a_row_are_within_their_error_of_the_exact_ones(n
             assert violations(x, exact) == []
 
 
+def random_network(
+    chooser: random.Random, width: int
+) -> tuple[SparseRows, list[Fraction], list[bool], SparseRows, list[Fraction]]:
+    """Maps there and back; many units come with their opposite, or shifted as in the rounding of a bit."""
+    there: SparseRows = []
+    bias, steps = [], []
+    back: list[dict[int, Fraction]] = [{} for _ in range(width)]
+
+    def unit(row: list[tuple[int, Fraction]], constant: Fraction, step: bool, targets: dict[int, Fraction]) -> None:
+        for target, weight in targets.items():
+            back[target][len(there)] = weight
+        there.append(row)
+        bias.append(constant)
+        steps.append(step)
+
+    for _ in range(chooser.randrange(1, 4)):
+        row = [(c, hard_number(chooser, 20)) for c in chooser.sample(range(width), chooser.randrange(1, width + 1))]
+        row = [(c, weight) for c, weight in sorted(row) if weight]
+        constant = chooser.choice((Fraction(0), Fraction(0), hard_number(chooser, 20)))
+        targets = {chooser.randrange(width): hard_number(chooser, 20) for _ in range(2)}
+        unit(row, constant, chooser.random() < 0.1, targets)
+        match chooser.randrange(3):
+            case 0:
+                opposite = {target: -weight for target, weight in targets.items()}
+                unit([(c, -weight) for c, weight in row], -constant, False, opposite)
+            case 1:
+                unit(row, constant - Fraction(1, 2), False, {target: -weight for target, weight in targets.items()})
+    rows = [[(u, weight) for u, weight in sorted(row.items()) if weight] for row in back]
+    constants = [chooser.choice((Fraction(0), hard_number(chooser, 20))) for _ in range(width)]
+    return there, bias, steps, rows, constants
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_feed_forward_network_is_within_its_error_of_the_exact_one(name: str) -> None:
+    chooser, floats, tighter = random.Random(13), Float(name), 0
+    for _ in range(400):
+        width = chooser.randrange(1, 5)
+        there, bias, step_list, back, constants = random_network(chooser, width)
+        steps = np.array(step_list)
+        x, inside = boxed(floats, exact_array((1, 3, width), chooser, lambda r: hard_number(r, 20)), chooser)
+        first, second = floats.operator(there, width, bias), floats.operator(back, len(there), constants)
+        try:
+            found = floats.feed(floats.network(first, steps, second), x)
+        except (UndecidedError, PrecisionError):
+            continue
+        before = applied(there, bias, inside)
+        hidden = outward(before)
+        for index in np.argwhere(np.broadcast_to(steps, before.shape)):
+            hidden[tuple(index)] = Fraction(before[tuple(index)] >= 0)
+        assert violations(found, inside + applied(back, constants, hidden)) == []
+        alone = floats.add(x, floats.apply(second, floats.activate(floats.apply(first, x), steps)))
+        assert found.error is not None
+        assert alone.error is not None
+        tighter += int((found.error < alone.error / 2).any())
+    assert tighter > 10
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_rounding_a_bit_takes_its_error_away(name: str) -> None:
+    floats = Float(name)
+    there: SparseRows = [[(0, Fraction(1))], [(0, Fraction(1))]]
+    first = floats.operator(there, 1, [Fraction(-1, 4), Fraction(-3, 4)])
+    second = floats.operator([[(0, Fraction(2)), (1, Fraction(-2))]], 2, [Fraction(0)])
+    clear = floats.operator([[(0, Fraction(-1))]], 1, [Fraction(0)])
+    x = Tensor(np.array([[[1.0625], [0.0625]]], dtype=floats.dtype), np.full((1, 2, 1), 0.125))
+    rounded = floats.feed(floats.network(first, np.zeros(2, dtype=bool), second), x)
+    only = floats.add(rounded, floats.apply(clear, x))
+    assert only.value.tolist() == [[[1], [0]]]
+    assert rounded.error is not None
+    assert rounded.error.max() < 0.1251
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_taking_a_number_away_from_itself_takes_its_error_away(name: str) -> None:
+    floats = Float(name)
+    there: SparseRows = [[(0, Fraction(1))], [(0, Fraction(-1))]]
+    network = floats.network(
+        floats.operator(there, 1, [Fraction(0)] * 2),
+        np.zeros(2, dtype=bool),
+        floats.operator([[(0, Fraction(-1)), (1, Fraction(1))]], 2, [Fraction(0)]),
+    )
+    x = Tensor(np.array([[[0.3], [0.0], [-0.3]]], dtype=floats.dtype), np.full((1, 3, 1), 0.01))
+    for _ in range(100):
+        x = floats.feed(network, x)
+    assert x.error is not None
+    assert (np.abs(x.value) <= x.error).all()
+    assert x.error.max() < 1e-6
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_sum_is_within_its_error_of_the_exact_one(name: str) -> None:
     chooser, floats = random.Random(4), Float(name)

@@ -84,6 +84,19 @@ class Arithmetic(ABC, Generic[Operator]):
             UndecidedError: If the sign of a step's argument is not certain.
         """
 
+    def network(self, first: Operator, steps: Flags, second: Operator) -> Any:
+        """A feed-forward network, prepared for :meth:`feed`."""
+        return first, steps, second
+
+    def feed(self, network: Any, x: Tensor) -> Tensor:
+        """The sum x + second(activate(first(x))).
+
+        Raises:
+            UndecidedError: If the sign of a step's argument is not certain.
+        """
+        first, steps, second = network
+        return self.add(x, self.apply(second, self.activate(self.apply(first, x), steps)))
+
     @abstractmethod
     def choose(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, choice: Choice) -> Flags:
         """For every query the keys of maximal score: all of them, the first, or the last.

@@ -10,7 +10,6 @@ is the exact run or stops.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -19,52 +18,17 @@ from numpy.typing import NDArray
 
 from softmachine.arithmetic.base import Arithmetic, Array, Flags, SparseRows, Tensor, UndecidedError, first_or_last
 from softmachine.arithmetic.closecall import Contest, decide
+from softmachine.arithmetic.network import FloatNetwork, Place
+from softmachine.arithmetic.operator import FLOOR, LEAST, SLACK, FloatOperator, Floats, floored
 from softmachine.attention import Choice
 from softmachine.errors import PrecisionError
 
-Floats = NDArray[np.float64]
-
 _GRIDS = (0, 20)
 """Numbers that are multiples of 2^-g, for g one of these, are tried as candidates for exact arithmetic."""
-_SLACK = 1 + 2.0**-30
-"""Error bounds are themselves computed in float64; where they decide, this factor makes up for that."""
-_FLOOR, _LEAST = 2.0**-900, 2.0**-100
-"""Where errors shrink, they count as at least the one, and weights in bounds as at least the other: none vanishes."""
+_FEW_ROUNDINGS = 2.0**8
+"""Errors of less than so many roundings are not worth the trouble of finding out how they cancel."""
 _MOST_DOUBT = 300.0
 """Beyond this doubt about an exponent, a softmax is only known to lie between its values."""
-
-
-@dataclass(frozen=True)
-class FloatOperator:
-    """A matrix in the format, cut down to the columns that it reads, and what bounds the error of applying it.
-
-    Args:
-        columns: The columns that are not zero.
-        weight: These columns, in the format, transposed.
-        bias: The constants, in the format.
-        absolute: |weight|.
-        absolute_bias: |bias|.
-        weight_error: How far the weights are from the exact ones; None if they are exact.
-        bias_error: How far the constants are from the exact ones; None if they are exact.
-        pattern: 1 where a weight is not 0.
-        gamma: γ_k for the number k of terms of each row.
-        exact_to: If all numbers read are integers and all partial sums are below this, a row is computed exactly.
-        doubling: Rows of powers of two without a constant: reading one number, they do not round.
-        shrinks: Whether a weight is less than 1, so that errors become smaller.
-    """
-
-    columns: NDArray[np.intp]
-    weight: Array
-    bias: Array
-    absolute: Floats
-    absolute_bias: Floats
-    weight_error: Floats | None
-    bias_error: Floats | None
-    pattern: Floats
-    gamma: Floats
-    exact_to: Floats
-    doubling: Flags
-    shrinks: bool
 
 
 class Float(Arithmetic[FloatOperator]):
@@ -100,7 +64,7 @@ class Float(Arithmetic[FloatOperator]):
             value = self.dtype.type(np.inf)
         self._check_finite(value)
         distance = abs(Fraction(float(value)) - exact)
-        return value, max(float(np.nextafter(float(distance), np.inf)), _FLOOR) if distance else 0.0
+        return value, max(float(np.nextafter(float(distance), np.inf)), FLOOR) if distance else 0.0
 
     def operator(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> FloatOperator:
         del columns
@@ -114,13 +78,13 @@ class Float(Arithmetic[FloatOperator]):
         size = np.abs(weight).astype(np.float64)
         absolute_bias = np.abs(constants.value).astype(np.float64)
         both = np.hstack([size, absolute_bias[:, None]])
-        powers_of_two = (np.frexp(size)[0] == 0.5) & (size >= _LEAST) | (size == 0)
+        powers_of_two = (np.frexp(size)[0] == 0.5) & (size >= LEAST) | (size == 0)
         assert constants.error is not None
         return FloatOperator(
             columns=np.array(used, dtype=np.intp),
             weight=weight.T.copy(),
             bias=constants.value,
-            absolute=np.where(size + weight_error > 0, np.maximum(size, _LEAST), 0).T.copy(),
+            absolute=np.where(size + weight_error > 0, np.maximum(size, LEAST), 0).T.copy(),
             absolute_bias=absolute_bias,
             weight_error=weight_error.T.copy() if weight_error.any() else None,
             bias_error=constants.error if constants.error.any() else None,
@@ -137,7 +101,7 @@ class Float(Arithmetic[FloatOperator]):
         value = read @ operator.weight + operator.bias
         size = np.abs(read).astype(np.float64, copy=False)
         total = size @ operator.absolute + operator.absolute_bias
-        error = (_floored(inherited) if operator.shrinks else inherited) @ operator.absolute
+        error = operator.inherited(inherited)
         if not ((size == np.rint(size)).all() and (total < operator.exact_to).all()):
             error += self._rounding(operator, size, total)
         if operator.weight_error is not None:
@@ -152,7 +116,7 @@ class Float(Arithmetic[FloatOperator]):
         for grid in _GRIDS:
             off_grid = _off(size, grid).astype(np.float64) @ operator.pattern > 0
             exact |= ~off_grid & (total < operator.exact_to * 2.0**-grid)
-        underflow = (len(operator.columns) + 1) * max(self.least, _FLOOR)
+        underflow = (len(operator.columns) + 1) * max(self.least, FLOOR)
         return np.where(exact, 0.0, operator.gamma * total + underflow)
 
     def add(self, x: Tensor, y: Tensor) -> Tensor:
@@ -168,15 +132,31 @@ class Float(Arithmetic[FloatOperator]):
         assert x.error is not None
         self._check_finite(x.value.min(initial=0))  # all that ReLU would hide; it keeps positive infinity
         value, error = np.maximum(x.value, 0), x.error.copy()
-        error[x.value + x.error * _SLACK <= 0] = 0
+        error[x.value + x.error * SLACK <= 0] = 0
         if steps.any():
-            part, doubt = x.value[..., steps], x.error[..., steps] * _SLACK
+            part, doubt = x.value[..., steps], x.error[..., steps] * SLACK
             unclear = ~(np.abs(part) > doubt) & (doubt != 0)
             if unclear.any():
                 b, i, _ = np.argwhere(unclear)[0]
                 raise UndecidedError(int(b), int(i), [], "the sign of a step's argument is not certain")
             value[..., steps], error[..., steps] = part >= 0, 0
         return Tensor(value, error)
+
+    def network(self, first: FloatOperator, steps: Flags, second: FloatOperator) -> FloatNetwork:
+        return FloatNetwork.of(first, steps, second)
+
+    def feed(self, network: FloatNetwork, x: Tensor) -> Tensor:
+        before = self.apply(network.first, x)
+        hidden = self.activate(before, network.steps)
+        added = self.apply(network.second, hidden)
+        result = self.add(x, added)
+        assert x.error is not None
+        assert result.error is not None
+        large = x.error[..., network.cancelling] > _FEW_ROUNDINGS * self.roundoff
+        for b, i in np.argwhere(large.any(axis=-1)):
+            at = Place(*(part[b, i] for part in (x, before, hidden, added, result)))
+            result.error[b, i] = np.minimum(result.error[b, i], network.correlated(at))
+        return result
 
     def choose(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, choice: Choice) -> Flags:
         shape = (query.shape[0], query.shape[1], key.shape[1])
@@ -192,7 +172,7 @@ class Float(Arithmetic[FloatOperator]):
                 continue
             self._check_finite(doubt[b, i, keys])
             contest = Contest(query[b, i], key[b, keys], None if bias is None else bias[i, keys])
-            outcome = decide(contest, self.dtype, _SLACK)
+            outcome = decide(contest, self.dtype, SLACK)
             if isinstance(outcome, str):
                 raise UndecidedError(int(b), int(i), keys.tolist(), f"{self.name} {outcome}")
             possible[b, i] = False
@@ -215,14 +195,14 @@ class Float(Arithmetic[FloatOperator]):
         numerator = chosen.astype(self.dtype) @ value.value
         mean = numerator / some.astype(self.dtype)
         inherited = rounding if value.error is None else rounding + weights @ value.error
-        return Tensor(mean, _floored(inherited) / some + self._division(numerator, some, mean))
+        return Tensor(mean, floored(inherited) / some + self._division(numerator, some, mean))
 
     def _division(self, numerator: Array, divisor: Floats, quotient: Array) -> Floats:
         """How far rounding moved a quotient: nothing where it is on a grid and times the divisor what it should be."""
         product = quotient.astype(np.float64) * divisor
         exact = (product == numerator) & ~_off(quotient, 20)
         exact &= np.abs(product) < np.where(_off(quotient, 0), 2.0**33, 2.0**53)
-        bound = self.roundoff * np.abs(quotient).astype(np.float64) + max(self.least, _FLOOR)
+        bound = self.roundoff * np.abs(quotient).astype(np.float64) + max(self.least, FLOOR)
         return np.where(exact | (divisor == 1), 0.0, bound)
 
     def soft(
@@ -274,7 +254,7 @@ class Float(Arithmetic[FloatOperator]):
         self._check_finite(x.value)
         winner: NDArray[np.intp] = x.value.argmax(axis=-1)
         at = winner[..., None]
-        error = x.error * _SLACK
+        error = x.error * SLACK
         rivals = ~(x.value + error < np.take_along_axis(x.value - error, at, -1))
         np.put_along_axis(rivals, at, np.zeros_like(at, dtype=bool), -1)
         if rivals.any():
@@ -307,7 +287,7 @@ class Float(Arithmetic[FloatOperator]):
             assert bias.error is not None
             score = score + bias.value
             doubt += bias.error + 2 * self.roundoff * (size + np.abs(bias.value))
-        return score, doubt * _SLACK
+        return score, doubt * SLACK
 
     def _gamma(self, operations: Any) -> Floats:
         """γ_k = k u / (1 - k u): the relative error of a sum of k products, in whatever order."""
@@ -318,11 +298,6 @@ class Float(Arithmetic[FloatOperator]):
         """Where something is decided, all numbers must be in range."""
         if not (np.abs(numbers) <= self.most).all():
             raise PrecisionError(f"a number left the range of {self.name}", hint="use --arithmetic exact")
-
-
-def _floored(error: Floats) -> Floats:
-    """Error bounds, none of them so small that a division makes it 0."""
-    return np.where((error > 0) & (error < _FLOOR), _FLOOR, error)
 
 
 def _off(size: Floats, grid: int) -> Flags:

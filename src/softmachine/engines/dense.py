@@ -16,7 +16,7 @@ from softmachine.attention import Mask
 from softmachine.engines.cache import Cache
 from softmachine.errors import AmbiguousTokenError, InputError, PrecisionError, UsageError
 from softmachine.positions import Feature
-from softmachine.transformer import AffineMap, Head, Layer, Matrix, Transformer
+from softmachine.transformer import AffineMap, FeedForward, Head, Layer, Matrix, Transformer
 
 
 @dataclass(frozen=True)
@@ -27,19 +27,13 @@ class _Layer:
         groups: The heads; those that look for different things in the same keys together, so that one search serves.
         project: From the residual stream to, group by group, the keys, then the queries and the values of its heads.
         output: From all retrieved values to the residual stream.
-        first: The feed-forward's first map.
-        steps: Which of its units are steps.
-        second: Its second map.
-        feeds_forward: Whether it adds anything; without units, it may still add a constant.
+        network: The feed-forward; None if it adds nothing (without units, it may still add a constant).
     """
 
     groups: tuple[tuple[Head, ...], ...]
     project: Any
     output: Any
-    first: Any
-    steps: NDArray[np.bool_]
-    second: Any
-    feeds_forward: bool
+    network: Any
 
 
 _out_of_range_is_noticed_later = np.errstate(over="ignore", invalid="ignore")
@@ -75,16 +69,18 @@ class DenseEngine:
         groups = _same_keys(layer.heads)
         maps = [part for group in groups for part in _maps(group)]
         outputs = [head.output for group in groups for head in group]
-        forward = layer.feed_forward
         return _Layer(
             groups=groups,
             project=self._operator(_stacked(maps, self.transformer.width)),
             output=self._operator(AffineMap(_side_by_side(outputs, self.transformer.width), zeros)),
-            first=self._operator(forward.first),
-            steps=np.array([activation == "step" for activation in forward.activations], dtype=bool),
-            second=self._operator(forward.second),
-            feeds_forward=bool(forward.units) or any(forward.second.bias),
+            network=self._network(layer.feed_forward),
         )
+
+    def _network(self, forward: FeedForward) -> Any:
+        if not forward.units and not any(forward.second.bias):
+            return None
+        steps = np.array([activation == "step" for activation in forward.activations], dtype=bool)
+        return self.arithmetic.network(self._operator(forward.first), steps, self._operator(forward.second))
 
     def start(self, batch: int = 1, length: int | None = None) -> Pass:
         """A fresh pass over sequences of the same shape; ``length`` is n, for models that use it."""
@@ -176,13 +172,12 @@ class Pass:
                 key, queries, values = next(parts), [next(parts) for _ in group], [next(parts) for _ in group]
                 found += self._attend(group, key, queries, values, positions, (*where, index))
             stream = numbers.add(stream, numbers.apply(layer.output, _joined(found, axis=-1)))
-        if layer.feeds_forward:
-            try:
-                hidden = numbers.activate(numbers.apply(layer.first, stream), layer.steps)
-            except UndecidedError as doubt:
-                raise PrecisionError(f"at position {positions[doubt.query]}: {doubt.reason}") from None
-            stream = numbers.add(stream, numbers.apply(layer.second, hidden))
-        return stream
+        if layer.network is None:
+            return stream
+        try:
+            return numbers.feed(layer.network, stream)
+        except UndecidedError as doubt:
+            raise PrecisionError(f"at position {positions[doubt.query]}: {doubt.reason}") from None
 
     def _attend(
         self,
