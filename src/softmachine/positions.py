@@ -24,8 +24,8 @@ class _FeatureKind:
 
     label: Callable[..., str]
     value: Callable[..., Fraction | int]
-    low: Bound
-    high: Bound
+    low: Callable[..., Bound]
+    high: Callable[..., Bound]
     over: str | None
     needs_length: bool
 
@@ -70,12 +70,12 @@ class Feature:
     @property
     def low(self) -> Bound:
         """No value is below this; a polynomial in the number of positions."""
-        return self._known.low
+        return self._known.low(*self.parameters)
 
     @property
     def high(self) -> Bound:
         """No value is above this; a polynomial in the number of positions."""
-        return self._known.high
+        return self._known.high(*self.parameters)
 
     @property
     def over(self) -> str | None:
@@ -122,8 +122,8 @@ def feature(
     kind: str,
     value: Callable[..., Fraction | int],
     *,
-    low: Bound | int = 0,
-    high: Bound | int = 1,
+    low: Bound | int | Callable[..., Bound] = 0,
+    high: Bound | int | Callable[..., Bound] = 1,
     over: str | None = "1",
     needs_length: bool = False,
     label: Callable[..., str] | None = None,
@@ -133,8 +133,8 @@ def feature(
     Args:
         kind: Its name; also what a saved model refers to.
         value: The value at (i, n, *parameters), an integer or a Fraction. n is None in a decoder.
-        low: A lower bound of all values.
-        high: An upper bound of all values.
+        low: A lower bound of all values; a function of the parameters if it depends on them.
+        high: An upper bound of all values, likewise.
         over: The denominator of the values: "1" for integers, "i+1", or None.
         needs_length: Whether the value depends on n.
         label: How it prints, from its parameters; the kind itself if left out.
@@ -142,11 +142,16 @@ def feature(
     _FEATURES[kind] = _FeatureKind(
         label=label or (lambda *parameters: _call(kind, parameters)),
         value=value,
-        low=Bound.of(low),
-        high=Bound.of(high),
+        low=_bound(low),
+        high=_bound(high),
         over=over,
         needs_length=needs_length,
     )
+
+
+def _bound(given: Bound | int | Callable[..., Bound]) -> Callable[..., Bound]:
+    """A bound as a function of the parameters."""
+    return given if callable(given) else lambda *_: Bound.of(given)
 
 
 def relation(kind: str, value: Callable[..., Fraction | int], *, label: Callable[..., str] | None = None) -> None:
@@ -190,18 +195,26 @@ feature("i/(n+1)", lambda i, n: Fraction(i, n + 1), over=None, needs_length=True
 feature("1/(n-i+1)", lambda i, n: Fraction(1, n - i + 1), over=None, needs_length=True)
 feature("1/(2n+2)", lambda _, n: Fraction(1, 2 * n + 2), over=None, needs_length=True)
 feature("1/(i+1)²", lambda i, _: Fraction(1, (i + 1) ** 2), over=None)
-feature("c·i(n+1)", lambda i, n, c: c * i * (n + 1), high=_N * _N, needs_length=True, label=lambda c: f"{c}i(n+1)")
+feature(
+    "c·i(n+1)",
+    lambda i, n, c: c * i * (n + 1),
+    high=lambda c: _N * _N * c,
+    needs_length=True,
+    label=lambda c: f"{c}i(n+1)",
+)
 feature(
     "c·i²(n+1)",
     lambda i, n, c: c * i * i * (n + 1),
-    high=_N * _N * _N,
+    high=lambda c: _N * _N * _N * c,
     needs_length=True,
     label=lambda c: f"{c}i²(n+1)",
 )
-feature("c(n+1)", lambda _, n, c: c * (n + 1), high=_N * _N, needs_length=True, label=lambda c: f"{c}(n+1)")
-feature("c(i+1)", lambda i, _, c: c * (i + 1), high=_N * _N, label=lambda c: f"{c}(i+1)")
-feature("c(i+1)²", lambda i, _, c: c * (i + 1) ** 2, high=_N * _N, label=lambda c: f"{c}(i+1)²")
-feature("c(n-i+1)", lambda i, n, c: c * (n - i + 1), high=_N * _N, needs_length=True, label=lambda c: f"{c}(n-i+1)")
+feature("c(n+1)", lambda _, n, c: c * (n + 1), high=lambda c: _N * c, needs_length=True, label=lambda c: f"{c}(n+1)")
+feature("c(i+1)", lambda i, _, c: c * (i + 1), high=lambda c: _N * c, label=lambda c: f"{c}(i+1)")
+feature("c(i+1)²", lambda i, _, c: c * (i + 1) ** 2, high=lambda c: _N * _N * c, label=lambda c: f"{c}(i+1)²")
+feature(
+    "c(n-i+1)", lambda i, n, c: c * (n - i + 1), high=lambda c: _N * c, needs_length=True, label=lambda c: f"{c}(n-i+1)"
+)
 feature("last", lambda i, n: int(i == n), needs_length=True)
 feature("⌈log₂ n⌉", lambda _, n: ceil_log2(n), high=_N, needs_length=True)
 feature("bit", lambda i, _, k: i >> k & 1, label=lambda k: f"bit {k} of i")

@@ -205,7 +205,8 @@ class Transformer:
     @property
     def causal(self) -> bool:
         """Whether no position sees a later one and nothing depends on the length: the model can decode."""
-        lengths = [*self.features, *(block.repeats for block in self.blocks)]
+        scales = (head.weighting.scale for head in self.heads)
+        lengths = [*self.features, *scales, *(block.repeats for block in self.blocks)]
         known = any(isinstance(item, Feature) and item.needs_length for item in lengths)
         return not known and all(head.mask.causal for head in self.heads)
 

@@ -26,7 +26,13 @@ SHARPNESS = 6
 _SQUARE = Bound.length() * Bound.length()
 feature("in", lambda i, n: i * n, high=_SQUARE, needs_length=True, label=lambda: "i·n")
 feature("[i>0]/(n+1)", lambda i, n: Fraction(int(i > 0), n + 1), over=None, needs_length=True)
-feature("c(n+1)²", lambda _, n, c: c * (n + 1) ** 2, high=_SQUARE, needs_length=True, label=lambda c: f"{c}(n+1)²")
+feature(
+    "c(n+1)²",
+    lambda _, n, c: c * (n + 1) ** 2,
+    high=lambda c: _SQUARE * c,
+    needs_length=True,
+    label=lambda c: f"{c}(n+1)²",
+)
 
 RAMP = Feature("i/(n+1)")
 SHARE = Feature("1/(n+1)")
