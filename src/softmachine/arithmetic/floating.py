@@ -27,6 +27,8 @@ _GRIDS = (0, 20)
 """Numbers that are multiples of 2^-g, for g one of these, are tried as candidates for exact arithmetic."""
 _FEW_ROUNDINGS = 2.0**8
 """Errors of less than so many roundings are not worth the trouble of finding out how they cancel."""
+_MOST_PLACES = 128
+"""In larger batches, errors are not followed place by place; the plain bounds do for all but deep networks."""
 _MOST_DOUBT = 300.0
 """Beyond this doubt about an exponent, a softmax is only known to lie between its values."""
 
@@ -155,7 +157,10 @@ class Float(Arithmetic[FloatOperator]):
         if not network.cancelling.size:
             return result
         large = x.error[..., network.cancelling] > _FEW_ROUNDINGS * self.roundoff
-        for b, i in np.argwhere(large.any(axis=-1)):
+        places = np.argwhere(large.any(axis=-1))
+        if len(places) > _MOST_PLACES:
+            return result
+        for b, i in places:
             at = Place(*(part[b, i] for part in (x, before, hidden, added, result)))
             result.error[b, i] = np.minimum(result.error[b, i], network.correlated(at))
         return result
