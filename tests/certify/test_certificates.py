@@ -135,7 +135,7 @@ def test_theorem_26_asks_for_more_than_the_budget() -> None:
 
 def test_longer_inputs_need_lower_temperatures() -> None:
     machine = sm.load("palindrome")
-    program, _ = construction_for(machine).build(machine, "hard")
+    program, _ = construction_for(machine).program(machine, "hard", None)
     scales = [certify(program, length).sharpness for length in (10, 100, 1000)]
     assert scales == sorted(scales)
     assert scales[0] < scales[-1]
