@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from softmachine.errors import InvalidError
+from softmachine.languages.linear import Linear, Relation
 from softmachine.languages.temporal.formula import (
     FALSE,
     LARGEST_NUMBER,
@@ -32,7 +33,7 @@ from softmachine.languages.temporal.formula import (
     Until,
 )
 from softmachine.languages.temporal.mistakes import SYMBOLS, Mistake, clipped, unknown_name
-from softmachine.languages.temporal.terms import Count, LeftCount, Linear, Position, Relation, RightCount
+from softmachine.languages.temporal.terms import Count, LeftCount, Position, RightCount
 
 if TYPE_CHECKING:
     from lark import Token
@@ -161,11 +162,11 @@ class Builder:
         """``#<[p]`` or ``#>[p]``."""
         return (LeftCount if parts[0].type == "LEFT" else RightCount)(parts[1])
 
-    def counted(self, parts: list[Any]) -> Linear:
+    def counted(self, parts: list[Any]) -> Linear[Count]:
         """A count in a term."""
         return Linear(((1, parts[0]),))
 
-    def constant(self, parts: list[Any]) -> Linear:
+    def constant(self, parts: list[Any]) -> Linear[Count]:
         """A number in a term."""
         return Linear((), _integer(parts[0]))
 
@@ -173,9 +174,9 @@ class Builder:
         """A parameter of a predicate."""
         return _integer(parts[-1]) * (-1 if len(parts) == 2 else 1)
 
-    def product(self, parts: list[Any]) -> Linear:
+    def product(self, parts: list[Any]) -> Linear[Count]:
         """``2*#<[p]``, where all factors but one are numbers."""
-        result: Linear = parts[0]
+        result: Linear[Count] = parts[0]
         for sign, factor in zip(parts[1::2], parts[2::2], strict=True):
             if result.terms and factor.terms:
                 hint = "multiply a count with a number only, as in 2*#<[Q_a]"
@@ -185,7 +186,7 @@ class Builder:
                 raise _too_large(sign)
         return result
 
-    def term(self, parts: list[Any]) -> Linear:
+    def term(self, parts: list[Any]) -> Linear[Count]:
         """A sum, with a sign in front of every product but perhaps the first."""
         factor, counts, constant = 1, [], 0
         for part in parts:
