@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from softmachine.languages.linear import Linear
 from softmachine.languages.temporal.formula import (
     FALSE,
     TRUE,
@@ -30,7 +31,7 @@ from softmachine.languages.temporal.formula import (
     Symbol,
     Until,
 )
-from softmachine.languages.temporal.terms import Count, LeftCount, Linear, Position, RightCount
+from softmachine.languages.temporal.terms import Count, LeftCount, Position, RightCount
 
 
 def conjunction(formulas: Iterable[Formula]) -> Formula:
@@ -177,7 +178,7 @@ def core(formula: Formula) -> Formula:
 def _core(formula: Formula, done: dict[Formula, Formula]) -> Formula:
     """The core of one formula, given that of its parts."""
 
-    def linear(side: Linear) -> Linear:
+    def linear(side: Linear[Count]) -> Linear[Count]:
         return Linear(tuple((factor, type(count)(done[count.of])) for factor, count in side.terms), side.constant)
 
     match formula:
