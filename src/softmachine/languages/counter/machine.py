@@ -8,10 +8,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from softmachine.errors import InvalidError, Place
 from softmachine.languages.counter.condition import TRUE, Condition, Not, Or
 from softmachine.languages.source import read_word
+
+if TYPE_CHECKING:
+    from softmachine.languages.counter.determinism import Determinism
 
 
 class Verdict(StrEnum):
@@ -120,6 +124,13 @@ class CounterMachine:
             return transition.test
         others = tuple(other.test for other in self.leaving(transition.source) if other.test is not None)
         return Not(others[0] if len(others) == 1 else Or(others)) if others else TRUE
+
+    @cached_property
+    def determinism(self) -> Determinism:
+        """Whether it is proven that no two tests of a state hold together, and where they do."""
+        from softmachine.languages.counter.determinism import determinism
+
+        return determinism(self)
 
     def verdict(self, state: str) -> Verdict | None:
         """What it means to be in this state; None if the run goes on."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from softmachine.languages.counter.condition import LARGEST_NUMBER
+from softmachine.languages.counter.determinism import always_negative
 
 if TYPE_CHECKING:
     from softmachine.languages.counter.machine import CounterMachine, Transition
@@ -19,6 +20,8 @@ def problems_of(machine: CounterMachine) -> list[str]:
     problems = [*_name_problems(machine), *_state_problems(machine)]
     for transition in machine.transitions:
         problems += _transition_problems(machine, transition)
+    if not problems:  # of transitions that make sense
+        problems += [*_overlaps(machine), *_negative(machine)]
     more = len(problems) - MOST_REPORTED
     return problems if more <= 0 else [*problems[:MOST_REPORTED], f"… and {more:,} more"]
 
@@ -76,6 +79,19 @@ def _transition_problems(machine: CounterMachine, transition: Transition) -> Ite
         transition
     ):
         yield f"{where(transition)} is a second 'else' of state {transition.source!r}; keep one"
+
+
+def _overlaps(machine: CounterMachine) -> Iterator[str]:
+    for overlap in machine.determinism.overlaps:
+        values = ", ".join(f"{name} = {value:,}" for name, value in overlap.witness.items())
+        when = f"both apply when {values}" if values else "both apply"
+        pair = f"{where(overlap.one)} and {where(overlap.two)}"
+        yield f"it is not deterministic: {pair} {when}; make one test exclude the other"
+
+
+def _negative(machine: CounterMachine) -> Iterator[str]:
+    for transition, name in always_negative(machine):
+        yield f"{where(transition)} takes counter {name!r} below 0 whenever it applies; its test should ask for enough"
 
 
 def where(transition: Transition) -> str:
