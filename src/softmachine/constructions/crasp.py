@@ -28,7 +28,7 @@ compared with one another. One layer for each of these depths, and one for each 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -36,7 +36,7 @@ from softmachine.attention import AVERAGE_HARD, Weighting, softmax
 from softmachine.bounds import Bound
 from softmachine.constructions.crasp_truth import Sign, Truth, Truths
 from softmachine.errors import ConstructionError
-from softmachine.languages.crasp import Comparison, Count, Program, core, counted
+from softmachine.languages.crasp import Comparison, Core, Count, Program, core, counted
 from softmachine.languages.crasp.relation import row
 from softmachine.languages.linear import Linear, Relation
 from softmachine.languages.temporal import And, Constant, Formula, Not, Or, Symbol, subformulas
@@ -86,28 +86,97 @@ class Variant:
         return softmax(Feature("c⌈log₂(i+1)⌉", (sharpness,))) if self.soft else AVERAGE_HARD
 
 
+@dataclass(frozen=True)
+class Sum:
+    """What a comparison adds up, without its constant, in an order that does not depend on how it is written."""
+
+    terms: tuple[tuple[int, Count], ...]
+
+    @staticmethod
+    def of(comparison: Comparison) -> Sum:
+        """The sum on the left side of a comparison with 0."""
+        return Sum(tuple(sorted(counted(comparison)[0], key=lambda term: str(term[1].of))))
+
+    @property
+    def sign(self) -> int:
+        """The sign of the first coefficient."""
+        return 1 if self.terms[0][0] > 0 else -1
+
+    @property
+    def positive(self) -> Sum:
+        """The same sum, or its negative, such that the first coefficient is positive."""
+        return Sum(tuple((self.sign * factor, count) for factor, count in self.terms))
+
+    @property
+    def largest(self) -> int:
+        """The largest absolute value that one position can add."""
+        return sum(abs(factor) for factor, _ in self.terms)
+
+    def __str__(self) -> str:
+        return str(Comparison(Linear(self.terms), Relation.EQUAL, Linear())).removesuffix(" = 0")
+
+
+class _Names:
+    """What formulas and sums are called: by the name that the program gives them, or as they are written."""
+
+    def __init__(self, plain: Core) -> None:
+        self.formulas = {body: name for name, body in reversed(list(plain.formulas.items()))}
+        self.formulas |= {body: f"rule {k} ({head})" for k, (head, body) in enumerate(plain.rules, start=1)}
+        self.sums: dict[Sum, str] = {}
+        for name, term in plain.terms.items():
+            if term.terms and not term.constant:
+                self.sums.setdefault(Sum.of(Comparison(term, Relation.EQUAL, Linear())), name)
+
+    def __getitem__(self, formula: Formula) -> str:
+        if formula in self.formulas:
+            return self.formulas[formula]
+        match formula:
+            case Not(of):
+                return f"not ({self[of]})"
+            case And(operands):
+                return " and ".join(self[part] if not isinstance(part, Or) else f"({self[part]})" for part in operands)
+            case Or(operands):
+                return " or ".join(self[part] for part in operands)
+            case Comparison(relation=Relation.AT_LEAST):
+                return self.comparison(formula)[0]
+            case Comparison(relation=Relation.AT_MOST):
+                return self.comparison(formula)[1]
+            case Comparison(relation=Relation.EQUAL):
+                return self.comparison(formula)[0].replace("≥", "=").replace("≤", "=")
+        return str(formula)
+
+    def sum(self, of: Sum) -> str:
+        """The name of a sum."""
+        return self.sums.get(of) or str(of)
+
+    def comparison(self, comparison: Comparison) -> tuple[str, str]:
+        """What T ≥ 0 and T ≤ 0 say of the positive sum in T."""
+        of, constant_ = Sum.of(comparison), counted(comparison)[1]
+        text, bound = self.sum(of.positive), -of.sign * constant_
+        above, below = f"{text} ≥ {bound}", f"{text} ≤ {bound}"
+        return (above, below) if of.sign > 0 else (below, above)
+
+
 def transformer(program: Program, variant: Variant) -> Signals:
     """A decoder that writes the chain of thought; without one, a transformer that says at every position what holds."""
-    plain = core(program)
-    bodies = [body for _, body in plain.rules] if plain.accept is None else [plain.accept]
-    builder = _Builder(program, bodies, variant)
-    if plain.accept is not None:
-        return builder.recogniser(plain.accept)
-    return builder.decoder([rule_token for rule_token, _ in plain.rules], bodies)
+    builder = _Builder(core(program), variant)
+    return builder.recogniser() if program.accept is not None else builder.decoder()
 
 
 class _Builder:
     """The truth value of each formula, depth by depth: what is counted comes before what counts it."""
 
-    def __init__(self, program: Program, bodies: list[Formula], variant: Variant) -> None:
-        self.program = program
+    def __init__(self, plain: Core, variant: Variant) -> None:
+        self.core = plain
         self.variant = variant
-        self.start_token, self.stuck_token = special_tokens(program)
-        self.tokens = (self.start_token, *program.tokens)
+        self.names = _Names(plain)
+        self.start_token, self.stuck_token = special_tokens(plain.program)
+        self.tokens = (self.start_token, *plain.program.tokens)
         rows = {symbol: tuple(int(symbol == letter) for letter in self.tokens) for symbol in self.tokens}
         self.letters = token("token", rows, labels=self.tokens)
         self.start = self.letters[self.start_token]
         self.done: dict[Formula, Truth] = {}
+        bodies = [body for _, body in plain.rules] if plain.accept is None else [plain.accept]
         formulas = list(dict.fromkeys(part for body in bodies for part in subformulas(body)))
         levels = _levels(formulas)
         self.truths = Truths(self.letters, variant.sign, variant.length)
@@ -121,26 +190,38 @@ class _Builder:
         """The truth values of symbols and Boolean operators, given those of their parts."""
         truths = self.truths
         for formula in formulas:
-            of = [self.done[part] for part in formula.parts]
             match formula:
                 case Symbol(symbol):
                     self.done[formula] = Truth(frozenset([symbol]))
                 case Constant(value):
                     self.done[formula] = truths.constant(value)
-                case Not():
-                    self.done[formula] = truths.negation(of[0])
+                case Not(of):
+                    self.done[formula] = truths.negation(self.done[of])
                 case And():
-                    self.done[formula] = truths.conjunction(str(formula), of)
+                    self.done[formula] = truths.conjunction(self.names[formula], self.conjuncts(formula, True))
                 case Or():
-                    self.done[formula] = truths.disjunction(str(formula), of)
+                    none = truths.conjunction(f"not ({self.names[formula]})", self.conjuncts(formula, False))
+                    self.done[formula] = truths.negation(none)
                 case _:
                     raise ConstructionError(f"there is no construction for {str(formula)!r}")
+
+    def conjuncts(self, formula: Formula, value: bool) -> Iterator[Truth]:
+        """What must all be true for a formula to have a truth value: as many parts as one operator can take."""
+        match formula:
+            case Not(of):
+                yield from self.conjuncts(of, not value)
+            case And(operands) if value:
+                yield from (truth for operand in operands for truth in self.conjuncts(operand, True))
+            case Or(operands) if not value:
+                yield from (truth for operand in operands for truth in self.conjuncts(operand, False))
+            case _:
+                yield self.done[formula] if value else self.truths.negation(self.done[formula])
 
     def compare(self, depth: int, comparisons: list[Comparison]) -> None:
         """The truth values of the comparisons of one depth, given those of what they count."""
         ordinary = [comparison for comparison in comparisons if not _through_relation(comparison)]
         sums = {Sum.of(comparison).positive: comparison for comparison in ordinary}
-        values = {str(sum_): self.summand(sum_, comparison) for sum_, comparison in sums.items()}
+        values = {self.names.sum(of): self.summand(of, comparison) for of, comparison in sums.items()}
         if depth == 1:
             values["start"] = self.start
         if values:
@@ -153,7 +234,8 @@ class _Builder:
                 self.done[comparison] = self.relative(comparison)
             else:
                 of = Sum.of(comparison)
-                self.done[comparison] = self.compared(comparison, of.sign * means[str(of.positive)], self.truths.share)
+                mean = of.sign * means[self.names.sum(of.positive)]
+                self.done[comparison] = self.compared(comparison, mean, self.truths.share)
 
     def summand(self, of: Sum, comparison: Comparison) -> Signal:
         """What is added up over the positions: each count's formula times its coefficient."""
@@ -181,15 +263,16 @@ class _Builder:
 
     def decided(self, comparison: Comparison, above: Signal, below: Signal) -> Truth:
         """The truth value of T ~ 0, from numbers that are positive iff T ≥ 0, and iff T ≤ 0."""
-        name, truths = str(comparison).removesuffix(f" {comparison.relation} 0"), self.truths
-        if comparison.relation in (Relation.AT_LEAST, Relation.LESS):
-            found = truths.not_negative(f"{name} ≥ 0", above)
-            return found if comparison.relation is Relation.AT_LEAST else truths.negation(found)
-        if comparison.relation in (Relation.AT_MOST, Relation.GREATER):
-            found = truths.not_negative(f"{name} ≤ 0", below)
-            return found if comparison.relation is Relation.AT_MOST else truths.negation(found)
-        one, other = truths.not_negative(f"{name} ≥ 0", above), truths.not_negative(f"{name} ≤ 0", below)
-        return truths.both_or_neither(one, other, negated=comparison.relation is Relation.UNEQUAL)
+        truths, relation = self.truths, comparison.relation
+        at_least, at_most = self.names.comparison(comparison)
+        if relation in (Relation.AT_LEAST, Relation.LESS):
+            found = truths.not_negative(at_least, above)
+            return found if relation is Relation.AT_LEAST else truths.negation(found)
+        if relation in (Relation.AT_MOST, Relation.GREATER):
+            found = truths.not_negative(at_most, below)
+            return found if relation is Relation.AT_MOST else truths.negation(found)
+        one, other = truths.not_negative(at_least, above), truths.not_negative(at_most, below)
+        return truths.both_or_neither(one, other, negated=relation is Relation.UNEQUAL)
 
     def relative(self, comparison: Comparison) -> Truth:
         """A comparison with counts through R: of these alone, or of one with one ordinary count.
@@ -246,29 +329,32 @@ class _Builder:
             gap=1,
         )
 
-    def recogniser(self, accept: Formula) -> Signals:
-        """At every position, whether a formula holds there."""
-        above = self.truths.signal(self.done[accept], str(accept)) - HALF * self.truths.unit
+    def recogniser(self) -> Signals:
+        """At every position, whether the formula holds that decides."""
+        assert self.core.accept is not None
+        above = self.unit_if(self.core.accept) - HALF * self.truths.unit
         margin = None if self.variant.sign is Sign.RELU else Fraction(1)
-        return Signals(self.program.name, self.tokens, ("false", "true"), stack(-above, above), margin)
+        return Signals(self.core.program.name, self.tokens, ("false", "true"), stack(-above, above), margin)
 
-    def decoder(self, heads: list[str], bodies: list[Formula]) -> Signals:
+    def decoder(self) -> Signals:
         """The next token is that of the first rule that holds: rule k of m has the logit m-k+1 if it does."""
         logits: dict[str, Signal] = {}
-        for k in reversed(range(len(bodies))):
-            rule = (len(bodies) - k) * self.truths.signal(self.done[bodies[k]], str(bodies[k]))
-            later = logits.get(heads[k])
-            logits[heads[k]] = rule if later is None else later + relu(f"{heads[k]} by rule {k + 1}", rule - later)
-        outputs = tuple(dict.fromkeys(heads))
+        for priority, (head, body) in enumerate(reversed(self.core.rules), start=1):
+            rule, later = priority * self.unit_if(body), logits.get(head)
+            logits[head] = rule if later is None else later + relu(f"{head} by an earlier rule", rule - later)
+        outputs = tuple(dict.fromkeys(head for head, _ in self.core.rules))
         stuck = HALF * self.truths.unit
-        margin = None if self.variant.sign is Sign.RELU else HALF
         return Signals(
-            self.program.name,
+            self.core.program.name,
             self.tokens,
             (*outputs, self.stuck_token),
             stack(*(logits[head] for head in outputs), stuck),
-            margin,
+            margin=None if self.variant.sign is Sign.RELU else HALF,
         )
+
+    def unit_if(self, formula: Formula) -> Signal:
+        """One unit where a formula holds, else 0."""
+        return self.truths.signal(self.done[formula], self.names[formula])
 
 
 def special_tokens(program: Program) -> tuple[str, str]:
@@ -308,33 +394,3 @@ def _at_start(formula: Formula) -> bool:
         case Comparison():
             return formula.relation.holds(counted(formula)[1], 0)
     return False
-
-
-@dataclass(frozen=True)
-class Sum:
-    """What a comparison adds up, without its constant, in an order that does not depend on how it is written."""
-
-    terms: tuple[tuple[int, Count], ...]
-
-    @staticmethod
-    def of(comparison: Comparison) -> Sum:
-        """The sum on the left side of a comparison with 0."""
-        return Sum(tuple(sorted(counted(comparison)[0], key=lambda term: str(term[1].of))))
-
-    @property
-    def sign(self) -> int:
-        """The sign of the first coefficient."""
-        return 1 if self.terms[0][0] > 0 else -1
-
-    @property
-    def positive(self) -> Sum:
-        """The same sum, or its negative, such that the first coefficient is positive."""
-        return Sum(tuple((self.sign * factor, count) for factor, count in self.terms))
-
-    @property
-    def largest(self) -> int:
-        """The largest absolute value that one position can add."""
-        return sum(abs(factor) for factor, _ in self.terms)
-
-    def __str__(self) -> str:
-        return str(Comparison(Linear(self.terms), Relation.EQUAL, Linear())).removesuffix(" = 0")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -104,10 +104,6 @@ class Truths:
             excess = excess - (1 - self.letters.among(tokens))
         held = relu(name, excess)
         return Truth(signal=held if self.sign is Sign.RELU else held.known(BIT))
-
-    def disjunction(self, name: str, truths: Sequence[Truth]) -> Truth:
-        """Or: not all of them are false."""
-        return self.negation(self.conjunction(f"neither of {name}", map(self.negation, truths)))
 
     def both_or_neither(self, one: Truth, other: Truth, *, negated: bool) -> Truth:
         """Of two truth values of which at least one is true: whether both are, or (negated) one is not."""

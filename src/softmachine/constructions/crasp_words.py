@@ -170,11 +170,24 @@ def codec_of_program(program: Program, variant: Variant) -> Codec:
 def codec_from_json(data: dict[str, Any]) -> Codec:
     """The codec that :meth:`CraspCodec.to_json` described."""
     try:
-        text, name, sign, soft, length = (data[key] for key in ("program", "name", "sign", "soft", "length"))
-        variant = Variant(Sign(sign), bool(soft), None if length is None else int(length))
-    except (KeyError, TypeError, ValueError) as error:
+        text, name = str(data["program"]), str(data["name"])
+    except (KeyError, TypeError) as error:
         raise SourceError(f"this is not a C-RASP program in JSON: {error!r}") from None
-    return codec_of_program(parse(str(text), name=str(name)), variant)
+    return codec_of_program(parse(text, name=name), variant_from_json(data))
+
+
+def variant_from_json(data: dict[str, Any]) -> Variant:
+    """The variant that :func:`variant_to_json` described."""
+    try:
+        length = data["length"]
+        return Variant(Sign(data["sign"]), bool(data["soft"]), None if length is None else int(length))
+    except (KeyError, TypeError, ValueError) as error:
+        raise SourceError(f"this is not a variant of a C-RASP transformer in JSON: {error!r}") from None
+
+
+def variant_to_json(variant: Variant) -> dict[str, object]:
+    """A variant as plain data."""
+    return {"sign": str(variant.sign), "soft": variant.soft, "length": variant.length}
 
 
 def _prompt(program: Program, variant: Variant, word: str | Iterable[str]) -> Prompt:
@@ -188,10 +201,4 @@ def _prompt(program: Program, variant: Variant, word: str | Iterable[str]) -> Pr
 
 
 def _to_json(program: Program, variant: Variant) -> dict[str, object]:
-    return {
-        "name": program.name,
-        "program": to_text(program),
-        "sign": str(variant.sign),
-        "soft": variant.soft,
-        "length": variant.length,
-    }
+    return {"name": program.name, "program": to_text(program), **variant_to_json(variant)}

@@ -9,7 +9,7 @@ min(s, t) is s <= t ? s : t, and max(s, t) is s >= t ? s : t. So several conditi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from itertools import product
@@ -42,11 +42,15 @@ class Core:
         program: What it is the core of.
         rules: Tokens and bodies.
         accept: What is true at the last position of the words it accepts, if it has no rules.
+        formulas: What the names of formulas stand for.
+        terms: What the names of terms stand for, if that is one sum of counts.
     """
 
     program: Program
     rules: tuple[tuple[str, Formula], ...]
     accept: Formula | None
+    formulas: Mapping[str, Formula]
+    terms: Mapping[str, Linear[Number]]
 
 
 def core(program: Program) -> Core:
@@ -65,6 +69,8 @@ def core(program: Program) -> Core:
         program,
         tuple((rule.token, expansion.formula(rule.body)) for rule in program.rules),
         None if program.accept is None else expansion.formula(program.accept),
+        expansion.formulas,
+        {name: cases[0][1].merged() for name, cases in expansion.terms.items() if len(cases) == 1},
     )
 
 
