@@ -148,8 +148,9 @@ class Running:
             if count >= limit and not self.codec.stops(token):
                 return
             if positions is not None and len(self.prompt.tokens) + count > positions:
+                name = self.transformer.name
                 raise UsageError(
-                    f"the run does not end within the {positions} positions that {self.transformer.name!r} was made for",
+                    f"the run does not end within the {positions} positions that {name!r} was made for",
                     hint="compile it for a larger length, or limit the steps",
                 )
             yield token

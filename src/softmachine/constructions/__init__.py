@@ -189,7 +189,7 @@ CONSTRUCTIONS: tuple[Construction, ...] = (
         CraspProgram,
         ("soft", "hard"),
         _crasp(Sign.BOUNDED),
-        family="how many tokens input and chain of thought have together, at most",
+        family="the number of positions, for the input, what follows it, and one more",
     ),
     Construction(
         "counter",
@@ -214,7 +214,7 @@ CONSTRUCTIONS: tuple[Construction, ...] = (
         CounterMachine,
         ("soft", "hard"),
         _counter(Sign.BOUNDED),
-        family="how many tokens input and chain of thought have together, at most",
+        family="the number of positions, for the input, what follows it, and one more",
     ),
 )
 """All constructions; of those that apply to an object, the first is the one that is used if none is named."""

@@ -69,7 +69,7 @@ class Variant:
     Args:
         sign: How signs become truth values.
         soft: Whether attention is softmax, or average-hard: uniform attention is both.
-        length: The length it is made for, if signs are bounded.
+        length: The number of positions it is made for, if signs are bounded.
     """
 
     sign: Sign = Sign.HEAVISIDE

@@ -44,7 +44,7 @@ class Truths:
     Args:
         letters: The token, one-hot.
         sign: How signs become truth values.
-        length: The length they are made for, if they are bounded.
+        length: The number of positions they are made for, if they are bounded.
     """
 
     share: Signal
@@ -69,7 +69,7 @@ class Truths:
         """Whether a number that is at least 1/(4(i+1)) away from 0 is positive. One or two units."""
         if self.sign is Sign.HEAVISIDE:
             return Truth(signal=step(name, number))
-        slope = STEEPNESS * (1 if self.length is None else self.length + 1)
+        slope = STEEPNESS * (self.length or 1)
         rise, beyond = relu(f"{name}: from 0", slope * number), relu(f"{name}: beyond", slope * number - self.unit)
         shares = Kind(Bound.of(0), Bound.of(1), SHARES)
         return Truth(signal=named(name, (rise - beyond).known(shares if self.sign is Sign.RELU else BIT)))

@@ -192,10 +192,11 @@ def variant_to_json(variant: Variant) -> dict[str, object]:
 
 def _prompt(program: Program, variant: Variant, word: str | Iterable[str]) -> Prompt:
     letters = program.word(word)
-    if variant.length is not None and len(letters) > variant.length:
+    if variant.length is not None and len(letters) >= variant.length:
         raise InputError(
-            f"the input has {len(letters)} symbols, but the weights were made for {variant.length} tokens",
-            hint=f"compile with a length of {len(letters)} or more",
+            f"an input of {len(letters)} symbols takes {len(letters) + 1} positions, and the weights are made for "
+            f"{variant.length}",
+            hint=f"compile for a length of {len(letters) + 1} or more",
         )
     return Prompt((special_tokens(program)[0], *letters))
 
