@@ -13,7 +13,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from itertools import product
-from math import prod
 from typing import TypeAlias
 
 from softmachine.errors import ConstructionError
@@ -113,7 +112,7 @@ class _Expansion:
 
     def cases(self, term: Term) -> list[Case]:
         """The cases of a term."""
-        numbers = [(coefficient, self._number(number)) for coefficient, number in term.terms]
+        numbers = [(coefficient, self._number(number)) for coefficient, number in term.merged().terms]
         return _sum([*numbers, (1, [((), Linear((), term.constant))])])
 
     def _number(self, number: Number) -> list[Case]:
@@ -180,33 +179,41 @@ def _against_zero(total: Linear[Number], relation: Relation) -> Formula:
 
 
 def _sum(summands: list[tuple[int, list[Case]]]) -> list[Case]:
-    """The cases of a sum: one of each summand."""
-    number = prod(len(cases) for _, cases in summands)
-    if number > MOST_CASES:
-        raise ConstructionError(
-            f"a sum of conditional terms, minima and maxima has {number:,} cases",
-            hint=f"{MOST_CASES:,} are allowed; compare fewer such terms at once",
+    """The cases of a sum: one of each summand, where these do not contradict each other."""
+    results: list[Case] = [((), Linear())]
+    for coefficient, cases in summands:
+        joined = (
+            (tuple(dict.fromkeys(before + conditions)), total + coefficient * summand)
+            for (before, total), (conditions, summand) in product(results, cases)
         )
-    results: list[Case] = []
-    for chosen in product(*(cases for _, cases in summands)):
-        total: Linear[Number] = Linear()
-        for (coefficient, _), (_, summand) in zip(summands, chosen, strict=True):
-            total += coefficient * summand
-        conditions = tuple(dict.fromkeys(condition for case, _ in chosen for condition in case))
-        if all_of(conditions) != FALSE and not any(negation(condition) in conditions for condition in conditions):
-            results.append((conditions, total))
+        results = _few([case for case in joined if _possible(case[0])])
     return results
+
+
+def _possible(conditions: tuple[Formula, ...]) -> bool:
+    """Whether conditions do not plainly contradict each other."""
+    known = set(conditions)
+    return FALSE not in known and not any(negation(condition) in known for condition in conditions)
+
+
+def _few(cases: list[Case]) -> list[Case]:
+    """Cases that are not too many."""
+    if len(cases) > MOST_CASES:
+        raise ConstructionError(
+            f"a term with conditions, minima or maxima has more than {MOST_CASES:,} cases",
+            hint="compare fewer such terms at once",
+        )
+    return cases
 
 
 def _choice(condition: Formula, then: list[Case], otherwise: list[Case]) -> list[Case]:
     """The cases of a conditional term."""
-    if len(then) + len(otherwise) > MOST_CASES:
-        raise ConstructionError(f"a conditional term has more than {MOST_CASES:,} cases", hint="name fewer such terms")
     if isinstance(condition, Constant):
         return then if condition.value else otherwise
-    return [((condition, *conditions), total) for conditions, total in then] + [
-        ((negation(condition), *conditions), total) for conditions, total in otherwise
-    ]
+    opposite = negation(condition)
+    chosen = [((condition, *conditions), total) for conditions, total in then]
+    chosen += [((opposite, *conditions), total) for conditions, total in otherwise]
+    return _few([case for case in chosen if _possible(case[0])])
 
 
 def _extreme(one: list[Case], relation: Relation, two: list[Case]) -> list[Case]:
@@ -217,8 +224,4 @@ def _extreme(one: list[Case], relation: Relation, two: list[Case]) -> list[Case]
             ((*first, *second, *conditions), total)
             for conditions, total in _choice(_against_zero(left - right, relation), [((), left)], [((), right)])
         ]
-    if len(results) > MOST_CASES:
-        raise ConstructionError(
-            f"a minimum or maximum has more than {MOST_CASES:,} cases", hint="of fewer terms, please"
-        )
-    return results
+    return _few([case for case in results if _possible(case[0])])

@@ -10,7 +10,8 @@ from softmachine.languages.temporal.mistakes import Mistake, clipped
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from lark import Token, UnexpectedCharacters, UnexpectedToken
+    from lark import Token, UnexpectedCharacters
+    from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 SYMBOLS = "a symbol a is written Q_a, and one with other characters than letters and digits in quotes: '('"
 COUNTS = "a count is written #[Q_a]; a comment begins at the start of a line or after two blanks"
@@ -40,12 +41,11 @@ def unexpected_character(error: UnexpectedCharacters, text: str) -> Mistake:
     return Mistake(f"{character!r} does not belong here", error.line, error.column, hint)
 
 
-def unexpected_token(error: UnexpectedToken, text: str) -> Mistake:
-    """Something that may stand in a body, but not there."""
-    token = error.token
-    stack = error.interactive_parser.parser_state.value_stack if error.interactive_parser else []
+def unexpected_token(token: Token, reading: InteractiveParser, text: str) -> Mistake:
+    """Something that may stand in a body, but not where the parser is."""
+    stack = reading.parser_state.value_stack
     brackets = [entry for entry in stack if getattr(entry, "type", None) in ("LPAR", "LSQB")]
-    accepts = set(error.accepts)
+    accepts: set[str] = reading.accepts()  # type: ignore[no-untyped-call]
     if token.type == "$END":
         if brackets and {"RPAR", "RSQB"} & accepts:
             closing = {"LPAR": ")", "LSQB": "]"}[brackets[-1].type]
@@ -95,6 +95,6 @@ def _hint(token: Token, accepts: set[str]) -> str | None:
         return f"{clipped(token)} is a term, so compare it, as in {clipped(token)} = 0"
     if token.type == "FORMULA_NAME":
         return f"{clipped(token)} is a formula; as a number it is written ({clipped(token)} ? 1 : 0)"
-    if token.type == "$END" and "RELATION" in accepts:
+    if token.type in ("$END", "AND", "OR", "IFF") and "RELATION" in accepts:
         return COMPARISONS
     return None

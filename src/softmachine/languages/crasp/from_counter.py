@@ -84,7 +84,7 @@ def transition_tokens(machine: CounterMachine, taken: Collection[str] = ()) -> d
         state = transition.source
         numbers[state] = numbers.get(state, 0) + 1
         name = state if len(machine.leaving(state)) == 1 else f"{state}_{numbers[state]}"
-        token = _unique(name, used)
+        token = unique(name, used)
         used.add(token)
         tokens[token] = transition
     return tokens
@@ -101,7 +101,7 @@ class Names:
         plain = re.sub(r"\W", "_", wish)
         if not re.match(r"[^\W\d]", plain) or plain.startswith("Q_"):
             plain = f"_{plain}"
-        name = _unique(plain, self._used)
+        name = unique(plain, self._used)
         self._used.add(name)
         return name
 
@@ -157,10 +157,11 @@ def simulation(
         if verdict is not None:
             rules.append(Rule(VERDICTS[verdict], here))
             continue
-        for token, transition in tokens.items():
-            if transition.source == state:
-                guard = condition_formula(machine.guard(transition), counters)
-                rules.append(Rule(token, here if guard == TRUE else And((here, *_operands(guard)))))
+        leaving = [(token, transition) for token, transition in tokens.items() if transition.source == state]
+        # What is left to `else` needs no test where its rule is the last one.
+        for token, transition in sorted(leaving, key=lambda entry: entry[1].test is None):
+            guard = TRUE if transition.test is None else condition_formula(transition.test, counters)
+            rules.append(Rule(token, here if guard == TRUE else And((here, *_operands(guard)))))
     return Simulation(tuple(definitions), tuple(rules), NamedFormula(starting))
 
 
@@ -214,7 +215,7 @@ def _operands(formula: Formula) -> tuple[Formula, ...]:
     return formula.operands if isinstance(formula, And) else (formula,)
 
 
-def _unique(name: str, used: Collection[str]) -> str:
+def unique(name: str, used: Collection[str]) -> str:
     """The name, longer if it is used."""
     while name in used:
         name += "_"

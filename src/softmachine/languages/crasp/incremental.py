@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -48,6 +48,7 @@ class Counting:
         self._related = [0] * len(reactions.related)
         # Position 0 is nobody's past.
         self._memories = [[False] for _ in reactions.farthest]
+        self._rows: dict[str, tuple[int, Sequence[int]]] = {}
         self._react()
 
     def append(self, token: int) -> None:
@@ -94,7 +95,13 @@ class Counting:
     def _look_up(self, index: int) -> None:
         related = self.reactions.related[index]
         remembered = self._memories[related.memory]
-        count = sum(remembered[j] for j in related.relation.row(self.position))
+        place, row = self._rows.get(related.relation.name, (0, ()))
+        if place != self.position:
+            row = related.relation.row(self.position)
+            self._rows[related.relation.name] = self.position, row
+        count = 0
+        for j in row:
+            count += remembered[j]
         change = count - self._related[index]
         if change:
             self._related[index] = count

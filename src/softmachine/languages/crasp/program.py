@@ -138,7 +138,7 @@ def _terms_of(body: Formula | Term) -> Iterator[Term]:
 def formulas_of(body: Formula | Term) -> tuple[Formula, ...]:
     """All formulas in a body, each once and after its parts."""
     roots = formulas_in(body) if isinstance(body, Linear) else (body,)
-    return tuple(dict.fromkeys(part for root in roots for part in subformulas(root)))
+    return subformulas(*roots)
 
 
 def check(

@@ -97,8 +97,9 @@ class Reactions:
         self.tokens = tuple(dict.fromkeys((*program.tokens, *(token for token, _ in rules))))
         self.number = {token: index for index, token in enumerate(self.tokens, start=1)}
         self._rules = [(body, self.number[token]) for token, body in rules]
-        formulas = dict.fromkeys(part for body, _ in self._rules for part in subformulas(body))
+        formulas = subformulas(*(body for body, _ in self._rules))
         self._masks = self._find_masks(formulas)
+        self._allowed = [self._guard(body) for body, _ in self._rules]
         self._places, counts = _sums(formulas)
         self.sums = len(counts)
         """How many sums there are."""
@@ -171,8 +172,8 @@ class Reactions:
             if token != START and count.relation is None and known(count.of):
                 for which, coefficient in uses:
                     adds[which] = adds.get(which, 0) + coefficient
-        rules = [(body, outcome) for body, outcome in self._rules if self._allows(body, token)]
-        follows = decide(rules, STUCK, known, self._places)
+        allowed = (rule for rule, guard in zip(self._rules, self._allowed, strict=True) if guard >> token & 1)
+        follows = decide(allowed, STUCK, known, self._places)
         seen: set[int] = set()
         tracked = []
         for entry in self.tracked if token != START else ():
@@ -190,10 +191,10 @@ class Reactions:
             follows=follows,
         )
 
-    def _allows(self, body: Formula, token: int) -> bool:
-        """Whether a body may be true after a token, as far as it is easily seen."""
+    def _guard(self, body: Formula) -> int:
+        """The tokens after which a body may be true, as far as it is easily seen, as bits."""
         operands = body.operands if isinstance(body, And) else (body,)
-        return all(self._holds(operand, token) is not False for operand in operands)
+        return reduce(and_, (mask for operand in operands if (mask := self._masks[operand]) is not None), -1)
 
     def _needed(self, decision: Decision, seen: set[int]) -> tuple[int, ...]:
         """The counts through relations that a decision asks for, apart from those that are up to date."""

@@ -136,8 +136,7 @@ def decode(lengths: Sequence[int], alphabet: Sequence[str], encoding: Encoding =
     """The word that some lengths stand for.
 
     Raises:
-        InputError: If no word is encoded so; with the literal encoding, where a word cannot be told from its set of
-            positions, only by the lengths of a word whose last letter the alphabet has.
+        InputError: If no word has these positions of its letters.
     """
     if len(lengths) != len(alphabet):
         raise InputError(f"there are {len(lengths)} lengths for {len(alphabet)} letters")

@@ -44,6 +44,7 @@ from softmachine.languages.temporal.mistakes import Mistake
 
 if TYPE_CHECKING:
     from lark import Lark
+    from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 __all__ = ["looks_like", "parse", "to_text"]
 
@@ -206,13 +207,15 @@ class _Reader:
         from lark import UnexpectedCharacters, UnexpectedToken
 
         text = re.sub(r"[^\n]", " ", statement.text[:start]) + statement.text[start:]
+        reading = _parser().parse_interactive("")
         try:
-            return self._parsed(text)
+            return self._parsed(text, reading)
         except UnexpectedCharacters as error:
             mistake = unexpected_character(error, text)
         except UnexpectedToken as error:
             # What is not shown need not be explained, which takes long.
-            mistake = unexpected_token(error, text) if len(self.problems) < MOST_REPORTED else Mistake("", 1, 1)
+            shown = len(self.problems) < MOST_REPORTED
+            mistake = unexpected_token(error.token, reading, text) if shown else Mistake("", 1, 1)
         except Mistake as raised:
             mistake = raised
         except _Unreadable:
@@ -221,11 +224,9 @@ class _Reader:
         self._report(message, statement.line + mistake.line - 1, mistake.column)
         return None
 
-    def _parsed(self, text: str) -> Formula | Term:
-        grammar = _parser()
-        reading = grammar.parse_interactive("")
+    def _parsed(self, text: str, reading: InteractiveParser) -> Formula | Term:
         token = None
-        for token in grammar.lex(text):
+        for token in _parser().lex(text):
             if token.type == "NAME":
                 if token not in self._known:
                     raise unknown_name(token, self._known, {*self.alphabet, *self.heads})

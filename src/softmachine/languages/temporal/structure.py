@@ -46,10 +46,10 @@ def disjunction(formulas: Iterable[Formula]) -> Formula:
     return Or(operands) if len(operands) > 1 else operands[0] if operands else FALSE
 
 
-def subformulas(formula: Formula) -> tuple[Formula, ...]:
-    """Every formula that this one is made of, each once and after its own parts; the last is the formula itself."""
+def subformulas(*formulas: Formula) -> tuple[Formula, ...]:
+    """Every formula that these are made of, each once and after its own parts; for one formula the last is itself."""
     found: dict[Formula, None] = {}
-    waiting = [(formula, False)]
+    waiting = [(formula, False) for formula in reversed(formulas)]
     while waiting:
         current, ready = waiting.pop()
         if current in found:
