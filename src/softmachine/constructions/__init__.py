@@ -12,6 +12,7 @@ from softmachine.constructions.crasp_truth import Sign
 from softmachine.constructions.srasp_words import SraspCodec
 from softmachine.constructions.temporal import Variant, Vision
 from softmachine.constructions.temporal_words import TemporalCodec
+from softmachine.constructions.turing_counting import CountingCodec
 from softmachine.constructions.turing_tokens import TuringCodec
 from softmachine.errors import ConstructionError, SourceError
 from softmachine.languages.counter import CounterMachine
@@ -114,6 +115,14 @@ def _counter(sign: Sign) -> Callable[[CounterMachine, str, int | None], tuple[Pr
     return build
 
 
+def _counting(*, relative: bool) -> Callable[[TuringMachine, str, int | None], tuple[Program, Codec]]:
+    def build(machine: TuringMachine, attention: str, length: int | None) -> tuple[Program, Codec]:
+        codec = CountingCodec(machine, crasp.Variant(Sign.HEAVISIDE, attention == "soft", length), relative)
+        return crasp.transformer(codec.program, codec.variant), codec
+
+    return build
+
+
 _UNIFORM = "no position features, nothing of the length; uniform attention (through R: a relative bias, scale O(log i))"
 _COUNTED = "Lemma 3.5 and Proposition 2.1: a counter machine as C-RASP with chain of thought, "
 
@@ -125,6 +134,22 @@ CONSTRUCTIONS: tuple[Construction, ...] = (
         TuringMachine,
         ("hard",),
         _chapter8,
+    ),
+    Construction(
+        "turing-counter",
+        "Theorem 3.3: a Turing machine as a counter machine, as C-RASP with chain of thought; letters in order",
+        _UNIFORM,
+        TuringMachine,
+        ("soft", "hard"),
+        _counting(relative=False),
+    ),
+    Construction(
+        "turing-relative",
+        "Theorem 4.3: the same for every word, which the relative encoding writes as numbers; for very short words",
+        _UNIFORM,
+        TuringMachine,
+        ("soft", "hard"),
+        _counting(relative=True),
     ),
     Construction(
         "temporal-encoder",
@@ -240,6 +265,8 @@ def construction_for(source: object, name: str | None = None) -> Construction:
 
 def codec_from_json(data: dict[str, Any]) -> Codec:
     """The codec of a saved model."""
+    if data.get("codec") == "counting":
+        return CountingCodec.from_json(data)
     if data.get("kind") == "turing":
         return TuringCodec.from_json(data)
     if data.get("kind") == "temporal":
