@@ -24,6 +24,8 @@ Needs: no position features. For R, the relation as an additive bias, key before
 round), and that scale.
 Costs: one head for each depth to which counts are nested; for R one more, and one for each #R[φ] and each #[ψ] that are
 compared with one another. One layer for each of these depths, and one for each Boolean operator around comparisons.
+Width: the tokens; 1 for each sum that is compared, and 1 for 1/(i+1); 1 for each side of a comparison that is asked for
+(≥, ≤) and for each conjunction that is not of tokens alone.
 """
 
 from __future__ import annotations

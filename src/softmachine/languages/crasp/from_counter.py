@@ -73,21 +73,34 @@ def counter_program(machine: CounterMachine) -> Program:
 
 
 def transition_tokens(machine: CounterMachine, taken: Collection[str] = ()) -> dict[str, Transition]:
-    """The tokens that stand for the transitions of a machine, in their order.
+    """The tokens that stand for the transitions of a machine that some path leads to, in their order.
 
     A transition is called by the state it leaves, with a number if there are several.
     """
     tokens: dict[str, Transition] = {}
     used = {*machine.alphabet, *taken, ACCEPT, REJECT}
     numbers: dict[str, int] = {}
+    reached = _reached(machine)
     for transition in machine.transitions:
         state = transition.source
+        if state not in reached:
+            continue
         numbers[state] = numbers.get(state, 0) + 1
         name = state if len(machine.leaving(state)) == 1 else f"{state}_{numbers[state]}"
         token = unique(name, used)
         used.add(token)
         tokens[token] = transition
     return tokens
+
+
+def _reached(machine: CounterMachine) -> frozenset[str]:
+    """The states that a path leads to from the start."""
+    found, waiting = {machine.start}, [machine.start]
+    while waiting:
+        new = {transition.target for transition in machine.leaving(waiting.pop())} - found
+        found |= new
+        waiting += new
+    return frozenset(found)
 
 
 class Names:
