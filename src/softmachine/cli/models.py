@@ -102,20 +102,16 @@ def language(codec: Codec | None) -> str | None:
 
 def headline(codec: Codec | None) -> str | None:
     """One line about the object that was compiled."""
-    from softmachine.constructions.temporal_words import TemporalCodec
-    from softmachine.constructions.turing_tokens import TuringCodec
-
-    if isinstance(codec, TemporalCodec):
-        return str(codec.specification)
-    return str(codec.machine) if isinstance(codec, TuringCodec) else None
+    return str(codec.source) if codec else None
 
 
 def values_of(outcome: Outcome) -> dict[str, list[bool | str]]:
     """The value at every position, for the languages that have one."""
+    from softmachine.constructions.crasp_words import AnswersOutcome
     from softmachine.constructions.srasp_words import SraspOutcome
     from softmachine.constructions.temporal_words import TemporalOutcome
 
-    if isinstance(outcome, TemporalOutcome):
+    if isinstance(outcome, TemporalOutcome | AnswersOutcome):
         return {"values": list(outcome.values)}
     if isinstance(outcome, SraspOutcome):
         truths = {"true": True, "false": False} if outcome.verdict != "halt" else {}

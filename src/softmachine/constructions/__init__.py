@@ -6,12 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from softmachine.constructions import chapter8, srasp, temporal
+from softmachine.constructions import chapter8, crasp, crasp_words, srasp, temporal
+from softmachine.constructions.counter_words import CounterCodec
+from softmachine.constructions.crasp_truth import Sign
 from softmachine.constructions.srasp_words import SraspCodec
 from softmachine.constructions.temporal import Variant, Vision
 from softmachine.constructions.temporal_words import TemporalCodec
+from softmachine.constructions.turing_counting import CountingCodec
 from softmachine.constructions.turing_tokens import TuringCodec
 from softmachine.errors import ConstructionError, SourceError
+from softmachine.languages.counter import CounterMachine
+from softmachine.languages.crasp import Program as CraspProgram
 from softmachine.languages.srasp import Program as SraspProgram
 from softmachine.languages.temporal import Specification
 from softmachine.languages.turing import TuringMachine
@@ -94,6 +99,33 @@ def _srasp(source: SraspProgram, attention: str, length: int | None) -> tuple[Pr
     return srasp.transformer(source, soft=soft), SraspCodec(source, soft)
 
 
+def _crasp(sign: Sign) -> Callable[[CraspProgram, str, int | None], tuple[Program, Codec]]:
+    def build(source: CraspProgram, attention: str, length: int | None) -> tuple[Program, Codec]:
+        variant = crasp.Variant(sign, attention == "soft", length)
+        return crasp.transformer(source, variant), crasp_words.codec_of_program(source, variant)
+
+    return build
+
+
+def _counter(sign: Sign) -> Callable[[CounterMachine, str, int | None], tuple[Program, Codec]]:
+    def build(machine: CounterMachine, attention: str, length: int | None) -> tuple[Program, Codec]:
+        codec = CounterCodec(machine, crasp.Variant(sign, attention == "soft", length))
+        return crasp.transformer(codec.program, codec.variant), codec
+
+    return build
+
+
+def _counting(*, relative: bool) -> Callable[[TuringMachine, str, int | None], tuple[Program, Codec]]:
+    def build(machine: TuringMachine, attention: str, length: int | None) -> tuple[Program, Codec]:
+        codec = CountingCodec(machine, crasp.Variant(Sign.HEAVISIDE, attention == "soft", length), relative)
+        return crasp.transformer(codec.program, codec.variant), codec
+
+    return build
+
+
+_UNIFORM = "no position features, nothing of the length; uniform attention (through R: a relative bias, scale O(log i))"
+_COUNTED = "Lemma 3.5 and Proposition 2.1: a counter machine as C-RASP with chain of thought, "
+
 CONSTRUCTIONS: tuple[Construction, ...] = (
     Construction(
         "chapter-8",
@@ -102,6 +134,22 @@ CONSTRUCTIONS: tuple[Construction, ...] = (
         TuringMachine,
         ("hard",),
         _chapter8,
+    ),
+    Construction(
+        "turing-counter",
+        "Theorem 3.3: a Turing machine as a counter machine, as C-RASP with chain of thought; letters in order",
+        _UNIFORM,
+        TuringMachine,
+        ("soft", "hard"),
+        _counting(relative=False),
+    ),
+    Construction(
+        "turing-relative",
+        "Theorem 4.3: the same for every word, which the relative encoding writes as numbers; for very short words",
+        _UNIFORM,
+        TuringMachine,
+        ("soft", "hard"),
+        _counting(relative=True),
     ),
     Construction(
         "temporal-encoder",
@@ -143,6 +191,56 @@ CONSTRUCTIONS: tuple[Construction, ...] = (
         ("hard", "soft"),
         _srasp,
     ),
+    Construction(
+        "crasp",
+        "Proposition 2.1: C-RASP, with chain of thought or without, by uniform attention and Heaviside units",
+        _UNIFORM,
+        CraspProgram,
+        ("soft", "hard"),
+        _crasp(Sign.HEAVISIDE),
+    ),
+    Construction(
+        "crasp-relu",
+        "Proposition 2.1 with ReLU alone: C-RASP that counts tokens only, truth in units of 1/(i+1)",
+        f"{_UNIFORM}; no nested counts",
+        CraspProgram,
+        ("soft", "hard"),
+        _crasp(Sign.RELU),
+    ),
+    Construction(
+        "crasp-relu-bounded",
+        "Proposition 2.1 with ReLU alone, with a slope for a length",
+        _UNIFORM,
+        CraspProgram,
+        ("soft", "hard"),
+        _crasp(Sign.BOUNDED),
+        family="the number of positions, for the input, what follows it, and one more",
+    ),
+    Construction(
+        "counter",
+        f"{_COUNTED}by uniform attention and Heaviside units",
+        _UNIFORM,
+        CounterMachine,
+        ("soft", "hard"),
+        _counter(Sign.HEAVISIDE),
+    ),
+    Construction(
+        "counter-relu",
+        f"{_COUNTED}with ReLU alone",
+        f"{_UNIFORM}; letters in any order",
+        CounterMachine,
+        ("soft", "hard"),
+        _counter(Sign.RELU),
+    ),
+    Construction(
+        "counter-relu-bounded",
+        f"{_COUNTED}with ReLU alone, with a slope for a length",
+        _UNIFORM,
+        CounterMachine,
+        ("soft", "hard"),
+        _counter(Sign.BOUNDED),
+        family="the number of positions, for the input, what follows it, and one more",
+    ),
 )
 """All constructions; of those that apply to an object, the first is the one that is used if none is named."""
 
@@ -167,10 +265,16 @@ def construction_for(source: object, name: str | None = None) -> Construction:
 
 def codec_from_json(data: dict[str, Any]) -> Codec:
     """The codec of a saved model."""
+    if data.get("codec") == "counting":
+        return CountingCodec.from_json(data)
     if data.get("kind") == "turing":
         return TuringCodec.from_json(data)
     if data.get("kind") == "temporal":
         return TemporalCodec.from_json(data)
     if data.get("kind") == "srasp":
         return SraspCodec.from_json(data)
+    if data.get("kind") == "crasp":
+        return crasp_words.codec_from_json(data)
+    if data.get("kind") == "counter":
+        return CounterCodec.from_json(data)
     raise SourceError(f"a codec of kind {data.get('kind')!r} is not known to this version")

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import Any, Protocol
 
 from softmachine.errors import Place, SourceError
-from softmachine.languages import srasp, temporal
+from softmachine.languages import counter, crasp, srasp, temporal
 from softmachine.languages.source import Source
 from softmachine.languages.turing import bbchallenge, jflap, turingmachine_io
 
@@ -53,6 +53,8 @@ FORMATS: dict[str, Format] = {
             turingmachine_io.to_text,
         ),
         Format("srasp", (".srasp",), srasp.looks_like, srasp.parse, srasp.to_text),
+        Format("counter", (".cm",), counter.looks_like, counter.parse, counter.to_text),
+        Format("crasp", (".crasp",), crasp.looks_like, crasp.parse, crasp.to_text),
         Format("temporal", (".ltl",), temporal.looks_like, temporal.parse, temporal.to_text),
     )
 }
