@@ -63,12 +63,12 @@ def open_model(source: str, wanted: Wanted, output: Output) -> Transformer:
         raise UsageError("--certified is for soft attention", hint="add --attention soft")
     item = api.load(source, wanted.format_name)
     if wanted.alphabet is not None:
-        item = _extended(item, wanted.alphabet)
+        item = extended(item, wanted.alphabet)
     with working("compiling", output):
         return api.compile(item, wanted.construction, attention=wanted.attention, length=wanted.certified)
 
 
-def _extended(item: object, alphabet: str) -> Specification:
+def extended(item: object, alphabet: str) -> Specification:
     """A formula over more symbols."""
     from softmachine.languages.temporal import Specification
 
