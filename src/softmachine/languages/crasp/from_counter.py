@@ -113,7 +113,7 @@ class Simulation:
     Args:
         definitions: The counters, and for every state the transitions that lead to it.
         rules: One for each transition, and those of the verdicts.
-        begins: Where the machine starts, as a name.
+        begins: Where the machine starts, with a name if it is no single token.
     """
 
     definitions: tuple[Definition, ...]
@@ -142,11 +142,13 @@ def simulation(
     definitions = [
         Definition(name, _value(counter, initial.get(counter, Linear()), tokens)) for counter, name in counters.items()
     ]
-    starting = names("begins")
-    definitions.append(Definition(starting, begins))
+    if not isinstance(begins, Symbol):
+        starting = names("begins")
+        definitions.append(Definition(starting, begins))
+        begins = NamedFormula(starting)
     rules: list[Rule] = []
     for state in machine.states:
-        arrivals: list[Formula] = [NamedFormula(starting)] if state == machine.start else []
+        arrivals: list[Formula] = [begins] if state == machine.start else []
         arrivals += (Symbol(token) for token, transition in tokens.items() if transition.target == state)
         if not arrivals:
             continue
@@ -162,7 +164,7 @@ def simulation(
         for token, transition in sorted(leaving, key=lambda entry: entry[1].test is None):
             guard = TRUE if transition.test is None else condition_formula(transition.test, counters)
             rules.append(Rule(token, here if guard == TRUE else And((here, *_operands(guard)))))
-    return Simulation(tuple(definitions), tuple(rules), NamedFormula(starting))
+    return Simulation(tuple(definitions), tuple(rules), begins)
 
 
 def condition_formula(condition: Condition, counters: Mapping[str, str]) -> Formula:
