@@ -51,8 +51,9 @@ def thoughts(
 ) -> Iterator[Thoughts]:
     """The lengths of a program's chains of thought on inputs of some lengths.
 
-    All inputs of a length are tried if there are no more than ``samples``. Otherwise these are random words, every
-    other one with its letters in the order of the alphabet, since some programs read only such words.
+    All inputs of a length are tried if there are no more than ``samples``. Otherwise these are the words of one letter
+    only, and random words, every other one with its letters in the order of the alphabet, since some programs read only
+    such words.
 
     Raises:
         UsageError: If the program writes no chain of thought, or there are no samples.
@@ -113,8 +114,9 @@ def _every(program: Program, length: int) -> Iterator[tuple[str, ...]]:
 def _sample(program: Program, length: int, samples: int, seed: int) -> Iterator[tuple[str, ...]]:
     rng = random.Random(f"{seed} {length}")
     order = {letter: index for index, letter in enumerate(program.alphabet)}
-    for number in range(samples):
-        # Letters of one kind only, or of all kinds equally often, would hide what long runs need.
+    yield from islice(((letter,) * length for letter in program.alphabet), samples)
+    for number in range(samples - len(program.alphabet)):
+        # With all letters equally often, long runs on words with few of one letter would be missed.
         weights = [rng.random() for _ in program.alphabet]
         word = rng.choices(program.alphabet, weights, k=length)
         yield tuple(sorted(word, key=order.__getitem__) if number % 2 else word)
