@@ -25,12 +25,21 @@ n(i) = psum j : (1 if in(j) = 'a' else -1)  # x
 v(i) = rightmost j < i where n(j) = n(i) : in(j) else '?'
 output v
 """
+COUNTERS = """
+input a b
+counters x
+start q
+accept yes
+q: a >= 2 or not b = 2*x -> q: a -= 2, x += 1  # x
+q: else -> yes
+"""
 EXAMPLES = {
     "bbchallenge": BUSY_BEAVER_4,
     "jflap": FLIP,
     "turingmachine.io": INCREMENT,
     "srasp": PROGRAM,
     "temporal": FORMULA,
+    "counter": COUNTERS,
 }
 
 

@@ -1,4 +1,4 @@
-"""Counter machines: the data type, its text form, and what they do."""
+"""Counter machines: the data type, its text form, what they do, and how a Turing machine becomes one."""
 
 from softmachine.languages.counter.condition import (
     FALSE,
@@ -12,6 +12,7 @@ from softmachine.languages.counter.condition import (
     Or,
     compare,
 )
+from softmachine.languages.counter.from_turing import counter_machine
 from softmachine.languages.counter.interpreter import (
     Configuration,
     Reason,
@@ -23,6 +24,7 @@ from softmachine.languages.counter.interpreter import (
     transitions,
 )
 from softmachine.languages.counter.machine import CounterMachine, Transition, Verdict
+from softmachine.languages.counter.relative import relative_counter_machine, relative_numbers
 from softmachine.languages.counter.syntax import looks_like, parse, to_text
 from softmachine.languages.temporal.terms import Relation
 
@@ -30,5 +32,6 @@ __all__ = [
     "CounterMachine", "Transition", "Verdict",
     "Condition", "Comparison", "Relation", "Linear", "Not", "And", "Or", "Constant", "TRUE", "FALSE", "compare",
     "Configuration", "Reason", "Result", "RunError", "execute", "execute_from", "step", "transitions",
+    "counter_machine", "relative_counter_machine", "relative_numbers",
     "parse", "to_text", "looks_like",
 ]  # fmt: skip

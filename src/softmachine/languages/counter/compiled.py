@@ -8,7 +8,7 @@ left to the interpreter in Python, whose integers have no end. So is whatever en
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numba
 import numpy as np
@@ -193,18 +193,23 @@ def _loop(table: _Table, counters: Integers, progress: Integers, limit: int) -> 
 
     Changes the counters and the progress: the state and the number of steps.
     """
+    # Taken out of the table once: within the loop that takes time.
+    first, otherwise, entry, target = table.first, table.otherwise, table.entry, table.target
+    first_update, update_counter, update_change = table.first_update, table.update_counter, table.update_change
+    on_true, on_false, is_equation, constant = table.on_true, table.on_false, table.is_equation, table.constant
+    first_term, term_counter, term_factor = table.first_term, table.term_counter, table.term_factor
     state, steps = progress
     outcome = CHUNK_DONE
     while steps < limit and outcome == CHUNK_DONE:
         chosen = -1
-        for transition in range(table.first[state], table.first[state + 1]):
-            node = table.entry[transition]
+        for transition in range(first[state], first[state + 1]):
+            node = entry[transition]
             while node >= 0:
-                value = table.constant[node]
-                for term in range(table.first_term[node], table.first_term[node + 1]):
-                    value += table.term_factor[term] * counters[table.term_counter[term]]
-                holds = value == 0 if table.is_equation[node] else value >= 0
-                node = table.on_true[node] if holds else table.on_false[node]
+                value = constant[node]
+                for term in range(first_term[node], first_term[node + 1]):
+                    value += term_factor[term] * counters[term_counter[term]]
+                holds = value == 0 if is_equation[node] else value >= 0
+                node = on_true[node] if holds else on_false[node]
             if node == TRUE:
                 if chosen >= 0:
                     outcome = STOPPED
@@ -212,20 +217,20 @@ def _loop(table: _Table, counters: Integers, progress: Integers, limit: int) -> 
                 if not table.look_at_all:
                     break
         if chosen < 0:
-            chosen = table.otherwise[state]
+            chosen = otherwise[state]
         if chosen < 0 or outcome == STOPPED:
             outcome = STOPPED
             break
-        start, end = table.first_update[chosen], table.first_update[chosen + 1]
+        start, end = first_update[chosen], first_update[chosen + 1]
         for update in range(start, end):
-            if counters[table.update_counter[update]] + table.update_change[update] < 0:
+            if counters[update_counter[update]] + update_change[update] < 0:
                 outcome = STOPPED
         if outcome == CHUNK_DONE:
             for update in range(start, end):
-                counters[table.update_counter[update]] += table.update_change[update]
-                if counters[table.update_counter[update]] > table.limit:
+                counters[update_counter[update]] += update_change[update]
+                if counters[update_counter[update]] > table.limit:
                     outcome = TOO_LARGE
-            state = table.target[chosen]
+            state = target[chosen]
             steps += 1
     progress[0], progress[1] = state, steps
     return outcome
