@@ -55,7 +55,7 @@ def test_without_the_end_marker_ab_fires_at_length_5() -> None:
     literal = relative_program(EVEN, encoding=Encoding.LITERAL)
     tokens = run(literal, "ab").tokens
     assert tokens[:4] == ("l_a", "l_a", "l_a", "M_a")
-    # β(5) is 1, not 10. So the word seems to end in a: it does if and only if X_a is odd, where β(X_a) is its indicator.
+    # β(5) is 1, not 10, so the word seems to end in a. With β(X_a) = 10 it would be seen that X_a is even.
     assert not run(literal, "ab").accepted
     assert encode("ab", "ab", Encoding.EXACT)[0][0] % 2 == 0
     for word in words(6)[1:]:
@@ -103,7 +103,7 @@ def palindrome() -> turing.TuringMachine:
 
 def test_palindromes_by_the_relative_encoding(palindrome: turing.TuringMachine) -> None:
     program = turing_program(palindrome)
-    longest = {}
+    longest: dict[int, int] = {}
     for word in words(6):
         result = run(program, word)
         assert result.accepted == (word == word[::-1]), word
