@@ -75,19 +75,36 @@ def counter_program(machine: CounterMachine) -> Program:
 def transition_tokens(machine: CounterMachine, taken: Collection[str] = ()) -> dict[str, Transition]:
     """The tokens that stand for the transitions of a machine, in their order.
 
-    A transition is called by the state it leaves, with a number if there are several.
+    A transition is called by the state it leaves, with a number if there are several. Those of states that no
+    transitions lead to, or that halt, have none.
     """
+    reached = _reached(machine)
     tokens: dict[str, Transition] = {}
     used = {*machine.alphabet, *taken, ACCEPT, REJECT}
     numbers: dict[str, int] = {}
     for transition in machine.transitions:
         state = transition.source
+        if state not in reached or machine.verdict(state) is not None:
+            continue
         numbers[state] = numbers.get(state, 0) + 1
         name = state if len(machine.leaving(state)) == 1 else f"{state}_{numbers[state]}"
         token = unique(name, used)
         used.add(token)
         tokens[token] = transition
     return tokens
+
+
+def _reached(machine: CounterMachine) -> set[str]:
+    """The states that transitions lead to from the start, whatever their tests are."""
+    reached: set[str] = set()
+    waiting = [machine.start]
+    while waiting:
+        state = waiting.pop()
+        if state not in reached:
+            reached.add(state)
+            if machine.verdict(state) is None:
+                waiting += [transition.target for transition in machine.leaving(state)]
+    return reached
 
 
 class Names:
