@@ -16,6 +16,7 @@ from softmachine.text import many
 from softmachine.transformer import Codec, DecoderCodec, Prompt, Transformer
 
 MAX_STEPS = 1_000_000
+UNFINISHED = "no verdict yet"
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ class Run:
 
     def summary(self) -> str:
         """One line: the verdict, what is left, and how long it took."""
-        verdict = self.verdict or "step limit reached"
+        verdict = self.verdict or UNFINISHED
         left = f"  {self.output!r}" if self.output else ""
         how = f"({self.engine}, {self.arithmetic})"
         if not isinstance(self.transformer.codec, DecoderCodec):

@@ -75,7 +75,7 @@ class Result:
         transitions: The transitions taken, if a trace was asked for.
     """
 
-    machine: CounterMachine
+    machine: CounterMachine = field(repr=False)
     verdict: Verdict | None
     reason: Reason
     steps: int
@@ -194,7 +194,7 @@ def execute_from(
         while reason is Reason.STEP_LIMIT and configuration.steps < max_steps:
             advance(machine, configuration, max_steps)
             # Counters beyond its integers, and what ends the run, are left to the plain loop.
-            reason = _advance(machine, configuration, min(max_steps, configuration.steps + PLAIN_STEPS), taken)
+            reason = _advance(machine, configuration, min(max_steps, configuration.steps + max(PLAIN_STEPS, 1)), taken)
     verdict = machine.verdict(configuration.state) if reason is not Reason.STEP_LIMIT else None
     return Result(
         machine,

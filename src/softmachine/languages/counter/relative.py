@@ -36,10 +36,11 @@ def relative_counter_machine(
 
     Its input counters, named after the letters, must start with the numbers of the encoding (see `relative_numbers`),
     so it is run with `execute_from`. It has 4 work counters, or 3, for longer runs. With numbers that do not encode a
-    word, the run gets stuck.
+    word the run gets stuck, or reads another word.
 
-    Cost, for a word of n letters over m: reading takes at most (n + 4)·m loops of halving and n of pushing, each as
-    long as the number has strides; then every step of the Turing machine as in `counter_machine`.
+    Cost, for a word of n letters over m: reading takes (n + 1)·m loops of halving, one for every end mark and for
+    every zero after it, and n of pushing, each as long as the number has strides; then every step of the Turing
+    machine is as in `counter_machine`.
 
     Args:
         machine: A Turing machine with one tape.
@@ -51,8 +52,8 @@ def relative_counter_machine(
     """
     if len(machine.alphabet) > MOST_LETTERS:
         raise ConstructionError(
-            f"the alphabet of {machine.name!r} has {len(machine.alphabet)} letters; the relative encoding, whose numbers "
-            f"double with every letter, is for at most {MOST_LETTERS}"
+            f"the alphabet of {machine.name!r} has {len(machine.alphabet)} letters, but the relative encoding, "
+            f"whose numbers double with every letter, is for at most {MOST_LETTERS}"
         )
     reduction = Reduction(machine, machine.alphabet, work_counters, strides, loaded=True)
     loader = _Loader(reduction)
