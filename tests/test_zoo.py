@@ -68,9 +68,12 @@ def test_formulas_and_programs_do_what_the_index_says(entry: Entry, attention: s
 def test_counter_machines_do_what_the_index_says(entry: Entry) -> None:
     described = entry.load()
     assert isinstance(described, counter.CounterMachine)
+    model = sm.compile(described)
     for sample in entry.samples:
         result = counter.execute(described, sample.input)
         assert (result.verdict, result.steps) == (sample.verdict, sample.steps)
+        run = sm.run(model, sample.input)
+        assert (run.verdict, run.steps) == (sample.verdict, sample.steps)
     assert "" in {sample.input for sample in entry.samples}
     assert {sample.verdict for sample in entry.samples} == {"accept", "reject"}
     assert formats.recognise(entry.read()) == "counter"
