@@ -20,6 +20,7 @@ from softmachine.languages.counter import (
     relative_numbers,
 )
 from softmachine.languages.turing import Tape, TuringMachine
+from tests.languages.counter.textbook import Textbook
 from tests.machines import random_machine
 
 MINSKY = (1,)
@@ -70,6 +71,15 @@ def test_sipsers_machine_takes_so_many_steps() -> None:
     assert [len(one.transitions) for one in (plain, strides, four)] == [99, 267, 171]
     taken = {n: [execute(one, "1" * n).steps for one in (plain, strides, four)] for n in (2, 4, 6, 8)}
     assert taken == {2: [18, 18, 12], 4: [289, 91, 71], 6: [1455, 120, 102], 8: [34907, 604, 548]}
+
+
+def test_the_textbooks_way_takes_many_more() -> None:
+    power = machine("power-of-two")
+    textbook = Textbook(power).counter_machine()
+    assert (len(textbook.states), len(textbook.transitions)) == (85, 182)
+    taken = {n: execute(textbook, "1" * n).steps for n in (1, 2, 3, 4, 6, 8)}
+    assert taken == {1: 12, 2: 69, 3: 92, 4: 1017, 6: 5717, 8: 116_781}
+    assert [n for n in taken if execute(textbook, "1" * n).accepted] == [1, 2, 4, 8]
 
 
 @pytest.mark.parametrize("work_counters", [3, 4])

@@ -14,7 +14,7 @@ from softmachine.errors import InputError, InvalidError, UsageError
 from softmachine.languages.counter.machine import CounterMachine, Transition, Verdict
 from softmachine.languages.counter.validation import where
 
-PLAIN_STEPS = 10_000
+PLAIN_STEPS = 3_000
 """So many steps are made here before the compiled loop takes over: short runs never pay for its start."""
 
 
@@ -42,7 +42,7 @@ class RunError(InvalidError):
         self.step = step
         self.counters = dict(counters)
         values = ", ".join(f"{name} = {value:,}" for name, value in counters.items()) or "it has no counters"
-        super().__init__(f"counter machine {machine.name!r}", [f"at step {step:,}, {problem} ({values})"])
+        super().__init__(f"the run of counter machine {machine.name!r}", [f"at step {step:,}, {problem} ({values})"])
 
 
 @dataclass(slots=True)
