@@ -13,13 +13,15 @@ from hypothesis import strategies as st
 
 import softmachine as sm
 from softmachine import zoo
-from softmachine.languages import formats
+from softmachine.languages import counter, formats
 from softmachine.languages.turing import Configuration, Reason, Rule, TuringMachine, execute, step
 from softmachine.zoo import Entry, Sample
 
 ENTRIES = {entry.name: entry for entry in zoo.entries() if entry.file.startswith("turing/")}
 """The Turing machines."""
-OTHERS = [entry for entry in zoo.entries() if entry.name not in ENTRIES]
+COUNTERS = [entry for entry in zoo.entries() if entry.file.startswith("counter/")]
+"""The counter machines."""
+OTHERS = [entry for entry in zoo.entries() if entry.name not in ENTRIES and entry not in COUNTERS]
 """Formulas and programs."""
 SAMPLES = [pytest.param(entry, sample, id=f"{entry.name} {sample.input!r}") for entry in ENTRIES.values()
            for sample in entry.samples]  # fmt: skip
@@ -46,7 +48,7 @@ def words(alphabet: tuple[str, ...], longest: int) -> Iterator[str]:
 
 def test_the_index_lists_every_file_and_every_name_once() -> None:
     folder = Path(zoo.__file__).parent
-    rooms = ("turing", "temporal", "srasp")
+    rooms = ("turing", "temporal", "srasp", "counter")
     files = sorted(f"{room}/{path.name}" for room in rooms for path in (folder / room).iterdir())
     assert sorted(entry.file for entry in zoo.entries()) == files
     assert len({entry.name for entry in zoo.entries()}) == len(zoo.entries())
@@ -60,6 +62,19 @@ def test_formulas_and_programs_do_what_the_index_says(entry: Entry, attention: s
     for sample in entry.samples:
         run = sm.run(model, sample.input)
         assert (run.verdict, run.output) == (sample.verdict, sample.output)
+
+
+@pytest.mark.parametrize("entry", COUNTERS, ids=[entry.name for entry in COUNTERS])
+def test_counter_machines_do_what_the_index_says(entry: Entry) -> None:
+    described = entry.load()
+    assert isinstance(described, counter.CounterMachine)
+    for sample in entry.samples:
+        result = counter.execute(described, sample.input)
+        assert (result.verdict, result.steps) == (sample.verdict, sample.steps)
+    assert "" in {sample.input for sample in entry.samples}
+    assert {sample.verdict for sample in entry.samples} == {"accept", "reject"}
+    assert formats.recognise(entry.read()) == "counter"
+    assert counter.parse(counter.to_text(described), name=entry.name) == described
 
 
 @pytest.mark.parametrize("entry", OTHERS, ids=[entry.name for entry in OTHERS])

@@ -102,7 +102,10 @@ def test_zoo_shows_an_entry_with_its_source_and_runs_of_it(cli: Cli) -> None:
     assert "start state" in cli("zoo", "increment", "--json").json["entries"][0]["source"]
 
 
-@pytest.mark.parametrize("entry", zoo.entries(), ids=lambda entry: entry.name)
+WITH_A_CONSTRUCTION = [entry for entry in zoo.entries() if not entry.file.startswith("counter/")]
+
+
+@pytest.mark.parametrize("entry", WITH_A_CONSTRUCTION, ids=lambda entry: entry.name)
 def test_what_the_zoo_prints_as_a_source_is_one(cli: Cli, tmp_path: Path, entry: zoo.Entry) -> None:
     file = tmp_path / Path(entry.file).name
     file.write_text(cli("zoo", entry.name, "--quiet").out)
