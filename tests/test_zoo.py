@@ -21,7 +21,9 @@ ENTRIES = {entry.name: entry for entry in zoo.entries() if entry.file.startswith
 """The Turing machines."""
 COUNTERS = [entry for entry in zoo.entries() if entry.file.startswith("counter/")]
 """The counter machines."""
-OTHERS = [entry for entry in zoo.entries() if entry.name not in ENTRIES and entry not in COUNTERS]
+COUNTING = [entry for entry in zoo.entries() if entry.file.startswith("crasp/")]
+"""The programs that count; tests/languages/crasp/test_zoo_programs.py is about them."""
+OTHERS = [entry for entry in zoo.entries() if entry.name not in ENTRIES and entry not in COUNTERS + COUNTING]
 """Formulas and programs."""
 SAMPLES = [pytest.param(entry, sample, id=f"{entry.name} {sample.input!r}") for entry in ENTRIES.values()
            for sample in entry.samples]  # fmt: skip
@@ -48,7 +50,7 @@ def words(alphabet: tuple[str, ...], longest: int) -> Iterator[str]:
 
 def test_the_index_lists_every_file_and_every_name_once() -> None:
     folder = Path(zoo.__file__).parent
-    rooms = ("turing", "temporal", "srasp", "counter")
+    rooms = ("turing", "temporal", "srasp", "counter", "crasp")
     files = sorted(f"{room}/{path.name}" for room in rooms for path in (folder / room).iterdir())
     assert sorted(entry.file for entry in zoo.entries()) == files
     assert len({entry.name for entry in zoo.entries()}) == len(zoo.entries())
@@ -80,7 +82,7 @@ def test_counter_machines_do_what_the_index_says(entry: Entry) -> None:
     assert counter.parse(counter.to_text(described), name=entry.name) == described
 
 
-@pytest.mark.parametrize("entry", OTHERS, ids=[entry.name for entry in OTHERS])
+@pytest.mark.parametrize("entry", OTHERS + COUNTING, ids=[entry.name for entry in OTHERS + COUNTING])
 def test_formulas_and_programs_survive_the_way_through_reader_and_writer(entry: Entry) -> None:
     form = formats.FORMATS[formats.recognise(entry.read(), filename=entry.file)]
     assert form.parse(form.to_text(entry.load()), name=entry.name) == entry.load()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import exp, expm1, log, sqrt
 
 FEWEST = 5
@@ -27,8 +27,9 @@ class Law(StrEnum):
 class Fit:
     """The best power c · n^degree and the best exponential c · base^n through the later half of some numbers.
 
-    Numbers that follow each other are averaged first (geometrically), since many sequences are not quite the same for
-    odd and even n. A fit is a description of these numbers and no proof of what comes after them.
+    What is fitted is the largest number up to n, as many sequences are small for some n. And since they often differ
+    for odd and even n, numbers that follow each other are averaged first (geometrically). A fit is a description of
+    these numbers and no proof of what comes after them.
 
     Args:
         law: Which one fits clearly better; constant if the numbers are all the same.
@@ -64,14 +65,17 @@ class Fit:
 
 
 def fit(numbers: Mapping[int, float]) -> Fit | None:
-    """How numbers grow with n; None if there are too few to tell.
+    """How the largest number up to n grows with n; None if there are too few to tell.
 
     Args:
         numbers: A positive number for each of some n ≥ 1.
     """
-    points = sorted((n, value) for n, value in numbers.items() if n >= 1 and value > 0)
-    if len(points) < FEWEST:
+    given = sorted((n, value) for n, value in numbers.items() if n >= 1 and value > 0)
+    if len(given) < FEWEST:
         return None
+    points = [
+        (n, largest) for (n, _), largest in zip(given, accumulate((value for _, value in given), max), strict=True)
+    ]
     used = points[min(len(points) // 2, len(points) - FEWEST) :]
     logarithms = _means([log(value) for _, value in used])
     degree, power_error = _line(_means([log(n) for n, _ in used]), logarithms)

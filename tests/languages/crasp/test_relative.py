@@ -78,6 +78,7 @@ def test_with_the_end_marker_the_last_letter_is_the_second_digit() -> None:
 def test_a_program_keeps_its_tokens_apart() -> None:
     machine = counter.parse("input $ l_a M_$\nstart M_l_a\naccept yes\nM_l_a: true -> yes", name="odd letters")
     program = relative_program(machine)
+    assert program.relations == ("R",)
     assert len(program.tokens) == 3 + 1 + 6 + 1 + 1
     assert parse(to_text(program), name=program.name) == program
     word = ("l_a", "$", "M_$")
