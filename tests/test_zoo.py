@@ -66,6 +66,13 @@ def test_formulas_and_programs_do_what_the_index_says(entry: Entry, attention: s
         assert (run.verdict, run.output) == (sample.verdict, sample.output)
 
 
+@pytest.mark.parametrize("entry", COUNTING, ids=[entry.name for entry in COUNTING])
+def test_counting_programs_do_in_a_decoder_what_the_index_says(entry: Entry) -> None:
+    model = sm.compile(entry.name)
+    for sample in sorted(entry.samples, key=lambda sample: len(sample.input))[:6]:
+        assert sm.run(model, sample.input).verdict == sample.verdict
+
+
 @pytest.mark.parametrize("entry", COUNTERS, ids=[entry.name for entry in COUNTERS])
 def test_counter_machines_do_what_the_index_says(entry: Entry) -> None:
     described = entry.load()

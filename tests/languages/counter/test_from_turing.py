@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 
 import pytest
@@ -17,8 +17,8 @@ from softmachine.languages.counter import (
     execute,
     execute_from,
     relative_counter_machine,
-    relative_numbers,
 )
+from softmachine.languages.crasp import encode
 from softmachine.languages.turing import Tape, TuringMachine
 from tests.languages.counter.textbook import Textbook
 from tests.machines import random_machine
@@ -55,6 +55,10 @@ def verdict(described: TuringMachine, word: tuple[str, ...], max_steps: int = 20
 
 def answer(counted: CounterMachine, word: tuple[str, ...]) -> str | None:
     return execute(counted, word, max_steps=3_000_000).verdict
+
+
+def relative_numbers(word: Sequence[str], alphabet: Sequence[str]) -> dict[str, int]:
+    return dict(zip(alphabet, encode(word, alphabet)[0], strict=True))
 
 
 def answer_to_numbers(counted: CounterMachine, word: tuple[str, ...]) -> str | None:
