@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import random
-from itertools import islice
+from itertools import islice, product
 
 import pytest
 
 import softmachine as sm
+from softmachine import zoo
 from softmachine.checking import check_words
 from softmachine.constructions import codec_from_json
 from softmachine.constructions.counter_words import CounterCodec
 from softmachine.errors import ConstructionError, StuckError
-from softmachine.languages.counter import CounterMachine, parse
+from softmachine.languages.counter import CounterMachine, execute, parse
 from softmachine.languages.crasp import generate
 from tests.counter_machines import random_counter_machine
 
@@ -44,13 +45,14 @@ def random_machines_are_right(seeds: range, words: int) -> None:
         three_agree(machine, inputs, CONSTRUCTIONS[seed % 3] if not machine.order else "counter")
 
 
-def three_agree(machine: CounterMachine, words: list[tuple[str, ...]], construction: str) -> None:
+def three_agree(machine: CounterMachine, words: list[tuple[str, ...]], construction: str, most: int = MOST) -> None:
+    """Interpreter, evaluator and decoder write the same tokens."""
     model = sm.compile(machine, construction, length=200)
     assert isinstance(model.codec, CounterCodec)
     for word in words:
-        wanted = list(model.codec.expected(word, MOST))
+        wanted = list(model.codec.expected(word, most))
         assert list(islice(generate(model.codec.program, word), len(wanted))) == wanted
-    assert check_words(model, words, max_steps=MOST).disagreements == ()
+    assert check_words(model, words, max_steps=most).disagreements == ()
 
 
 def test_random_machines_take_the_transitions_that_the_interpreter_takes() -> None:
@@ -61,6 +63,55 @@ def test_random_machines_take_the_transitions_that_the_interpreter_takes() -> No
 @pytest.mark.parametrize("block", range(20))
 def test_five_hundred_random_machines_take_the_right_transitions(block: int) -> None:
     random_machines_are_right(range(1000 + 25 * block, 1000 + 25 * (block + 1)), words=6)
+
+
+ZOO = sorted(entry.name for entry in zoo.entries() if entry.file.endswith(".cm"))
+
+
+def words_by_counts(machine: CounterMachine, longest: int) -> list[tuple[str, ...]]:
+    """A word for every way to choose how often each letter occurs, up to a total."""
+    chooser = random.Random(longest)
+    found = []
+    for counts in product(range(longest + 1), repeat=len(machine.alphabet)):
+        if sum(counts) <= longest:
+            word = word_of(machine, counts)
+            found.append(word if machine.order else tuple(chooser.sample(word, len(word))))
+    return found
+
+
+def word_of(machine: CounterMachine, counts: tuple[int, ...]) -> tuple[str, ...]:
+    return tuple(letter for letter, times in zip(machine.alphabet, counts, strict=True) for _ in range(times))
+
+
+def pairs_with_results(machine: CounterMachine, largest: int) -> list[tuple[str, ...]]:
+    """Of machines for a^m b^n c^f(m, n): for all m and n the right f, and one that is not."""
+    found = []
+    for m, n in product(range(largest + 1), repeat=2):
+        results = (c for c in range(largest**2 + 1) if execute(machine, word_of(machine, (m, n, c))).accepted)
+        right = next(results, 0)
+        found += [word_of(machine, (m, n, right)), word_of(machine, (m, n, right + 1))]
+    return found
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_machines_of_the_zoo_take_the_right_transitions(name: str) -> None:
+    machine = sm.load(name)
+    assert isinstance(machine, CounterMachine)
+    words = words_by_counts(machine, 3)
+    three_agree(machine, words, "counter", most=400)
+    if machine.order:
+        three_agree(machine, [tuple(reversed(words[-1]))], "counter", most=5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ZOO)
+def test_machines_of_the_zoo_take_the_right_transitions_on_all_inputs(name: str) -> None:
+    machine = sm.load(name)
+    assert isinstance(machine, CounterMachine)
+    words = words_by_counts(machine, 12)
+    if name in ("gcd", "division", "multiplication"):
+        words += pairs_with_results(machine, 8)
+    three_agree(machine, words, "counter", most=3000)
 
 
 @pytest.mark.parametrize("construction", CONSTRUCTIONS)

@@ -32,6 +32,14 @@ ok := P >= min(2, 3) and not Q_a
 ACC <- ok or P = 0
 t   <- true
 """
+COUNTERS = """
+input a b
+counters x
+start q
+accept yes
+q: a >= 2 or not b = 2*x -> q: a -= 2, x += 1  # x
+q: else -> yes
+"""
 EXAMPLES = {
     "bbchallenge": BUSY_BEAVER_4,
     "jflap": FLIP,
@@ -39,6 +47,7 @@ EXAMPLES = {
     "srasp": PROGRAM,
     "crasp": COUNTING,
     "temporal": FORMULA,
+    "counter": COUNTERS,
 }
 
 

@@ -67,13 +67,13 @@ def open_model(source: str, wanted: Wanted, output: Output) -> Transformer:
         raise UsageError("--certified and --length name different lengths", hint="the weights are made for one length")
     item = api.load(source, wanted.format_name)
     if wanted.alphabet is not None:
-        item = _extended(item, wanted.alphabet)
+        item = extended(item, wanted.alphabet)
     with working("compiling", output):
         length = wanted.length if wanted.certified is None else wanted.certified
         return api.compile(item, wanted.construction, attention=wanted.attention, length=length)
 
 
-def _extended(item: object, alphabet: str) -> Specification:
+def extended(item: object, alphabet: str) -> Specification:
     """A formula over more symbols."""
     from softmachine.languages.temporal import Specification
 

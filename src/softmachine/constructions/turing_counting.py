@@ -6,8 +6,7 @@ uniform but for that relation, and there are no position features. The price is 
 takes as many tokens as counters take to be multiplied and divided, and the numbers of the relative encoding grow as
 2^|w|.
 
-Needs and costs: see :mod:`.crasp`; the reductions are :mod:`softmachine.languages.counter.from_turing` and
-:mod:`softmachine.languages.crasp.relative`.
+Needs and costs: see :mod:`.crasp`; the reductions are in :mod:`softmachine.languages.crasp.from_turing`.
 """
 
 from __future__ import annotations
@@ -20,11 +19,8 @@ from typing import Any
 from softmachine.constructions.crasp import Variant
 from softmachine.constructions.crasp_words import CraspCodec, variant_from_json, variant_to_json
 from softmachine.errors import InputError
-from softmachine.languages.counter.from_turing import counter_machine
-from softmachine.languages.counter.relative import relative_counter_machine
 from softmachine.languages.crasp import Program
-from softmachine.languages.crasp.from_counter import counter_program
-from softmachine.languages.crasp.relative import relative_program
+from softmachine.languages.crasp.from_turing import bounded_program, turing_program
 from softmachine.languages.turing import TuringMachine
 from softmachine.languages.turing.json_form import machine_from_json, machine_to_json
 from softmachine.outcome import Outcome
@@ -59,9 +55,7 @@ class CountingCodec:
     @cached_property
     def program(self) -> Program:
         """The machine as C-RASP with chain of thought."""
-        if self.relative:
-            return relative_program(relative_counter_machine(self.machine))
-        return counter_program(counter_machine(self.machine))
+        return turing_program(self.machine) if self.relative else bounded_program(self.machine)
 
     @cached_property
     def _thought(self) -> CraspCodec:

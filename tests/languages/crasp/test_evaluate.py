@@ -6,7 +6,7 @@ from itertools import islice, product
 
 import pytest
 
-from softmachine.errors import InputError, StuckError, UsageError
+from softmachine.errors import ConstructionError, InputError, StuckError, UsageError
 from softmachine.languages.crasp import Evaluation, Program, evaluate, generate, parse, run
 from tests.crasp_programs import random_program
 
@@ -135,3 +135,14 @@ def test_a_long_run_does_not_slow_down_or_lose_count() -> None:
     result = run(PARITY, "ab" * 30_001)
     assert len(result.tokens) == 15_001
     assert result.verdict == "reject"
+
+
+def test_what_unfolds_too_far_is_refused_and_still_evaluated_by_the_definition() -> None:
+    names = "\n".join(f"x{n + 1} := x{n} <-> #[Q_a] <= {n + 2}" for n in range(40))
+    program = parse(f"alphabet a b\nx0 := Q_a\n{names}\naccept x40")
+    with pytest.raises(ConstructionError, match="unfold to more than 131,072 tests after one token"):
+        run(program, "ab")
+    assert not evaluate.satisfies(program, "ab")
+    long = "\n".join(f"x{n + 1} := x{n} and #[Q_a] <= {n + 2}" for n in range(1500))
+    accepting = parse(f"alphabet a b\nx0 := Q_a\n{long}\naccept x1500")
+    assert [run(accepting, word).accepted for word in ("a", "ab", "aa", "aaa")] == [True, False, True, False]

@@ -24,7 +24,7 @@ from softmachine.languages.counter.interpreter import (
     transitions,
 )
 from softmachine.languages.counter.machine import CounterMachine, Transition, Verdict
-from softmachine.languages.counter.relative import relative_counter_machine, relative_numbers
+from softmachine.languages.counter.relative import relative_counter_machine
 from softmachine.languages.counter.syntax import looks_like, parse, to_text
 from softmachine.languages.linear import Relation
 
@@ -32,6 +32,6 @@ __all__ = [
     "CounterMachine", "Transition", "Verdict",
     "Condition", "Comparison", "Relation", "Linear", "Not", "And", "Or", "Constant", "TRUE", "FALSE", "compare",
     "Configuration", "Reason", "Result", "RunError", "execute", "execute_from", "step", "transitions",
-    "counter_machine", "relative_counter_machine", "relative_numbers",
+    "counter_machine", "relative_counter_machine",
     "parse", "to_text", "looks_like",
 ]  # fmt: skip

@@ -193,7 +193,7 @@ def _loop(table: _Table, counters: Integers, progress: Integers, limit: int) -> 
 
     Changes the counters and the progress: the state and the number of steps.
     """
-    # Taken out of the table once: within the loop that costs a third of the time.
+    # Taken out of the table once: within the loop that takes time.
     first, otherwise, entry, target = table.first, table.otherwise, table.entry, table.target
     first_update, update_counter, update_change = table.first_update, table.update_counter, table.update_change
     on_true, on_false, is_equation, constant = table.on_true, table.on_false, table.is_equation, table.constant

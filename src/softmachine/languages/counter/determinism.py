@@ -20,8 +20,8 @@ from softmachine.languages.counter.satisfiability import common_solution, enclos
 if TYPE_CHECKING:
     from softmachine.languages.counter.machine import CounterMachine, Transition
 
-BUDGET = 1_000_000
-"""Constraints and pairs of tests that are looked at for one machine: about a second."""
+BUDGET = 200_000
+"""Constraints and pairs of tests that are looked at for one machine: a few seconds at most."""
 PAIR_BUDGET = 20_000
 """Of which for one question."""
 

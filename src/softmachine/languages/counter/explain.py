@@ -27,6 +27,10 @@ def explain(error: UnexpectedInput, text: str) -> Mistake:
             return Mistake("this quote is never closed; a name is written like 'a b'", error.line, error.column)
         return Mistake(f"the character {character!r} means nothing here", error.line, error.column)
     expected = _expected(set(error.accepts))
+    stack = error.interactive_parser.parser_state.value_stack if error.interactive_parser else []
+    brackets = [part for part in stack if getattr(part, "type", None) == "LPAR"]
+    if brackets and error.token.type in ("$END", "ARROW") and "RPAR" in error.accepts:
+        return Mistake("this bracket is never closed; write ) where it ends", brackets[-1].line, brackets[-1].column)
     if error.token.type == "$END":
         end = text.rstrip()
         message = f"the transition ends too early: {expected} should come; {FORM}"

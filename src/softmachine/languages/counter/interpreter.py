@@ -14,7 +14,7 @@ from softmachine.errors import InputError, InvalidError, UsageError
 from softmachine.languages.counter.machine import CounterMachine, Transition, Verdict
 from softmachine.languages.counter.validation import where
 
-PLAIN_STEPS = 10_000
+PLAIN_STEPS = 3_000
 """So many steps are made here before the compiled loop takes over: short runs never pay for its start."""
 
 
@@ -42,7 +42,7 @@ class RunError(InvalidError):
         self.step = step
         self.counters = dict(counters)
         values = ", ".join(f"{name} = {value:,}" for name, value in counters.items()) or "it has no counters"
-        super().__init__(f"counter machine {machine.name!r}", [f"at step {step:,}, {problem} ({values})"])
+        super().__init__(f"the run of counter machine {machine.name!r}", [f"at step {step:,}, {problem} ({values})"])
 
 
 @dataclass(slots=True)
@@ -75,7 +75,7 @@ class Result:
         transitions: The transitions taken, if a trace was asked for.
     """
 
-    machine: CounterMachine
+    machine: CounterMachine = field(repr=False)
     verdict: Verdict | None
     reason: Reason
     steps: int
@@ -194,7 +194,7 @@ def execute_from(
         while reason is Reason.STEP_LIMIT and configuration.steps < max_steps:
             advance(machine, configuration, max_steps)
             # Counters beyond its integers, and what ends the run, are left to the plain loop.
-            reason = _advance(machine, configuration, min(max_steps, configuration.steps + PLAIN_STEPS), taken)
+            reason = _advance(machine, configuration, min(max_steps, configuration.steps + max(PLAIN_STEPS, 1)), taken)
     verdict = machine.verdict(configuration.state) if reason is not Reason.STEP_LIMIT else None
     return Result(
         machine,

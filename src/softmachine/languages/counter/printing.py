@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from softmachine.languages.counter.condition import And, Comparison, Condition, Constant, Linear, Not, Or
+from softmachine.languages.counter.condition import FALSE, TRUE, And, Comparison, Condition, Constant, Linear, Not, Or
 from softmachine.languages.counter.machine import CounterMachine, Transition
 
 RESERVED = frozenset({"and", "or", "not", "else", "true", "false"})
-_PLAIN_LETTER = re.compile(r"[^\s'\"#][^\s]*")
+_PLAIN_LETTER = re.compile(r"[^\s'\"#:][^\s]*")
 
 
 def to_text(machine: CounterMachine) -> str:
@@ -35,18 +35,13 @@ def transition_text(transition: Transition) -> str:
 
 def condition_text(condition: Condition) -> str:
     """A condition as text."""
-    match condition:
+    match _plain(condition):
         case Comparison(left, relation, right):
             return f"{linear_text(left)} {relation} {linear_text(right)}"
         case Constant(value):
             return "true" if value else "false"
         case Not(of):
-            inner = condition_text(of)
-            return f"not ({inner})" if isinstance(of, And | Or) and len(of.operands) > 1 else f"not {inner}"
-        case And(()):
-            return "true"
-        case Or(()):
-            return "false"
+            return f"not {_inside(of, (And, Or))}"
         case And(operands):
             return " and ".join(_inside(operand, (And, Or)) for operand in operands)
         case Or(operands):
@@ -55,9 +50,18 @@ def condition_text(condition: Condition) -> str:
             raise TypeError(f"{type(condition).__name__} has no text form")
 
 
+def _plain(condition: Condition) -> Condition:
+    """The same condition, if it is a conjunction or disjunction of one operand or none without that."""
+    while isinstance(condition, And | Or) and len(condition.operands) == 1:
+        condition = condition.operands[0]
+    if isinstance(condition, And | Or) and not condition.operands:
+        return TRUE if isinstance(condition, And) else FALSE
+    return condition
+
+
 def _inside(condition: Condition, looser: tuple[type[And] | type[Or], ...]) -> str:
     text = condition_text(condition)
-    return f"({text})" if isinstance(condition, looser) and len(condition.operands) > 1 else text
+    return f"({text})" if isinstance(_plain(condition), looser) else text
 
 
 def linear_text(linear: Linear) -> str:

@@ -17,7 +17,7 @@ letter is pushed on the right stack of `softmachine.languages.counter.from_turin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from softmachine.errors import ConstructionError
 from softmachine.languages.counter.condition import compare
@@ -34,12 +34,13 @@ def relative_counter_machine(
 ) -> CounterMachine:
     """The counter machine that does with the relative encoding of a word what a Turing machine does with the word.
 
-    Its input counters, named after the letters, must start with the numbers of the encoding (see `relative_numbers`),
-    so it is run with `execute_from`. It has 4 work counters, or 3, for longer runs. With numbers that do not encode a
-    word, the run gets stuck.
+    Its input counters, named after the letters, must start with the numbers of the encoding (see
+    `softmachine.languages.crasp.encode`), so it is run with `execute_from`. It has 4 work counters, or 3, for longer runs. With numbers that do not encode a
+    word the run gets stuck, or reads another word.
 
-    Cost, for a word of n letters over m: reading takes at most (n + 4)·m loops of halving and n of pushing, each as
-    long as the number has strides; then every step of the Turing machine as in `counter_machine`.
+    Cost, for a word of n letters over m: reading takes (n + 1)·m loops of halving, one for every end mark and for
+    every zero after it, and n of pushing, each as long as the number has strides; then every step of the Turing
+    machine is as in `counter_machine`.
 
     Args:
         machine: A Turing machine with one tape.
@@ -51,36 +52,13 @@ def relative_counter_machine(
     """
     if len(machine.alphabet) > MOST_LETTERS:
         raise ConstructionError(
-            f"the alphabet of {machine.name!r} has {len(machine.alphabet)} letters; the relative encoding, whose numbers "
-            f"double with every letter, is for at most {MOST_LETTERS}"
+            f"the alphabet of {machine.name!r} has {len(machine.alphabet)} letters, but the relative encoding, "
+            f"whose numbers double with every letter, is for at most {MOST_LETTERS}"
         )
     reduction = Reduction(machine, machine.alphabet, work_counters, strides, loaded=True)
     loader = _Loader(reduction)
     start = loader.strip(1) if machine.alphabet else reduction.start(0)
     return reduction.finish(start, order=False)
-
-
-def relative_numbers(word: Iterable[str], alphabet: Sequence[str]) -> dict[str, int]:
-    """The numbers of a word's letters that counting up finds: each the least that fits beyond the one before.
-
-    Counting starts at the length of the word and its end mark, and a step lies between two numbers. So does the chain
-    of thought that makes the encoding: it counts by its own length, and says when it has found one.
-    """
-    letters = tuple(word)
-    numbers: dict[str, int] = {}
-    length = len(letters) + 1
-    for letter in alphabet:
-        wanted = "".join("1" if other == letter else "0" for other in letters) + "1"
-        while beta(length).rstrip("0") != wanted:
-            length += 1
-        numbers[letter] = length
-        length += 1
-    return numbers
-
-
-def beta(number: int) -> str:
-    """A number in binary without its leading ones and the first 0; empty if there is no 0."""
-    return bin(number)[2:].lstrip("1")[1:]
 
 
 class _Loader:

@@ -23,6 +23,8 @@ from softmachine.languages.linear import Linear, Relation
 from softmachine.languages.temporal.formula import FALSE, TRUE, And, Constant, Formula, Iff, Implies, Not, Or
 from softmachine.languages.temporal.structure import conjunction, disjunction, subformulas
 
+LONGEST = 256
+"""A conjunction or disjunction in brackets is not joined with the one around it if that gets more operands."""
 MOST_CASES = 1024
 """A term may not have more cases."""
 
@@ -149,25 +151,32 @@ def negation(formula: Formula) -> Formula:
 
 
 def all_of(formulas: Iterable[Formula]) -> Formula:
-    """The conjunction of formulas, where constants, repetitions and brackets are left out."""
-    operands: dict[Formula, None] = {}
-    for formula in formulas:
-        if formula == FALSE:
-            return FALSE
-        if formula != TRUE:
-            operands.update(dict.fromkeys(formula.operands if isinstance(formula, And) else (formula,)))
-    return conjunction(operands)
+    """The conjunction of formulas, where constants, repetitions and most brackets are left out."""
+    operands = _operands(formulas, And, TRUE, FALSE)
+    return FALSE if FALSE in operands else conjunction(operands)
 
 
 def some_of(formulas: Iterable[Formula]) -> Formula:
-    """The disjunction of formulas, where constants, repetitions and brackets are left out."""
+    """The disjunction of formulas, where constants, repetitions and most brackets are left out."""
+    operands = _operands(formulas, Or, FALSE, TRUE)
+    return TRUE if TRUE in operands else disjunction(operands)
+
+
+def _operands(
+    formulas: Iterable[Formula], kind: type[And | Or], neutral: Formula, decisive: Formula
+) -> dict[Formula, None]:
+    """The operands of a conjunction or disjunction, each once; the decisive one alone, if it is among them."""
     operands: dict[Formula, None] = {}
     for formula in formulas:
-        if formula == TRUE:
-            return TRUE
-        if formula != FALSE:
-            operands.update(dict.fromkeys(formula.operands if isinstance(formula, Or) else (formula,)))
-    return disjunction(operands)
+        if formula == decisive:
+            return {decisive: None}
+        # Names inside of names could make ever longer lists; beyond a length, brackets stay.
+        inner = formula.operands if isinstance(formula, kind) else ()
+        if inner and len(operands) + len(inner) <= LONGEST:
+            operands.update(dict.fromkeys(inner))
+        elif formula != neutral:
+            operands[formula] = None
+    return operands
 
 
 def _against_zero(total: Linear[Number], relation: Relation) -> Formula:

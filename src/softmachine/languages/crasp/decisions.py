@@ -17,7 +17,7 @@ from softmachine.languages.temporal.formula import And, Constant, Formula, Not, 
 
 LOWEST, HIGHEST = -(2**62), 2**62
 """No sum is ever outside."""
-MOST_TESTS = 1 << 20
+MOST_TESTS = 1 << 17
 
 Test: TypeAlias = tuple[int, int, int, int, int]
 """The number of a sum; the lowest and the highest value for a yes; and what follows upon yes and no: another test, or

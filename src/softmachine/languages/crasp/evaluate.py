@@ -28,6 +28,7 @@ class Evaluation:
         self.tokens: list[str] = []
         self._formulas = self._in_order()
         self._values: dict[Formula, list[bool]] = {formula: [] for formula in self._formulas}
+        self._numbers: dict[tuple[Number, int], int] = {}
         self._evaluate()
         for token in tokens:
             self.append(token)
@@ -68,6 +69,7 @@ class Evaluation:
     def _evaluate(self) -> None:
         """Find all values at the last position."""
         position = len(self.tokens)
+        self._numbers.clear()
         for formula in self._formulas:
             self._values[formula].append(self._truth(formula, position))
 
@@ -98,7 +100,12 @@ class Evaluation:
                 raise TypeError(f"{type(formula).__name__} is not a formula of C-RASP")
 
     def _total(self, term: Term, i: int) -> int:
-        return sum(coefficient * self._number(number, i) for coefficient, number in term.terms) + term.constant
+        total = term.constant
+        for coefficient, number in term.terms:
+            if (number, i) not in self._numbers:
+                self._numbers[number, i] = self._number(number, i)
+            total += coefficient * self._numbers[number, i]
+        return total
 
     def _number(self, number: Number, i: int) -> int:
         match number:

@@ -73,17 +73,18 @@ def counter_program(machine: CounterMachine) -> Program:
 
 
 def transition_tokens(machine: CounterMachine, taken: Collection[str] = ()) -> dict[str, Transition]:
-    """The tokens that stand for the transitions of a machine that some path leads to, in their order.
+    """The tokens that stand for the transitions of a machine, in their order.
 
-    A transition is called by the state it leaves, with a number if there are several.
+    A transition is called by the state it leaves, with a number if there are several. Those of states that no
+    transitions lead to, or that halt, have none.
     """
+    reached = _reached(machine)
     tokens: dict[str, Transition] = {}
     used = {*machine.alphabet, *taken, ACCEPT, REJECT}
     numbers: dict[str, int] = {}
-    reached = _reached(machine)
     for transition in machine.transitions:
         state = transition.source
-        if state not in reached:
+        if state not in reached or machine.verdict(state) is not None:
             continue
         numbers[state] = numbers.get(state, 0) + 1
         name = state if len(machine.leaving(state)) == 1 else f"{state}_{numbers[state]}"
@@ -93,14 +94,17 @@ def transition_tokens(machine: CounterMachine, taken: Collection[str] = ()) -> d
     return tokens
 
 
-def _reached(machine: CounterMachine) -> frozenset[str]:
-    """The states that a path leads to from the start."""
-    found, waiting = {machine.start}, [machine.start]
+def _reached(machine: CounterMachine) -> set[str]:
+    """The states that transitions lead to from the start, whatever their tests are."""
+    reached: set[str] = set()
+    waiting = [machine.start]
     while waiting:
-        new = {transition.target for transition in machine.leaving(waiting.pop())} - found
-        found |= new
-        waiting += new
-    return frozenset(found)
+        state = waiting.pop()
+        if state not in reached:
+            reached.add(state)
+            if machine.verdict(state) is None:
+                waiting += [transition.target for transition in machine.leaving(state)]
+    return reached
 
 
 class Names:
@@ -126,7 +130,7 @@ class Simulation:
     Args:
         definitions: The counters, and for every state the transitions that lead to it.
         rules: One for each transition, and those of the verdicts.
-        begins: Where the machine starts, as a name.
+        begins: Where the machine starts, with a name if it is no single token.
     """
 
     definitions: tuple[Definition, ...]
@@ -155,11 +159,13 @@ def simulation(
     definitions = [
         Definition(name, _value(counter, initial.get(counter, Linear()), tokens)) for counter, name in counters.items()
     ]
-    starting = names("begins")
-    definitions.append(Definition(starting, begins))
+    if not isinstance(begins, Symbol):
+        starting = names("begins")
+        definitions.append(Definition(starting, begins))
+        begins = NamedFormula(starting)
     rules: list[Rule] = []
     for state in machine.states:
-        arrivals: list[Formula] = [NamedFormula(starting)] if state == machine.start else []
+        arrivals: list[Formula] = [begins] if state == machine.start else []
         arrivals += (Symbol(token) for token, transition in tokens.items() if transition.target == state)
         if not arrivals:
             continue
@@ -175,7 +181,7 @@ def simulation(
         for token, transition in sorted(leaving, key=lambda entry: entry[1].test is None):
             guard = TRUE if transition.test is None else condition_formula(transition.test, counters)
             rules.append(Rule(token, here if guard == TRUE else And((here, *_operands(guard)))))
-    return Simulation(tuple(definitions), tuple(rules), NamedFormula(starting))
+    return Simulation(tuple(definitions), tuple(rules), begins)
 
 
 def condition_formula(condition: Condition, counters: Mapping[str, str]) -> Formula:

@@ -22,6 +22,7 @@ from softmachine.languages.problems import Problem, invalid
 from softmachine.languages.source import read_word
 from softmachine.languages.temporal.formula import LARGEST_NUMBER, And, Constant, Formula, Iff, Implies, Not, Or, Symbol
 from softmachine.languages.temporal.structure import subformulas
+from softmachine.text import many
 
 ACCEPT, REJECT = "ACC", "REJ"
 """The tokens that end a run."""
@@ -115,8 +116,14 @@ class Program:
         return ("" if all(len(token) == 1 for token in self.tokens) else " ").join(tokens)
 
     def __str__(self) -> str:
-        size = f"{len(self.rules)} rules" if self.rules else "no chain of thought"
-        return f"C-RASP program {self.name}: {len(self.alphabet)} letters, {len(self.definitions)} names, {size}"
+        size = many(len(self.rules), "rule") if self.rules else "no chain of thought"
+        letters, names = many(len(self.alphabet), "letter"), many(len(self.definitions), "name")
+        return f"C-RASP program {self.name}: {letters}, {names}, {size}"
+
+    def _repr_html_(self) -> str:
+        from softmachine.languages.crasp.html import program_table
+
+        return program_table(self)
 
 
 def _terms(program: Program) -> Iterator[Term]:
