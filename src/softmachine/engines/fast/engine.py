@@ -1,0 +1,179 @@
+"""The fast engine: a decoder's weights, analysed, turned into code, and run; token for token what exact arithmetic says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softmachine.engines.fast import code as status
+from softmachine.engines.fast.code import Code, generate
+from softmachine.engines.fast.flow import unfold
+from softmachine.engines.fast.grids import HORIZON
+from softmachine.engines.fast.memory import Memory
+from softmachine.engines.fast.store import compiled, interpreted
+from softmachine.errors import AmbiguousTokenError, InputError, PrecisionError
+from softmachine.transformer import Transformer
+
+CHUNK = 1 << 21
+"""So many positions at most are computed before Python gets a chance to see that the user wants to stop."""
+
+
+class FastEngine:
+    """Runs a decoder fast.
+
+    Args:
+        transformer: The weights.
+        plain: Run the generated code as plain Python: slow, but there at once; for short runs and tests.
+
+    Raises:
+        Declined: If some head or number is not of a kind that the engine knows; the message says which.
+    """
+
+    def __init__(self, transformer: Transformer, *, plain: bool = False) -> None:
+        self.transformer = transformer
+        self.plain = plain
+        self.flow = unfold(transformer)
+        self.general: frozenset[str] = frozenset()
+        self.code: Code = generate(self.flow)
+
+    @cached_property
+    def advance(self) -> Callable[..., None]:
+        """The generated function."""
+        return interpreted(self.code.text) if self.plain else compiled(self.code.text)
+
+    def replan(self, storage: int) -> None:
+        """Serve a head by the general index: something that its plan assumed does not hold in this run."""
+        self.general |= {self.code.storages[storage].plan.head.name}
+        self.code = generate(self.flow, self.general)
+        self.__dict__.pop("advance", None)
+
+    def start(self, tokens: Sequence[str], stops: Callable[[str], bool] = lambda _: False) -> FastPass:
+        """A pass that reads these tokens and then goes on."""
+        return FastPass(self, tokens, stops)
+
+    def answers(self, tokens: Sequence[str]) -> list[str]:
+        """The output of the largest logit at every position."""
+        run = FastPass(self, tokens, lambda _: False, answer_all=True)
+        return run.answers()
+
+
+class FastPass:
+    """A sequence being read and continued.
+
+    Args:
+        engine: The engine.
+        tokens: What is given.
+        stops: Which outputs end the run.
+        answer_all: Whether the output at every given position is wanted.
+    """
+
+    def __init__(
+        self,
+        engine: FastEngine,
+        tokens: Sequence[str],
+        stops: Callable[[str], bool],
+        answer_all: bool = False,
+    ) -> None:
+        self.engine = engine
+        transformer = engine.transformer
+        index = transformer.token_index
+        strangers = [token for token in tokens if token not in index]
+        if strangers:
+            raise InputError(f"{strangers[0]!r} is not a token of {transformer.name!r}")
+        self.given = len(tokens)
+        dtype = np.uint8 if len(transformer.vocabulary) <= 256 else np.int32
+        self.tokens: NDArray[Any] = np.zeros(max(2 * self.given, 1024), dtype=dtype)
+        self.tokens[: self.given] = [index[token] for token in tokens]
+        self.follow = np.array(
+            [-1 if stops(output) else index.get(output, -2) for output in transformer.outputs], dtype=np.int64
+        )
+        self.said = np.zeros(self.given + 1 if answer_all else 1, dtype=np.int64)
+        self.first_answer = 0 if answer_all else self.given - 1
+        self.info = np.array([0, self.given, status.RUNNING, -1], dtype=np.int64)
+        self.memory = Memory(engine.code)
+        self.stopped_by: str | None = None
+
+    @property
+    def read(self) -> int:
+        """How many positions have been computed."""
+        return int(self.info[status.AT])
+
+    @property
+    def known(self) -> int:
+        """How many tokens there are, given or appended; the one that stopped the run is not among them."""
+        return int(self.info[status.KNOWN])
+
+    def go(self, limit: int) -> bool:
+        """Compute positions until there are ``limit`` of them; whether the run goes on (nothing stopped it).
+
+        Raises:
+            AmbiguousTokenError: If two logits are equal.
+            PrecisionError: If numbers leave the range in which they are exact.
+        """
+        while self.stopped_by is None and self.read < limit:
+            target = min(limit, self.read + CHUNK)
+            if target >= HORIZON:
+                raise PrecisionError(
+                    f"a run of more than {HORIZON:,} positions leaves the range in which the fast engine is exact"
+                )
+            self._make_room(target + 1)
+            self._call(target)
+        return self.stopped_by is None
+
+    def answers(self) -> list[str]:
+        """The outputs at all given positions."""
+        self.go(self.given)
+        outputs = self.engine.transformer.outputs
+        if not self.given:
+            return []
+        return [outputs[k] for k in [*self.said[: self.given - 1], self.info[status.SAID]]]
+
+    def _make_room(self, size: int) -> None:
+        if size > self.tokens.size:
+            larger = np.zeros(max(size, 2 * self.tokens.size), dtype=self.tokens.dtype)
+            larger[: self.known] = self.tokens[: self.known]
+            self.tokens = larger
+
+    def _call(self, target: int) -> None:
+        code, info = self.engine.code, self.info
+        self.engine.advance(
+            self.tokens,
+            self.said,
+            self.memory.tables,
+            self.follow,
+            info,
+            self.memory.scalars,
+            target,
+            self.first_answer,
+            *self.memory.arrays,
+        )
+        found = int(info[status.STATUS])
+        outputs = self.engine.transformer.outputs
+        if found == status.STOPPED:
+            self.stopped_by = outputs[int(info[status.SAID])]
+        elif found == status.TIE:
+            names = ", ".join(repr(outputs[k]) for k in self.memory.tied()[:4])
+            raise AmbiguousTokenError(
+                f"at position {self.read} the next of {names} is not decided: the logits are equal"
+            )
+        elif found == status.STRANGER:
+            raise InputError(f"{outputs[int(info[status.SAID])]!r} is not a token of {self.engine.transformer.name!r}")
+        elif found == status.TOO_LARGE:
+            raise PrecisionError(
+                f"at position {self.read} a number leaves the 64 bits in which the fast engine is exact",
+                hint="use --engine dense",
+            )
+        elif found >= status.REPLAN:
+            self._start_again(found - status.REPLAN)
+        elif found >= status.FULL:
+            self.memory.grow(code.storages[found - status.FULL], self.read)
+
+    def _start_again(self, storage: int) -> None:
+        """Go through the tokens so far with a more general index."""
+        self.engine.replan(storage)
+        self.memory = Memory(self.engine.code)
+        self.info[status.AT] = 0
