@@ -102,11 +102,21 @@ def run(
     attention: str | None = None,
     arithmetic: str | Any = "float64",
     max_steps: int = MAX_STEPS,
+    engine: str = "auto",
 ) -> Run:
-    """Run a model (or a source, compiled on the way) on an input until it stops, or for so many steps."""
+    """Run a model (or a source, compiled on the way) on an input until it stops, or for so many steps.
+
+    Args:
+        model: A transformer, or a source.
+        word: The input.
+        attention: "hard" or "soft", if the model is compiled on the way.
+        arithmetic: The arithmetic to run it in; the fast engine is exact whatever it is.
+        max_steps: How many steps of the source language to allow.
+        engine: "dense", "fast", or "auto": fast when the run turns out to be long.
+    """
     transformer = compile(model, attention=attention)
-    running = Running(transformer, word, arithmetic=arithmetic, max_steps=max_steps)
-    for _ in running:
+    running = Running(transformer, word, arithmetic=arithmetic, max_steps=max_steps, engine=engine)
+    for _ in running.pieces():
         pass
     return running.so_far()
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from softmachine.engines.decode import decode
 from softmachine.engines.dense import DenseEngine
@@ -15,7 +15,15 @@ from softmachine.outcome import Outcome
 from softmachine.text import many
 from softmachine.transformer import Codec, DecoderCodec, Prompt, Transformer
 
+if TYPE_CHECKING:
+    from softmachine.engines.fast import FastPass
+
 MAX_STEPS = 1_000_000
+ENGINES = ("auto", "dense", "fast")
+SHORT = 2_000
+"""Runs of so many tokens are left to the dense engine: they end before the fast one has started."""
+FIRST_PIECE, LARGEST_PIECE = 1 << 12, 1 << 21
+"""How many positions the fast engine computes before it lets others look."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +42,7 @@ class Run:
 
     transformer: Transformer
     prompt: Prompt
-    tokens: tuple[str, ...]
+    tokens: Sequence[str]
     outcome: Outcome
     arithmetic: str
     engine: str
@@ -108,6 +116,8 @@ class Running:
         word: The input.
         arithmetic: Its name, or the arithmetic.
         max_steps: How many steps of the source language to allow.
+        engine: "dense"; "fast", which is exact whatever the arithmetic; or "auto": dense to begin with, and fast when the
+            run turns out to be long, if the fast engine can do it and the arithmetic is float64 or exact.
     """
 
     def __init__(
@@ -117,46 +127,126 @@ class Running:
         *,
         arithmetic: str | Any = "float64",
         max_steps: int = MAX_STEPS,
+        engine: str = "auto",
     ) -> None:
+        if engine not in ENGINES:
+            raise UsageError(f"there is no engine {engine!r}", hint=f"choose one of {', '.join(ENGINES)}")
         self.transformer = transformer
         self.codec = codec_of(transformer)
         self.word = word if isinstance(word, str) else tuple(word)
         self.prompt = self.codec.prompt(self.word)
-        self.engine = DenseEngine(transformer, arithmetic)
         self.max_steps = max_steps
-        self.tokens: list[str] = []
+        self.declined: str | None = None
+        self._fast: FastPass | None = None
+        self._dense: DenseEngine | None = None
+        self._said: list[str] = []
         self._seconds = 0.0
+        if engine == "fast":
+            self._fast = self._start_fast()
+        else:
+            self._dense = DenseEngine(transformer, arithmetic)
+            self._may_switch = engine == "auto" and self._dense.arithmetic.name in ("float64", "exact")
+
+    @property
+    def engine(self) -> str:
+        """The engine that it runs on now."""
+        return "fast" if self._fast else "dense"
+
+    @property
+    def arithmetic(self) -> str:
+        """The arithmetic that it runs in now."""
+        return "exact" if self._fast or not self._dense else self._dense.arithmetic.name
+
+    @property
+    def tokens(self) -> Sequence[str]:
+        """What was said up to now."""
+        return self._fast.said_since(self._limit) if self._fast else self._said
+
+    @property
+    def memory(self) -> int:
+        """The bytes that the fast engine holds; 0 for the dense one."""
+        return self._fast.size if self._fast else 0
+
+    @property
+    def _limit(self) -> int:
+        assert isinstance(self.codec, DecoderCodec)
+        return self.codec.token_limit(self.max_steps)
 
     def __iter__(self) -> Iterator[str]:
-        began = time.perf_counter()
+        for piece in self.pieces():
+            yield from piece
+
+    def pieces(self) -> Iterator[Sequence[str]]:
+        """The tokens as they come: one at a time, and from the fast engine many."""
+        began = time.perf_counter() - self._seconds
         try:
-            for token in self._said():
-                self.tokens.append(token)
+            for piece in self._pieces():
                 self._seconds = time.perf_counter() - began
-                yield token
+                yield piece
         finally:
             self._seconds = time.perf_counter() - began
 
-    def _said(self) -> Iterator[str]:
+    def _pieces(self) -> Iterator[Sequence[str]]:
         """A decoder's tokens up to the limit; an encoder's output at every position."""
-        if not isinstance(self.codec, DecoderCodec):
-            yield from self.engine.answers([self.prompt.tokens], self.prompt.length)[0]
-            return
-        limit = self.codec.token_limit(self.max_steps)
-        for count, token in enumerate(decode(self.engine, self.prompt, self.codec.stops)):
-            if count >= limit and not self.codec.stops(token):
+        if self._dense is not None:
+            if not isinstance(self.codec, DecoderCodec):
+                self._said += self._dense.answers([self.prompt.tokens], self.prompt.length)[0]
+                yield self._said
                 return
-            yield token
+            for token in decode(self._dense, self.prompt, self.codec.stops):
+                if len(self._said) >= self._limit and not self.codec.stops(token):
+                    return
+                self._said.append(token)
+                yield (token,)
+                if len(self._said) == SHORT and self._may_switch and not self.codec.stops(token):
+                    self._fast = self._try_fast()
+                    if self._fast:
+                        break
+            else:
+                return
+        assert self._fast is not None
+        yield from self._fast_pieces(self._fast)
+
+    def _fast_pieces(self, run: FastPass) -> Iterator[Sequence[str]]:
+        seen, piece = len(self._said), FIRST_PIECE
+        # The token after the limit is looked at, too: if it is the one that stops the run, the run has ended.
+        end = len(self.prompt.tokens) + self._limit
+        while run.stopped_by is None and run.read < end:
+            run.go(min(end, run.read + piece))
+            said = run.said_since(self._limit)
+            if len(said) > seen:
+                yield said[seen:]
+                seen = len(said)
+            piece = min(2 * piece, LARGEST_PIECE)
+
+    def _start_fast(self) -> FastPass:
+        from softmachine.engines.fast import Declined, FastEngine
+
+        if not isinstance(self.codec, DecoderCodec):
+            raise UsageError(f"{self.transformer.name!r} is an encoder; the fast engine decodes", hint="--engine dense")
+        try:
+            engine = FastEngine(self.transformer)
+        except Declined as reason:
+            raise UsageError(f"the fast engine cannot run {self.transformer.name!r}: {reason}", hint="--engine dense") from None
+        return engine.start(self.prompt.tokens, self.codec.stops, self._said)
+
+    def _try_fast(self) -> FastPass | None:
+        try:
+            return self._start_fast()
+        except UsageError as reason:
+            self.declined = reason.message
+            return None
 
     def so_far(self) -> Run:
         """The run up to now."""
+        tokens = self.tokens
         return Run(
             self.transformer,
             self.prompt,
-            tuple(self.tokens),
-            self.codec.read(self.word, self.tokens),
-            self.engine.arithmetic.name,
-            "dense",
+            tuple(tokens) if isinstance(tokens, list) else tokens,
+            self.codec.read(self.word, tokens),
+            self.arithmetic,
+            self.engine,
             self._seconds,
         )
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from softmachine.coded import Coded
 from softmachine.engines.fast import code as status
 from softmachine.engines.fast.code import Code, generate
 from softmachine.engines.fast.flow import unfold
@@ -51,14 +52,15 @@ class FastEngine:
         self.code = generate(self.flow, self.general)
         self.__dict__.pop("advance", None)
 
-    def start(self, tokens: Sequence[str], stops: Callable[[str], bool] = lambda _: False) -> FastPass:
-        """A pass that reads these tokens and then goes on."""
-        return FastPass(self, tokens, stops)
+    def start(
+        self, tokens: Sequence[str], stops: Callable[[str], bool] = lambda _: False, said: Sequence[str] = ()
+    ) -> FastPass:
+        """A pass that reads these tokens and what was said after them, and then goes on."""
+        return FastPass(self, tokens, stops, said)
 
     def answers(self, tokens: Sequence[str]) -> list[str]:
         """The output of the largest logit at every position."""
-        run = FastPass(self, tokens, lambda _: False, answer_all=True)
-        return run.answers()
+        return FastPass(self, tokens, lambda _: False, answer_all=True).answers()
 
 
 class FastPass:
@@ -66,26 +68,33 @@ class FastPass:
 
     Args:
         engine: The engine.
-        tokens: What is given.
+        prompt: What is given.
         stops: Which outputs end the run.
+        said: What is known to follow.
         answer_all: Whether the output at every given position is wanted.
     """
 
     def __init__(
         self,
         engine: FastEngine,
-        tokens: Sequence[str],
+        prompt: Sequence[str],
         stops: Callable[[str], bool],
+        said: Sequence[str] = (),
         answer_all: bool = False,
     ) -> None:
         self.engine = engine
         transformer = engine.transformer
         index = transformer.token_index
+        tokens = (*prompt, *said)
         strangers = [token for token in tokens if token not in index]
         if strangers:
             raise InputError(f"{strangers[0]!r} is not a token of {transformer.name!r}")
+        if not tokens and not answer_all:
+            raise InputError("there is nothing to go on from: the prompt is empty")
+        self.names = (*transformer.vocabulary, *(name for name in transformer.outputs if name not in index))
+        self.prompt = len(prompt)
         self.given = len(tokens)
-        dtype = np.uint8 if len(transformer.vocabulary) <= 256 else np.int32
+        dtype = np.uint8 if len(self.names) <= 256 else np.int32
         self.tokens: NDArray[Any] = np.zeros(max(2 * self.given, 1024), dtype=dtype)
         self.tokens[: self.given] = [index[token] for token in tokens]
         self.follow = np.array(
@@ -107,6 +116,18 @@ class FastPass:
         """How many tokens there are, given or appended; the one that stopped the run is not among them."""
         return int(self.info[status.KNOWN])
 
+    @property
+    def size(self) -> int:
+        """The bytes that the run takes."""
+        return self.memory.size + self.tokens.nbytes
+
+    def said_since(self, most: int) -> Coded[str]:
+        """What was said after the prompt: so many tokens at most, and the one that stopped the run."""
+        end = self.known + (self.stopped_by is not None)
+        if self.stopped_by is None:
+            end = min(end, self.prompt + most)
+        return Coded(self.tokens[self.prompt : end], self.names)
+
     def go(self, limit: int) -> bool:
         """Compute positions until there are ``limit`` of them; whether the run goes on (nothing stopped it).
 
@@ -114,6 +135,7 @@ class FastPass:
             AmbiguousTokenError: If two logits are equal.
             PrecisionError: If numbers leave the range in which they are exact.
         """
+        self._settle()
         while self.stopped_by is None and self.read < limit:
             target = min(limit, self.read + CHUNK)
             if target >= HORIZON:
@@ -121,7 +143,18 @@ class FastPass:
                     f"a run of more than {HORIZON:,} positions leaves the range in which the fast engine is exact"
                 )
             self._make_room(target + 1)
-            self._call(target)
+            self.engine.advance(
+                self.tokens,
+                self.said,
+                self.memory.tables,
+                self.follow,
+                self.info,
+                self.memory.scalars,
+                target,
+                self.first_answer,
+                *self.memory.arrays,
+            )
+            self._settle()
         return self.stopped_by is None
 
     def answers(self) -> list[str]:
@@ -138,23 +171,15 @@ class FastPass:
             larger[: self.known] = self.tokens[: self.known]
             self.tokens = larger
 
-    def _call(self, target: int) -> None:
-        code, info = self.engine.code, self.info
-        self.engine.advance(
-            self.tokens,
-            self.said,
-            self.memory.tables,
-            self.follow,
-            info,
-            self.memory.scalars,
-            target,
-            self.first_answer,
-            *self.memory.arrays,
-        )
+    def _settle(self) -> None:
+        """See to what the code returned for."""
+        info = self.info
         found = int(info[status.STATUS])
         outputs = self.engine.transformer.outputs
         if found == status.STOPPED:
-            self.stopped_by = outputs[int(info[status.SAID])]
+            stop = outputs[int(info[status.SAID])]
+            self.tokens[self.known] = self.names.index(stop)
+            self.stopped_by = stop
         elif found == status.TIE:
             names = ", ".join(repr(outputs[k]) for k in self.memory.tied()[:4])
             raise AmbiguousTokenError(
@@ -169,8 +194,10 @@ class FastPass:
             )
         elif found >= status.REPLAN:
             self._start_again(found - status.REPLAN)
+            info[status.STATUS] = status.RUNNING
         elif found >= status.FULL:
-            self.memory.grow(code.storages[found - status.FULL], self.read)
+            self.memory.grow(self.engine.code.storages[found - status.FULL])
+            info[status.STATUS] = status.RUNNING
 
     def _start_again(self, storage: int) -> None:
         """Go through the tokens so far with a more general index."""

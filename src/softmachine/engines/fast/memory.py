@@ -53,9 +53,8 @@ class Memory:
         """The outputs of equal logits, after a tie."""
         return np.flatnonzero(self.logits == self.logits.max()).tolist()
 
-    def grow(self, storage: Storage, positions: int) -> None:
+    def grow(self, storage: Storage) -> None:
         """Make room in a storage that is full."""
-        del positions
         match storage.kind:
             case "rows":
                 self._double(f"{storage.name}_rows")

@@ -13,6 +13,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -31,7 +32,7 @@ def compiled(text: str) -> Callable[..., None]:
     if path is None:
         return cast(Callable[..., None], compiler(function))
     try:
-        return _Kept(numba.njit(cache=True, nogil=True)(function), lambda: compiler(function))
+        return _Kept(numba.njit(cache=True, nogil=True)(function), path, lambda: compiler(function))
     except RuntimeError:  # numba finds no place for its files
         return cast(Callable[..., None], compiler(function))
 
@@ -41,11 +42,13 @@ class _Kept:
 
     Args:
         function: What numba makes of the function with its files.
-        again: What makes it without.
+        path: The file of the generated text; numba's are named after it.
+        again: What makes it without files.
     """
 
-    def __init__(self, function: Callable[..., None], again: Callable[[], Callable[..., None]]) -> None:
-        self._function, self._again, self._works = function, again, False
+    def __init__(self, function: Callable[..., None], path: Path, again: Callable[[], Callable[..., None]]) -> None:
+        self._function, self._path, self._again = function, path, again
+        self._works = False
 
     def __call__(self, *arguments: object) -> None:
         if self._works:
@@ -56,6 +59,9 @@ class _Kept:
         except MemoryError:
             raise
         except Exception:
+            with suppress(OSError):
+                for file in (self._path.parent / "__pycache__").glob(f"{self._path.stem}.*"):
+                    file.unlink()
             self._function = self._again()
             self._function(*arguments)
         self._works = True
