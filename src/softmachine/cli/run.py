@@ -11,7 +11,6 @@ from softmachine.cli import options
 from softmachine.cli.models import Wanted, default_input, language, open_model, values_of, view_of
 from softmachine.cli.options import Status
 from softmachine.cli.output import Output
-from softmachine.errors import UsageError
 from softmachine.text import many
 
 if TYPE_CHECKING:
@@ -24,7 +23,6 @@ EXAMPLES = """[dim]Examples:[/]
   softmachine run busy-beaver-4 --trace
   softmachine run "1RB1LB_1LA1RZ" --arithmetic exact --json"""
 
-ENGINES = ("auto", "dense")
 PLAIN_WIDTH = 200
 """Columns of a trace that goes to a file."""
 
@@ -42,7 +40,7 @@ def command(
     ] = None,
     *,
     arithmetic: options.ArithmeticName = "float64",
-    engine: Annotated[str, typer.Option(metavar="NAME", help="What runs the weights: auto or dense.")] = "auto",
+    engine: options.EngineName = "auto",
     max_steps: Annotated[int, typer.Option(metavar="N", min=0, help="Stop after so many steps.")] = 1_000_000,
     construction: options.ConstructionName = None,
     attention: options.AttentionName = None,
@@ -59,8 +57,6 @@ def command(
     The machine is compiled to the weights of a transformer, which then produces the run one token at a time.
     Exit status 0: it came to a verdict; 3: it reached the step limit; 130: interrupted.
     """
-    if engine not in ENGINES:
-        raise UsageError(f"there is no engine {engine!r}", hint=f"choose one of {', '.join(ENGINES)}")
     output = Output(as_json, quiet)
     from softmachine.cli.progress import working
     from softmachine.cli.results import show_run
@@ -70,7 +66,7 @@ def command(
     transformer = open_model(source, Wanted(format_name, construction, attention, alphabet, certified), output)
     text = default_input(codec_of(transformer)) if word is None else word
     with working("preparing the weights", output):
-        running = Running(transformer, text, arithmetic=arithmetic, max_steps=max_steps)
+        running = Running(transformer, text, arithmetic=arithmetic, max_steps=max_steps, engine=engine)
     watcher = _watcher(running, text, output, trace)
     interrupted = watch(running, watcher)
     result = running.so_far()

@@ -147,13 +147,16 @@ def _largest(writer: Writer, flow: Flow) -> None:
             writer.write(f"{n} = {writer.numerator(linear[o])}")
         else:
             n, d = writer.fraction(form)
-        writer.write(f"logits[{o}] = 0")
         if o == 0:
+            writer.write("logits[:] = 0")
+            writer.write("logits[0] = 1")
             writer.write(f"best, best_d = {n}, {d}")
             continue
         writer.write(f"sign, bad = compared({n}, {d}, best, best_d)")
         writer.fail("bad", "TOO_LARGE")
         writer.write("if sign > 0:")
+        writer.write("    logits[:] = 0")
+        writer.write(f"    logits[{o}] = 1")
         writer.write(f"    best, best_d, out, ties = {n}, {d}, {o}, 1")
         writer.write("elif sign == 0:")
         writer.write("    ties += 1")

@@ -60,7 +60,7 @@ class FastEngine:
 
     def answers(self, tokens: Sequence[str]) -> list[str]:
         """The output of the largest logit at every position."""
-        return FastPass(self, tokens, lambda _: False, answer_all=True).answers()
+        return FastPass(self, tokens, lambda _: True, answer_all=True).answers()
 
 
 class FastPass:

@@ -116,11 +116,11 @@ def score(keys: Any, g: int, query: Any, when: int, time: int, fractions: bool) 
 def compared(an: int, ad: int, bn: int, bd: int) -> tuple[int, bool]:
     """The sign of a/a' - b/b', and whether that cannot be said."""
     if ad == bd:
-        return (an > bn) - (an < bn), False
+        return (1 if an > bn else -1 if an < bn else 0), False
     if abs(float(an) * float(bd)) >= LIMIT or abs(float(bn) * float(ad)) >= LIMIT:
         return 0, True
     left, right = an * bd, bn * ad
-    return (left > right) - (left < right), False
+    return (1 if left > right else -1 if left < right else 0), False
 
 
 @kernel

@@ -230,7 +230,10 @@ class Serving:
 
     def _name_found(self, plan: Plan, found: Sequence[str], count: str = "1") -> None:
         for index, ((number, _), value, known) in enumerate(zip(plan.results, plan.values, plan.numbers, strict=True)):
-            if known.grid is not None:
+            if known.grid is not None and not plan.whole:
+                # Kept in lowest terms, because other components are fractions; the denominator divides the grid's.
+                self._name_whole(number, f"{found[2 * index]} * ({self._over(value)} // {found[2 * index + 1]})")
+            elif known.grid is not None:
                 self._name_whole(number, found[index])
             elif plan.whole:
                 self._name_fraction(number, found[index], f"{self._over(value)} * {count}")
