@@ -14,7 +14,7 @@ from softmachine.constructions import codec_from_json, construction_for
 from softmachine.errors import UsageError
 from softmachine.export import native
 from softmachine.languages.source import Source
-from softmachine.runs import MAX_STEPS, Run, Running, codec_of
+from softmachine.runs import Run, Running, codec_of
 from softmachine.signals import Program
 from softmachine.sources import read_source
 from softmachine.transformer import Codec, Transformer
@@ -101,7 +101,7 @@ def run(
     *,
     attention: str | None = None,
     arithmetic: str | Any = "float64",
-    max_steps: int = MAX_STEPS,
+    max_steps: int | None = None,
     engine: str = "auto",
 ) -> Run:
     """Run a model (or a source, compiled on the way) on an input until it stops, or for so many steps.
@@ -111,7 +111,8 @@ def run(
         word: The input.
         attention: "hard" or "soft", if the model is compiled on the way.
         arithmetic: The arithmetic to run it in; the fast engine is exact whatever it is.
-        max_steps: How many steps of the source language to allow.
+        max_steps: How many steps of the source language to allow; by default a million, and a hundred million on the
+            fast engine.
         engine: "dense", "fast", or "auto": fast when the run turns out to be long.
     """
     transformer = compile(model, attention=attention)

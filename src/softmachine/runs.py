@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from softmachine.engines.fast import FastPass
 
 MAX_STEPS = 1_000_000
+MAX_FAST_STEPS = 100_000_000
+"""The step limits of the two engines, if none is given."""
 ENGINES = ("auto", "dense", "fast")
 SHORT = 2_000
 """Runs of so many tokens are left to the dense engine: they end before the fast one has started."""
@@ -115,7 +117,8 @@ class Running:
         transformer: What to run; it must have a codec.
         word: The input.
         arithmetic: Its name, or the arithmetic.
-        max_steps: How many steps of the source language to allow.
+        max_steps: How many steps of the source language to allow; by default `MAX_STEPS`, and `MAX_FAST_STEPS` on the
+            fast engine.
         engine: "dense"; "fast", which is exact whatever the arithmetic; or "auto": dense to begin with, and fast when the
             run turns out to be long, if the fast engine can do it and the arithmetic is float64 or exact.
     """
@@ -126,7 +129,7 @@ class Running:
         word: str | Iterable[str],
         *,
         arithmetic: str | Any = "float64",
-        max_steps: int = MAX_STEPS,
+        max_steps: int | None = None,
         engine: str = "auto",
     ) -> None:
         if engine not in ENGINES:
@@ -135,7 +138,7 @@ class Running:
         self.codec = codec_of(transformer)
         self.word = word if isinstance(word, str) else tuple(word)
         self.prompt = self.codec.prompt(self.word)
-        self.max_steps = max_steps
+        self._given_limit = max_steps
         self.declined: str | None = None
         self._fast: FastPass | None = None
         self._dense: DenseEngine | None = None
@@ -156,6 +159,13 @@ class Running:
     def arithmetic(self) -> str:
         """The arithmetic that it runs in now."""
         return "exact" if self._fast or not self._dense else self._dense.arithmetic.name
+
+    @property
+    def max_steps(self) -> int:
+        """How many steps are allowed."""
+        if self._given_limit is not None:
+            return self._given_limit
+        return MAX_FAST_STEPS if self._fast else MAX_STEPS
 
     @property
     def tokens(self) -> Sequence[str]:

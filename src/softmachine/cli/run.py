@@ -41,7 +41,15 @@ def command(
     *,
     arithmetic: options.ArithmeticName = "float64",
     engine: options.EngineName = "auto",
-    max_steps: Annotated[int, typer.Option(metavar="N", min=0, help="Stop after so many steps.")] = 1_000_000,
+    max_steps: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=0,
+            show_default=False,
+            help="Stop after so many steps; by default a million, and a hundred million on the fast engine.",
+        ),
+    ] = None,
     construction: options.ConstructionName = None,
     attention: options.AttentionName = None,
     certified: options.CertifiedLength = None,
@@ -75,7 +83,7 @@ def command(
         output.answer({**_answer(result, text), "interrupted": interrupted, **lines})
     else:
         show_run(result, output, interrupted=interrupted, traced=trace)
-    return _status(result, interrupted, max_steps, output)
+    return _status(result, interrupted, running.max_steps, output)
 
 
 def _watcher(running: Running, text: str, output: Output, trace: bool) -> Watcher | None:

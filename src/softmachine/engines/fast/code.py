@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.engines.fast.flow import Flow, FlowHead, Position, Unit
-from softmachine.engines.fast.plans import Plan, Planner
+from softmachine.engines.fast.grids import HORIZON, Declined
+from softmachine.engines.fast.plans import Plan, Planner, Uniform
 from softmachine.engines.fast.serving import Serving, Storage
+from softmachine.engines.fast.softness import Softness, soften
 from softmachine.engines.fast.tail import Tail, tail_of
 from softmachine.engines.fast.writing import Writer
 
@@ -29,6 +31,7 @@ from softmachine.engines.fast.kernels import (
     EVERY, LIMIT, NOBODY, TWO, added, divisor, is_prime, lowest, neighbours, times, top_of_parabola
 )
 from softmachine.engines.fast.groups import compared
+from softmachine.engines.fast.softness import Softness, soften
 from softmachine.engines.fast.tail import decide
 
 '''
@@ -46,6 +49,7 @@ class Code:
         tail: The last units and logits, if they are data.
         plans: The plan of every head.
         flow: What is computed.
+        proof: That softmax decides as hard attention does, if there is softmax.
     """
 
     text: str
@@ -55,11 +59,22 @@ class Code:
     tail: Tail | None
     plans: tuple[Plan, ...]
     flow: Flow
+    proof: Softness | None
+
+    @property
+    def horizon(self) -> int:
+        """Runs of so many positions are exact; longer ones stop."""
+        return self.proof.positions if self.proof else HORIZON
 
 
 def generate(flow: Flow, general: Iterable[str] = ()) -> Code:
-    """The code of a flow; heads in ``general`` are served by the general index."""
-    planner = Planner(flow, general)
+    """The code of a flow; heads in ``general`` are served by the general index.
+
+    Raises:
+        Declined: If there is a head or a number that the engine does not know how to treat, or a softmax that is not
+            proved to decide as hard attention does.
+    """
+    planner, proof = _planned(flow, general)
     writer = Writer(planner.numbers)
     serving = Serving(writer)
     tail = tail_of(flow, planner.numbers)
@@ -74,7 +89,25 @@ def generate(flow: Flow, general: Iterable[str] = ()) -> Code:
     text = _assembled(writer, serving, body, decision, tail)
     tables = np.array(writer.tables, dtype=np.int64).reshape(len(writer.tables), flow.vocabulary).T.copy()
     plans = tuple(planner.plans[item] for item in flow.order if isinstance(item, FlowHead))
-    return Code(text, tables, len(serving.scalars), tuple(serving.storages), tail, plans, flow)
+    return Code(text, tables, len(serving.scalars), tuple(serving.storages), tail, plans, flow, proof)
+
+
+def _planned(flow: Flow, general: Iterable[str]) -> tuple[Planner, Softness | None]:
+    """The plans; for softmax, with the proof for the longest runs for which there is one."""
+    names, horizon = frozenset(general), HORIZON
+    planner = Planner(flow, names)
+    soft = [plan.head for plan in planner.plans.values() if not plan.head.weighting.hard and plan.kind != Uniform.kind]
+    if not soft:
+        return planner, None
+    while horizon > 1:
+        proof = soften(flow, planner.numbers, planner.plans)
+        if proof and proof.holds:
+            return planner, proof
+        horizon //= 2
+        planner = Planner(flow, names, horizon)
+    raise Declined(
+        f"head {soft[0].name!r} is a softmax, which is not proved to decide as hard attention does, at any length"
+    )
 
 
 def _unit(writer: Writer, number: int) -> None:

@@ -13,7 +13,6 @@ from softmachine.coded import Coded
 from softmachine.engines.fast import code as status
 from softmachine.engines.fast.code import Code, generate
 from softmachine.engines.fast.flow import unfold
-from softmachine.engines.fast.grids import HORIZON
 from softmachine.engines.fast.memory import Memory
 from softmachine.engines.fast.store import compiled, interpreted
 from softmachine.errors import AmbiguousTokenError, InputError, PrecisionError
@@ -138,10 +137,9 @@ class FastPass:
         self._settle()
         while self.stopped_by is None and self.read < limit:
             target = min(limit, self.read + CHUNK)
-            if target >= HORIZON:
-                raise PrecisionError(
-                    f"a run of more than {HORIZON:,} positions leaves the range in which the fast engine is exact"
-                )
+            if self.read >= self.engine.code.horizon:
+                raise PrecisionError(self._why_no_further())
+            target = min(target, self.engine.code.horizon)
             self._make_room(target + 1)
             self.engine.advance(
                 self.tokens,
@@ -165,6 +163,12 @@ class FastPass:
             return []
         return [outputs[k] for k in [*self.said[: self.given - 1], self.info[status.SAID]]]
 
+    def _why_no_further(self) -> str:
+        code = self.engine.code
+        if code.proof:
+            return f"softmax is proved to decide as hard attention does up to position {code.horizon:,}, and no further"
+        return f"a run of more than {code.horizon:,} positions leaves the range in which the fast engine is exact"
+
     def _make_room(self, size: int) -> None:
         if size > self.tokens.size:
             larger = np.zeros(max(size, 2 * self.tokens.size), dtype=self.tokens.dtype)
@@ -182,9 +186,10 @@ class FastPass:
             self.stopped_by = stop
         elif found == status.TIE:
             names = ", ".join(repr(outputs[k]) for k in self.memory.tied()[:4])
-            raise AmbiguousTokenError(
-                f"at position {self.read} the next of {names} is not decided: the logits are equal"
-            )
+            where = f"at position {self.read} the next of {names} is not decided"
+            if self.engine.code.proof:
+                raise PrecisionError(f"{where}: without the errors of softmax the logits are equal")
+            raise AmbiguousTokenError(f"{where}: the logits are equal")
         elif found == status.STRANGER:
             raise InputError(f"{outputs[int(info[status.SAID])]!r} is not a token of {self.engine.transformer.name!r}")
         elif found == status.TOO_LARGE:

@@ -56,12 +56,18 @@ class Number:
         """The largest absolute value of the numerator."""
         return max(abs(self.low), abs(self.high))
 
+    @property
+    def spread(self) -> Fraction:
+        """How far two such numbers can be apart, wherever they are."""
+        assert self.grid is not None
+        if self.grid.power:  # over different denominators
+            return Fraction(max(self.high, 0) - min(self.low, 0), self.grid.over)
+        return Fraction(self.high - self.low, self.grid.over)
+
 
 FRACTION = Number(None)
 BITS = Number(Grid(), 0, 1)
 _FEATURES = {
-    "i": Number(Grid(), 0, HORIZON),
-    "i²": Number(Grid(), 0, HORIZON**2),
     "1/(i+1)": Number(Grid(1, 1), 1, 1),
     "1/(i+1)²": Number(Grid(1, 2), 1, 1),
     "bit": BITS,
@@ -71,8 +77,10 @@ _FEATURES = {
 }
 
 
-def feature_number(item: Feature) -> Number:
-    """What is known of a position feature."""
+def feature_number(item: Feature, horizon: int = HORIZON) -> Number:
+    """What is known of a position feature, up to a position."""
+    if item.kind in ("i", "i²"):
+        return Number(Grid(), 0, horizon if item.kind == "i" else horizon**2)
     if item.kind not in _FEATURES:
         raise Declined(f"the position feature {item.name} is not known to the fast engine")
     return _FEATURES[item.kind]
@@ -129,10 +137,16 @@ class Linear:
 
 
 class Numbers:
-    """What is known of every atom of a flow, filled in as the analysis goes on."""
+    """What is known of every atom of a flow, filled in as the analysis goes on.
 
-    def __init__(self, flow: Flow) -> None:
+    Args:
+        flow: The flow.
+        horizon: Bounds hold for runs of so many positions.
+    """
+
+    def __init__(self, flow: Flow, horizon: int = HORIZON) -> None:
         self.flow = flow
+        self.horizon = horizon
         self.atoms: dict[int, Number] = {}
 
     def of(self, form: Form) -> Number:
@@ -162,7 +176,7 @@ class Numbers:
         low, high, size = 0, 0, 0
         if form.tokens:
             table = tuple(int(form.tokens.get(token, 0) * grid.over) for token in range(self.flow.vocabulary))
-            low, high = _stretched(min(table), max(table), HORIZON**grid.power)
+            low, high = _stretched(min(table), max(table), self.horizon**grid.power)
             size = max(abs(low), abs(high))
         constants = {grid.power: int(form.constant * grid.over)}
         terms = []
@@ -175,12 +189,12 @@ class Numbers:
                 continue
             terms.append((coefficient, power, number))
             ends = sorted((coefficient * known.low, coefficient * known.high))
-            least, most = _stretched(ends[0], ends[1], HORIZON**power)
+            least, most = _stretched(ends[0], ends[1], self.horizon**power)
             low, high, size = low + least, high + most, size + max(abs(least), abs(most))
         for power, constant in sorted(constants.items()):
             if constant:
                 terms.append((constant, power, ONE))
-                least, most = _stretched(constant, constant, HORIZON**power)
+                least, most = _stretched(constant, constant, self.horizon**power)
                 low, high, size = low + least, high + most, size + max(abs(least), abs(most))
         if any(abs(part) >= SAFE for part in [*table, *(coefficient for coefficient, _, _ in terms)]):
             raise Declined("its weights are not integers of 62 bits over a common denominator")

@@ -96,12 +96,20 @@ class Parabola(Plan):
         square: its square, both over constants.
         vertex: Where the parabola is largest.
         later: Of equal keys, whether the last is chosen (or else the first).
+        queries: What x and its square are multiplied with, and
+        keys: x and its square, as forms.
+        slope: The coefficient of the position.
+        scores: The denominators of scores, without the position's part.
     """
 
     x: Linear
     square: Linear
     vertex: Linear
     later: bool
+    queries: tuple[Form, Form]
+    keys: tuple[Form, Form]
+    slope: Linear
+    scores: Grid
 
     kind = "table indexed by an integer"
 
@@ -140,12 +148,13 @@ class Planner:
     Args:
         flow: The flow.
         general: The names of heads that only the general index may serve.
+        horizon: What is proved holds for runs of so many positions.
     """
 
-    def __init__(self, flow: Flow, general: Iterable[str] = ()) -> None:
+    def __init__(self, flow: Flow, general: Iterable[str] = (), horizon: int = HORIZON) -> None:
         self.flow = flow
         self.general = frozenset(general)
-        self.numbers = Numbers(flow)
+        self.numbers = Numbers(flow, horizon)
         self.plans: dict[FlowHead, Plan] = {}
         self._places = {item.feature: n for n, item in enumerate(flow.atoms) if isinstance(item, Position)}
         for item in flow.order:
@@ -160,7 +169,7 @@ class Planner:
             return
         match self.flow.atoms[item]:
             case Position(feature=feature):
-                self.numbers.atoms[item] = feature_number(feature)
+                self.numbers.atoms[item] = feature_number(feature, self.numbers.horizon)
             case Unit(form=form, step=step):
                 known = self.numbers.of(form)
                 if step:
@@ -177,8 +186,6 @@ class Planner:
         uniform = not split.pairs and split.slope.is_zero and split.curve.is_zero
         if uniform:
             return self._uniform(head, results, values)
-        if not head.weighting.hard:
-            raise Declined(f"head {head.name!r} is a softmax of scores that differ")
         if not split.pairs:
             return self._by_position(head, results, values, split)
         plan = None if head.name in self.general else self._parabola(head, results, values, split)
@@ -220,7 +227,8 @@ class Planner:
         if not value.steady or head.mask is not Mask.CAUSAL:
             return FRACTION
         assert value.grid is not None
-        return Number(Grid(value.grid.over, 1), min(value.low * HORIZON, value.low), max(value.high * HORIZON, value.high))
+        most = self.numbers.horizon
+        return Number(Grid(value.grid.over, 1), min(value.low * most, value.low), max(value.high * most, value.high))
 
     def _by_position(
         self, head: FlowHead, results: tuple[tuple[int, int], ...], values: tuple[Number, ...], split: _Split
@@ -230,7 +238,7 @@ class Planner:
         vertex = None
         if slope and curve and (fixed := curve.fixed) is not None and fixed < 0:
             vertex = slope.divided(-2 * fixed)
-        single = vertex is not None or head.weighting.choice is not Choice.AVERAGE
+        single = vertex is not None or head.weighting.choice in (Choice.LEFTMOST, Choice.RIGHTMOST)
         numbers = tuple(_with_nothing(value) if single and value.steady else FRACTION for value in values)
         what = "the score is a parabola of the position"
         if vertex is not None:
@@ -278,7 +286,10 @@ class Planner:
             f"the score is -{-curve}·(x - q)² over a constant, for integers x, and the {'later' if later else 'earlier'} of "
             "two equal keys is better by less than a step; checked for every key: its second component is x²"
         )
-        return Parabola(head, results, values, numbers, why, x, square, vertex, later)
+        forms = (first[0], second[0]), (first[1], second[1])
+        return Parabola(
+            head, results, values, numbers, why, x, square, vertex, later, *forms, recency[0], queries[0].grid
+        )
 
     def _breaks_ties(self, head: FlowHead, recency: Linear, scores: Grid) -> bool | None:
         """Whether the later of two equal keys is better (or the earlier); None unless the position only breaks ties."""
@@ -287,7 +298,7 @@ class Planner:
             size = max(abs(recency.low), abs(recency.high))
             small = size * scores.over <= recency.grid.over and recency.grid.power > scores.power
             return recency.low > 0 if small else None
-        if recency.low == recency.high == 0 and head.weighting.choice is not Choice.AVERAGE:
+        if recency.low == recency.high == 0 and head.weighting.choice in (Choice.LEFTMOST, Choice.RIGHTMOST):
             return head.weighting.choice is Choice.RIGHTMOST
         return None
 
@@ -296,7 +307,7 @@ class Planner:
     ) -> Plan:
         queries, keys = zip(*split.pairs, strict=True)
         fractional = not all(self.numbers.of(key).steady for key in keys)
-        single = head.weighting.choice is not Choice.AVERAGE
+        single = head.weighting.choice in (Choice.LEFTMOST, Choice.RIGHTMOST)
         numbers = tuple(_with_nothing(value) if single and value.steady else FRACTION for value in values)
         what = "fractions" if fractional else "integers"
         why = f"{len(keys)} components of the key, {what} of which nothing more is known"

@@ -13,7 +13,7 @@ from softmachine.engines.fast.grids import HORIZON, SAFE, Number
 from softmachine.engines.fast.plans import ByPosition, Groups, Parabola, Plan, Uniform
 from softmachine.engines.fast.writing import HERE, Place, Writer
 
-CHOICES = {Choice.AVERAGE: "AVERAGE", Choice.LEFTMOST: "LEFTMOST", Choice.RIGHTMOST: "RIGHTMOST"}
+CHOICES = {Choice.AVERAGE: "AVERAGE", Choice.SOFTMAX: "AVERAGE", Choice.LEFTMOST: "LEFTMOST", Choice.RIGHTMOST: "RIGHTMOST"}
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class Serving:
         if value.steady:
             new = writer.fresh("m")
             self._scalar(stem, new)
-            if value.size * HORIZON >= SAFE:
+            if value.size * writer.numbers.horizon >= SAFE:
                 writer.fail(f"abs(float({stem})) + abs(float({parts[0]})) >= LIMIT", "TOO_LARGE")
             writer.write(f"{new} = {stem} + {parts[0]}")
             if plan.head.mask is Mask.CAUSAL:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from softmachine.engines.fast.flow import Position
 from softmachine.engines.fast.forms import Form
-from softmachine.engines.fast.grids import HORIZON, ONE, SAFE, Declined, Linear, Numbers
+from softmachine.engines.fast.grids import ONE, SAFE, Declined, Linear, Numbers
 from softmachine.positions import Feature
 
 
@@ -87,7 +87,7 @@ class Writer:
 
     def denominator(self, linear: Linear, place: Place = HERE) -> str:
         """An expression for a denominator; preceded by a check, if it might not fit."""
-        if linear.grid.over * HORIZON**linear.grid.power >= SAFE:
+        if linear.grid.over * self.numbers.horizon**linear.grid.power >= SAFE:
             sizes = [str(float(linear.grid.over)), *_power(f"float({place.next})", linear.grid.power)]
             self.fail(f"{' * '.join(sizes)} >= LIMIT", "TOO_LARGE")
         return " * ".join([str(linear.grid.over), *_power(place.next, linear.grid.power)])
