@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-Item = TypeVar("Item", covariant=True)
+Item = TypeVar("Item")
 PIECE = 1 << 16
 """So many numbers are turned into things at a time."""
 

@@ -119,8 +119,8 @@ class Running:
         arithmetic: Its name, or the arithmetic.
         max_steps: How many steps of the source language to allow; by default `MAX_STEPS`, and `MAX_FAST_STEPS` on the
             fast engine.
-        engine: "dense"; "fast", which is exact whatever the arithmetic; or "auto": dense to begin with, and fast when the
-            run turns out to be long, if the fast engine can do it and the arithmetic is float64 or exact.
+        engine: "dense"; "fast", which is exact whatever the arithmetic; or "auto": dense to begin with, and fast when
+            the run turns out to be long, if the fast engine can do it and the arithmetic is float64 or exact.
     """
 
     def __init__(
@@ -237,7 +237,9 @@ class Running:
         try:
             engine = FastEngine(self.transformer)
         except Declined as reason:
-            raise UsageError(f"the fast engine cannot run {self.transformer.name!r}: {reason}", hint="--engine dense") from None
+            raise UsageError(
+                f"the fast engine cannot run {self.transformer.name!r}: {reason}", hint="--engine dense"
+            ) from None
         return engine.start(self.prompt.tokens, self.codec.stops, self._said)
 
     def _try_fast(self) -> FastPass | None:

@@ -88,8 +88,8 @@ EngineName = Annotated[
     typer.Option(
         "--engine",
         metavar="NAME",
-        help="What runs the weights: dense (every score, any arithmetic), fast (exact, millions of tokens a second), or "
-        "auto: dense to begin with, fast when the run turns out to be long.",
+        help="What runs the weights: dense (every score, any arithmetic), fast (exact, millions of tokens a second), "
+        "or auto: dense to begin with, fast when the run turns out to be long.",
     ),
 ]
 

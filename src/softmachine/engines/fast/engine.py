@@ -1,4 +1,4 @@
-"""The fast engine: a decoder's weights, analysed, turned into code, and run; token for token what exact arithmetic says."""
+"""The fast engine: a decoder's weights, analysed, turned into code, and run; token for token the exact run."""
 
 from __future__ import annotations
 

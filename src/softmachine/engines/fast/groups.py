@@ -14,6 +14,8 @@ FIRST, LAST, COUNT = 0, 1, 2
 GROUPS, INSERTED = 0, 1
 AVERAGE, LEFTMOST, RIGHTMOST = 0, 1, 2
 FITS, FULL, TOO_LARGE = 0, 1, 2
+FEW = 8
+"""So many groups are looked at one by one, rather than looking for the best."""
 
 _PRIME = 2147483647
 _BASE = 1000003
@@ -35,14 +37,14 @@ def slot(table: Any, keys: Any, key: Any, width: int) -> int:
                 same = False
                 break
         if same:
-            return at
+            return int(at)
         at = (at + 1) & mask
-    return at
+    return int(at)
 
 
 @kernel
 def insert(
-    keys: Any, places: Any, values: Any, table: Any, meta: Any, key: Any, value: Any, i: int, fractions: bool
+    keys: Any, places: Any, values: Any, table: Any, meta: Any, box: Any, key: Any, value: Any, i: int, fractions: bool
 ) -> int:
     """Add the key and value of position i, once."""
     if meta[INSERTED] > i:
@@ -56,6 +58,10 @@ def insert(
         g = meta[GROUPS]
         for k in range(width):
             keys[g, k] = key[k]
+            if g == 0 or key[k] < box[0, k]:
+                box[0, k] = key[k]
+            if g == 0 or key[k] > box[1, k]:
+                box[1, k] = key[k]
         places[g, FIRST] = i
         places[g, COUNT] = 0
         for k in range(row):
@@ -128,7 +134,10 @@ def search(
     keys: Any,
     places: Any,
     values: Any,
+    table: Any,
     meta: Any,
+    box: Any,
+    corner: Any,
     query: Any,
     time: int,
     choice: int,
@@ -138,8 +147,13 @@ def search(
 ) -> tuple[int, bool]:
     """The sum of the values of the best keys, and how many they are; and whether something does not fit.
 
-    Every group is looked at. The score is query · key + time · position.
+    The score is query · key + time · position. If the position does not count and the best corner of the box around
+    all keys is a key, it is the one that is best; else every group is looked at.
     """
+    if time == 0 and not fractional_keys and meta[GROUPS] > FEW:
+        g = at_corner(keys, table, box, corner, query)
+        if g >= 0:
+            return take(places, values, g, time, choice, out), False
     best, best_n, best_d, ties = -1, 0, 1, 0
     for g in range(meta[GROUPS]):
         when = places[g, LAST] if time > 0 else places[g, FIRST]
@@ -177,7 +191,17 @@ def search(
 
 
 @kernel
-def member(places: Any, g: int, time: int, choice: int) -> int:
+def at_corner(keys: Any, table: Any, box: Any, corner: Any, query: Any) -> int:
+    """The group whose key is the only one to have, in every component, what suits the query best; -1 if none."""
+    for k in range(query.size):
+        if query[k] == 0 and box[0, k] != box[1, k]:
+            return -1
+        corner[k] = box[1, k] if query[k] > 0 else box[0, k]
+    return int(table[slot(table, keys, corner, keys.shape[1])])
+
+
+@kernel
+def member(time: int, choice: int) -> int:
     """Which of a group is best: the first or the last."""
     if time > 0 or (time == 0 and choice == RIGHTMOST):
         return LAST
@@ -187,16 +211,16 @@ def member(places: Any, g: int, time: int, choice: int) -> int:
 @kernel
 def sooner(places: Any, g: int, best: int, time: int, choice: int) -> bool:
     """Whether of two groups with equal scores the first is to be chosen."""
-    here = places[g, member(places, g, time, choice)]
-    there = places[best, member(places, best, time, choice)]
-    return here < there if choice == LEFTMOST else here > there
+    here = places[g, member(time, choice)]
+    there = places[best, member(time, choice)]
+    return bool(here < there if choice == LEFTMOST else here > there)
 
 
 @kernel
 def take(places: Any, values: Any, g: int, time: int, choice: int, out: Any) -> int:
     """The values of one group, and how many they are the sum of."""
     row = out.size
-    which = 2 if choice == AVERAGE and time == 0 else member(places, g, time, choice)
+    which = 2 if choice == AVERAGE and time == 0 else member(time, choice)
     for k in range(row):
         out[k] = values[g, which * row + k]
     return places[g, COUNT] if which == 2 else 1
@@ -206,7 +230,7 @@ def take(places: Any, values: Any, g: int, time: int, choice: int, out: Any) -> 
 def add_to(places: Any, values: Any, g: int, time: int, fractions: bool, out: Any) -> tuple[int, bool]:
     """Add the values of a group; how many they are, and whether the sum does not fit."""
     row = out.size
-    which = 2 if time == 0 else member(places, g, time, AVERAGE)
+    which = 2 if time == 0 else member(time, AVERAGE)
     if fractions:
         for k in range(0, row, 2):
             n, d, bad = added(out[k], out[k + 1], values[g, which * row + k], values[g, which * row + k + 1])

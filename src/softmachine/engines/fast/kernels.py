@@ -6,19 +6,21 @@ array, whatever the numbers: compiled code does not check.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numba
-import numpy as np
-from numpy.typing import NDArray
-
-Integers = NDArray[np.int64]
 
 LIMIT = 4.0e18
 """Numbers whose floating-point estimate is below this fit into 64 bits, with room for the estimate's rounding."""
 
-kernel = numba.njit(cache=False)
-"""Compiled together with the code that calls it, and kept on disk with that."""
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def kernel(function: Function) -> Function:
+    """A function that is compiled together with the code that calls it, and kept on disk with that."""
+    compiled: Function = numba.njit(function)
+    return compiled
 
 
 @kernel

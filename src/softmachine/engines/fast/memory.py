@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from softmachine.engines.fast.code import Code
 from softmachine.engines.fast.groups import GROUPS, rehash
 from softmachine.engines.fast.serving import Storage
-from softmachine.errors import PrecisionError
 
 Integers = NDArray[np.int64]
 START = 64
@@ -106,6 +105,7 @@ def _fresh(storage: Storage) -> list[Any]:
         np.zeros((START, 3 * width), dtype=whole),
         np.full(4 * START, -1, dtype=whole),
         np.zeros(2, dtype=whole),
+        np.zeros((2, keys), dtype=whole),
         np.zeros(keys, dtype=whole),
         np.zeros(width, dtype=whole),
         np.zeros(components, dtype=whole),

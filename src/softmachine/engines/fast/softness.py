@@ -1,7 +1,7 @@
 """Softmax, by way of hard attention: how far each number can be from what hard attention would give.
 
 The code computes what the model would do if every softmax were hard. Here it is proved, for runs up to a length, that
-the softmax model says the same: every softmax moves what it retrieves by no more than the weight of all other keys times
+the softmax model says the same: a softmax moves what it retrieves by no more than the weight of all other keys times
 how far their values are away; errors go through sums, maxima and scores; and they stay below half the least difference
 of two logits. The numbers are upper bounds in floating point, each rounded up.
 """

@@ -179,4 +179,3 @@ def decide(
             elif total == logits[best]:
                 ties += 1
     return best if ties == 1 else TIED
-
