@@ -103,6 +103,8 @@ def run(
     arithmetic: str | Any = "float64",
     max_steps: int | None = None,
     engine: str = "auto",
+    checkpoint: str | Path | None = None,
+    resume: str | Path | None = None,
 ) -> Run:
     """Run a model (or a source, compiled on the way) on an input until it stops, or for so many steps.
 
@@ -114,9 +116,19 @@ def run(
         max_steps: How many steps of the source language to allow; by default a million, and a hundred million on the
             fast engine.
         engine: "dense", "fast", or "auto": fast when the run turns out to be long.
+        checkpoint: A file that a long run is written to now and then.
+        resume: The checkpoint to go on from.
     """
     transformer = compile(model, attention=attention)
-    running = Running(transformer, word, arithmetic=arithmetic, max_steps=max_steps, engine=engine)
+    running = Running(
+        transformer,
+        word,
+        arithmetic=arithmetic,
+        max_steps=max_steps,
+        engine=engine,
+        checkpoint=checkpoint,
+        resume=resume,
+    )
     for _ in running.pieces():
         pass
     return running.so_far()

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from softmachine.engines.decode import decode
@@ -16,7 +17,7 @@ from softmachine.text import many
 from softmachine.transformer import Codec, DecoderCodec, Prompt, Transformer
 
 if TYPE_CHECKING:
-    from softmachine.engines.fast import FastPass
+    from softmachine.engines.fast import Audit, FastPass
 
 MAX_STEPS = 1_000_000
 MAX_FAST_STEPS = 100_000_000
@@ -24,6 +25,8 @@ MAX_FAST_STEPS = 100_000_000
 ENGINES = ("auto", "dense", "fast")
 SHORT = 2_000
 """Runs of so many tokens are left to the dense engine: they end before the fast one has started."""
+BETWEEN_CHECKPOINTS = 30.0
+"""Seconds."""
 FIRST_PIECE, LARGEST_PIECE = 1 << 12, 1 << 21
 """How many positions the fast engine computes before it lets others look."""
 
@@ -121,6 +124,8 @@ class Running:
             fast engine.
         engine: "dense"; "fast", which is exact whatever the arithmetic; or "auto": dense to begin with, and fast when
             the run turns out to be long, if the fast engine can do it and the arithmetic is float64 or exact.
+        checkpoint: A file to which the run is written now and then, and when it is interrupted; needs the fast engine.
+        resume: The checkpoint to go on from; needs the fast engine.
     """
 
     def __init__(
@@ -131,6 +136,8 @@ class Running:
         arithmetic: str | Any = "float64",
         max_steps: int | None = None,
         engine: str = "auto",
+        checkpoint: str | Path | None = None,
+        resume: str | Path | None = None,
     ) -> None:
         if engine not in ENGINES:
             raise UsageError(f"there is no engine {engine!r}", hint=f"choose one of {', '.join(ENGINES)}")
@@ -144,8 +151,17 @@ class Running:
         self._dense: DenseEngine | None = None
         self._said: list[str] = []
         self._seconds = 0.0
+        self.checkpoint = None if checkpoint is None else Path(checkpoint)
+        if checkpoint or resume:
+            if engine == "dense":
+                raise UsageError("only the fast engine has checkpoints", hint="--engine fast")
+            engine = "fast"
         if engine == "fast":
             self._fast = self._start_fast()
+            if resume:
+                from softmachine.engines.fast import checkpoint as files
+
+                files.load(self._fast, Path(resume))
         else:
             self._dense = DenseEngine(transformer, arithmetic)
             self._may_switch = engine == "auto" and self._dense.arithmetic.name in ("float64", "exact")
@@ -218,7 +234,7 @@ class Running:
         yield from self._fast_pieces(self._fast)
 
     def _fast_pieces(self, run: FastPass) -> Iterator[Sequence[str]]:
-        seen, piece = len(self._said), FIRST_PIECE
+        seen, piece, saved = len(self._said), FIRST_PIECE, time.perf_counter()
         # The token after the limit is looked at, too: if it is the one that stops the run, the run has ended.
         end = len(self.prompt.tokens) + self._limit
         while run.stopped_by is None and run.read < end:
@@ -228,6 +244,35 @@ class Running:
                 yield said[seen:]
                 seen = len(said)
             piece = min(2 * piece, LARGEST_PIECE)
+            if time.perf_counter() - saved > BETWEEN_CHECKPOINTS:
+                self.save()
+                saved = time.perf_counter()
+        self.save()
+
+    def save(self) -> bool:
+        """Write the checkpoint, if one was asked for and the run could go on; whether it was written.
+
+        Raises:
+            SourceError: If it cannot be written.
+        """
+        if self.checkpoint is None or self._fast is None or self._fast.stopped_by is not None:
+            return False
+        from softmachine.engines.fast import checkpoint as files
+
+        files.save(self._fast, self.checkpoint)
+        return True
+
+    def audit(self, steps: int, seed: int | None = None) -> Audit:
+        """Do random steps again, with every score computed in exact arithmetic.
+
+        Raises:
+            UsageError: If the run was not on the fast engine.
+        """
+        if self._fast is None:
+            raise UsageError("only runs of the fast engine are audited", hint="--engine fast")
+        from softmachine.engines.fast import audit
+
+        return audit(self._fast, steps, seed)
 
     def _start_fast(self) -> FastPass:
         from softmachine.engines.fast import Declined, FastEngine

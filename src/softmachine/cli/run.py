@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -50,6 +51,26 @@ def command(
             help="Stop after so many steps; by default a million, and a hundred million on the fast engine.",
         ),
     ] = None,
+    audit: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            min=0,
+            show_default=False,
+            help="Afterwards, do N random steps again with every score computed in exact arithmetic (fast engine).",
+        ),
+    ] = 0,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            help="Write the run to FILE now and then, and when it is interrupted (fast engine).",
+        ),
+    ] = None,
+    resume: Annotated[
+        Path | None, typer.Option(metavar="FILE", show_default=False, help="Go on from a checkpoint (fast engine).")
+    ] = None,
     construction: options.ConstructionName = None,
     attention: options.AttentionName = None,
     certified: options.CertifiedLength = None,
@@ -74,15 +95,32 @@ def command(
     transformer = open_model(source, Wanted(format_name, construction, attention, alphabet, certified), output)
     text = default_input(codec_of(transformer)) if word is None else word
     with working("preparing the weights", output):
-        running = Running(transformer, text, arithmetic=arithmetic, max_steps=max_steps, engine=engine)
+        running = Running(
+            transformer,
+            text,
+            arithmetic=arithmetic,
+            max_steps=max_steps,
+            engine="fast" if audit and engine == "auto" else engine,
+            checkpoint=checkpoint,
+            resume=resume,
+        )
     watcher = _watcher(running, text, output, trace)
     interrupted = watch(running, watcher)
+    if interrupted and running.save():
+        output.warn(f"to go on: --resume {checkpoint}")
     result = running.so_far()
+    with working("doing steps again in exact arithmetic", output):
+        audited = running.audit(audit) if audit else None
     if as_json:
         lines = {"trace": watcher.lines} if isinstance(watcher, Trace) else {}
-        output.answer({**_answer(result, text), "interrupted": interrupted, **lines})
+        checked = {"audit": {"steps": len(audited.steps), "holds": audited.holds}} if audited else {}
+        output.answer({**_answer(result, text), "interrupted": interrupted, **checked, **lines})
     else:
         show_run(result, output, interrupted=interrupted, traced=trace)
+        if audited:
+            output.say(f"audit: {audited}")
+    if audited and not audited.holds:
+        return Status.FAILS
     return _status(result, interrupted, running.max_steps, output)
 
 

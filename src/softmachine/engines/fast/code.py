@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,8 +72,13 @@ class Code:
         return self.proof.positions if self.proof else HORIZON
 
 
-def generate(flow: Flow, general: Iterable[str] = ()) -> Code:
-    """The code of a flow; heads in ``general`` are served by the general index.
+def generate(flow: Flow, general: Iterable[str] = (), record: Sequence[int] = ()) -> Code:
+    """The code of a flow.
+
+    Args:
+        flow: What is to be computed.
+        general: The names of heads that the general index has to serve.
+        record: Atoms whose numerator and denominator are written down at every position, for audits.
 
     Raises:
         Declined: If there is a head or a number that the engine does not know how to treat, or a softmax that is not
@@ -91,7 +96,7 @@ def generate(flow: Flow, general: Iterable[str] = ()) -> Code:
     body, writer.lines = writer.lines, []
     _decision(writer, flow, tail)
     decision = writer.lines
-    text = _assembled(writer, serving, body, decision, tail)
+    text = _assembled(writer, serving, body, decision, tail, _recorded(writer, record))
     tables = np.array(writer.tables, dtype=np.int64).reshape(len(writer.tables), flow.vocabulary).T.copy()
     plans = tuple(planner.plans[item] for item in flow.order if isinstance(item, FlowHead))
     return Code(text, tables, len(serving.scalars), tuple(serving.storages), tail, plans, flow, proof)
@@ -212,12 +217,25 @@ def _largest(writer: Writer, flow: Flow) -> None:
     writer.write("    out = -2")
 
 
-def _assembled(writer: Writer, serving: Serving, body: list[str], decision: list[str], tail: Tail | None) -> str:
+def _recorded(writer: Writer, record: Sequence[int]) -> list[str]:
+    """Lines that write down atoms."""
+    lines = []
+    for k, number in enumerate(record):
+        grid = writer.numbers.atoms[number].grid
+        over = f"a{number}d" if grid is None else " * ".join([str(grid.over), *["s"] * grid.power])
+        lines.append(f"        record[i, {2 * k}], record[i, {2 * k + 1}] = a{number}, {over}")
+    return lines
+
+
+def _assembled(
+    writer: Writer, serving: Serving, body: list[str], decision: list[str], tail: Tail | None, record: list[str]
+) -> str:
     """The whole module."""
     parameters = ["tokens", "said", "T", "follow", "info", "scalars", "limit", "first_answer", "memory", "directions"]
     parameters += ["hidden", "logits"]
     parameters += [f"tail{k}" for k in range(len(tail.data) if tail else 0)]
     parameters += [array for storage in serving.storages for array in storage.arrays]
+    parameters += ["record"] if record else []
     constants = {
         name: value
         for name, value in globals().items()
@@ -241,6 +259,7 @@ def _assembled(writer: Writer, serving: Serving, body: list[str], decision: list
         "        b, s = token * WIDTH, i + 1",
         *serving.early,
         *body,
+        *record,
         "        if i >= first_answer:",
         *(f"    {line}" for line in decision),
         "            if out < 0:",

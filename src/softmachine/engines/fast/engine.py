@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
@@ -47,9 +48,23 @@ class FastEngine:
 
     def replan(self, storage: int) -> None:
         """Serve a head by the general index: something that its plan assumed does not hold in this run."""
-        self.general |= {self.code.storages[storage].plan.head.name}
-        self.code = generate(self.flow, self.general)
-        self.__dict__.pop("advance", None)
+        self.use_general(self.general | {self.code.storages[storage].plan.head.name})
+
+    def use_general(self, names: frozenset[str]) -> None:
+        """Serve these heads by the general index."""
+        if names != self.general:
+            self.general = names
+            self.code = generate(self.flow, names)
+            self.__dict__.pop("advance", None)
+
+    @property
+    def digest(self) -> str:
+        """A hash of everything that decides how the engine runs this model."""
+        code, transformer = self.code, self.transformer
+        digest = hashlib.sha256(f"{code.text}\0{transformer.vocabulary}\0{transformer.outputs}".encode())
+        for array in (code.tables, *(code.tail.data if code.tail else ())):
+            digest.update(array.tobytes())
+        return digest.hexdigest()
 
     def start(
         self, tokens: Sequence[str], stops: Callable[[str], bool] = lambda _: False, said: Sequence[str] = ()
@@ -60,6 +75,18 @@ class FastEngine:
     def answers(self, tokens: Sequence[str]) -> list[str]:
         """The output of the largest logit at every position."""
         return FastPass(self, tokens, lambda _: True, answer_all=True).answers()
+
+    def reread(self, tokens: NDArray[Any], atoms: Sequence[int], record: NDArray[np.int64]) -> None:
+        """Read tokens again, and write down the fractions that some atoms are at every position."""
+        code = generate(self.flow, self.general, atoms)
+        advance = interpreted(code.text) if self.plain else compiled(code.text)
+        again = FastPass(self, [], lambda _: True, answer_all=True)
+        again.tokens, again.given = tokens, len(tokens)
+        again.memory = Memory(code, record)
+        again.info[:] = [0, len(tokens), status.RUNNING, -1]
+        again.first_answer = len(tokens)
+        while again.read < len(tokens):
+            again.call(advance, len(tokens))
 
 
 class FastPass:
@@ -127,6 +154,10 @@ class FastPass:
             end = min(end, self.prompt + most)
         return Coded(self.tokens[self.prompt : end], self.names)
 
+    def said_at(self, position: int) -> str:
+        """What was said after a position."""
+        return self.names[int(self.tokens[position + 1])]
+
     def go(self, limit: int) -> bool:
         """Compute positions until there are ``limit`` of them; whether the run goes on (nothing stopped it).
 
@@ -141,19 +172,23 @@ class FastPass:
                 raise PrecisionError(self._why_no_further())
             target = min(target, self.engine.code.horizon)
             self._make_room(target + 1)
-            self.engine.advance(
-                self.tokens,
-                self.said,
-                self.memory.tables,
-                self.follow,
-                self.info,
-                self.memory.scalars,
-                target,
-                self.first_answer,
-                *self.memory.arrays,
-            )
-            self._settle()
+            self.call(self.engine.advance, target)
         return self.stopped_by is None
+
+    def call(self, advance: Callable[..., None], target: int) -> None:
+        """Compute positions up to one, or until something has to be seen to, and see to it."""
+        advance(
+            self.tokens,
+            self.said,
+            self.memory.tables,
+            self.follow,
+            self.info,
+            self.memory.scalars,
+            target,
+            self.first_answer,
+            *self.memory.arrays,
+        )
+        self._settle()
 
     def answers(self) -> list[str]:
         """The outputs at all given positions."""
@@ -201,7 +236,7 @@ class FastPass:
             self._start_again(found - status.REPLAN)
             info[status.STATUS] = status.RUNNING
         elif found >= status.FULL:
-            self.memory.grow(self.engine.code.storages[found - status.FULL])
+            self.memory.grow(self.memory.code.storages[found - status.FULL])
             info[status.STATUS] = status.RUNNING
 
     def _start_again(self, storage: int) -> None:

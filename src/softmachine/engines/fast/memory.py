@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.engines.fast.code import Code
-from softmachine.engines.fast.groups import GROUPS, rehash
+from softmachine.engines.fast.grids import HORIZON
+from softmachine.engines.fast.groups import COUNT, FIRST, GROUPS, INSERTED, LAST, rehash
 from softmachine.engines.fast.serving import Storage
 
 Integers = NDArray[np.int64]
@@ -21,10 +23,12 @@ class Memory:
 
     Args:
         code: The code that works on it.
+        record: Where atoms are written down, if the code does that.
     """
 
-    def __init__(self, code: Code) -> None:
+    def __init__(self, code: Code, record: Integers | None = None) -> None:
         self.code = code
+        self.record = record
         self.tables: Integers = np.ascontiguousarray(code.tables).reshape(-1)
         self.scalars: Integers = np.zeros(code.scalars, dtype=np.int64)
         tail = code.tail
@@ -41,7 +45,15 @@ class Memory:
         """The arrays in the order of the code's parameters."""
         data = self.code.tail.data if self.code.tail else ()
         named = [self.parts[name] for storage in self.code.storages for name in storage.arrays]
-        return [self.remembered, self.directions, self.hidden, self.logits, *data, *named]
+        return [
+            self.remembered,
+            self.directions,
+            self.hidden,
+            self.logits,
+            *data,
+            *named,
+            *([] if self.record is None else [self.record]),
+        ]
 
     @property
     def size(self) -> int:
@@ -95,7 +107,7 @@ def _fresh(storage: Storage) -> list[Any]:
         case "rows":
             return [np.zeros(START * width, dtype=whole)]
         case "table":
-            middle = np.array([-START // 2, START, -START, 0], dtype=whole)
+            middle = np.array([-START // 2, 2 * HORIZON, -2 * HORIZON, 0], dtype=whole)
             return [np.full(START, -1, dtype=whole), np.zeros(START * width, dtype=whole), middle]
     keys = storage.key_width
     components = len(storage.plan.queries) if hasattr(storage.plan, "queries") else 0
@@ -111,3 +123,50 @@ def _fresh(storage: Storage) -> list[Any]:
         np.zeros(components, dtype=whole),
         np.zeros(width, dtype=whole),
     ]
+
+
+def consistent(storage: Storage, parts: Mapping[str, Integers | None], positions: int) -> bool:
+    """Whether arrays from a file are what the code could have left after so many positions."""
+    arrays = [parts.get(name) for name in storage.arrays]
+    fresh = _fresh(storage)
+    for array, like in zip(arrays, fresh, strict=True):
+        if array is None or array.dtype != np.int64 or array.shape[1:] != like.shape[1:] or array.ndim != like.ndim:
+            return False
+    found = [array for array in arrays if array is not None]
+    if storage.kind == "rows":
+        return bool(found[0].size >= positions * storage.width)
+    if storage.kind == "table":
+        return _consistent_table(storage, found, positions)
+    return _consistent_groups(found, fresh, positions)
+
+
+def _consistent_table(storage: Storage, found: Sequence[Integers], positions: int) -> bool:
+    there, values, meta = found
+    if meta.shape != (4,) or values.size != there.size * storage.width or not there.size:
+        return False
+    first, least, most = (int(number) for number in meta[:3])
+    if least > most:
+        return positions <= 1 and bool((there < 0).all()) and abs(first) <= HORIZON
+    inside = first <= least and most < first + there.size and abs(first) <= 4 * HORIZON
+    return inside and bool(there[least - first] >= 0 and there[most - first] >= 0)
+
+
+def _consistent_groups(found: Sequence[Integers], fresh: Sequence[Integers], positions: int) -> bool:
+    keys, places, values, slots, meta = found[:5]
+    if any(array.shape != like.shape for array, like in zip(found[4:], fresh[4:], strict=True)):
+        return False
+    groups = int(meta[GROUPS])
+    sizes = keys.shape[0] == places.shape[0] == values.shape[0] and 0 <= groups <= keys.shape[0]
+    if not sizes or slots.size & (slots.size - 1) or 2 * groups > slots.size:
+        return False
+    used = np.sort(slots[slots >= 0])
+    if not np.array_equal(used, np.arange(groups)) or slots.min() < -1:
+        return False
+    here = places[:groups]
+    return bool(
+        0 <= meta[INSERTED] <= positions + 1
+        and (here[:, FIRST] >= 0).all()
+        and (here[:, LAST] >= here[:, FIRST]).all()
+        and (here[:, LAST] < positions + 1).all()
+        and (here[:, COUNT] >= 1).all()
+    )
