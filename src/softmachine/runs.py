@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from softmachine.engines.decode import decode
 from softmachine.engines.dense import DenseEngine
-from softmachine.errors import UsageError
+from softmachine.errors import SourceError, UsageError
 from softmachine.outcome import Outcome
 from softmachine.text import many
 from softmachine.transformer import Codec, DecoderCodec, Prompt, Transformer
@@ -147,6 +147,7 @@ class Running:
         self.prompt = self.codec.prompt(self.word)
         self._given_limit = max_steps
         self.declined: str | None = None
+        self.unsaved: str | None = None
         self._fast: FastPass | None = None
         self._dense: DenseEngine | None = None
         self._said: list[str] = []
@@ -155,6 +156,8 @@ class Running:
         if checkpoint or resume:
             if engine == "dense":
                 raise UsageError("only the fast engine has checkpoints", hint="--engine fast")
+            if self.checkpoint and not self.checkpoint.absolute().parent.is_dir():
+                raise UsageError(f"there is no folder {self.checkpoint.parent} for the checkpoint")
             engine = "fast"
         if engine == "fast":
             self._fast = self._start_fast()
@@ -252,15 +255,18 @@ class Running:
     def save(self) -> bool:
         """Write the checkpoint, if one was asked for and the run could go on; whether it was written.
 
-        Raises:
-            SourceError: If it cannot be written.
+        If it cannot be written, the run need not suffer: `unsaved` says why.
         """
         if self.checkpoint is None or self._fast is None or self._fast.stopped_by is not None:
             return False
         from softmachine.engines.fast import checkpoint as files
 
-        files.save(self._fast, self.checkpoint)
-        return True
+        self.unsaved = None
+        try:
+            files.save(self._fast, self.checkpoint)
+        except SourceError as problem:
+            self.unsaved = str(problem)
+        return self.unsaved is None
 
     def audit(self, steps: int, seed: int | None = None) -> Audit:
         """Do random steps again, with every score computed in exact arithmetic.

@@ -108,6 +108,8 @@ def command(
     interrupted = watch(running, watcher)
     if interrupted and running.save():
         output.warn(f"to go on: --resume {checkpoint}")
+    if running.unsaved:
+        output.warn(running.unsaved)
     result = running.so_far()
     with working("doing steps again in exact arithmetic", output):
         audited = running.audit(audit) if audit else None
