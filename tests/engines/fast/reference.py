@@ -34,7 +34,8 @@ def expected_codes(model: Transformer, steps: int, reach: int = 1 << 21) -> NDAr
     codec = model.codec
     assert isinstance(codec, TuringCodec)
     machine = codec.machine
-    assert machine.tapes == 1 and machine.tape is Tape.TWO_WAY
+    assert machine.tapes == 1
+    assert machine.tape is Tape.TWO_WAY
     states, symbols = list(machine.states), [machine.blank, *(s for s in machine.symbols if s != machine.blank)]
     number = model.token_index
     size = len(model.vocabulary)

@@ -93,7 +93,18 @@ def brute_force(keys: list[list[int]], query: list[int], time: int, choice: int)
 @pytest.mark.parametrize("compiled", [True, False])
 def test_groups_find_what_comparing_all_keys_finds(seed: int, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not compiled:
-        for name in ("slot", "insert", "score", "compared", "search", "at_corner", "member", "sooner", "take", "add_to"):
+        for name in (
+            "slot",
+            "insert",
+            "score",
+            "compared",
+            "search",
+            "at_corner",
+            "member",
+            "sooner",
+            "take",
+            "add_to",
+        ):
             monkeypatch.setattr(groups, name, getattr(groups, name).py_func)
     rng = random.Random(seed)
     width, spread = rng.randrange(1, 5), rng.choice([1, 2, 6])

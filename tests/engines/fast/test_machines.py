@@ -44,11 +44,11 @@ def agrees(machine: TuringMachine, word: tuple[str, ...] | str, steps: int, *, p
 def test_machines_of_the_zoo(entry: zoo.Entry) -> None:
     machine = entry.load()
     assert isinstance(machine, TuringMachine)
-    for sample in entry.samples[:3]:
+    for sample in entry.samples[:1]:
         agrees(machine, sample.input, 300)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(12))
 def test_random_machines(seed: int) -> None:
     rng = random.Random(seed)
     machine = random_machine(rng, tapes=rng.choice([1, 1, 2]), symbols=rng.randrange(2, 5), tape=rng.choice(TAPES))

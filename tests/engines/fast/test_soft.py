@@ -36,9 +36,7 @@ def with_scale(model: Transformer, factor: Fraction) -> Transformer:
                 replace(
                     layer,
                     heads=tuple(
-                        head
-                        if not head.query.bias
-                        else replace(head, weighting=softmax(changed(head.weighting.scale)))
+                        head if not head.query.bias else replace(head, weighting=softmax(changed(head.weighting.scale)))
                         for head in layer.heads
                     ),
                 )

@@ -21,9 +21,9 @@ from softmachine.engines.fast.softness import Softness, soften
 from softmachine.engines.fast.tail import Tail, tail_of
 from softmachine.engines.fast.writing import HERE, Writer
 
-RUNNING, STOPPED, TIE, STRANGER, TOO_LONG, TOO_LARGE, FULL, REPLAN = 0, 1, 2, 3, 4, 5, 1000, 1_000_000
-"""Why the code returned: the limit, a stop, equal logits, an output that is no token, the horizon, overflow; a storage
-that is full, or that the plan is wrong for (plus the storage's number)."""
+RUNNING, STOPPED, TIE, STRANGER, TOO_LARGE, FULL, REPLAN = 0, 1, 2, 3, 4, 1000, 1_000_000
+"""Why the code returned: the limit, a stop, equal logits, an output that is no token, overflow; a storage that is full,
+or that the plan is wrong for (plus the storage's number)."""
 AT, KNOWN, STATUS, SAID = 0, 1, 2, 3
 """What the numbers in `info` are: the next position, how many tokens are known, the status, the last output."""
 
@@ -93,8 +93,10 @@ def generate(flow: Flow, general: Iterable[str] = (), record: Sequence[int] = ()
             _head(serving, planner.plans[item])
         elif tail is None or item not in tail.units:
             _unit(writer, item)
+    writer.settle()
     body, writer.lines = writer.lines, []
     _decision(writer, flow, tail)
+    writer.settle()
     decision = writer.lines
     text = _assembled(writer, serving, body, decision, tail, _recorded(writer, record))
     tables = np.array(writer.tables, dtype=np.int64).reshape(len(writer.tables), flow.vocabulary).T.copy()
@@ -205,7 +207,7 @@ def _largest(writer: Writer, flow: Flow) -> None:
             writer.write(f"best, best_d = {n}, {d}")
             continue
         writer.write(f"sign, bad = compared({n}, {d}, best, best_d)")
-        writer.fail("bad", "TOO_LARGE")
+        writer.doubt("bad")
         writer.write("if sign > 0:")
         writer.write("    logits[:] = 0")
         writer.write(f"    logits[{o}] = 1")
@@ -252,7 +254,7 @@ def _assembled(
         "",
         "",
         f"def advance({', '.join(parameters)}):",
-        "    i, known, status = info[0], info[1], RUNNING",
+        "    i, known, status, wrong = info[0], info[1], RUNNING, False",
         *(f"    {name} = {source}" for name, source in [*bounds, *kept]),
         "    while i < limit:",
         "        token = np.int64(tokens[i])",

@@ -57,11 +57,12 @@ class GroupCode:
         found = ", ".join(
             f"{name}_{part}" for part in ("keys", "places", "values", "slots", "meta", "box", "key", "query")
         )
+        writer.settle()
         count = writer.fresh("c")
         writer.write(
             f"{count}, bad = search({found}, {time}, {choice}, {plan.fractional}, {not plan.whole}, {name}_out)"
         )
-        writer.fail("bad", "TOO_LARGE")
+        writer.doubt("bad")
         out = [f"{name}_out[{k}]" for k in range(storage.width)]
         if plan.head.mask is not Mask.CAUSAL:
             blank = ["0" if plan.whole or not k % 2 else "1" for k in range(storage.width)]
@@ -73,13 +74,14 @@ class GroupCode:
     ) -> None:
         writer = self.writer
         del plan
+        writer.settle()
         for which, part in zip(("key", "value"), parts, strict=True):
             for k, x in enumerate(part):
                 writer.write(f"{name}_{which}[{k}] = {x}")
         full = writer.fresh("f")
         writer.write(f"{full} = {call}")
         writer.fail(f"{full} == 1", f"FULL + {number}")
-        writer.fail(f"{full} == 2", "TOO_LARGE")
+        writer.doubt(f"{full} == 2")
 
     def _query(self, plan: Groups, name: str) -> str:
         """Fill in the query; the coefficient of the position on the same scale."""
@@ -100,10 +102,11 @@ class GroupCode:
         common = writer.fresh("d")
         writer.write(f"{common} = 1")
         for _, d in parts:
-            writer.fail(f"float({common}) * float({d}) >= LIMIT", "TOO_LARGE")
+            writer.doubt(f"float({common}) * float({d}) >= LIMIT")
             writer.write(f"{common} = {common} // divisor({common}, {d}) * {d}")
         for n, d in parts:
-            writer.fail(f"abs(float({n})) * float({common}) >= LIMIT * float({d})", "TOO_LARGE")
+            writer.doubt(f"abs(float({n})) * float({common}) >= LIMIT * float({d})")
+        writer.settle()
         for k, (n, d) in enumerate(parts[:-1]):
             writer.write(f"{name}_query[{k}] = {n} * ({common} // {d})")
         writer.write(f"{time} = {parts[-1][0]} * ({common} // {parts[-1][1]})")

@@ -43,6 +43,7 @@ class IntegerCode:
 
     def _insert_integer(self, plan: Parabola, storage: Storage, number: int, parts: list[str], i: str) -> None:
         writer, name, x = self.writer, storage.name, parts[0]
+        writer.settle()
         writer.fail(f"abs({x}) > {HORIZON} or {parts[1]} != {x} * {x}", f"REPLAN + {number}")
         o = writer.fresh("o")
         writer.write(f"{o} = {x} - {name}_first")

@@ -36,7 +36,8 @@ class PositionCode:
             writer.write(f"slope, curve = {slope}, {curve}")
         else:
             self._scaled_fractions(plan)
-        writer.fail("abs(float(slope)) >= LIMIT / 4 or abs(float(curve)) >= LIMIT / 4", "TOO_LARGE")
+        writer.doubt("abs(float(slope)) >= LIMIT / 4 or abs(float(curve)) >= LIMIT / 4")
+        writer.settle()
         kind, first, final = (writer.fresh("c") for _ in range(3))
         writer.write(f"{kind}, {first}, {final} = top_of_parabola(slope, curve, {last})")
         match plan.head.weighting.choice:
@@ -51,7 +52,7 @@ class PositionCode:
         """Slope and curve times a positive number that makes them integers."""
         writer = self.writer
         (sn, sd), (cn, cd) = (writer.fraction(form) for form in plan.forms)
-        writer.fail(f"abs(float({sn}) * float({cd})) >= LIMIT or abs(float({cn}) * float({sd})) >= LIMIT", "TOO_LARGE")
+        writer.doubt(f"abs(float({sn}) * float({cd})) >= LIMIT or abs(float({cn}) * float({sd})) >= LIMIT")
         writer.write(f"slope, curve = {sn} * {cd}, {cn} * {sd}")
 
     def _fetched(self, plan: ByPosition, name: str) -> Storage | None:
@@ -113,9 +114,9 @@ class PositionCode:
             if fractions:
                 pair = f"{found[k]}, {found[k + 1]}"
                 writer.write(f"{pair}, bad = added({pair}, {other[k]}, {other[k + 1]})")
-                writer.fail("bad", "TOO_LARGE")
+                writer.doubt("bad")
             else:
-                writer.fail(f"abs(float({found[k]})) + abs(float({other[k]})) >= LIMIT", "TOO_LARGE")
+                writer.doubt(f"abs(float({found[k]})) + abs(float({other[k]})) >= LIMIT")
                 writer.write(f"{found[k]} += {other[k]}")
         writer.indent -= 1
         self.serving.name_found(plan, found, "count")
@@ -132,12 +133,12 @@ class PositionCode:
                 self.serving.scalar(f"{stem}_d", d)
                 old = f"({stem}_d if {stem}_d else 1)"
                 writer.write(f"{n}, {d}, bad = added({stem}_n, {old}, {parts[k]}, {parts[k + 1]})")
-                writer.fail("bad", "TOO_LARGE")
+                writer.doubt("bad")
                 totals += [n, d] if causal else [f"{stem}_n", old]
             else:
                 new = writer.fresh("m")
                 self.serving.scalar(stem, new)
-                writer.fail(f"abs(float({stem})) + abs(float({parts[k]})) >= LIMIT", "TOO_LARGE")
+                writer.doubt(f"abs(float({stem})) + abs(float({parts[k]})) >= LIMIT")
                 writer.write(f"{new} = {stem} + {parts[k]}")
                 totals.append(new if causal else stem)
         return totals

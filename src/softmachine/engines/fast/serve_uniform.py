@@ -43,7 +43,7 @@ class UniformCode:
             new = writer.fresh("m")
             self.serving.scalar(stem, new)
             if value.size * writer.numbers.horizon >= SAFE:
-                writer.fail(f"abs(float({stem})) + abs(float({parts[0]})) >= LIMIT", "TOO_LARGE")
+                writer.doubt(f"abs(float({stem})) + abs(float({parts[0]})) >= LIMIT")
             writer.write(f"{new} = {stem} + {parts[0]}")
             if plan.head.mask is Mask.CAUSAL:
                 self.serving.name_whole(number, new)
@@ -54,8 +54,8 @@ class UniformCode:
         self.serving.scalar(f"{stem}_n", n)
         self.serving.scalar(f"{stem}_d", d)
         writer.write(f"{n}, {d}, bad = added({stem}_n, {stem}_d if {stem}_d else 1, {parts[0]}, {parts[1]})")
-        writer.fail("bad", "TOO_LARGE")
+        writer.doubt("bad")
         causal = plan.head.mask is Mask.CAUSAL
         count, total = ("s", (n, d)) if causal else ("(i if i else 1)", (f"{stem}_n", f"({stem}_d if {stem}_d else 1)"))
         writer.write(f"a{number}, a{number}d, bad = times(1, {count}, {total[0]}, {total[1]})")
-        writer.fail("bad", "TOO_LARGE")
+        writer.doubt("bad")

@@ -102,6 +102,7 @@ class Serving:
         """Name what a head retrieves: so many values, added up as they are kept."""
         for index, ((number, _), value, known) in enumerate(zip(plan.results, plan.values, plan.numbers, strict=True)):
             if known.grid is not None and not plan.whole:
+                self.writer.settle()
                 # Kept in lowest terms, because other components are fractions; the denominator divides the grid's.
                 self.name_whole(number, f"{found[2 * index]} * ({self.over(value)} // {found[2 * index + 1]})")
             elif known.grid is not None:
@@ -112,7 +113,7 @@ class Serving:
                 self.writer.write(
                     f"a{number}, a{number}d, bad = times(1, {count}, {found[2 * index]}, {found[2 * index + 1]})"
                 )
-                self.writer.fail("bad", "TOO_LARGE")
+                self.writer.doubt("bad")
 
     def name_single(self, number: int, value: Number, found: Sequence[str]) -> None:
         """Name a single value, as it is kept; a denominator of 0 stands for nothing seen."""

@@ -12,14 +12,16 @@ import os
 import stat
 import sys
 import tempfile
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
 FOLDER = "softmachine"
+DEEPEST = 20_000
+"""How deep numba may recurse."""
 
 
 def compiled(text: str) -> Callable[..., None]:
@@ -54,17 +56,29 @@ class _Kept:
         if self._works:
             self._function(*arguments)
             return
-        try:
-            self._function(*arguments)  # compiled code raises nothing itself: an error is one of loading
-        except MemoryError:
-            raise
-        except Exception:
-            with suppress(OSError):
-                for file in (self._path.parent / "__pycache__").glob(f"{self._path.stem}.*"):
-                    file.unlink()
-            self._function = self._again()
-            self._function(*arguments)
+        with _deep():
+            try:
+                self._function(*arguments)  # compiled code raises nothing itself: an error is one of loading
+            except MemoryError:
+                raise
+            except Exception:
+                with suppress(OSError):
+                    for file in (self._path.parent / "__pycache__").glob(f"{self._path.stem}.*"):
+                        file.unlink()
+                self._function = self._again()
+                self._function(*arguments)
         self._works = True
+
+
+@contextmanager
+def _deep() -> Iterator[None]:
+    """Let numba recurse: it follows the branches of long functions that way."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, DEEPEST))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
 
 
 def interpreted(text: str) -> Callable[..., None]:

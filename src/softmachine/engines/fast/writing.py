@@ -38,6 +38,7 @@ class Writer:
     tables: list[tuple[int, ...]] = field(default_factory=list)
     indent: int = 2
     _names: int = 0
+    _doubtful: bool = False
 
     def write(self, line: str) -> None:
         """Add a line."""
@@ -54,8 +55,19 @@ class Writer:
             self.tables.append(entries)
         return f"T[{place.base} + {self.tables.index(entries)}]"
 
+    def doubt(self, condition: str) -> None:
+        """Take note that a number does not fit, if a condition holds; what is computed with it is harmless."""
+        self.write(f"wrong |= {condition}")
+        self._doubtful = True
+
+    def settle(self) -> None:
+        """Stop if a number did not fit: before anything is kept or decided that depends on it."""
+        if self._doubtful:
+            self.fail("wrong", "TOO_LARGE")
+            self._doubtful = False
+
     def fail(self, condition: str, status: str) -> None:
-        """Stop if a condition holds."""
+        """Stop if a condition holds; to be used sparingly: numba does not like hundreds of exits."""
         self.write(f"if {condition}:")
         self.write(f"    status = {status}")
         self.write("    break")
@@ -76,7 +88,7 @@ class Writer:
             products.append([self.table(linear.table, place), *stretch])
         if linear.size >= SAFE:
             sizes = " + ".join(f"abs({' * '.join(f'float({factor})' for factor in product)})" for product in products)
-            self.fail(f"{sizes} >= LIMIT", "TOO_LARGE")
+            self.doubt(f"{sizes} >= LIMIT")
         return " + ".join(" * ".join(product) for product in products) or "0"
 
     def _product(self, coefficient: int, power: int, number: int, place: Place) -> list[str]:
@@ -89,7 +101,7 @@ class Writer:
         """An expression for a denominator; preceded by a check, if it might not fit."""
         if linear.grid.over * self.numbers.horizon**linear.grid.power >= SAFE:
             sizes = [str(float(linear.grid.over)), *_power(f"float({place.next})", linear.grid.power)]
-            self.fail(f"{' * '.join(sizes)} >= LIMIT", "TOO_LARGE")
+            self.doubt(f"{' * '.join(sizes)} >= LIMIT")
         return " * ".join([str(linear.grid.over), *_power(place.next, linear.grid.power)])
 
     def fraction(self, form: Form, place: Place = HERE) -> tuple[str, str]:
@@ -106,9 +118,9 @@ class Writer:
             if max(abs(weight.numerator), weight.denominator) >= SAFE:
                 raise Declined("its weights are not fractions of integers of 62 bits")
             self.write(f"p, q, bad = times({weight.numerator}, {weight.denominator}, a{number}, a{number}d)")
-            self.fail("bad", "TOO_LARGE")
+            self.doubt("bad")
             self.write(f"{n}, {d}, bad = added({n}, {d}, p, q)")
-            self.fail("bad", "TOO_LARGE")
+            self.doubt("bad")
         return n, d
 
 
