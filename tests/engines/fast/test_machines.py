@@ -20,7 +20,7 @@ from tests.machines import random_machine, random_word
 BENCHMARKS = {
     "busy beaver 5": "busy-beaver-5",
     "binary counter": "binary-counter",
-    "bouncer": "1RB0LE_0LC0RD_1LA1LC_0RC1RB_1LC1RZ",
+    "bouncer": "1RB1LA_1LA1RB",
 }
 TAPES = list(Tape)
 
