@@ -29,6 +29,7 @@ BETWEEN_CHECKPOINTS = 30.0
 """Seconds."""
 FIRST_PIECE, LARGEST_PIECE = 1 << 12, 1 << 21
 """How many positions the fast engine computes before it lets others look."""
+UNFINISHED = "no verdict yet"
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ class Run:
 
     def summary(self) -> str:
         """One line: the verdict, what is left, and how long it took."""
-        verdict = self.verdict or "step limit reached"
+        verdict = self.verdict or UNFINISHED
         left = f"  {self.output!r}" if self.output else ""
         how = f"({self.engine}, {self.arithmetic})"
         if not isinstance(self.transformer.codec, DecoderCodec):
@@ -225,6 +226,8 @@ class Running:
             for token in decode(self._dense, self.prompt, self.codec.stops):
                 if len(self._said) >= self._limit and not self.codec.stops(token):
                     return
+                if self._made_for is not None and len(self.prompt.tokens) + len(self._said) > self._made_for:
+                    raise self._outgrown()
                 self._said.append(token)
                 yield (token,)
                 if len(self._said) == SHORT and self._may_switch and not self.codec.stops(token):
@@ -239,7 +242,8 @@ class Running:
     def _fast_pieces(self, run: FastPass) -> Iterator[Sequence[str]]:
         seen, piece, saved = len(self._said), FIRST_PIECE, time.perf_counter()
         # The token after the limit is looked at, too: if it is the one that stops the run, the run has ended.
-        end = len(self.prompt.tokens) + self._limit
+        wanted = len(self.prompt.tokens) + self._limit
+        end = wanted if self._made_for is None else min(wanted, self._made_for)
         while run.stopped_by is None and run.read < end:
             run.go(min(end, run.read + piece))
             said = run.said_since(self._limit)
@@ -251,6 +255,19 @@ class Running:
                 self.save()
                 saved = time.perf_counter()
         self.save()
+        if run.stopped_by is None and end + 1 < wanted:
+            raise self._outgrown()
+
+    @property
+    def _made_for(self) -> int | None:
+        """The number of positions that the weights were made for, if they were made for a length."""
+        return self.transformer.length
+
+    def _outgrown(self) -> UsageError:
+        return UsageError(
+            f"the run does not end within the {self._made_for} positions that {self.transformer.name!r} was made for",
+            hint="compile it for a larger length, or limit the steps",
+        )
 
     def save(self) -> bool:
         """Write the checkpoint, if one was asked for and the run could go on; whether it was written.

@@ -54,6 +54,7 @@ def command(
     construction: options.ConstructionName = None,
     attention: options.AttentionName = None,
     certified: options.CertifiedLength = None,
+    bound: options.Bound = None,
     alphabet: options.Alphabet = None,
     format_name: options.Format = None,
     as_json: options.Json = False,
@@ -71,7 +72,7 @@ def command(
     from softmachine.runs import codec_of
 
     output = Output(as_json, quiet)
-    transformer = open_model(source, Wanted(format_name, construction, attention, alphabet, certified), output)
+    transformer = open_model(source, Wanted(format_name, construction, attention, alphabet, certified, bound), output)
     symbols = codec_of(transformer).alphabet
     words, total = _every(symbols, up_to) if up_to is not None else _some(symbols, sample or 0, length or 0, seed)
     stopped = False
@@ -121,7 +122,7 @@ def _portions(
     size = 1
     while portion := tuple(islice(words, size)):
         began = time.perf_counter()
-        report = check_words(transformer, counted(portion), arithmetic=arithmetic, max_steps=max_steps)
+        report = check_words(transformer, counted(portion), arithmetic=arithmetic, max_steps=max_steps, engine="dense")
         yield report
         if report.seconds < WORTH_IT * (time.perf_counter() - began - report.seconds):
             size *= 2
@@ -186,7 +187,7 @@ def _traces(problem: Disagreement, transformer: Transformer, arithmetic: str, ma
     first, last = max(problem.step - AROUND, 0), problem.step + AROUND + 1
     dots = "… " if first else ""
     expected = codec_of(transformer).expected(problem.word, max_steps)
-    running = Running(transformer, problem.word, arithmetic=arithmetic, max_steps=max_steps)
+    running = Running(transformer, problem.word, arithmetic=arithmetic, max_steps=max_steps, engine="dense")
     for label, tokens in (("interpreter", expected), ("model", iter(running))):
         yield f"  {label:<12} {dots}{'  '.join(islice(_until_error(tokens), first, last))}"
 

@@ -45,6 +45,7 @@ def command(
     construction: options.ConstructionName = None,
     attention: options.AttentionName = None,
     certified: options.CertifiedLength = None,
+    length: options.Length = None,
     alphabet: options.Alphabet = None,
     format_name: options.Format = None,
     as_json: options.Json = False,
@@ -55,7 +56,7 @@ def command(
     output = Output(as_json, quiet)
     if engine not in (None, "dense", "fast"):
         raise UsageError(f"there is no engine {engine!r}", hint="choose dense or fast")
-    transformer = open_model(source, Wanted(format_name, construction, attention, alphabet, certified), output)
+    transformer = open_model(source, Wanted(format_name, construction, attention, alphabet, certified, length), output)
     if as_json:
         served = {"fast": _served(transformer)} if engine == "fast" else {}
         output.answer({**_answer(transformer), **served})

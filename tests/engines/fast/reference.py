@@ -15,7 +15,7 @@ from softmachine.transformer import Transformer
 MOVES = {"L": -1, "S": 0, "R": 1}
 
 
-@numba.njit
+@numba.njit  # type: ignore[untyped-decorator]
 def _run(step: Any, write: Any, move: Any, after: Any, state: int, head: int, tape: Any, codes: Any) -> int:
     """The token of every step; how many there are. It stops where no rule applies or the tape ends."""
     for count in range(codes.size):
