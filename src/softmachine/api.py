@@ -14,7 +14,7 @@ from softmachine.constructions import codec_from_json, construction_for
 from softmachine.errors import UsageError
 from softmachine.export import native
 from softmachine.languages.source import Source
-from softmachine.runs import MAX_STEPS, Run, Running, codec_of
+from softmachine.runs import Run, Running, codec_of
 from softmachine.signals import Program
 from softmachine.sources import read_source
 from softmachine.transformer import Codec, Transformer
@@ -105,12 +105,35 @@ def run(
     *,
     attention: str | None = None,
     arithmetic: str | Any = "float64",
-    max_steps: int = MAX_STEPS,
+    max_steps: int | None = None,
+    engine: str = "auto",
+    checkpoint: str | Path | None = None,
+    resume: str | Path | None = None,
 ) -> Run:
-    """Run a model (or a source, compiled on the way) on an input until it stops, or for so many steps."""
+    """Run a model (or a source, compiled on the way) on an input until it stops, or for so many steps.
+
+    Args:
+        model: A transformer, or a source.
+        word: The input.
+        attention: "hard" or "soft", if the model is compiled on the way.
+        arithmetic: The arithmetic to run it in; the fast engine is exact whatever it is.
+        max_steps: How many steps of the source language to allow; by default a million, and a hundred million on the
+            fast engine.
+        engine: "dense", "fast", or "auto": fast when the run turns out to be long.
+        checkpoint: A file that a long run is written to now and then.
+        resume: The checkpoint to go on from.
+    """
     transformer = compile(model, attention=attention)
-    running = Running(transformer, word, arithmetic=arithmetic, max_steps=max_steps)
-    for _ in running:
+    running = Running(
+        transformer,
+        word,
+        arithmetic=arithmetic,
+        max_steps=max_steps,
+        engine=engine,
+        checkpoint=checkpoint,
+        resume=resume,
+    )
+    for _ in running.pieces():
         pass
     return running.so_far()
 

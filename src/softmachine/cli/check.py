@@ -122,7 +122,7 @@ def _portions(
     size = 1
     while portion := tuple(islice(words, size)):
         began = time.perf_counter()
-        report = check_words(transformer, counted(portion), arithmetic=arithmetic, max_steps=max_steps)
+        report = check_words(transformer, counted(portion), arithmetic=arithmetic, max_steps=max_steps, engine="dense")
         yield report
         if report.seconds < WORTH_IT * (time.perf_counter() - began - report.seconds):
             size *= 2
@@ -187,7 +187,7 @@ def _traces(problem: Disagreement, transformer: Transformer, arithmetic: str, ma
     first, last = max(problem.step - AROUND, 0), problem.step + AROUND + 1
     dots = "… " if first else ""
     expected = codec_of(transformer).expected(problem.word, max_steps)
-    running = Running(transformer, problem.word, arithmetic=arithmetic, max_steps=max_steps)
+    running = Running(transformer, problem.word, arithmetic=arithmetic, max_steps=max_steps, engine="dense")
     for label, tokens in (("interpreter", expected), ("model", iter(running))):
         yield f"  {label:<12} {dots}{'  '.join(islice(_until_error(tokens), first, last))}"
 

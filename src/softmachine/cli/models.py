@@ -26,6 +26,9 @@ class View(Protocol):
     def follow(self, token: str) -> bool:
         """Take note of one more token; whether it is a step, and so there is something new to see."""
 
+    def follow_all(self, tokens: Sequence[str]) -> None:
+        """Take note of many tokens; of what happened between them, only the end need be remembered."""
+
     def rows(self, width: int, height: int) -> Sequence[Text]:
         """The last steps, one below the other, in so many lines at most."""
 

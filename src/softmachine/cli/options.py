@@ -87,6 +87,15 @@ ArithmeticName = Annotated[
         "which prove what softmax decides; ball:256 for 256 bits).",
     ),
 ]
+EngineName = Annotated[
+    str,
+    typer.Option(
+        "--engine",
+        metavar="NAME",
+        help="What runs the weights: dense (every score, any arithmetic), fast (exact, millions of tokens a second), "
+        "or auto: dense to begin with, fast when the run turns out to be long.",
+    ),
+]
 
 SHARED = "Output"
 Json = Annotated[

@@ -10,6 +10,7 @@ import typer
 from softmachine.cli import options
 from softmachine.cli.models import Wanted, headline, open_model
 from softmachine.cli.output import Output, printable
+from softmachine.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,6 +34,14 @@ def command(
     coordinates: Annotated[
         bool, typer.Option("--coordinates", metavar="", help="List every coordinate of the residual stream by name.")
     ] = False,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            show_default=False,
+            help="With [b]fast[/]: how the fast engine would serve each head, and why.",
+        ),
+    ] = None,
     construction: options.ConstructionName = None,
     attention: options.AttentionName = None,
     certified: options.CertifiedLength = None,
@@ -45,9 +54,12 @@ def command(
 ) -> None:
     """Draw the transformer of a machine: layers, heads, named coordinates, and what they cost."""
     output = Output(as_json, quiet)
+    if engine not in (None, "dense", "fast"):
+        raise UsageError(f"there is no engine {engine!r}", hint="choose dense or fast")
     transformer = open_model(source, Wanted(format_name, construction, attention, alphabet, certified, length), output)
     if as_json:
-        output.answer(_answer(transformer))
+        served = {"fast": _served(transformer)} if engine == "fast" else {}
+        output.answer({**_answer(transformer), **served})
         return
     board = str(transformer)
     if quiet:
@@ -58,6 +70,8 @@ def command(
         output.say(f"{about}\n")
     output.say(f"{_fitted(board, output.width) if output.live else board}\n")
     output.out.print(_costs(transformer))
+    if engine == "fast":
+        _show_fast(transformer, output)
     if coordinates:
         output.say("\nCoordinates of the residual stream")
         for number, name in enumerate(transformer.coordinates):
@@ -81,6 +95,34 @@ def _answer(transformer: Transformer) -> dict[str, Any]:
         "tokens_per_step": _tokens_per_step(transformer),
         "coordinates": list(transformer.coordinates),
     }
+
+
+def _served(transformer: Transformer) -> dict[str, Any]:
+    """How the fast engine serves each head."""
+    from softmachine.engines.fast import Declined, FastEngine
+    from softmachine.engines.fast.explain import explanation, summary
+
+    try:
+        code = FastEngine(transformer).code
+    except (Declined, UsageError) as reason:
+        return {"declined": str(reason)}
+    keys = ("layer", "head", "index", "why")
+    heads = [dict(zip(keys, row, strict=True)) for row in explanation(code)]
+    return {"heads": heads, "about": summary(code), "positions": code.horizon}
+
+
+def _show_fast(transformer: Transformer, output: Output) -> None:
+    served = _served(transformer)
+    output.say("\nThe fast engine")
+    if "declined" in served:
+        output.say(f"  leaves this model to the dense engine: {served['declined']}")
+        return
+    for head in served["heads"]:
+        output.say(f"  {head['layer']:<9} {printable(head['head'])}: {head['index']}")
+        for line in wrap(head["why"], max(output.width - 14, 40)):
+            output.say(f"            {line}")
+    for line in served["about"]:
+        output.say(f"  {line}")
 
 
 def _costs(transformer: Transformer) -> RenderableType:

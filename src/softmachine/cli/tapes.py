@@ -10,6 +10,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from softmachine.cli.output import printable
+from softmachine.coded import Coded
 from softmachine.constructions.turing_tokens import TuringCodec
 from softmachine.languages.turing import Action, Configuration, Tape
 
@@ -17,6 +18,8 @@ WIDEST_NAME = 16
 """Longer names of states and symbols are cut."""
 ROOM = 6
 """So many cells to the left of what has been reached are in view, if they fit."""
+MANY = 1000
+"""More tokens than this are followed in one go."""
 HEAD, BLANK, LABEL = "bold reverse", "dim", "dim"
 
 
@@ -60,6 +63,7 @@ class TapeView:
     def __init__(self, codec: TuringCodec, word: str | Sequence[str], remember: int) -> None:
         machine = codec.machine
         symbols = machine.word(word)
+        self._machine = machine
         self.meanings = codec.meanings
         self.tapes = range(machine.tapes)
         self.configuration = Configuration.initial(machine, symbols)
@@ -83,6 +87,31 @@ class TapeView:
                 (min(low, head), max(high, head)) for (low, high), head in zip(self._reach, now.heads, strict=True)
             ]
         self._begun = True
+        return True
+
+    def follow_all(self, tokens: Sequence[str]) -> None:
+        """Apply what many tokens say; the last ones so that they can be shown step by step."""
+        quick = len(tokens) - (self._past.maxlen or 0) - 1
+        if isinstance(tokens, Coded) and quick > MANY and self._begun and self._leap(tokens[:quick]):
+            tokens = tokens[quick:]
+        for token in tokens:
+            self.follow(token)
+
+    def _leap(self, tokens: Coded[str]) -> bool:
+        """Apply many actions in one go; False if some token is no action."""
+        from softmachine.languages.turing.compiled import replay
+
+        meanings = [self.meanings[name] for name in tokens.names]
+        example = next(meaning for meaning in meanings if isinstance(meaning, Action))
+        if not all(isinstance(meanings[code], Action) for code in tokens.used()):
+            return False
+        now = self.configuration
+        actions = tuple(meaning if isinstance(meaning, Action) else example for meaning in meanings)
+        replay(self._machine, now, actions, tokens.codes)
+        self._past.clear()
+        for k, (low, high) in enumerate(self._reach):
+            written = [now.heads[k], *now.cells[k]]
+            self._reach[k] = (min(low, *written), max(high, *written))
         return True
 
     def rows(self, width: int, height: int) -> Sequence[Text]:
