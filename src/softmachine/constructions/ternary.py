@@ -1,0 +1,330 @@
+"""Every Turing machine by a decoder whose residual stream holds nothing but -1, 0 and 1.
+
+Theorem (Brösamle and Eckstein, "The Expressive Power of Low Precision Softmax Transformers with (Summarized)
+Chain-of-Thought", 2026). For every Turing machine with K tapes and every r there is a decoder with O(r) layers of width
+O(K r) that emits the run of the machine as long as it fits into 2^r tokens. All numbers between its sublayers are -1, 0
+or 1, and the best score of a head exceeds the next by at least 1, at every length. So softmax at the scale ln(8 · 2^r)
+and a feed-forward layer that rounds after every head give the same run, in bfloat16 as well as in real numbers.
+
+Numbers (positions, cells) are registers of r bits, ±1 each. A head's cell is not an affine function of anything that was
+written: every layer adds the move of one more token to it. So that r + 1 layers suffice, the decoder spells the cells in
+binary after every r steps. The latest token that wrote to a cell is found by binary search, one bit of its position a
+layer.
+
+Needs: the length; position features ±bit k of i, for k < r. Costs: see :func:`cost`; two tokens a step.
+
+What differs from the paper, for the better: two-way tapes (cells are numbers modulo 2^r, and -1 - x is x with every bit
+flipped), outputs with blanks in them, verdicts, runs of no step, machines that stop because no rule applies; 4 layers
+fewer, about half the width and half the units; no position of the form pos - c is looked up twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from softmachine.constructions.ternary_summary import Summary
+from softmachine.constructions.ternary_tokens import (
+    Bits,
+    Cell,
+    Ending,
+    Mark,
+    Output,
+    State,
+    TernaryCodec,
+)
+from softmachine.constructions.ternary_words import Words, agreement
+from softmachine.languages.turing import Action, Tape, Verdict
+from softmachine.signals import Program, Signal, constant, named, relu, stack
+from softmachine.signals.gadgets import (
+    all_of,
+    broadcast,
+    decreased,
+    difference,
+    exists,
+    fetch,
+    is_place_zero,
+    kept,
+    matches,
+    overwritten,
+    place,
+    search_step,
+    snapped,
+    step_of,
+)
+from softmachine.signals.kinds import BIT, SIGN
+
+
+def decoder(codec: TernaryCodec, *, denoised: bool = False) -> Program:
+    """The decoder of a machine; ``denoised`` if what heads retrieve is rounded, which softmax and low precision need."""
+    return _Decoder(codec, denoised).program()
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """What the spelled positions are read for.
+
+    Args:
+        heads: For each tape the cell that a block spells, at its end; else none.
+        state: The state after the last step before a block, at its end; else none.
+        due: A bit: whether this is the r-th step since the prompt or the last block.
+        complete: A bit: whether this token spells the last bit.
+    """
+
+    heads: list[Signal]
+    state: Signal
+    due: Signal
+    complete: Signal
+
+
+class _Decoder:
+    def __init__(self, codec: TernaryCodec, denoised: bool) -> None:
+        self.codec, self.denoised = codec, denoised
+        self.words = Words(codec)
+        self.machine, self.tapes, self.bits = codec.machine, self.words.tapes, codec.bits
+        self.place = place(codec.bits)
+        self.sink = named("position 0", is_place_zero("position 0", self.place))
+        self.previous = decreased("i - 1", self.place)
+        self.runs = self.words.flag("step", Action)
+        self.summary = Summary(self.words, self.heads, self.sink) if codec.summarises else None
+
+    def heads(self, found: Signal, name: str) -> Signal:
+        """What a head has retrieved: as it is, or rounded."""
+        return snapped(name, found) if self.denoised else found
+
+    def fetched(self, name: str, address: Signal, read: Signal) -> Signal:
+        """What ``read`` is at the position that a register names."""
+        return self.heads(fetch(name, address, self.place, read), name)
+
+    def program(self) -> Program:
+        """The proof."""
+        words, tapes = self.words, self.tapes
+
+        # Step 1. Where input, output and summaries are: the cell that comes next, counted from where they begin.
+        counted, left = self.counted()
+        heads = [words.start_cell(self.bits)] * len(tapes)
+        heads = [own + counted if k == 0 or self.summary else own for k, own in enumerate(heads)]
+
+        # Step 2. What the latest block spells: the cells of all heads, two bits a layer.
+        blocks = self.blocks()
+        heads = [own + block for own, block in zip(heads, blocks.heads, strict=True)]
+        state = words.state + blocks.state
+        if self.summary:
+            self.summary.read_prompt(self.place, self.previous, counted, self.fetched)
+            heads = [own + told for own, told in zip(heads, self.summary.heads, strict=True)]
+            state = state + self.summary.state
+        state = named("state", state.known(SIGN))
+
+        # Step 3. The cells of the heads after every token, and the cell that it wrote: its predecessor's head.
+        head, cell = self.propagated([named(words.name("head", k), own.known(SIGN)) for k, own in enumerate(heads)])
+
+        # Step 4. The symbols under the heads: the latest token that wrote to the cell, bit by bit; and next to it, the
+        # bits of the heads' cells to be spelled.
+        latest, spelled = self.searched(head, cell)
+        read, found = [], []
+        for k in tapes:
+            symbol = self.fetched(words.name("read", k), latest[k], stack(words.symbol(k), 1 - self.sink))
+            read.append(symbol[:-1])
+            found.append(symbol[-1])
+        if self.summary:
+            self.summary.find_heads(head, self.previous, self.fetched)
+
+        # Step 5. The transition, and what else may come next.
+        logits = self.logits(state, head, read, found, blocks, spelled, left)
+        return words.vocabulary.program(self.machine.name, logits, margin=Fraction(1), narrow=True)
+
+    def counted(self) -> tuple[Signal, Signal]:
+        """The number of tokens since the counting began, or the complement of that to the left of cell 0."""
+        words = self.words
+        ends = words.flag("verdict", Verdict)
+        goes_left = words.flag("LEFT", Mark.LEFT)
+        ranked = [words.flag("INP", Mark.INPUT), ends, goes_left]
+        if self.summary:
+            ranked = self.summary.beginnings(self.sink, ends, goes_left)
+        elif not self.codec.two_way:
+            ranked = ranked[:2]
+        if not self.codec.two_way:
+            origin = self.heads(broadcast("counted from", ranked, self.place), "counted from")
+            return difference("counted", self.place, origin, words.counts), constant(0)
+        found = self.heads(broadcast("counted from", ranked, stack(self.place, goes_left)), "counted from")
+        left = named("to the left", found[-1])
+        return difference("counted", self.place, found[:-1], words.counts, left), left
+
+    def blocks(self) -> _Blocks:
+        """Two pointers walk back through a block: the last token but d has bit r - d of every head."""
+        words, bits = self.words, self.bits
+        ends = words.flag("EPOS", Mark.END_POSITION)
+        opens = words.flag("POS", Mark.POSITION)
+        pointers = [self.previous, decreased("i - 2", self.place, 1)]
+        spelled: list[list[Signal]] = [[constant(0)] * bits for _ in self.tapes]
+        last_run = complete = constant(0)
+        for back in range(1, bits + 3):
+            pointer = pointers[(back - 1) % 2]
+            if back > 2 and back != bits + 1:
+                pointer = pointers[(back - 1) % 2] = decreased(f"i - {back}", pointer, 1)
+            if back <= bits:
+                asked = [words.spelled] + [self.runs] * (back == bits - 1) + [opens] * (back == bits)
+                found = self.fetched(f"{back} back", pointer, stack(*asked))
+                for k in self.tapes:
+                    spelled[k][bits - back] = kept(words.name("spelled head", k), found[k], ends)
+                if back == bits - 1:
+                    last_run = found[-1]
+                if back == bits:
+                    complete = found[-1]
+        # The last step before a block stands r + 2 tokens before its end.
+        state = kept("state before", self.fetched("state before", pointers[(bits + 1) % 2], words.state), ends)
+        capped = self.summary.capped(self.place) if self.summary else constant(0)
+        due = relu("block is due", self.runs + last_run - 1 - capped).known(BIT)
+        return _Blocks([stack(*parts) for parts in spelled], state, due, named("block is complete", complete))
+
+    def propagated(self, head: list[Signal]) -> tuple[list[Signal], list[Signal]]:
+        """The head's cells after every token, and the cells that the tokens wrote to.
+
+        After t rounds the t-th token after the prompt or a block has its head. At most r steps and one POS follow.
+        """
+        words = self.words
+        moving = words.flag("moves", Action, Mark.POSITION)
+        right, left = ([words.move(k, letter) for k in self.tapes] for letter in "RL")
+        wraps = self.codec.two_way
+        before: list[Signal] = []
+        for _ in range(self.bits + 1):
+            before = [self.fetched(words.name("head before", k), self.previous, head[k]) for k in self.tapes]
+            for k in self.tapes:
+                name = words.name("head", k)
+                moved = kept(name, before[k], moving) + step_of(name, before[k], right[k], left[k], wraps=wraps)
+                head[k] = overwritten(name, head[k], moving, moved)
+        cells = [
+            named(words.name("cell", k), kept(words.name("cell", k), before[k], words.writes(k))) for k in self.tapes
+        ]
+        return head, cells
+
+    def searched(self, head: list[Signal], cell: list[Signal]) -> tuple[list[Signal], Signal]:
+        """The position of the latest token that wrote to each head's cell, 0 if none did; and the bits to be spelled."""
+        words, bits = self.words, self.bits
+        opens = words.flag("POS", Mark.POSITION)
+        theirs = [self.place[bit] + self.sink for bit in range(bits)]  # none at position 0
+        latest: list[list[Signal]] = [[] for _ in self.tapes]
+        spelled = [kept(words.name("bit", k), head[k][0], opens) for k in self.tapes]
+        pointer = self.previous
+        for bit in reversed(range(bits)):
+            back = bits - bit
+            if 1 < back < bits:
+                pointer = decreased(f"i - {back} again", pointer, after=latest[0][0])
+            for k in self.tapes:
+                name = words.name(f"last write, bit {bit}", k)
+                prefix, keys = [constant(1), *latest[k]], theirs[bit:]
+                higher = search_step(name, head[k], cell[k], prefix, keys, self.sink)
+                latest[k].insert(0, 2 * self.heads(higher, name) - 1)
+            if back < bits:
+                asked = stack(*(head[k][back] for k in self.tapes), opens)
+                found = self.fetched(f"bit {back} to spell", pointer, asked)
+                for k in self.tapes:
+                    spelled[k] = spelled[k] + kept(words.name("bit", k), found[k], found[-1])
+        return [stack(*parts) for parts in latest], named("bits to spell", stack(*spelled).known(SIGN))
+
+    def logits(
+        self,
+        state: Signal,
+        head: list[Signal],
+        read: list[Signal],
+        found: list[Signal],
+        blocks: _Blocks,
+        spelled: Signal,
+        left: Signal,
+    ) -> dict[str, Signal]:
+        """What comes next: of each token, how well it agrees with what is to be emitted. The right one wins by 1."""
+        words, codec, machine = self.words, self.codec, self.machine
+        summary = self.summary
+        at_end = [
+            named(words.name("at cell 0", k), is_place_zero(words.name("at cell 0", k), head[k])) for k in self.tapes
+        ]
+        fired, action = self.transition(state, read, at_end)
+        active = words.flag("decides", Action, Mark.BEGIN, Mark.END_POSITION, Mark.END_SUMMARY)
+        stopped = named("no rule applies", (active - fired).known(BIT))
+        capped = summary.full(self.runs) if summary else constant(0)
+        goes_on = (1 - blocks.due - capped).known(BIT)
+        emitted = self.held_back(kept("next", action, goes_on), action, at_end, goes_on)
+
+        printing = words.flag("prints", Verdict, Output, Mark.LEFT)
+        if summary:
+            printing = summary.printing(codec.two_way)
+        if codec.ending is Ending.WORD:
+            missing = matches("no more output", read[0], words.symbol_code[machine.blank], off=1 - printing)
+        else:
+            missing = relu("no more output", printing - found[0]).known(BIT)
+        output = named("output", kept("output", read[0], (printing - missing).known(BIT)))
+        ended, turned = missing, constant(0)
+        if codec.two_way:
+            ended = all_of("output ends", missing, left)
+            turned = relu("output goes left", missing - left).known(BIT)
+
+        marks = {
+            Mark.POSITION: all_of("block begins", blocks.due, fired),
+            Mark.END_POSITION: blocks.complete,
+            Mark.END: ended,
+            Mark.LEFT: turned,
+        }
+        column = told = constant(0)
+        if summary:
+            column, told, more = summary.written(read, found, left, fired, capped, codec.two_way)
+            marks[Mark.LEFT] = turned + more.pop(Mark.LEFT, constant(0))
+            marks |= more
+        verdicts = self.verdicts(state, stopped)
+        logits: dict[str, Signal] = {}
+        for token, meaning in codec.meanings.items():
+            match meaning:
+                case Action():
+                    logits[token] = agreement(emitted, words.action_code(meaning))
+                case Bits():
+                    logits[token] = agreement(spelled, [2 * bit - 1 for bit in meaning.bits])
+                case Verdict():
+                    logits[token] = verdicts[meaning]
+                case Output():
+                    logits[token] = agreement(output, words.symbol_code[meaning.symbol])
+                case State():
+                    logits[token] = agreement(told, words.state_code[meaning.state])
+                case Cell():
+                    logits[token] = agreement(column, words.cell_code(meaning))
+                case Mark() if meaning in marks:
+                    logits[token] = marks[meaning]
+        return logits
+
+    def transition(self, state: Signal, read: list[Signal], at_end: list[Signal]) -> tuple[Signal, Signal]:
+        """Whether a rule applies, and the code of the action it takes: one unit a rule."""
+        words, machine = self.words, self.machine
+        situation = stack(state, *read)
+        width = len(words.action_code(words.codec.actions[0])) if machine.rules else 1
+        fired, action = constant(0), [constant(0)] * width
+        for rule in machine.rules:
+            wanted = (
+                *words.state_code[rule.state],
+                *(sign for symbol in rule.read for sign in words.symbol_code[symbol]),
+            )
+            lefts = [at_end[k] for k in self.tapes if rule.move[k] == "L" and machine.tape is Tape.ERROR]
+            unit = matches(str(rule), situation, wanted, off=stack(*lefts) if lefts else None)
+            fired = fired + unit
+            signs = words.action_code(Action(rule.next, rule.write, rule.move))
+            action = [part + sign * unit for part, sign in zip(action, signs, strict=True)]
+        return named("a rule applies", fired.known(BIT)), named("action", stack(*action).known(SIGN))
+
+    def held_back(self, kept_action: Signal, action: Signal, at_end: list[Signal], goes_on: Signal) -> Signal:
+        """The action, with moves to the left held back at an end where the head stays: L = (-1, -1), S = (1, -1)."""
+        parts = [kept_action[k] for k in range(len(kept_action))]
+        if self.machine.tape is Tape.STAY and self.machine.rules:
+            first = len(action) - 2 * len(self.tapes)
+            for k in self.tapes:
+                held = relu(self.words.name("held back", k), at_end[k] - action[first + 2 * k] + goes_on - 2)
+                parts[first + 2 * k] = parts[first + 2 * k] + 2 * held
+        return named("next action", stack(*parts).known(SIGN))
+
+    def verdicts(self, state: Signal, stopped: Signal) -> dict[Verdict, Signal]:
+        """For each verdict, whether it comes next: the machine has stopped in one of its states."""
+        machine, result = self.machine, {}
+        kinds = list(dict.fromkeys(machine.verdict(q) for q in machine.states))
+        rest = stopped
+        for verdict in kinds[1:]:
+            states = [q for q in machine.states if machine.verdict(q) is verdict]
+            inside = stack(*(matches(f"in {q}", state, self.words.state_code[q]) for q in states)).total
+            result[verdict] = all_of(f"{verdict}", stopped, named(f"{verdict} state", inside.known(BIT)))
+            rest = rest - result[verdict]
+        return {kinds[0]: rest, **result}
