@@ -192,7 +192,7 @@ class _Decoder:
             for k in self.tapes:
                 name = words.name("head", k)
                 moved = kept(name, before[k], moving) + step_of(name, before[k], right[k], left[k], wraps=wraps)
-                head[k] = overwritten(name, head[k], moving, moved)
+                head[k] = overwritten(name, head[k], moving, moved, after=before[k])
         cells = [
             named(words.name("cell", k), kept(words.name("cell", k), before[k], words.writes(k))) for k in self.tapes
         ]

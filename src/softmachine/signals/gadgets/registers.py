@@ -49,12 +49,14 @@ def kept(name: str, register: Signal, where: Signal, *, after: Signal | None = N
     return (up - down).known(SIGN)
 
 
-def overwritten(name: str, register: Signal, where: Signal, new: Signal) -> Signal:
+def overwritten(name: str, register: Signal, where: Signal, new: Signal, *, after: Signal | None = None) -> Signal:
     """A register that is replaced where a bit is 1; ``new`` must be none elsewhere. Two units a bit, besides the new ones.
 
-    The sum of the old register and something, so that a narrow program changes it in place.
+    The sum of the old register and something, so that a narrow program changes it in place, if nobody reads the old one
+    later: ``after`` makes it wait.
     """
-    return named(name, (register - kept(f"old {name}", register, where) + new).known(SIGN))
+    old = kept(f"old {name}", register, where, after=after)
+    return named(name, (register - old + new).known(SIGN))
 
 
 def decreased(name: str, register: Signal, power: int = 0, *, after: Signal | None = None) -> Signal:
