@@ -35,7 +35,7 @@ from softmachine.constructions.ternary_tokens import (
 )
 from softmachine.constructions.ternary_words import Words, agreement
 from softmachine.languages.turing import Action, Tape, Verdict
-from softmachine.signals import Program, Signal, constant, named, relu, stack
+from softmachine.signals import Program, Signal, constant, named, relu, stack, total, weighted
 from softmachine.signals.gadgets import (
     all_of,
     broadcast,
@@ -103,15 +103,15 @@ class _Decoder:
         # Step 1. Where input, output and summaries are: the cell that comes next, counted from where they begin.
         counted, left = self.counted()
         heads = [words.start_cell(self.bits)] * len(tapes)
-        heads = [own + counted if k == 0 or self.summary else own for k, own in enumerate(heads)]
+        heads = [total(own, counted, kind=SIGN) if k == 0 or self.summary else own for k, own in enumerate(heads)]
 
         # Step 2. What the latest block spells: the cells of all heads, two bits a layer.
         blocks = self.blocks()
-        heads = [own + block for own, block in zip(heads, blocks.heads, strict=True)]
+        heads = [total(own, block, kind=SIGN) for own, block in zip(heads, blocks.heads, strict=True)]
         state = words.state + blocks.state
         if self.summary:
             self.summary.read_prompt(self.place, self.previous, counted, self.fetched)
-            heads = [own + told for own, told in zip(heads, self.summary.heads, strict=True)]
+            heads = [total(own, told, kind=SIGN) for own, told in zip(heads, self.summary.heads, strict=True)]
             state = state + self.summary.state
         state = named("state", state.known(SIGN))
 
@@ -191,7 +191,8 @@ class _Decoder:
             before = [self.fetched(words.name("head before", k), self.previous, head[k]) for k in self.tapes]
             for k in self.tapes:
                 name = words.name("head", k)
-                moved = kept(name, before[k], moving) + step_of(name, before[k], right[k], left[k], wraps=wraps)
+                stepped = step_of(name, before[k], right[k], left[k], wraps=wraps)
+                moved = total(kept(name, before[k], moving), stepped, kind=SIGN)
                 head[k] = overwritten(name, head[k], moving, moved, after=before[k])
         cells = [
             named(words.name("cell", k), kept(words.name("cell", k), before[k], words.writes(k))) for k in self.tapes
@@ -294,7 +295,8 @@ class _Decoder:
         words, machine = self.words, self.machine
         situation = stack(state, *read)
         width = len(words.action_code(words.codec.actions[0])) if machine.rules else 1
-        fired, action = constant(0), [constant(0)] * width
+        units: list[Signal] = []
+        action: list[list[tuple[int, Signal]]] = [[] for _ in range(width)]
         for rule in machine.rules:
             wanted = (
                 *words.state_code[rule.state],
@@ -302,10 +304,12 @@ class _Decoder:
             )
             lefts = [at_end[k] for k in self.tapes if rule.move[k] == "L" and machine.tape is Tape.ERROR]
             unit = matches(str(rule), situation, wanted, off=stack(*lefts) if lefts else None)
-            fired = fired + unit
+            units.append(unit)
             signs = words.action_code(Action(rule.next, rule.write, rule.move))
-            action = [part + sign * unit for part, sign in zip(action, signs, strict=True)]
-        return named("a rule applies", fired.known(BIT)), named("action", stack(*action).known(SIGN))
+            for part, sign in zip(action, signs, strict=True):
+                part.append((sign, unit))
+        fired = named("a rule applies", weighted([(1, unit) for unit in units], 0, BIT))
+        return fired, named("action", stack(*(weighted(parts, 0, SIGN) for parts in action)))
 
     def held_back(self, kept_action: Signal, action: Signal, at_end: list[Signal], goes_on: Signal) -> Signal:
         """The action, with moves to the left held back at an end where the head stays: L = (-1, -1), S = (1, -1)."""

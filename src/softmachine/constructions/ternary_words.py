@@ -8,8 +8,9 @@ from functools import cached_property
 from softmachine.constructions.ternary_tokens import Bits, Cell, Mark, Meaning, Output, State, TernaryCodec
 from softmachine.constructions.turing_tokens import Given
 from softmachine.languages.turing import Action, Verdict
-from softmachine.signals import Signal, Vocabulary, stack, token
+from softmachine.signals import Signal, Vocabulary, token, weighted
 from softmachine.signals.gadgets import code
+from softmachine.signals.kinds import integer
 
 MOVES = {"L": (-1, -1), "S": (1, -1), "R": (1, 1)}
 """The codes of moves in what is to be emitted."""
@@ -132,4 +133,4 @@ class Words:
 
 def agreement(signal: Signal, signs: Sequence[int]) -> Signal:
     """The dot product with a vector of ±1: the logit of a token with this code."""
-    return stack(*(signal[k] * sign for k, sign in enumerate(signs))).total
+    return weighted([(sign, signal[k]) for k, sign in enumerate(signs)], 0, integer(-len(signs), len(signs)))

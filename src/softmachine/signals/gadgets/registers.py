@@ -11,9 +11,9 @@ from fractions import Fraction
 
 from softmachine.errors import ConstructionError
 from softmachine.positions import Feature
-from softmachine.signals.kinds import BIT, SIGN
+from softmachine.signals.kinds import BIT, SIGN, Kind, integer
 from softmachine.signals.primitives import named, position, relu
-from softmachine.signals.signal import Signal, constant, stack
+from softmachine.signals.signal import Signal, constant, stack, total, weighted
 
 
 def code(number: int, bits: int) -> tuple[int, ...]:
@@ -26,16 +26,22 @@ def place(bits: int) -> Signal:
     return stack(*(position(Feature("±bit", (bit,))) for bit in range(bits)))
 
 
+def _at_most_one(parts: int) -> Kind:
+    """The kind of a sum of so many numbers of -1, 0 and 1, shifted so that it is at most 1."""
+    return integer(-2 * parts, 1)
+
+
 def is_place_zero(name: str, register: Signal) -> Signal:
     """A bit: whether a register holds 0. One unit: ReLU(-b₀ - … - b_(r-1) - (r - 1))."""
-    return relu(name, -register.total - (len(register) - 1)).known(BIT)
+    return matches(name, register, (-1,) * len(register))
 
 
 def matches(name: str, register: Signal, number: tuple[int, ...], *, off: Signal | None = None) -> Signal:
     """A bit: whether a vector of ±1 is this one, and no bit of ``off`` is 1. One unit."""
     _same_width(f"matches {name!r}", register, len(number))
-    agreement = stack(*(register[k] * sign for k, sign in enumerate(number))).total - (len(number) - 1)
-    return relu(name, agreement if off is None else agreement - off.total).known(BIT)
+    parts = [(sign, register[k]) for k, sign in enumerate(number)]
+    parts += [(-1, off[k]) for k in range(len(off))] if off is not None else []
+    return relu(name, weighted(parts, 1 - len(number), _at_most_one(len(parts))))
 
 
 def kept(name: str, register: Signal, where: Signal, *, after: Signal | None = None) -> Signal:
@@ -44,9 +50,15 @@ def kept(name: str, register: Signal, where: Signal, *, after: Signal | None = N
     Not named: it is added to whatever register it is for.
     """
     where.require_bits(f"kept {name!r}")
-    shut = stack(*([where - 1] * len(register)))
-    up, down = relu(f"{name} +", register + shut, after=after), relu(f"{name} -", shut - register, after=after)
-    return (up - down).known(SIGN)
+    up, down = (
+        relu(
+            f"{name} {mark}",
+            stack(*(weighted([(sign, register[k]), (1, where)], -1, integer(-2, 1)) for k in range(len(register)))),
+            after=after,
+        )
+        for mark, sign in (("+", 1), ("-", -1))
+    )
+    return stack(*(weighted([(1, up[k]), (-1, down[k])], 0, SIGN) for k in range(len(register))))
 
 
 def overwritten(name: str, register: Signal, where: Signal, new: Signal, *, after: Signal | None = None) -> Signal:
@@ -56,7 +68,7 @@ def overwritten(name: str, register: Signal, where: Signal, new: Signal, *, afte
     later: ``after`` makes it wait.
     """
     old = kept(f"old {name}", register, where, after=after)
-    return named(name, (register - old + new).known(SIGN))
+    return named(name, total(register, old * -1, new, kind=SIGN))
 
 
 def decreased(name: str, register: Signal, power: int = 0, *, after: Signal | None = None) -> Signal:
@@ -66,22 +78,22 @@ def decreased(name: str, register: Signal, power: int = 0, *, after: Signal | No
     to the power, are set. Numbers below 2^power become 0.
     """
     bits = len(register)
-    change = [constant(0)] * bits
+    change: list[list[tuple[int, Signal]]] = [[] for _ in range(bits)]
     for top in range(power, bits):
         unit = relu(f"{name}: borrow at {top}", _lowest(register, range(power, top), top), after=after)
         for bit in range(power, top):
-            change[bit] = change[bit] + 2 * unit
-        change[top] = change[top] - 2 * unit
+            change[bit].append((2, unit))
+        change[top].append((-2, unit))
     for low in range(power):
         unit = relu(f"{name}: below {2**power}, bit {low}", _lowest(register, range(power, bits), low), after=after)
-        change[low] = change[low] - 2 * unit
-    return named(name, (register + stack(*change)).known(SIGN))
+        change[low].append((-2, unit))
+    return named(name, stack(*(weighted([(1, register[k]), *parts], 0, SIGN) for k, parts in enumerate(change))))
 
 
 def _lowest(register: Signal, clear: range, bit: int) -> Signal:
     """Positive, and 1, iff one bit is set and certain others are clear."""
-    below = stack(*(-register[k] for k in clear)).total if clear else constant(0)
-    return register[bit] + below - len(clear)
+    parts = [(1, register[bit]), *((-1, register[k]) for k in clear)]
+    return weighted(parts, -len(clear), _at_most_one(len(parts)))
 
 
 def step_of(name: str, register: Signal, up: Signal, down: Signal, *, wraps: bool) -> Signal:
@@ -90,18 +102,17 @@ def step_of(name: str, register: Signal, up: Signal, down: Signal, *, wraps: boo
     One unit a bit for each direction; one more for each if it ``wraps`` around between 2^r - 1 and 0.
     """
     bits = len(register)
-    change = [constant(0)] * bits
+    change: list[list[tuple[int, Signal]]] = [[] for _ in range(bits)]
     for direction, where, sign in (("up", up, 1), ("down", down, -1)):
-        for top in range(bits):
-            passed = register[:top].total * sign if top else constant(0)
-            unit = relu(f"{name}: {direction} at {top}", where + passed - register[top] * sign - (top + 1))
-            for bit in range(top):
-                change[bit] = change[bit] - 2 * sign * unit
-            change[top] = change[top] + 2 * sign * unit
-        if wraps:
-            unit = relu(f"{name}: {direction} around", where + register.total * sign - bits)
-            change = [part - 2 * sign * unit for part in change]
-    return stack(*change)
+        for top in range(bits + wraps):
+            parts = [(1, where), *((sign, register[k]) for k in range(min(top, bits)))]
+            parts += [(-sign, register[top])] if top < bits else []
+            unit = relu(f"{name}: {direction} at {top}", weighted(parts, 1 - len(parts), _at_most_one(len(parts))))
+            for bit in range(min(top, bits)):
+                change[bit].append((-2 * sign, unit))
+            if top < bits:
+                change[top].append((2 * sign, unit))
+    return stack(*(weighted(parts, 0, integer(-2, 2)) for parts in change))
 
 
 def difference(
@@ -129,16 +140,21 @@ def difference(
     result = []
     for bit in range(bits):
         borrow = constant(0)
-        for source in range(bit):
-            between = differ[source + 1 : bit].total if bit > source + 1 else constant(0)
-            borrow = borrow + relu(f"{name}: borrow {source} to {bit}", less[source] - between)
-        borrow = named(f"{name}: borrow at {bit}", borrow.known(BIT)) if bit else borrow
-        digit = constant(0)
+        if bit:
+            arriving = [
+                relu(
+                    f"{name}: borrow {source} to {bit}",
+                    weighted([(1, less[source]), *((-1, differ[k]) for k in range(source + 1, bit))], 0, integer(-bits, 1)),
+                )
+                for source in range(bit)
+            ]
+            borrow = named(f"{name}: borrow at {bit}", weighted([(1, unit) for unit in arriving], 0, BIT))
+        digit: list[tuple[int, Signal]] = []
         for off, here, sign in cases:
             alone = relu(f"{name}: bit {bit}, no borrow", differ[bit] - borrow - off)
             borrowed = relu(f"{name}: bit {bit}, borrow", borrow - differ[bit] - off)
-            digit = digit + sign * (2 * (alone + borrowed) - here)
-        result.append(digit.known(SIGN))
+            digit += [(2 * sign, alone), (2 * sign, borrowed), (-sign, here)]
+        result.append(weighted(digit, 0, SIGN))
     return stack(*result)
 
 
