@@ -47,6 +47,7 @@ class Float(Arithmetic[FloatOperator]):
         self.roundoff = 2.0**-self.digits
         self.most = float(np.finfo(self.dtype).max)
         self.least = float(np.finfo(self.dtype).smallest_normal)
+        self.follow_from, self.most_places = _FEW_ROUNDINGS * self.roundoff, _MOST_PLACES
 
     def numbers(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
         shape = (len(rows), len(rows[0]) if rows else 0)
@@ -156,9 +157,9 @@ class Float(Arithmetic[FloatOperator]):
         assert result.error is not None
         if not network.cancelling.size:
             return result
-        large = x.error[..., network.cancelling] > _FEW_ROUNDINGS * self.roundoff
+        large = x.error[..., network.cancelling] > self.follow_from
         places = np.argwhere(large.any(axis=-1))
-        if len(places) > _MOST_PLACES:
+        if len(places) > self.most_places:
             return result
         for b, i in places:
             at = Place(*(part[b, i] for part in (x, before, hidden, added, result)))
@@ -226,8 +227,12 @@ class Float(Arithmetic[FloatOperator]):
         doubt += 4 * self.roundoff * (np.abs(exponent) + np.abs(top))
         weights = np.where(visible, np.exp(np.minimum(exponent - top, 0)), 0).astype(self.dtype).astype(np.float64)
         share = weights / np.maximum(weights.sum(axis=-1, keepdims=True), 1)
-        result = (share.astype(self.dtype) @ value.value).astype(self.dtype)
-        return Tensor(result, self._softness(share, np.where(visible, doubt, 0), visible, value))
+        result, moved = self.weighted(share, value)
+        return Tensor(result, self._softness(share, np.where(visible, doubt, 0), visible, value) + moved)
+
+    def weighted(self, share: Floats, value: Tensor) -> tuple[Array, Floats | float]:
+        """The mean with these weights; and how far it moved beyond what a few roundings explain."""
+        return (share.astype(self.dtype) @ value.value).astype(self.dtype), 0.0
 
     def _softness(self, share: Floats, doubt: Floats, visible: Flags, value: Tensor) -> Floats:
         """How far a softmax mean can be off, if every exponent is within its doubt.

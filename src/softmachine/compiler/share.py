@@ -35,6 +35,8 @@ class _Life:
         death: The last stage that reads it.
         names: What it is called.
         signed: Whether it may be negative.
+        retrieved: Whether a head writes to it. Softmax then leaves a small error, and 1 less a small number is rounded: it
+            has to be gone before something else is written.
     """
 
     slots: list[int]
@@ -43,6 +45,7 @@ class _Life:
     death: int
     names: list[str]
     signed: bool
+    retrieved: bool
 
 
 def shared(graph: Graph, schedule: Schedule, allocation: Allocation) -> Allocation:
@@ -91,7 +94,8 @@ def _lives(graph: Graph, schedule: Schedule, allocation: Allocation) -> list[_Li
         written = allocation.written[slot]
         birth = min((stage[source] for source, _ in written), default=0)
         positive = Bound.of(0).surely_at_most(node.kinds[k].low) and (node, k) not in allocation.beside
-        lives.append(_Life([slot], written, birth, death[slot], [_plain(node, k)], not positive))
+        retrieved = any(isinstance(source, Attention) for source, _ in written)
+        lives.append(_Life([slot], written, birth, death[slot], [_plain(node, k)], not positive, retrieved))
     return lives
 
 
@@ -121,6 +125,7 @@ def _joined_in_place(lives: list[_Life], schedule: Schedule) -> list[_Life]:
             before.written, before.death = life.written, life.death
             before.names += [name for name in life.names if name not in before.names]
             before.signed |= life.signed
+            before.retrieved |= life.retrieved
         for atom in life.written:
             if before not in by_atom.setdefault(atom, []):
                 by_atom[atom].append(before)
@@ -134,14 +139,15 @@ def _goes_on(before: _Life, after: _Life, schedule: Schedule) -> bool:
     return all(schedule.time[node][1] >= before.death for node, _ in added) and after.death >= before.death
 
 
-def _cleared_at(birth: int) -> int:
-    """The feed-forward stage that makes room for what is first written at a stage."""
-    return birth if birth % 2 == 0 else birth - 1
+def _cleared_at(old: _Life, new: _Life) -> int:
+    """The feed-forward stage that makes room for what is first written at a stage: the last that does."""
+    latest = new.birth - 1 if old.retrieved else new.birth
+    return latest - latest % 2
 
 
 def _fits(old: _Life, new: _Life) -> bool:
     """Whether there is a feed-forward sublayer between the two lives."""
-    return new.birth > 1 and old.death <= _cleared_at(new.birth)
+    return max(old.death, 2) <= _cleared_at(old, new)
 
 
 def _merged(allocation: Allocation, coordinates: list[list[_Life]]) -> Allocation:
@@ -153,7 +159,7 @@ def _merged(allocation: Allocation, coordinates: list[list[_Life]]) -> Allocatio
         called = list(dict.fromkeys(name for life in held for name in life.names))
         labels.append(names.unique(" / ".join(called[:MOST_NAMES]) + (" / …" if len(called) > MOST_NAMES else "")))
         for old, new in zip(held, held[1:], strict=False):
-            when = (0, _cleared_at(new.birth))
+            when = (0, _cleared_at(old, new))
             clears[when] = (*clears.get(when, ()), (c, old.signed))
     return replace(
         allocation,

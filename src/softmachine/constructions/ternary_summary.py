@@ -54,7 +54,7 @@ class Summary:
         ends = words.flag("ESUMM", Mark.END_SUMMARY)
         told = self.cleaned(broadcast("state told", [self.sink, self.told_early], words.told_state), "state told")
         self.state = kept("state told", told, ends)
-        own = named("own cell", fetched("own cell", previous, counted))
+        own = named("own cell", fetched("own cell", previous, named("counted", counted)))
         for k in words.tapes:
             here = relu(words.name("head in the prompt", k), words.head_here(k) - self.late).known(BIT)
             name = words.name("head told", k)
