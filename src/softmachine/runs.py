@@ -10,12 +10,15 @@ from typing import Any
 
 from softmachine.engines.decode import decode
 from softmachine.engines.dense import DenseEngine
+from softmachine.engines.segments import decode_segments
 from softmachine.errors import UsageError
 from softmachine.outcome import Outcome
 from softmachine.text import many
-from softmachine.transformer import Codec, DecoderCodec, Prompt, Transformer
+from softmachine.transformer import Codec, DecoderCodec, Prompt, SegmentedCodec, Transformer
 
 MAX_STEPS = 1_000_000
+MOST_TRIED = 200_000
+"""So many steps the interpreter makes at most, to find out what length a run would need."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,7 @@ class Run:
         arithmetic: The arithmetic it ran in.
         engine: The engine it ran on.
         seconds: How long it took.
+        segments: How many tokens the context of each segment had, if the model goes on from summaries.
     """
 
     transformer: Transformer
@@ -39,6 +43,7 @@ class Run:
     arithmetic: str
     engine: str
     seconds: float
+    segments: tuple[int, ...] = ()
 
     @property
     def verdict(self) -> str | None:
@@ -86,8 +91,11 @@ class Run:
         how = f"({self.engine}, {self.arithmetic})"
         if not isinstance(self.transformer.codec, DecoderCodec):
             return f"{verdict}{left}  in one pass over {many(len(self.tokens), 'position')} {how}"
+        parts = ""
+        if len(self.segments) > 1:
+            parts = f" in {many(len(self.segments), 'segment')} of at most {max(self.segments):,}"
         return (
-            f"{verdict}{left}  after {many(self.steps, 'step')}, {many(len(self.tokens), 'token')}, "
+            f"{verdict}{left}  after {many(self.steps, 'step')}, {many(len(self.tokens), 'token')}{parts}, "
             f"{self.tokens_per_second:,.0f} tokens/s {how}"
         )
 
@@ -125,6 +133,7 @@ class Running:
         self.engine = DenseEngine(transformer, arithmetic)
         self.max_steps = max_steps
         self.tokens: list[str] = []
+        self.segments: list[int] = []
         self._seconds = 0.0
 
     def __iter__(self) -> Iterator[str]:
@@ -142,6 +151,9 @@ class Running:
         if not isinstance(self.codec, DecoderCodec):
             yield from self.engine.answers([self.prompt.tokens], self.prompt.length)[0]
             return
+        if isinstance(self.codec, SegmentedCodec):
+            yield from self._said_in_segments(self.codec)
+            return
         limit = self.codec.token_limit(self.max_steps)
         positions = self.transformer.length
         for count, token in enumerate(decode(self.engine, self.prompt, self.codec.stops)):
@@ -155,6 +167,33 @@ class Running:
                 )
             yield token
 
+    def _said_in_segments(self, codec: SegmentedCodec) -> Iterator[str]:
+        """The tokens of all segments, up to the limit of steps."""
+        steps, positions = 0, self.transformer.length
+        if positions is not None and len(self.prompt.tokens) >= positions:
+            raise self._outgrown(codec, positions)
+        for said in decode_segments(
+            self.engine, self.prompt, codec.stops, codec.segment_begins, codec.segment_ends
+        ):
+            if codec.is_step(said.token):
+                if steps == self.max_steps:
+                    return
+                steps += 1
+            if positions is not None and said.positions > positions:
+                raise self._outgrown(codec, positions)
+            self.segments[said.segment :] = [said.positions]
+            yield said.token
+
+    def _outgrown(self, codec: SegmentedCodec, positions: int) -> UsageError:
+        """What to say when a context has more tokens than the weights were made for."""
+        needed = codec.longest(self.word, min(self.max_steps, MOST_TRIED))
+        return UsageError(
+            f"the run does not fit into the {positions} positions that {self.transformer.name!r} was made for",
+            hint=f"compile it for length {needed}"
+            if needed is not None
+            else f"compile it for a larger length, or limit the steps (it does not end within {MOST_TRIED:,})",
+        )
+
     def so_far(self) -> Run:
         """The run up to now."""
         return Run(
@@ -165,6 +204,7 @@ class Running:
             self.engine.arithmetic.name,
             "dense",
             self._seconds,
+            tuple(self.segments),
         )
 
 

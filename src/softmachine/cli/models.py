@@ -84,9 +84,9 @@ def _extended(item: object, alphabet: str) -> Specification:
 
 def default_input(codec: Codec) -> str:
     """The input that the source suggests, or else the empty word."""
-    from softmachine.constructions.turing_tokens import TuringCodec
+    from softmachine.languages.turing import TuringMachine
 
-    word = codec.machine.default_input if isinstance(codec, TuringCodec) else None
+    word = codec.source.default_input if isinstance(codec.source, TuringMachine) else None
     return spelled(codec, word or ())
 
 
@@ -103,11 +103,12 @@ def language(codec: Codec | None) -> str | None:
 def headline(codec: Codec | None) -> str | None:
     """One line about the object that was compiled."""
     from softmachine.constructions.temporal_words import TemporalCodec
-    from softmachine.constructions.turing_tokens import TuringCodec
+    from softmachine.languages.turing import TuringMachine
 
     if isinstance(codec, TemporalCodec):
         return str(codec.specification)
-    return str(codec.machine) if isinstance(codec, TuringCodec) else None
+    source = codec.source if codec else None
+    return str(source) if isinstance(source, TuringMachine) else None
 
 
 def values_of(outcome: Outcome) -> dict[str, list[bool | str]]:
@@ -126,9 +127,10 @@ def values_of(outcome: Outcome) -> dict[str, list[bool | str]]:
 def view_of(codec: Codec, word: str, remember: int) -> View | None:
     """How to show a run on a word, with so many steps of the past; None if there is nothing to see but tokens."""
     from softmachine.cli.tapes import TapeView
+    from softmachine.constructions.ternary_tokens import TernaryCodec
     from softmachine.constructions.turing_tokens import TuringCodec
 
-    return TapeView(codec, word, remember) if isinstance(codec, TuringCodec) else None
+    return TapeView(codec, word, remember) if isinstance(codec, TuringCodec | TernaryCodec) else None
 
 
 def model_line(transformer: Transformer) -> str:

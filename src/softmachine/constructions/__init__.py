@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from softmachine.constructions import chapter8, srasp, temporal
+from softmachine.constructions import chapter8, srasp, temporal, ternary
 from softmachine.constructions.srasp_words import SraspCodec
 from softmachine.constructions.temporal import Variant, Vision
 from softmachine.constructions.temporal_words import TemporalCodec
+from softmachine.constructions.ternary_tokens import TernaryCodec
 from softmachine.constructions.turing_tokens import TuringCodec
 from softmachine.errors import ConstructionError, SourceError
 from softmachine.languages.srasp import Program as SraspProgram
@@ -33,6 +34,7 @@ class Construction:
         attentions: The kinds of attention it can use, "hard" or "soft"; the first is the default.
         build: From such an object, a kind of attention and (for a family) a length to the program and its codec.
         family: If the weights depend on a length: what it bounds. Empty if one model serves every length.
+        softened: The variant that is certified for soft attention, if it is not the one for hard attention.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Construction:
     attentions: tuple[str, ...]
     build: Callable[[Any, str, int | None], tuple[Program, Codec]]
     family: str = ""
+    softened: str = "hard"
 
     def attention(self, wanted: str | None) -> str:
         """The kind of attention to use.
@@ -77,6 +80,14 @@ def _chapter8(machine: TuringMachine, attention: str, length: int | None) -> tup
     return chapter8.decoder(codec), codec
 
 
+def _ternary(*, summarises: bool) -> Callable[[TuringMachine, str, int | None], tuple[Program, Codec]]:
+    def build(machine: TuringMachine, attention: str, length: int | None) -> tuple[Program, Codec]:
+        codec = TernaryCodec(machine, ternary.bits_for(length or 0), summarises)
+        return ternary.decoder(codec, denoised=attention != "hard"), codec
+
+    return build
+
+
 def _temporal(
     vision: Vision, *, unbounded: bool = False
 ) -> Callable[[Specification, str, int | None], tuple[Program, Codec]]:
@@ -102,6 +113,26 @@ CONSTRUCTIONS: tuple[Construction, ...] = (
         TuringMachine,
         ("hard",),
         _chapter8,
+    ),
+    Construction(
+        "ternary",
+        "Brösamle and Eckstein: average-hard or soft attention, activations -1, 0 and 1, about two tokens a step",
+        "position features ±bit k of i, for k < ⌈log₂ length⌉; scale O(log length)",
+        TuringMachine,
+        ("hard", "soft"),
+        _ternary(summarises=False),
+        family="the number of tokens of prompt and run together",
+        softened="denoised",
+    ),
+    Construction(
+        "ternary-summary",
+        "the same with summaries: the run goes on from the configuration, and only the space counts",
+        "position features ±bit k of i, for k < ⌈log₂ length⌉; scale O(log length)",
+        TuringMachine,
+        ("hard", "soft"),
+        _ternary(summarises=True),
+        family="the number of tokens of one segment: five times the cells in use, and some",
+        softened="denoised",
     ),
     Construction(
         "temporal-encoder",
@@ -168,7 +199,7 @@ def construction_for(source: object, name: str | None = None) -> Construction:
 def codec_from_json(data: dict[str, Any]) -> Codec:
     """The codec of a saved model."""
     if data.get("kind") == "turing":
-        return TuringCodec.from_json(data)
+        return TernaryCodec.from_json(data) if "bits" in data else TuringCodec.from_json(data)
     if data.get("kind") == "temporal":
         return TemporalCodec.from_json(data)
     if data.get("kind") == "srasp":

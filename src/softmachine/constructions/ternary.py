@@ -20,11 +20,12 @@ fewer, about half the width and half the units; no position of the form pos - c 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from softmachine.constructions.ternary_summary import Summary
 from softmachine.constructions.ternary_tokens import (
+    LEAST_BITS,
     Bits,
     Cell,
     Ending,
@@ -35,13 +36,13 @@ from softmachine.constructions.ternary_tokens import (
 )
 from softmachine.constructions.ternary_words import Words, agreement
 from softmachine.languages.turing import Action, Tape, Verdict
+from softmachine.positions import ceil_log2
 from softmachine.signals import Program, Signal, constant, named, relu, stack, total, weighted
 from softmachine.signals.gadgets import (
     all_of,
     broadcast,
     decreased,
     difference,
-    exists,
     fetch,
     is_place_zero,
     kept,
@@ -53,6 +54,18 @@ from softmachine.signals.gadgets import (
     step_of,
 )
 from softmachine.signals.kinds import BIT, SIGN
+
+
+SPARE = Fraction(3, 16)
+"""Of the 1/4 that rounding takes away; enough for attention weights with four significant bits.
+
+So the scale is ln(32 · 2^r) where real numbers would do with ln(8 · 2^r).
+"""
+
+
+def bits_for(length: int) -> int:
+    """r, the bits of a position, for so many tokens."""
+    return max(ceil_log2(length), LEAST_BITS)
 
 
 def decoder(codec: TernaryCodec, *, denoised: bool = False) -> Program:
@@ -131,7 +144,8 @@ class _Decoder:
 
         # Step 5. The transition, and what else may come next.
         logits = self.logits(state, head, read, found, blocks, spelled, left)
-        return words.vocabulary.program(self.machine.name, logits, margin=Fraction(1), narrow=True)
+        program = words.vocabulary.program(self.machine.name, logits, margin=Fraction(1), narrow=True)
+        return replace(program, spare=SPARE)
 
     def counted(self) -> tuple[Signal, Signal]:
         """The number of tokens since the counting began, or the complement of that to the left of cell 0."""

@@ -99,7 +99,7 @@ class TernaryCodec:
     bits: int
     summarises: bool = False
     ending: Ending = Ending.CELLS
-    kind: str = "turing-ternary"
+    kind: str = "turing"
 
     def __post_init__(self) -> None:
         if not LEAST_BITS <= self.bits <= MOST_BITS:
@@ -200,21 +200,23 @@ class TernaryCodec:
 
     def expected(self, word: str | Iterable[str], max_steps: int) -> Iterator[str]:
         """The tokens that the reference interpreter's run stands for, up to a step limit."""
+        for _, said in self.expected_segments(word, max_steps):
+            yield from said
+
+    def expected_segments(self, word: str | Iterable[str], max_steps: int) -> Iterator[tuple[Prompt, tuple[str, ...]]]:
+        """The same, segment by segment."""
         from softmachine.constructions.ternary_trace import segments
 
         for segment in segments(self, word, max_steps):
-            yield from (self.tokens[meaning] for meaning in segment.said)
+            prompt, said = (tuple(self.tokens[item] for item in part) for part in (segment.prompt, segment.said))
+            yield Prompt(prompt), said
 
     def longest(self, word: str | Iterable[str], max_steps: int) -> int | None:
         """How many tokens the longest context of a run has; None if it does not end within so many steps."""
-        from softmachine.constructions.ternary_trace import segments
-
-        lengths = []
-        ended = False
-        for segment in segments(self, word, max_steps):
-            lengths.append(len(segment.prompt) + len(segment.said))
-            ended = segment.said[-1:] == (Mark.END,)
-        return max(lengths) if ended else None
+        longest, last = 0, ""
+        for prompt, said in self.expected_segments(word, max_steps):
+            longest, last = max(longest, len(prompt.tokens) + len(said)), said[-1] if said else ""
+        return longest if last == str(Mark.END) else None
 
     def read(self, word: str | Iterable[str], said: Sequence[str]) -> TuringOutcome:
         """What a run's tokens (those after the prompt) say; the output is what was printed, if it was."""

@@ -26,6 +26,7 @@ class Program:
         margin: With hard attention the largest logit exceeds the others by at least this much, where it matters.
         narrow: Whether a coordinate may hold several numbers, one after the other, so that fewer are needed; units then
             clear it in between.
+        spare: How much of the error that a rounding gadget takes away is left to the rounding of a small format.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Program:
     logits: Signal
     margin: Fraction | None = None
     narrow: bool = False
+    spare: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
         if len(self.logits) != len(self.outputs):
