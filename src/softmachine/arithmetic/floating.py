@@ -47,7 +47,7 @@ class Float(Arithmetic[FloatOperator]):
         self.roundoff = 2.0**-self.digits
         self.most = float(np.finfo(self.dtype).max)
         self.least = float(np.finfo(self.dtype).smallest_normal)
-        self.follow_from, self.most_places = _FEW_ROUNDINGS * self.roundoff, _MOST_PLACES
+        self.follow_from, self.most_places = _FEW_ROUNDINGS * 2.0**-53, _MOST_PLACES
 
     def numbers(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
         shape = (len(rows), len(rows[0]) if rows else 0)
@@ -106,21 +106,29 @@ class Float(Arithmetic[FloatOperator]):
         total = size @ operator.absolute + operator.absolute_bias
         error = operator.inherited(inherited)
         if not ((size == np.rint(size)).all() and (total < operator.exact_to).all()):
-            error += self._rounding(operator, size, total)
+            error += self._rounding(operator, size, total, read, value)
         if operator.weight_error is not None:
             error += (size + inherited) @ operator.weight_error
         if operator.bias_error is not None:
             error += operator.bias_error
         return Tensor(value, error)
 
-    def _rounding(self, operator: FloatOperator, size: Floats, total: Floats) -> Floats:
-        """How far rounding can move the result: nothing where all numbers are on a grid that the format can hold."""
+    def _rounding(self, operator: FloatOperator, size: Floats, total: Floats, read: Array, value: Array) -> Floats:
+        """How far rounding moved the result: nothing where all numbers are on a grid that the format can hold.
+
+        In formats smaller than float64 it is measured, by computing the result once more in float64.
+        """
         exact = operator.doubling & ((size > 0).astype(np.float64) @ operator.pattern <= 1) & (total >= self.least)
         for grid in _GRIDS:
             off_grid = _off(size, grid).astype(np.float64) @ operator.pattern > 0
             exact |= ~off_grid & (total < operator.exact_to * 2.0**-grid)
         underflow = (len(operator.columns) + 1) * max(self.least, FLOOR)
-        return np.where(exact, 0.0, operator.gamma * total + underflow)
+        bound = operator.gamma * total + underflow
+        if self.dtype != np.float64:
+            wide = read.astype(np.float64) @ operator.weight.astype(np.float64) + operator.bias
+            terms = len(operator.columns) + 2
+            bound = np.minimum(bound, np.abs(value - wide) + terms * 2.0**-52 * total + FLOOR)
+        return np.where(exact, 0.0, bound)
 
     def add(self, x: Tensor, y: Tensor) -> Tensor:
         """The sum; the rounding error of a sum is itself a float, which Knuth's TwoSum computes."""

@@ -95,7 +95,8 @@ def _lives(graph: Graph, schedule: Schedule, allocation: Allocation) -> list[_Li
         birth = min((stage[source] for source, _ in written), default=0)
         positive = Bound.of(0).surely_at_most(node.kinds[k].low) and (node, k) not in allocation.beside
         retrieved = any(isinstance(source, Attention) for source, _ in written)
-        lives.append(_Life([slot], written, birth, death[slot], [_plain(node, k)], not positive, retrieved))
+        signed = retrieved or not positive  # a bit that a head retrieved may be rounded to less than 0
+        lives.append(_Life([slot], written, birth, death[slot], [_plain(node, k)], signed, retrieved))
     return lives
 
 
