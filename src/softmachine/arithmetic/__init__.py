@@ -32,6 +32,10 @@ def arithmetic(name: str | Arithmetic[Any]) -> Arithmetic[Any]:
         from softmachine.arithmetic.plain import PlainFloat
 
         return PlainFloat(kind)
+    if name == "int8":
+        from softmachine.arithmetic.integers import Int8
+
+        return Int8()
     if name in LOW:
         from softmachine.arithmetic.rounded import Rounded
 

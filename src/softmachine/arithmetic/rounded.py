@@ -20,13 +20,12 @@ from softmachine.arithmetic.floating import Float
 from softmachine.arithmetic.operator import FLOOR, FloatOperator, Floats
 from softmachine.errors import PrecisionError
 
-FLOAT_FORMATS: dict[str, type] = {
+FORMATS: dict[str, type] = {
     "bfloat16": ml_dtypes.bfloat16,
     "float16": np.float16,
     "float8_e4m3fn": ml_dtypes.float8_e4m3fn,
     "float8_e5m2": ml_dtypes.float8_e5m2,
 }
-FORMATS = (*FLOAT_FORMATS, "int8")
 
 
 @dataclass(frozen=True)
@@ -39,9 +38,7 @@ class Format:
     @staticmethod
     def named(name: str) -> Format:
         """The format of this name."""
-        if name == "int8":
-            return Format(lambda numbers: np.rint(numbers).astype(np.float64), 127.0)
-        dtype = FLOAT_FORMATS[name]
+        dtype = FORMATS[name]
         return Format(lambda numbers: numbers.astype(dtype).astype(np.float64), float(ml_dtypes.finfo(dtype).max))
 
 
