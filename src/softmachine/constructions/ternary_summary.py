@@ -47,10 +47,9 @@ class Summary:
         left_late = all_of("left in the run", goes_left, self.late)
         return [sink, self.told_early, left_early, counted, left_late]
 
-    def read_prompt(self, place: Signal, previous: Signal, counted: Signal, fetched: Fetch) -> None:
+    def read_prompt(self, previous: Signal, counted: Signal, fetched: Fetch) -> None:
         """At the end of a summary: the state, and the cells of the heads."""
         words = self.words
-        del place
         ends = words.flag("ESUMM", Mark.END_SUMMARY)
         told = self.cleaned(broadcast("state told", [self.sink, self.told_early], words.told_state), "state told")
         self.state = kept("state told", told, ends)
@@ -59,9 +58,6 @@ class Summary:
             here = relu(words.name("head in the prompt", k), words.head_here(k) - self.late).known(BIT)
             name = words.name("head told", k)
             self.heads.append(kept(name, self.cleaned(broadcast(name, [self.sink, here], own), name), ends))
-        self._told_next = named(
-            "state to tell", kept("state to tell", fetched("last state", previous, words.state), self.closing)
-        )
 
     def capped(self, place: Signal) -> Signal:
         """A bit: whether the run is at least three times as long as the position P of the prompt's end.
@@ -82,9 +78,14 @@ class Summary:
         """A bit: whether a summary is due after this step."""
         return all_of("summary is due", runs, self._is_full)
 
-    def find_heads(self, head: list[Signal], previous: Signal, fetched: Fetch) -> None:
-        """Whether each head is on the cell that comes next: its cell after the last step stands at the closing SUMM."""
+    def find_last(self, state: Signal, head: list[Signal], previous: Signal, fetched: Fetch) -> None:
+        """At the closing SUMM, the state and the cells of the heads after the last step.
+
+        So the state can be told next, and every column sees whether a head is on the cell that comes after it.
+        """
         words = self.words
+        last_state = kept("state to tell", fetched("last state", previous, state), self.closing)
+        self._told_next = named("state to tell", last_state)
         for k in words.tapes:
             name = words.name("last head", k)
             last = named(name, kept(name, fetched(name, previous, head[k]), self.closing))
