@@ -172,9 +172,7 @@ class Running:
         steps, positions = 0, self.transformer.length
         if positions is not None and len(self.prompt.tokens) >= positions:
             raise self._outgrown(codec, positions)
-        for said in decode_segments(
-            self.engine, self.prompt, codec.stops, codec.segment_begins, codec.segment_ends
-        ):
+        for said in decode_segments(self.engine, self.prompt, codec.stops, codec.segment_begins, codec.segment_ends):
             if codec.is_step(said.token):
                 if steps == self.max_steps:
                     return

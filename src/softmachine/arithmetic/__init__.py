@@ -46,5 +46,5 @@ def arithmetic(name: str | Arithmetic[Any]) -> Arithmetic[Any]:
         return Float(name)
     raise UsageError(
         f"there is no arithmetic {name!r}",
-        hint=f"choose one of {', '.join(ARITHMETICS + LOW)}; ball:256 are balls of 256 bits, float32:plain has no bounds",
+        hint=f"choose {', '.join(ARITHMETICS + LOW)}; ball:256 are balls of 256 bits, float32:plain has no bounds",
     )

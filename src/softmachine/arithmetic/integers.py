@@ -1,7 +1,7 @@
-"""8-bit integers: every weight and every number that is stored is an integer between -128 and 127; sums are wide.
+"""Integers of 8 bits: every weight and every number that is stored is an integer between -128 and 127; sums are wide.
 
-Nothing is ever rounded. A weight, a mean or a number that is not such an integer stops the run, so that a run in int8 is
-the exact run. Made for models whose residual stream holds -1, 0 and 1 and whose attention is hard.
+Nothing is ever rounded. A weight, a mean or a number that is not such an integer stops the run, so that a run in int8
+is the exact run. Made for models whose residual stream holds -1, 0 and 1 and whose attention is hard.
 """
 
 from __future__ import annotations
@@ -94,6 +94,7 @@ class Int8(Arithmetic[IntegerOperator]):
     def soft(
         self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor, value: Tensor
     ) -> Tensor:
+        del query, key, bias, visible, scale, value
         raise PrecisionError("softmax gives no integers, so int8 cannot hold them", hint="use --attention hard")
 
     def largest(self, x: Tensor) -> NDArray[np.intp]:
@@ -120,6 +121,6 @@ def _integer(number: Fraction) -> int:
 
 
 def _stored(value: Any) -> Tensor:
-    if value.size and not (LEAST <= value.min() and value.max() <= MOST):
+    if value.size and (value.min() < LEAST or value.max() > MOST):
         raise PrecisionError("a number left the range of int8", hint="use --arithmetic float64 or exact")
     return Tensor(value)

@@ -39,7 +39,8 @@ class Format:
     def named(name: str) -> Format:
         """The format of this name."""
         dtype = FORMATS[name]
-        return Format(lambda numbers: numbers.astype(dtype).astype(np.float64), float(ml_dtypes.finfo(dtype).max))
+        most = float(ml_dtypes.finfo(dtype).max)  # type: ignore[no-untyped-call]
+        return Format(lambda numbers: numbers.astype(dtype).astype(np.float64), most)
 
 
 class Rounded(Float):

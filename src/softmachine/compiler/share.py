@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import pairwise
 
 from softmachine.bounds import Bound
 from softmachine.compiler.allocate import Allocation, Names
@@ -35,8 +36,8 @@ class _Life:
         death: The last stage that reads it.
         names: What it is called.
         signed: Whether it may be negative.
-        retrieved: Whether a head writes to it. Softmax then leaves a small error, and 1 less a small number is rounded: it
-            has to be gone before something else is written.
+        retrieved: Whether a head writes to it. Softmax then leaves a small error, and 1 less a small number is rounded:
+            it has to be gone before something else is written.
     """
 
     slots: list[int]
@@ -159,7 +160,7 @@ def _merged(allocation: Allocation, coordinates: list[list[_Life]]) -> Allocatio
     for c, held in enumerate(coordinates):
         called = list(dict.fromkeys(name for life in held for name in life.names))
         labels.append(names.unique(" / ".join(called[:MOST_NAMES]) + (" / …" if len(called) > MOST_NAMES else "")))
-        for old, new in zip(held, held[1:], strict=False):
+        for old, new in pairwise(held):
             when = (0, _cleared_at(old, new))
             clears[when] = (*clears.get(when, ()), (c, old.signed))
     return replace(

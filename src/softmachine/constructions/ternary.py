@@ -6,16 +6,16 @@ O(K r) that emits the run of the machine as long as it fits into 2^r tokens. All
 or 1, and the best score of a head exceeds the next by at least 1, at every length. So softmax at the scale ln(8 · 2^r)
 and a feed-forward layer that rounds after every head give the same run, in bfloat16 as well as in real numbers.
 
-Numbers (positions, cells) are registers of r bits, ±1 each. A head's cell is not an affine function of anything that was
-written: every layer adds the move of one more token to it. So that r + 1 layers suffice, the decoder spells the cells in
-binary after every r steps. The latest token that wrote to a cell is found by binary search, one bit of its position a
-layer.
+Numbers (positions, cells) are registers of r bits, ±1 each. A head's cell is no affine function of anything that was
+written: every layer adds the move of one more token to it. So that r + 1 layers suffice, the decoder spells the cells
+in binary after every r steps. The latest token that wrote to a cell is found by binary search, one bit of its position
+a layer.
 
-Needs: the length; position features ±bit k of i, for k < r. Costs: see :func:`cost`; two tokens a step.
+Needs: the length; position features ±bit k of i, for k < r. Costs: see :mod:`.ternary_cost`; two tokens a step.
 
 What differs from the paper, for the better: two-way tapes (cells are numbers modulo 2^r, and -1 - x is x with every bit
 flipped), outputs with blanks in them, verdicts, runs of no step, machines that stop because no rule applies; 4 layers
-fewer, about half the width and half the units; no position of the form pos - c is looked up twice.
+fewer, about half the width and two thirds of the units.
 """
 
 from __future__ import annotations
@@ -23,30 +23,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from softmachine.constructions.ternary_next import Next, Situation
 from softmachine.constructions.ternary_summary import Summary
-from softmachine.constructions.ternary_tokens import (
-    LEAST_BITS,
-    Bits,
-    Cell,
-    Ending,
-    Mark,
-    Output,
-    State,
-    TernaryCodec,
-)
-from softmachine.constructions.ternary_words import Words, agreement
-from softmachine.languages.turing import Action, Tape, Verdict
+from softmachine.constructions.ternary_tokens import LEAST_BITS, Mark, TernaryCodec
+from softmachine.constructions.ternary_words import Words
+from softmachine.languages.turing import Action, Verdict
 from softmachine.positions import ceil_log2
-from softmachine.signals import Program, Signal, constant, named, relu, stack, total, weighted
+from softmachine.signals import Program, Signal, constant, named, relu, stack, total
 from softmachine.signals.gadgets import (
-    all_of,
     broadcast,
     decreased,
     difference,
     fetch,
     is_place_zero,
     kept,
-    matches,
     overwritten,
     place,
     search_step,
@@ -54,7 +44,6 @@ from softmachine.signals.gadgets import (
     step_of,
 )
 from softmachine.signals.kinds import BIT, SIGN
-
 
 SPARE = Fraction(3, 16)
 """Of the 1/4 that rounding takes away; enough for attention weights with four significant bits.
@@ -68,54 +57,8 @@ def bits_for(length: int) -> int:
     return max(ceil_log2(length), LEAST_BITS)
 
 
-@dataclass(frozen=True)
-class Cost:
-    """What the construction spends: the largest numbers of any layer, and the width of the residual stream.
-
-    Layers, heads, keys and values are exact; units and width are bounds, since coordinates are shared where lives allow.
-    """
-
-    layers: int
-    heads: int
-    key_width: int
-    value_width: int
-    units: int
-    width: int
-
-
-def cost(codec: TernaryCodec, *, denoised: bool = False) -> Cost:
-    """The cost for K tapes, D rules, d_Q and d_Γ bits for states and symbols, and w = d_Q + K d_Γ + 2K.
-
-    Layers: ⌈r/2⌉ + 2r + 4; with summaries max(⌈r/2⌉ + 1, 6) + 2r + 3; denoised ⌈r/2⌉ + 3r + 7, and with summaries
-    max(⌈r/2⌉ + 2, 9) + 3r + 5. The paper has 5r/2 + 8, and twice as many after denoising.
-    Heads: K + 1; with summaries max(2K + 1, 5). The paper has 3K and 3K + 2.
-    Keys: 4r - 1, as in the paper. Values: max(r, d_Q, d_Γ + 1, K + 1), one more than r for two-way tapes.
-    Units: at most max(10Kr + 4K + 4, D + |Q| + 2w + 4); with summaries or denoised max(14Kr + 2r + 20, the same + 4w).
-    Width: at most max(K + 7, 3K + 2) r + d_Q + K d_Γ + 4K + 12; with summaries max(K + 11, 4K + 2) r + 2 d_Q + 2K d_Γ +
-    5K + 14. The paper has 6(K + 1)r + … and (7K + 9)r + ….
-    """
-    words = Words(codec)
-    tapes, bits, rules = codec.machine.tapes, codec.bits, len(codec.machine.rules)
-    state, symbol = len(next(iter(words.state_code.values()))), len(next(iter(words.symbol_code.values())))
-    half, emitted = (bits + 1) // 2, state + tapes * symbol + 2 * tapes
-    transition = rules + len(codec.machine.states) + 2 * emitted + 4
-    layers, heads = half + 2 * bits + 4, tapes + 1
-    units = max(10 * tapes * bits + 4 * tapes + 4, transition)
-    width = max(tapes + 7, 3 * tapes + 2) * bits + state + tapes * symbol + 4 * tapes + 12
-    if denoised:
-        layers = half + 3 * bits + 7
-    if codec.summarises:
-        layers = max(half + 2, 9) + 3 * bits + 5 if denoised else max(half + 1, 6) + 2 * bits + 3
-        heads = max(2 * tapes + 1, 5)
-        width = max(tapes + 11, 4 * tapes + 2) * bits + 2 * state + 2 * tapes * symbol + 5 * tapes + 14
-    if denoised or codec.summarises:
-        units = max(14 * tapes * bits + 2 * bits + 20, transition + 4 * emitted)
-    values = max(bits + codec.two_way, state, symbol + 1, tapes + 1)
-    return Cost(layers, heads, 4 * bits - 1, values, units, width)
-
-
 def decoder(codec: TernaryCodec, *, denoised: bool = False) -> Program:
-    """The decoder of a machine; ``denoised`` if what heads retrieve is rounded, which softmax and low precision need."""
+    """The decoder of a machine; ``denoised`` if what heads retrieve is rounded, as softmax and low precision need."""
     return _Decoder(codec, denoised).program()
 
 
@@ -189,7 +132,8 @@ class _Decoder:
             self.summary.find_last(state, head, self.previous, self.fetched)
 
         # Step 5. The transition, and what else may come next.
-        logits = self.logits(state, head, read, found, blocks, spelled, left)
+        situation = Situation(state, head, read, found, blocks.due, blocks.complete, spelled, left)
+        logits = Next(words, self.summary, situation).logits(self.runs)
         program = words.vocabulary.program(self.machine.name, logits, margin=Fraction(1), narrow=True)
         return replace(program, spare=SPARE)
 
@@ -260,7 +204,7 @@ class _Decoder:
         return head, cells
 
     def searched(self, head: list[Signal], cell: list[Signal]) -> tuple[list[Signal], Signal]:
-        """The position of the latest token that wrote to each head's cell, 0 if none did; and the bits to be spelled."""
+        """The position of the latest token that wrote to each head's cell, 0 if none did; the bits to be spelled."""
         words, bits = self.words, self.bits
         opens = words.flag("POS", Mark.POSITION)
         theirs = [self.place[bit] + self.sink for bit in range(bits)]  # none at position 0
@@ -282,113 +226,3 @@ class _Decoder:
                 for k in self.tapes:
                     spelled[k] = spelled[k] + kept(words.name("bit", k), found[k], found[-1])
         return [stack(*parts) for parts in latest], named("bits to spell", stack(*spelled).known(SIGN))
-
-    def logits(
-        self,
-        state: Signal,
-        head: list[Signal],
-        read: list[Signal],
-        found: list[Signal],
-        blocks: _Blocks,
-        spelled: Signal,
-        left: Signal,
-    ) -> dict[str, Signal]:
-        """What comes next: of each token, how well it agrees with what is to be emitted. The right one wins by 1."""
-        words, codec, machine = self.words, self.codec, self.machine
-        summary = self.summary
-        at_end = [
-            named(words.name("at cell 0", k), is_place_zero(words.name("at cell 0", k), head[k])) for k in self.tapes
-        ]
-        fired, action = self.transition(state, read, at_end)
-        active = words.flag("decides", Action, Mark.BEGIN, Mark.END_POSITION, Mark.END_SUMMARY)
-        stopped = named("no rule applies", (active - fired).known(BIT))
-        capped = summary.full(self.runs) if summary else constant(0)
-        goes_on = (1 - blocks.due - capped).known(BIT)
-        emitted = self.held_back(kept("next", action, goes_on), action, at_end, goes_on)
-
-        printing = words.flag("prints", Verdict, Output, Mark.LEFT)
-        if summary:
-            printing = summary.printing(codec.two_way)
-        if codec.ending is Ending.WORD:
-            missing = matches("no more output", read[0], words.symbol_code[machine.blank], off=1 - printing)
-        else:
-            missing = relu("no more output", printing - found[0]).known(BIT)
-        output = named("output", kept("output", read[0], (printing - missing).known(BIT)))
-        ended, turned = missing, constant(0)
-        if codec.two_way:
-            ended = all_of("output ends", missing, left)
-            turned = relu("output goes left", missing - left).known(BIT)
-
-        marks = {
-            Mark.POSITION: all_of("block begins", blocks.due, fired),
-            Mark.END_POSITION: blocks.complete,
-            Mark.END: ended,
-            Mark.LEFT: turned,
-        }
-        column = told = constant(0)
-        if summary:
-            column, told, more = summary.written(read, found, left, fired, capped, codec.two_way)
-            marks[Mark.LEFT] = turned + more.pop(Mark.LEFT, constant(0))
-            marks |= more
-        verdicts = self.verdicts(state, stopped)
-        logits: dict[str, Signal] = {}
-        for token, meaning in codec.meanings.items():
-            match meaning:
-                case Action():
-                    logits[token] = agreement(emitted, words.action_code(meaning))
-                case Bits():
-                    logits[token] = agreement(spelled, [2 * bit - 1 for bit in meaning.bits])
-                case Verdict():
-                    logits[token] = verdicts[meaning]
-                case Output():
-                    logits[token] = agreement(output, words.symbol_code[meaning.symbol])
-                case State():
-                    logits[token] = agreement(told, words.state_code[meaning.state])
-                case Cell():
-                    logits[token] = agreement(column, words.cell_code(meaning))
-                case Mark() if meaning in marks:
-                    logits[token] = marks[meaning]
-        return logits
-
-    def transition(self, state: Signal, read: list[Signal], at_end: list[Signal]) -> tuple[Signal, Signal]:
-        """Whether a rule applies, and the code of the action it takes: one unit a rule."""
-        words, machine = self.words, self.machine
-        situation = stack(state, *read)
-        width = len(words.action_code(words.codec.actions[0])) if machine.rules else 1
-        units: list[Signal] = []
-        action: list[list[tuple[int, Signal]]] = [[] for _ in range(width)]
-        for rule in machine.rules:
-            wanted = (
-                *words.state_code[rule.state],
-                *(sign for symbol in rule.read for sign in words.symbol_code[symbol]),
-            )
-            lefts = [at_end[k] for k in self.tapes if rule.move[k] == "L" and machine.tape is Tape.ERROR]
-            unit = matches(str(rule), situation, wanted, off=stack(*lefts) if lefts else None)
-            units.append(unit)
-            signs = words.action_code(Action(rule.next, rule.write, rule.move))
-            for part, sign in zip(action, signs, strict=True):
-                part.append((sign, unit))
-        fired = named("a rule applies", weighted([(1, unit) for unit in units], 0, BIT))
-        return fired, named("action", stack(*(weighted(parts, 0, SIGN) for parts in action)))
-
-    def held_back(self, kept_action: Signal, action: Signal, at_end: list[Signal], goes_on: Signal) -> Signal:
-        """The action, with moves to the left held back at an end where the head stays: L = (-1, -1), S = (1, -1)."""
-        parts = [kept_action[k] for k in range(len(kept_action))]
-        if self.machine.tape is Tape.STAY and self.machine.rules:
-            first = len(action) - 2 * len(self.tapes)
-            for k in self.tapes:
-                held = relu(self.words.name("held back", k), at_end[k] - action[first + 2 * k] + goes_on - 2)
-                parts[first + 2 * k] = parts[first + 2 * k] + 2 * held
-        return named("next action", stack(*parts).known(SIGN))
-
-    def verdicts(self, state: Signal, stopped: Signal) -> dict[Verdict, Signal]:
-        """For each verdict, whether it comes next: the machine has stopped in one of its states."""
-        machine, result = self.machine, {}
-        kinds = list(dict.fromkeys(machine.verdict(q) for q in machine.states))
-        rest = stopped
-        for verdict in kinds[1:]:
-            states = [q for q in machine.states if machine.verdict(q) is verdict]
-            inside = stack(*(matches(f"in {q}", state, self.words.state_code[q]) for q in states)).total
-            result[verdict] = all_of(f"{verdict}", stopped, named(f"{verdict} state", inside.known(BIT)))
-            rest = rest - result[verdict]
-        return {kinds[0]: rest, **result}

@@ -110,7 +110,9 @@ class TernaryCodec:
             raise ConstructionError("a tape without a left end has no first cell to print up to the first blank")
         machine = self.machine
         if (2 * len(machine.symbols)) ** machine.tapes > MOST_TOKENS:
-            raise ConstructionError(f"{machine.name!r} has too many tapes or symbols: a token for every column is needed")
+            raise ConstructionError(
+                f"{machine.name!r} has too many tapes or symbols: a token for every column is needed"
+            )
 
     @property
     def two_way(self) -> bool:

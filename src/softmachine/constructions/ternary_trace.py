@@ -39,7 +39,7 @@ def segments(codec: TernaryCodec, word: str | Iterable[str], max_steps: int) -> 
 def _segment(
     codec: TernaryCodec, configuration: Configuration, used: list[tuple[int, int]], prompt_end: int, max_steps: int
 ) -> tuple[list[Meaning], bool]:
-    """What is said in one context, and whether the machine stopped; ``used`` is each tape's stretch of written cells."""
+    """What is said in one context, and whether the machine stopped; ``used`` is the stretch of each tape in use."""
     said: list[Meaning] = []
     since = 0
     while isinstance(action := step(codec.machine, configuration), Action):

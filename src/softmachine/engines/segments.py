@@ -1,4 +1,4 @@
-"""Decoding in segments: a model that writes a summary goes on from the summary alone, so that its context stays short."""
+"""Decoding in segments: a model that writes a summary goes on from it alone, so that its context stays short."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def kept(name: str, register: Signal, where: Signal, *, after: Signal | None = N
 
 
 def overwritten(name: str, register: Signal, where: Signal, new: Signal, *, after: Signal | None = None) -> Signal:
-    """A register that is replaced where a bit is 1; ``new`` must be none elsewhere. Two units a bit, besides the new ones.
+    """A register that is replaced where a bit is 1; ``new`` must be none elsewhere. Two units a bit.
 
     The sum of the old register and something, so that a narrow program changes it in place, if nobody reads the old one
     later: ``after`` makes it wait.
@@ -74,8 +74,8 @@ def overwritten(name: str, register: Signal, where: Signal, new: Signal, *, afte
 def decreased(name: str, register: Signal, power: int = 0, *, after: Signal | None = None) -> Signal:
     """A register less 2^power, 0 if that is negative; none stays none. One unit a bit.
 
-    For every bit from the power on, one unit finds that it is the lowest one set: it is cleared and those below it, down
-    to the power, are set. Numbers below 2^power become 0.
+    For every bit from the power on, one unit finds that it is the lowest one set: it is cleared and those below it,
+    down to the power, are set. Numbers below 2^power become 0.
     """
     bits = len(register)
     change: list[list[tuple[int, Signal]]] = [[] for _ in range(bits)]
@@ -115,9 +115,7 @@ def step_of(name: str, register: Signal, up: Signal, down: Signal, *, wraps: boo
     return stack(*(weighted(parts, 0, integer(-2, 2)) for parts in change))
 
 
-def difference(
-    name: str, first: Signal, second: Signal, where: Signal, complement: Signal | None = None
-) -> Signal:
+def difference(name: str, first: Signal, second: Signal, where: Signal, complement: Signal | None = None) -> Signal:
     """The first register less the second, where a bit is 1; else none. Three layers, by looking ahead for borrows.
 
     Where the bit ``complement`` is 1 as well, the complement -1 - x in place of the difference x: every bit flipped.
@@ -144,7 +142,9 @@ def difference(
             arriving = [
                 relu(
                     f"{name}: borrow {source} to {bit}",
-                    weighted([(1, less[source]), *((-1, differ[k]) for k in range(source + 1, bit))], 0, integer(-bits, 1)),
+                    weighted(
+                        [(1, less[source]), *((-1, differ[k]) for k in range(source + 1, bit))], 0, integer(-bits, 1)
+                    ),
                 )
                 for source in range(bit)
             ]
