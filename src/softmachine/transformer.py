@@ -169,7 +169,7 @@ class SegmentedCodec(DecoderCodec, Protocol):
         """What the reference interpreter says that the model should say, segment by segment, with their prompts."""
 
     def longest(self, word: str | Iterable[str], max_steps: int) -> int | None:
-        """How many tokens the longest context of a run has; None if it does not end within so many steps."""
+        """The length for which every context of a run fits; None if it does not end within so many steps."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ there), ``LEFT`` and the cells to the left, ``ESUMM``. That is the prompt of the
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from itertools import product
@@ -214,11 +214,19 @@ class TernaryCodec:
             yield Prompt(prompt), said
 
     def longest(self, word: str | Iterable[str], max_steps: int) -> int | None:
-        """How many tokens the longest context of a run has; None if it does not end within so many steps."""
-        longest, last = 0, ""
-        for prompt, said in self.expected_segments(word, max_steps):
-            longest, last = max(longest, len(prompt.tokens) + len(said)), said[-1] if said else ""
-        return longest if last == str(Mark.END) else None
+        """The length for which the run fits; None if it does not end within so many steps.
+
+        With more bits, positions are spelled less often but take longer, so that every number of bits has to be tried.
+        """
+        for bits in range(self.bits, MOST_BITS + 1):
+            longest, last = 0, ""
+            for prompt, said in replace(self, bits=bits).expected_segments(word, max_steps):
+                longest, last = max(longest, len(prompt.tokens) + len(said)), said[-1] if said else ""
+            if last != str(Mark.END):
+                return None
+            if longest <= 1 << bits:
+                return max(longest, (1 << bits - 1) + 1 if bits > LEAST_BITS else 0)
+        return None
 
     def read(self, word: str | Iterable[str], said: Sequence[str]) -> TuringOutcome:
         """What a run's tokens (those after the prompt) say; the output is what was printed, if it was."""
