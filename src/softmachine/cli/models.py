@@ -127,10 +127,12 @@ def values_of(outcome: Outcome) -> dict[str, list[bool | str]]:
 def view_of(codec: Codec, word: str, remember: int) -> View | None:
     """How to show a run on a word, with so many steps of the past; None if there is nothing to see but tokens."""
     from softmachine.cli.tapes import TapeView
+    from softmachine.constructions.summary_tokens import SummaryCodec
     from softmachine.constructions.ternary_tokens import TernaryCodec
     from softmachine.constructions.turing_tokens import TuringCodec
 
-    return TapeView(codec, word, remember) if isinstance(codec, TuringCodec | TernaryCodec) else None
+    shown = isinstance(codec, TuringCodec | TernaryCodec | SummaryCodec)
+    return TapeView(codec, word, remember) if shown else None
 
 
 def model_line(transformer: Transformer) -> str:

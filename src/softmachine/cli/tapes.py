@@ -10,6 +10,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from softmachine.cli.output import printable
+from softmachine.constructions.summary_tokens import SummaryCodec
 from softmachine.constructions.ternary_tokens import TernaryCodec
 from softmachine.constructions.turing_tokens import TuringCodec
 from softmachine.languages.turing import Action, Configuration, Tape
@@ -58,7 +59,9 @@ class TapeView:
         remember: How many steps of the past to keep.
     """
 
-    def __init__(self, codec: TuringCodec | TernaryCodec, word: str | Sequence[str], remember: int) -> None:
+    def __init__(
+        self, codec: TuringCodec | TernaryCodec | SummaryCodec, word: str | Sequence[str], remember: int
+    ) -> None:
         machine = codec.machine
         symbols = machine.word(word)
         self.meanings: Mapping[str, object] = codec.meanings

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from softmachine.constructions import chapter8, srasp, temporal, ternary
+from softmachine.constructions import chapter8, chapter8_summary, srasp, temporal, ternary
 from softmachine.constructions.srasp_words import SraspCodec
+from softmachine.constructions.summary_tokens import SummaryCodec
 from softmachine.constructions.temporal import Variant, Vision
 from softmachine.constructions.temporal_words import TemporalCodec
 from softmachine.constructions.ternary_tokens import TernaryCodec
@@ -80,6 +81,12 @@ def _chapter8(machine: TuringMachine, attention: str, length: int | None) -> tup
     return chapter8.decoder(codec), codec
 
 
+def _chapter8_summary(machine: TuringMachine, attention: str, length: int | None) -> tuple[Program, Codec]:
+    del attention, length
+    codec = SummaryCodec(machine)
+    return chapter8_summary.decoder(codec), codec
+
+
 def _ternary(*, summarises: bool) -> Callable[[TuringMachine, str, int | None], tuple[Program, Codec]]:
     def build(machine: TuringMachine, attention: str, length: int | None) -> tuple[Program, Codec]:
         codec = TernaryCodec(machine, ternary.bits_for(length or 0), summarises)
@@ -113,6 +120,14 @@ CONSTRUCTIONS: tuple[Construction, ...] = (
         TuringMachine,
         ("hard",),
         _chapter8,
+    ),
+    Construction(
+        "chapter-8-summary",
+        "Theorem 8.2 with summaries: the run goes on from the configuration, in a context as long as the space",
+        "position features i, i², 1/(i+1); nothing of the length",
+        TuringMachine,
+        ("hard",),
+        _chapter8_summary,
     ),
     Construction(
         "ternary",
@@ -199,6 +214,8 @@ def construction_for(source: object, name: str | None = None) -> Construction:
 def codec_from_json(data: dict[str, Any]) -> Codec:
     """The codec of a saved model."""
     if data.get("kind") == "turing":
+        if "summaries" in data:
+            return SummaryCodec.from_json(data)
         return TernaryCodec.from_json(data) if "bits" in data else TuringCodec.from_json(data)
     if data.get("kind") == "temporal":
         return TemporalCodec.from_json(data)
