@@ -96,7 +96,8 @@ def certificate(model: Transformer | Source | str | Path, *, length: int, sharpn
 def _program(transformer: Transformer) -> tuple[Program, Codec]:
     """The signals that a model with hard attention was compiled from."""
     source = codec_of(transformer).source
-    return construction_for(source, transformer.construction).program(source, "hard", transformer.length)
+    theorem = construction_for(source, transformer.construction)
+    return theorem.program(source, theorem.softened, transformer.length)
 
 
 def run(

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from softmachine.engines.decode import decode
 from softmachine.engines.dense import DenseEngine
+from softmachine.engines.segments import decode_segments
 from softmachine.errors import SourceError, UsageError
 from softmachine.outcome import Outcome
 from softmachine.text import many
-from softmachine.transformer import Codec, DecoderCodec, Prompt, Transformer
+from softmachine.transformer import Codec, DecoderCodec, Prompt, SegmentedCodec, Transformer
 
 if TYPE_CHECKING:
     from softmachine.engines.fast import Audit, FastPass
@@ -30,6 +31,8 @@ BETWEEN_CHECKPOINTS = 30.0
 FIRST_PIECE, LARGEST_PIECE = 1 << 12, 1 << 21
 """How many positions the fast engine computes before it lets others look."""
 UNFINISHED = "no verdict yet"
+MOST_TRIED = 200_000
+"""So many steps the interpreter makes at most, to find out what length a run would need."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,7 @@ class Run:
         arithmetic: The arithmetic it ran in.
         engine: The engine it ran on.
         seconds: How long it took.
+        segments: How many tokens the context of each segment had, if the model goes on from summaries.
     """
 
     transformer: Transformer
@@ -53,6 +57,7 @@ class Run:
     arithmetic: str
     engine: str
     seconds: float
+    segments: tuple[int, ...] = ()
 
     @property
     def verdict(self) -> str | None:
@@ -100,8 +105,11 @@ class Run:
         how = f"({self.engine}, {self.arithmetic})"
         if not isinstance(self.transformer.codec, DecoderCodec):
             return f"{verdict}{left}  in one pass over {many(len(self.tokens), 'position')} {how}"
+        parts = ""
+        if len(self.segments) > 1:
+            parts = f" in {many(len(self.segments), 'segment')} of at most {max(self.segments):,}"
         return (
-            f"{verdict}{left}  after {many(self.steps, 'step')}, {many(len(self.tokens), 'token')}, "
+            f"{verdict}{left}  after {many(self.steps, 'step')}, {many(len(self.tokens), 'token')}{parts}, "
             f"{self.tokens_per_second:,.0f} tokens/s {how}"
         )
 
@@ -152,6 +160,7 @@ class Running:
         self._fast: FastPass | None = None
         self._dense: DenseEngine | None = None
         self._said: list[str] = []
+        self.segments: list[int] = []
         self._seconds = 0.0
         self.checkpoint = None if checkpoint is None else Path(checkpoint)
         if checkpoint or resume:
@@ -223,6 +232,9 @@ class Running:
                 self._said += self._dense.answers([self.prompt.tokens], self.prompt.length)[0]
                 yield self._said
                 return
+            if isinstance(self.codec, SegmentedCodec):
+                yield from self._segments(self.codec, self._dense)
+                return
             for token in decode(self._dense, self.prompt, self.codec.stops):
                 if len(self._said) >= self._limit and not self.codec.stops(token):
                     return
@@ -238,6 +250,22 @@ class Running:
                 return
         assert self._fast is not None
         yield from self._fast_pieces(self._fast)
+
+    def _segments(self, codec: SegmentedCodec, engine: DenseEngine) -> Iterator[Sequence[str]]:
+        """The tokens of all segments, up to the limit of steps."""
+        steps = 0
+        if self._made_for is not None and len(self.prompt.tokens) >= self._made_for:
+            raise self._outgrown()
+        for said in decode_segments(engine, self.prompt, codec.stops, codec.segment_begins, codec.segment_ends):
+            if codec.is_step(said.token):
+                if steps == self.max_steps:
+                    return
+                steps += 1
+            if self._made_for is not None and said.positions > self._made_for:
+                raise self._outgrown()
+            self.segments[said.segment :] = [said.positions]
+            self._said.append(said.token)
+            yield (said.token,)
 
     def _fast_pieces(self, run: FastPass) -> Iterator[Sequence[str]]:
         seen, piece, saved = len(self._said), FIRST_PIECE, time.perf_counter()
@@ -264,9 +292,14 @@ class Running:
         return self.transformer.length
 
     def _outgrown(self) -> UsageError:
+        """What to say when a context has more tokens than the weights were made for."""
+        hint = "compile it for a larger length, or limit the steps"
+        if isinstance(self.codec, SegmentedCodec):
+            needed = self.codec.longest(self.word, min(self.max_steps, MOST_TRIED))
+            hint = f"compile it for length {needed}" if needed is not None else hint
         return UsageError(
             f"the run does not end within the {self._made_for} positions that {self.transformer.name!r} was made for",
-            hint="compile it for a larger length, or limit the steps",
+            hint=hint,
         )
 
     def save(self) -> bool:
@@ -302,6 +335,8 @@ class Running:
 
         if not isinstance(self.codec, DecoderCodec):
             raise UsageError(f"{self.transformer.name!r} is an encoder; the fast engine decodes", hint="--engine dense")
+        if isinstance(self.codec, SegmentedCodec):
+            raise UsageError(f"{self.transformer.name!r} writes summaries; they are for the dense engine")
         try:
             engine = FastEngine(self.transformer)
         except Declined as reason:
@@ -328,6 +363,7 @@ class Running:
             self.arithmetic,
             self.engine,
             self._seconds,
+            tuple(self.segments),
         )
 
 

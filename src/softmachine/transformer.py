@@ -152,6 +152,26 @@ class DecoderCodec(Codec, Protocol):
         """How many tokens a run of so many steps has at most, when it has not ended."""
 
 
+@runtime_checkable
+class SegmentedCodec(DecoderCodec, Protocol):
+    """The codec of a model that may write summaries, each the prompt of a segment that goes on from it alone."""
+
+    def is_step(self, token: str) -> bool:
+        """Whether the token is a step of the source language."""
+
+    def segment_begins(self, token: str) -> bool:
+        """Whether a summary begins with this token."""
+
+    def segment_ends(self, token: str) -> bool:
+        """Whether a summary ends with this token."""
+
+    def expected_segments(self, word: str | Iterable[str], max_steps: int) -> Iterable[tuple[Prompt, tuple[str, ...]]]:
+        """What the reference interpreter says that the model should say, segment by segment, with their prompts."""
+
+    def longest(self, word: str | Iterable[str], max_steps: int) -> int | None:
+        """The length for which every context of a run fits; None if it does not end within so many steps."""
+
+
 @dataclass(frozen=True)
 class Transformer:
     """A transformer: plain weights, and names.

@@ -7,9 +7,11 @@ from typing import Any
 from softmachine.arithmetic.base import Arithmetic, Tensor, UndecidedError
 from softmachine.errors import UsageError
 
-__all__ = ["ARITHMETICS", "PLAIN", "Arithmetic", "Tensor", "UndecidedError", "arithmetic"]
+__all__ = ["ARITHMETICS", "LOW", "PLAIN", "Arithmetic", "Tensor", "UndecidedError", "arithmetic"]
 
 ARITHMETICS = ("exact", "float64", "float32", "ball")
+LOW = ("bfloat16", "float16", "float8_e4m3fn", "float8_e5m2", "int8")
+"""Small formats, in which numbers are stored; sums are computed wide."""
 PLAIN = ("float64", "float32", "float16")
 
 
@@ -30,11 +32,19 @@ def arithmetic(name: str | Arithmetic[Any]) -> Arithmetic[Any]:
         from softmachine.arithmetic.plain import PlainFloat
 
         return PlainFloat(kind)
+    if name == "int8":
+        from softmachine.arithmetic.integers import Int8
+
+        return Int8()
+    if name in LOW:
+        from softmachine.arithmetic.rounded import Rounded
+
+        return Rounded(name)
     if name in ARITHMETICS:
         from softmachine.arithmetic.floating import Float
 
         return Float(name)
     raise UsageError(
         f"there is no arithmetic {name!r}",
-        hint=f"choose one of {', '.join(ARITHMETICS)}; ball:256 are balls of 256 bits, float32:plain has no bounds",
+        hint=f"choose {', '.join(ARITHMETICS + LOW)}; ball:256 are balls of 256 bits, float32:plain has no bounds",
     )

@@ -87,9 +87,9 @@ def extended(item: object, alphabet: str) -> Specification:
 
 def default_input(codec: Codec) -> str:
     """The input that the source suggests, or else the empty word."""
-    from softmachine.constructions.turing_tokens import TuringCodec
+    from softmachine.languages.turing import TuringMachine
 
-    word = codec.machine.default_input if isinstance(codec, TuringCodec) else None
+    word = codec.source.default_input if isinstance(codec.source, TuringMachine) else None
     return spelled(codec, word or ())
 
 
@@ -125,9 +125,13 @@ def values_of(outcome: Outcome) -> dict[str, list[bool | str]]:
 def view_of(codec: Codec, word: str, remember: int) -> View | None:
     """How to show a run on a word, with so many steps of the past; None if there is nothing to see but tokens."""
     from softmachine.cli.tapes import TapeView
+    from softmachine.constructions.summary_tokens import SummaryCodec
+    from softmachine.constructions.ternary_tokens import TernaryCodec
     from softmachine.constructions.turing_tokens import TuringCodec
 
-    return TapeView(codec, word, remember) if isinstance(codec, TuringCodec) else None
+    if not isinstance(codec, TuringCodec | TernaryCodec | SummaryCodec):
+        return None
+    return TapeView(codec, word, remember)
 
 
 def model_line(transformer: Transformer) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len, set_cell_size
@@ -11,6 +11,8 @@ from rich.text import Text
 
 from softmachine.cli.output import printable
 from softmachine.coded import Coded
+from softmachine.constructions.summary_tokens import SummaryCodec
+from softmachine.constructions.ternary_tokens import TernaryCodec
 from softmachine.constructions.turing_tokens import TuringCodec
 from softmachine.languages.turing import Action, Configuration, Tape
 
@@ -60,22 +62,24 @@ class TapeView:
         remember: How many steps of the past to keep.
     """
 
-    def __init__(self, codec: TuringCodec, word: str | Sequence[str], remember: int) -> None:
+    def __init__(
+        self, codec: TuringCodec | TernaryCodec | SummaryCodec, word: str | Sequence[str], remember: int
+    ) -> None:
         machine = codec.machine
         symbols = machine.word(word)
         self._machine = machine
-        self.meanings = codec.meanings
+        self.meanings: Mapping[str, object] = codec.meanings
         self.tapes = range(machine.tapes)
         self.configuration = Configuration.initial(machine, symbols)
         self._past: deque[_Before] = deque(maxlen=remember)
-        self._begun = False
+        self._begun = not isinstance(codec, TuringCodec)
         self._reach = [(0, max(len(symbols) - 1, 0) if k == 0 else 0) for k in self.tapes]
         self._cameras = [_Camera(left_end=machine.tape is not Tape.TWO_WAY) for _ in self.tapes]
         self._symbol_width = min(max(cell_len(_shown(symbol)) for symbol in machine.symbols), WIDEST_NAME)
         self._state_width = min(max(cell_len(printable(state)) for state in machine.states), WIDEST_NAME)
 
     def follow(self, token: str) -> bool:
-        """Apply what a token says, if it is an action. The first one changes nothing: it only begins the run."""
+        """Apply what a token says, if it is an action. In chapter 8 the first one only begins the run."""
         action = self.meanings[token]
         if not isinstance(action, Action):
             return False

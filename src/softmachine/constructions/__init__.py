@@ -6,12 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from softmachine.constructions import chapter8, crasp, crasp_words, srasp, temporal
+from softmachine.constructions import chapter8, chapter8_summary, crasp, crasp_words, srasp, temporal, ternary
 from softmachine.constructions.counter_words import CounterCodec
 from softmachine.constructions.crasp_truth import Sign
 from softmachine.constructions.srasp_words import SraspCodec
+from softmachine.constructions.summary_tokens import SummaryCodec
 from softmachine.constructions.temporal import Variant, Vision
 from softmachine.constructions.temporal_words import TemporalCodec
+from softmachine.constructions.ternary_tokens import TernaryCodec
 from softmachine.constructions.turing_counting import CountingCodec
 from softmachine.constructions.turing_tokens import TuringCodec
 from softmachine.errors import ConstructionError, SourceError
@@ -38,6 +40,7 @@ class Construction:
         attentions: The kinds of attention it can use, "hard" or "soft"; the first is the default.
         build: From such an object, a kind of attention and (for a family) a length to the program and its codec.
         family: If the weights depend on a length: what it bounds. Empty if one model serves every length.
+        softened: The variant that is certified for soft attention, if it is not the one for hard attention.
     """
 
     name: str
@@ -47,6 +50,7 @@ class Construction:
     attentions: tuple[str, ...]
     build: Callable[[Any, str, int | None], tuple[Program, Codec]]
     family: str = ""
+    softened: str = "hard"
 
     def attention(self, wanted: str | None) -> str:
         """The kind of attention to use.
@@ -80,6 +84,20 @@ def _chapter8(machine: TuringMachine, attention: str, length: int | None) -> tup
     del attention, length
     codec = TuringCodec(machine)
     return chapter8.decoder(codec), codec
+
+
+def _chapter8_summary(machine: TuringMachine, attention: str, length: int | None) -> tuple[Program, Codec]:
+    del attention, length
+    codec = SummaryCodec(machine)
+    return chapter8_summary.decoder(codec), codec
+
+
+def _ternary(*, summarises: bool) -> Callable[[TuringMachine, str, int | None], tuple[Program, Codec]]:
+    def build(machine: TuringMachine, attention: str, length: int | None) -> tuple[Program, Codec]:
+        codec = TernaryCodec(machine, ternary.bits_for(length or 0), summarises)
+        return ternary.decoder(codec, denoised=attention != "hard"), codec
+
+    return build
 
 
 def _temporal(
@@ -134,6 +152,34 @@ CONSTRUCTIONS: tuple[Construction, ...] = (
         TuringMachine,
         ("hard",),
         _chapter8,
+    ),
+    Construction(
+        "chapter-8-summary",
+        "Theorem 8.2 with summaries: the run goes on from the configuration, in a context as long as the space",
+        "position features i, i², 1/(i+1); nothing of the length",
+        TuringMachine,
+        ("hard",),
+        _chapter8_summary,
+    ),
+    Construction(
+        "ternary",
+        "Brösamle and Eckstein: average-hard or soft attention, activations -1, 0 and 1, about two tokens a step",
+        "position features ±bit k of i, for k < ⌈log₂ length⌉; scale O(log length)",
+        TuringMachine,
+        ("hard", "soft"),
+        _ternary(summarises=False),
+        family="the number of tokens of prompt and run together",
+        softened="denoised",
+    ),
+    Construction(
+        "ternary-summary",
+        "the same with summaries: the run goes on from the configuration, and only the space counts",
+        "position features ±bit k of i, for k < ⌈log₂ length⌉; scale O(log length)",
+        TuringMachine,
+        ("hard", "soft"),
+        _ternary(summarises=True),
+        family="the number of tokens of one segment: five times the cells in use, and some",
+        softened="denoised",
     ),
     Construction(
         "turing-counter",
@@ -268,7 +314,9 @@ def codec_from_json(data: dict[str, Any]) -> Codec:
     if data.get("codec") == "counting":
         return CountingCodec.from_json(data)
     if data.get("kind") == "turing":
-        return TuringCodec.from_json(data)
+        if "summaries" in data:
+            return SummaryCodec.from_json(data)
+        return TernaryCodec.from_json(data) if "bits" in data else TuringCodec.from_json(data)
     if data.get("kind") == "temporal":
         return TemporalCodec.from_json(data)
     if data.get("kind") == "srasp":

@@ -137,11 +137,11 @@ def _rows(
         yield Row(f"begin, {first}", (begins, symbol[0][first]), _outputs(codec, codec.first_action(first)))
     for rule in machine.rules:
         read = (state[rule.state], *(symbol[k][rule.read[k]] for k in range(machine.tapes)))
-        for conditions, move in _held_back(machine, rule, at_end):
+        for conditions, move in held_back(machine, rule, at_end):
             yield Row(str(rule), (*read, *conditions), _outputs(codec, Action(rule.next, rule.write, move)))
 
 
-def _held_back(
+def held_back(
     machine: TuringMachine, rule: Rule, at_end: list[Signal]
 ) -> Iterator[tuple[tuple[Signal, ...], tuple[str, ...]]]:
     """The moves of a rule, and when they are made: at the left end, L is held back, or an error."""
@@ -161,6 +161,11 @@ def _outputs(codec: TuringCodec, action: Action) -> tuple[str, ...]:
     """The labels that an action sets in the table of the transition."""
     if not codec.last_action and action.state in codec.machine.final:
         return (f"verdict {codec.machine.verdict(action.state)}",)
+    return action_labels(action)
+
+
+def action_labels(action: Action) -> tuple[str, ...]:
+    """The parts of an action."""
     labels = [f"state {action.state}"]
     for k, (symbol, move) in enumerate(zip(action.write, action.move, strict=True), 1):
         labels += [f"write {k} {symbol}", f"move {k} {move}"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -52,9 +52,9 @@ class TuringCodec:
         tokens: dict[str, Meaning] = {BEGIN: Begin()}
         tokens |= {VERDICTS[verdict]: verdict for verdict in self.verdicts}
         for action in self.actions:
-            tokens[_fresh(_text(action), tokens)] = action
+            tokens[fresh(_text(action), tokens)] = action
         for symbol in self.machine.alphabet:
-            tokens[_fresh(symbol, tokens)] = Given(symbol)
+            tokens[fresh(symbol, tokens)] = Given(symbol)
         return tokens
 
     @cached_property
@@ -181,7 +181,7 @@ def _text(action: Action) -> str:
     return f"({action.state},{' '.join(action.write)},{' '.join(action.move)})"
 
 
-def _fresh(text: str, taken: dict[str, Meaning]) -> str:
+def fresh(text: str, taken: Container[str]) -> str:
     """The text, in as many quotes as it takes to be a new token."""
     while text in taken:
         text = f"'{text}'"

@@ -35,8 +35,8 @@ def relative_counter_machine(
     """The counter machine that does with the relative encoding of a word what a Turing machine does with the word.
 
     Its input counters, named after the letters, must start with the numbers of the encoding (see
-    `softmachine.languages.crasp.encode`), so it is run with `execute_from`. It has 4 work counters, or 3, for longer runs. With numbers that do not encode a
-    word the run gets stuck, or reads another word.
+    `softmachine.languages.crasp.encode`), so it is run with `execute_from`. It has 4 work counters, or 3, for longer
+    runs. With numbers that do not encode a word, the run gets stuck.
 
     Cost, for a word of n letters over m: reading takes (n + 1)·m loops of halving, one for every end mark and for
     every zero after it, and n of pushing, each as long as the number has strides; then every step of the Turing
