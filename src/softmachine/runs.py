@@ -143,9 +143,15 @@ class Running:
             yield from self.engine.answers([self.prompt.tokens], self.prompt.length)[0]
             return
         limit = self.codec.token_limit(self.max_steps)
+        positions = getattr(self.codec, "positions", None)
         for count, token in enumerate(decode(self.engine, self.prompt, self.codec.stops)):
             if count >= limit and not self.codec.stops(token):
                 return
+            if positions is not None and len(self.prompt.tokens) + count >= positions:
+                raise UsageError(
+                    f"the run does not end within the {positions} positions that the model was made for",
+                    hint="compile it for a larger --length, or set --max-steps",
+                )
             yield token
 
     def so_far(self) -> Run:

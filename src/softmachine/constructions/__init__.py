@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from softmachine.constructions import chapter8, srasp, temporal
+from softmachine.constructions import address_bits, chapter8, srasp, temporal
 from softmachine.constructions.srasp_words import SraspCodec
 from softmachine.constructions.temporal import Variant, Vision
 from softmachine.constructions.temporal_words import TemporalCodec
+from softmachine.constructions.turing_stream import StreamCodec
 from softmachine.constructions.turing_tokens import TuringCodec
 from softmachine.errors import ConstructionError, SourceError
 from softmachine.languages.srasp import Program as SraspProgram
@@ -77,6 +78,12 @@ def _chapter8(machine: TuringMachine, attention: str, length: int | None) -> tup
     return chapter8.decoder(codec), codec
 
 
+def _address_bits(machine: TuringMachine, attention: str, length: int | None) -> tuple[Program, Codec]:
+    del attention
+    codec = StreamCodec(machine, length=length or 0)
+    return address_bits.decoder(codec), codec
+
+
 def _temporal(
     vision: Vision, *, unbounded: bool = False
 ) -> Callable[[Specification, str, int | None], tuple[Program, Codec]]:
@@ -102,6 +109,15 @@ CONSTRUCTIONS: tuple[Construction, ...] = (
         TuringMachine,
         ("hard",),
         _chapter8,
+    ),
+    Construction(
+        "address-bits",
+        "Addresses in binary: three layers that float32 computes exactly, one token a step",
+        "the number of positions N; position features i, i², 1/(i+1), (i-1)/(i+1), i/N, bits of i; scale O(N)",
+        TuringMachine,
+        ("hard",),
+        _address_bits,
+        "the number of positions of a sequence: three marks, the input and one for each step",
     ),
     Construction(
         "temporal-encoder",
@@ -169,6 +185,8 @@ def codec_from_json(data: dict[str, Any]) -> Codec:
     """The codec of a saved model."""
     if data.get("kind") == "turing":
         return TuringCodec.from_json(data)
+    if data.get("kind") == "turing-stream":
+        return StreamCodec.from_json(data)
     if data.get("kind") == "temporal":
         return TemporalCodec.from_json(data)
     if data.get("kind") == "srasp":

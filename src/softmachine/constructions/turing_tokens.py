@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from typing import ClassVar
 
 from softmachine.languages.turing import Action, Tape, TuringMachine, Verdict, execute, replay
 from softmachine.languages.turing.json_form import machine_from_json, machine_to_json
@@ -45,15 +46,18 @@ class TuringCodec:
     last_action: bool = True
     kind: str = "turing"
 
+    announces: ClassVar[bool] = True
+    """Whether a run's first token only says where it starts."""
+
     @cached_property
     def meanings(self) -> dict[str, Meaning]:
         """All tokens, and what they mean. Only actions that some rule takes are tokens."""
         tokens: dict[str, Meaning] = {BEGIN: Begin()}
         tokens |= {VERDICTS[verdict]: verdict for verdict in self.verdicts}
         for action in self.actions:
-            tokens[_fresh(_text(action), tokens)] = action
+            tokens[fresh(_text(action), tokens)] = action
         for symbol in self.machine.alphabet:
-            tokens[_fresh(symbol, tokens)] = Given(symbol)
+            tokens[fresh(symbol, tokens)] = Given(symbol)
         return tokens
 
     @cached_property
@@ -165,7 +169,7 @@ def _text(action: Action) -> str:
     return f"({action.state},{' '.join(action.write)},{' '.join(action.move)})"
 
 
-def _fresh(text: str, taken: dict[str, Meaning]) -> str:
+def fresh(text: str, taken: Container[str]) -> str:
     """The text, in as many quotes as it takes to be a new token."""
     while text in taken:
         text = f"'{text}'"
