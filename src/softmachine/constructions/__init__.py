@@ -19,7 +19,7 @@ from softmachine.languages.turing import TuringMachine
 from softmachine.signals import Program
 from softmachine.transformer import Codec
 
-__all__ = ["CONSTRUCTIONS", "Construction", "codec_from_json", "construction_for"]
+__all__ = ["CONSTRUCTIONS", "Construction", "codec_from_json", "construction_for", "stock_construction"]
 
 
 @dataclass(frozen=True)
@@ -179,6 +179,20 @@ def construction_for(source: object, name: str | None = None) -> Construction:
     raise ConstructionError(
         f"there is no construction {name!r} for {type(source).__name__}", hint=f"those that apply: {known}"
     )
+
+
+def stock_construction(source: object, dtype: str, *, positions: bool) -> str | None:
+    """The name of the construction for a stock checkpoint in a floating-point format; None for the default one.
+
+    Args:
+        source: What is compiled.
+        dtype: The format, e.g. "float32".
+        positions: Whether the architecture has an embedding of positions.
+    """
+    del positions, dtype
+    if isinstance(source, TuringMachine):
+        return "address-bits"
+    return "temporal-masked" if isinstance(source, Specification) else None
 
 
 def codec_from_json(data: dict[str, Any]) -> Codec:

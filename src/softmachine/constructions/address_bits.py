@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from softmachine.constructions.chapter8 import held_back, on_tape
-from softmachine.constructions.turing_stream import Start, StreamCodec
+from softmachine.constructions.turing_stream import Placed, Start, StreamCodec
 from softmachine.constructions.turing_tokens import Begin, Given
 from softmachine.languages.turing import Action, Tape, TuringMachine, Verdict
 from softmachine.positions import INVERSE, Feature
@@ -193,7 +193,8 @@ def next_token(
     for token, meaning in codec.meanings.items():
         if isinstance(meaning, Action):
             parts = [following[label] for label in _labels(meaning)]
-            parts += [cells[k][str(meaning.cells[k])] for k in tapes] if cells else []
+            if cells and isinstance(meaning, Placed):
+                parts += [cells[k][str(meaning.cells[k])] for k in tapes]
             logits[token] = 2 * (stack(*parts).total - (len(parts) - 1))
         elif isinstance(meaning, Verdict):
             logits[token] = state.among([q for q in machine.states if machine.verdict(q) is meaning])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from softmachine.errors import PrecisionError, UsageError
 from softmachine.export.card import model_card
 from softmachine.export.dialogue import Dialogue
 from softmachine.export.folder import MARK, new_folder, require_free
+from softmachine.export.formats import StockFormat
 from softmachine.export.lowered import Lowered, lower
 from softmachine.export.mapping import mapping
 from softmachine.export.placed import Placed
@@ -65,7 +66,7 @@ def write(
     transformer: Transformer,
     folder: Path,
     *,
-    place: Callable[[Lowered, str], Placed],
+    form: StockFormat,
     length: int,
     dtype: str,
     dialogue: Dialogue,
@@ -78,7 +79,7 @@ def write(
     Args:
         transformer: A causal model with softmax attention.
         folder: Where to.
-        place: Puts a lowered model into an architecture.
+        form: The architecture.
         length: The number of positions.
         dtype: The format of the weights.
         dialogue: How to talk to it, and what it should say.
@@ -94,7 +95,7 @@ def write(
     if dtype not in DTYPES:
         raise UsageError(f"there is no format {dtype!r} of numbers", hint=f"choose {', '.join(DTYPES)}")
     require_free(folder, force=force)
-    placed = place(lower(transformer, length), dtype)
+    placed = form.place(lower(transformer, length), dtype)
     with new_folder(folder, force=force) as new, _quiet():
         rounded, parameters = _save(placed, new, dtype, dialogue)
         _save_tokenizer(placed.model, new, dialogue, length)
@@ -179,11 +180,7 @@ def _verified(placed: Placed, folder: Path, dtype: str, dialogue: Dialogue) -> t
     results: list[Verification] = []
     for name in (dtype, *(other for other in DTYPES if other != dtype)):
         model = AutoModelForCausalLM.from_pretrained(folder, dtype=getattr(torch, name)).eval()
-        results.append(
-            verify(
-                model, placed.model.vocabulary, dialogue, pad=placed.model.pad, dtype=name, gain=placed.gain
-            )
-        )
+        results.append(verify(model, placed.model, dialogue, dtype=name, gain=placed.gain, generating=name == dtype))
         if not results[0].holds:
             break
     return tuple(results)
@@ -213,5 +210,3 @@ def _quiet() -> Iterator[None]:
         logging.set_verbosity(level)
         if bars:
             logging.enable_progress_bar()
-
-

@@ -55,7 +55,11 @@ def new_folder(folder: Path, *, force: bool) -> Iterator[Path]:
 def require_free(folder: Path, *, force: bool) -> None:
     """Complain if the folder is there and may not be replaced."""
     if folder.exists() and not (force and _ours(folder)):
-        hint = "only models that softmachine wrote are replaced" if force else "choose another name, or --force to replace it"
+        hint = (
+            "only models that softmachine wrote are replaced"
+            if force
+            else "choose another name, or --force to replace it"
+        )
         raise UsageError(f"{folder} exists already", hint=hint)
 
 

@@ -65,7 +65,9 @@ def gpt2_default(model: Lowered, dtype: str) -> Placed:
 
 def _head_width(model: Lowered) -> int:
     """A power of 4, so that dividing scores by its root is exact."""
-    needed = max([1, *(max(len(head.query.bias), len(head.value.bias)) for layer in model.layers for head in layer.heads)])
+    needed = max(
+        [1, *(max(len(head.query.bias), len(head.value.bias)) for layer in model.layers for head in layer.heads)]
+    )
     width = 4
     while width < needed:
         width *= 4

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.attention import Choice, Mask
+from softmachine.attention import Mask
 from softmachine.errors import ConstructionError, UsageError
 from softmachine.positions import Feature
 from softmachine.transformer import AffineMap, FeedForward, Head, Layer, Matrix, Transformer
@@ -103,8 +103,10 @@ def lower(transformer: Transformer, length: int) -> Lowered:
         ConstructionError: If a causal softmax model cannot compute what it computes; it says why.
     """
     if not 1 <= length <= MOST_POSITIONS:
-        raise UsageError(f"a model with {length} positions cannot be written", hint=f"1 to {MOST_POSITIONS:,} are possible")
-    _require_causal(transformer)
+        raise UsageError(
+            f"a model with {length} positions cannot be written", hint=f"1 to {MOST_POSITIONS:,} are possible"
+        )
+    _require_stock(transformer)
     vocabulary = tuple(dict.fromkeys([*transformer.vocabulary, *transformer.outputs]))
     vocabulary = (*vocabulary, _fresh(PAD, vocabulary))
     outputs = tuple(vocabulary.index(output) for output in transformer.outputs)
@@ -126,27 +128,34 @@ def lower(transformer: Transformer, length: int) -> Lowered:
     return _conditioned(plain, _unembedding(transformer, plain, bounds), bounds)
 
 
-def _require_causal(transformer: Transformer) -> None:
-    """Complain about everything that a causal softmax model with absolute positions cannot do."""
+def require_decoder(transformer: Transformer) -> None:
+    """Complain about what no decoder can do: see ahead, or know how long its input will be."""
     needed = [*transformer.features, *(head.weighting.scale for head in transformer.heads)]
+    hint = "use a construction for future-masked models, such as temporal-masked for formulas of the past"
+    for head in transformer.heads:
+        if not head.mask.causal:
+            raise ConstructionError(
+                f"{transformer.name!r} is an encoder: head {head.name!r} sees {head.mask}, but a decoder sees only j ≤ i",
+                hint=hint,
+            )
     for item in (*needed, *(block.repeats for block in transformer.blocks)):
         if isinstance(item, Feature) and item.needs_length:
             raise ConstructionError(
                 f"{transformer.name!r} is an encoder: it uses {item}, which depends on the length of the input, and a "
                 "decoder does not know how long its input will be",
-                hint="use a construction for future-masked models, such as temporal-masked",
+                hint=hint,
             )
+
+
+def _require_stock(transformer: Transformer) -> None:
+    """Complain about everything that a causal softmax model with absolute positions cannot do."""
+    require_decoder(transformer)
     for head in transformer.heads:
-        if not head.mask.causal:
-            raise ConstructionError(
-                f"head {head.name!r} sees {head.mask}, but a decoder sees only j ≤ i: it cannot hold an unmasked encoder",
-                hint="use a construction for future-masked models, such as temporal-masked",
-            )
         if head.mask is Mask.PAST:
-            raise ConstructionError(f"head {head.name!r} must not see its own position (j < i), but a stock decoder does")
+            raise ConstructionError(f"head {head.name!r} must not see its own position, but in a stock decoder it does")
         if head.bias is not None:
             raise ConstructionError(f"head {head.name!r} has the relative bias {head.bias}, which this format lacks")
-        if head.weighting.hard and head.query.bias and head.weighting.choice is not Choice.SOFTMAX:
+        if head.weighting.hard and head.query.bias:
             raise ConstructionError(
                 f"head {head.name!r} has {head.weighting} attention; stock checkpoints have softmax",
                 hint="make it soft first: sm.soften(model, length=N)",
@@ -175,11 +184,9 @@ def _layer(layer: Layer, length: int) -> LoweredLayer:
 def _head(head: Head, length: int) -> LoweredHead:
     """A head whose temperature is part of its query: the lowest one of any position, which only sharpens the others."""
     query, scale = _affine(head.query), head.weighting.scale
-    if isinstance(scale, Feature):
-        factor = max(float(scale.at(i)) for i in range(length))
-    else:
-        factor = float(scale)
-    factor = 2.0 ** math.ceil(math.log2(factor)) if isinstance(scale, Feature) else factor
+    factor = (
+        _power_of_two(max(float(scale.at(i)) for i in range(length))) if isinstance(scale, Feature) else float(scale)
+    )
     return LoweredHead(
         head.name,
         Affine(query.weight * factor, query.bias * factor),
@@ -192,7 +199,7 @@ def _head(head: Head, length: int) -> LoweredHead:
 def _units(forward: FeedForward, length: int) -> tuple[Affine, Affine, tuple[str, ...]]:
     """ReLU units; a Heaviside unit is ReLU(s x + 1) - ReLU(s x), right where x ≥ 0 or x ≤ -1/s."""
     first, second = _affine(forward.first), _affine(forward.second)
-    sharp = 2.0 ** math.ceil(math.log2(4 * (length + 1)))
+    sharp = _power_of_two(4 * (length + 1))
     rows: list[tuple[Array, float, Array, str]] = []
     for u, (unit, activation) in enumerate(zip(forward.units, forward.activations, strict=True)):
         weight, bias, column = first.weight[u], float(first.bias[u]), second.weight[:, u]
@@ -287,6 +294,11 @@ def _conditioned(model: Lowered, unembedding: Affine, bounds: list[Bounds]) -> L
         layers=layers,
         unembedding=reading(unembedding),
     )
+
+
+def _power_of_two(number: float) -> float:
+    """The smallest power of two that is not below a number."""
+    return float(2.0 ** math.ceil(math.log2(number)))
 
 
 def _dense(matrix: Matrix) -> Array:

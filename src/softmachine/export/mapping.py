@@ -19,7 +19,12 @@ def mapping(transformer: Transformer, placed: Placed, exported: Exported, dialog
     """Everything that has a name, as data: ``value = residual[..., index] / scale``."""
     model = placed.model
     coordinates = [
-        {"name": name, "index": k, "mirror": None if placed.mirror is None else placed.mirror + k, "scale": float(scale)}
+        {
+            "name": name,
+            "index": k,
+            "mirror": None if placed.mirror is None else placed.mirror + k,
+            "scale": float(scale),
+        }
         for k, (name, scale) in enumerate(zip(model.coordinates, model.scales, strict=True))
     ]
     layers = [

@@ -10,6 +10,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from softmachine.export.lowered import Affine, Array, Lowered, LoweredLayer
 from softmachine.export.placed import SAMPLING_GAIN
@@ -66,7 +67,7 @@ def _widened(layer: LoweredLayer, more: int) -> LoweredLayer:
     return LoweredLayer(heads, reading(layer.first), second, layer.units)
 
 
-def _copying(layer: LoweredLayer, narrow: LoweredLayer, read: Array, gain: float) -> LoweredLayer:
+def _copying(layer: LoweredLayer, narrow: LoweredLayer, read: NDArray[np.intp], gain: float) -> LoweredLayer:
     """The last layer, which also writes what the unembedding reads: what was there, and what its own units add."""
     width, count = narrow.second.weight.shape[0], len(read)
     copies = np.zeros((2 * count, width + count + 1))

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from softmachine.export.dialogue import Dialogue, Sample
+from softmachine.export.lowered import Lowered
 
 GENERATED = 256
 """Runs up to so many tokens are generated; longer ones are read in pieces, predicting each token from those before."""
 BATCH, PIECE = 32, 256
+SMALL = 1 << 20
+"""Vocabulary times width: below, a model is small."""
 
 
 @dataclass(frozen=True)
@@ -39,27 +43,51 @@ class Verification:
         return self.failure is None
 
 
-def verify(model: Any, vocabulary: Sequence[str], dialogue: Dialogue, *, pad: int, dtype: str, gain: float) -> Verification:
-    """Let a loaded model speak, in left-padded batches, and compare."""
-    return _Verifier(model, vocabulary, dialogue, pad, dtype, gain).verification()
+def verify(
+    model: Any, lowered: Lowered, dialogue: Dialogue, *, dtype: str, gain: float, generating: bool
+) -> Verification:
+    """Let a loaded model speak, and compare.
+
+    Args:
+        model: The stock model.
+        lowered: What it should be.
+        dialogue: What it should say.
+        dtype: The format that it was loaded in, for people.
+        gain: What a margin of 1 has become.
+        generating: Whether short runs are also generated, in left-padded batches.
+    """
+    with _threads(1 if lowered.embedding.size < SMALL else None):
+        return _Verifier(model, lowered, dialogue, dtype, gain).verification(generating=generating)
+
+
+@contextlib.contextmanager
+def _threads(wanted: int | None) -> Iterator[None]:
+    """Small matrices are multiplied faster by one thread."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(wanted or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 class _Verifier:
-    def __init__(
-        self, model: Any, vocabulary: Sequence[str], dialogue: Dialogue, pad: int, dtype: str, gain: float
-    ) -> None:
-        self.model, self.vocabulary, self.dialogue = model, vocabulary, dialogue
-        self.pad, self.dtype, self.gain = pad, dtype, gain
-        self.index = {token: k for k, token in enumerate(vocabulary)}
+    def __init__(self, model: Any, lowered: Lowered, dialogue: Dialogue, dtype: str, gain: float) -> None:
+        self.model, self.vocabulary, self.dialogue = model, lowered.vocabulary, dialogue
+        self.pad, self.dtype, self.gain = lowered.pad, dtype, gain
+        self.positions = len(lowered.positions)
+        self.index = {token: k for k, token in enumerate(self.vocabulary)}
 
-    def verification(self) -> Verification:
+    def verification(self, *, generating: bool) -> Verification:
         samples = sorted(self.dialogue.samples, key=lambda sample: len(sample.expected))
         short = [sample for sample in samples if len(sample.expected) <= GENERATED]
         failure = None
         margin = float("inf")
-        if self.dialogue.decodes:
-            for start in range(0, len(short), BATCH):
-                failure = failure or self.generated(short[start : start + BATCH])
+        if self.dialogue.decodes and generating:
+            for batch in self.batches(short):
+                failure = failure or self.generated(batch)
         for sample in samples:
             if failure is None:
                 failure, smallest = self.read(sample)
@@ -68,10 +96,27 @@ class _Verifier:
             dtype=self.dtype,
             inputs=len(samples),
             tokens=sum(1 for sample in samples for token in sample.expected if token is not None),
-            longest=max((len(s.prompt) + (len(s.expected) if self.dialogue.decodes else 0) for s in samples), default=0),
+            longest=max(
+                (len(s.prompt) + (len(s.expected) if self.dialogue.decodes else 0) for s in samples), default=0
+            ),
             margin=margin / self.gain if failure is None and margin < float("inf") else None,
             failure=failure,
         )
+
+    def batches(self, samples: Sequence[Sample]) -> Iterator[list[Sample]]:
+        """Samples together, as long as none of them runs out of positions while others go on."""
+        batch: list[Sample] = []
+        for sample in samples:
+            more = [*batch, sample]
+            if (
+                len(more) > BATCH
+                or max(len(s.prompt) for s in more) + max(len(s.expected) for s in more) > self.positions
+            ):
+                yield batch
+                more = [sample]
+            batch = more
+        if batch:
+            yield batch
 
     def ids(self, tokens: Sequence[str | None]) -> list[int]:
         return [self.index[token] for token in tokens if token is not None]
@@ -105,9 +150,11 @@ class _Verifier:
         expected = self.ids(sample.expected) if decodes else []
         sequence = self.ids(sample.prompt) + expected[:-1]
         first = len(sample.prompt) - 1 if decodes else 0
-        wanted = dict(enumerate(expected, first)) if decodes else {
-            k: self.index[token] for k, token in enumerate(sample.expected) if token is not None
-        }
+        wanted = (
+            dict(enumerate(expected, first))
+            if decodes
+            else {k: self.index[token] for k, token in enumerate(sample.expected) if token is not None}
+        )
         smallest, cache, start = float("inf"), None, 0
         while start < len(sequence):
             piece = sequence[start : start + PIECE]
@@ -120,15 +167,19 @@ class _Verifier:
                 right = wanted.get(start + k)
                 if right is None:
                     continue
-                found, distance = int(best.indices[k, 0]), float(best.values[k, 0] - best.values[k, 1])
-                if found != right or distance <= 0 or distance != distance:  # noqa: PLR0124 - not a number
+                found: int | None = int(best.indices[k, 0])
+                distance = float(best.values[k, 0] - best.values[k, 1])
+                if not distance > 0:
+                    found = None
+                if found != right:
                     return self.wrong(sample, start + k - first, right, found), 0.0
                 smallest = min(smallest, distance)
             start += len(piece)
         return None, smallest
 
-    def wrong(self, sample: Sample, step: int, expected: int, found: int) -> str:
+    def wrong(self, sample: Sample, step: int, expected: int, found: int | None) -> str:
         name = self.vocabulary
         word = repr(sample.word) if sample.word else "the empty input"
+        was = "is not decided" if found is None else f"is {name[found]}"
         what = "token" if self.dialogue.decodes else "the answer at position"
-        return f"in {self.dtype}, on {word}, {what} {step} should be {name[expected]}, but is {name[found]}"
+        return f"in {self.dtype}, on {word}, {what} {step} should be {name[expected]}, but {was}"
