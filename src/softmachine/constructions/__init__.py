@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from softmachine.constructions import address_bits, chapter8, srasp, temporal
+from softmachine.constructions import address_bits, chapter8, residues, srasp, temporal
 from softmachine.constructions.srasp_words import SraspCodec
 from softmachine.constructions.temporal import Variant, Vision
 from softmachine.constructions.temporal_words import TemporalCodec
@@ -84,6 +84,21 @@ def _address_bits(machine: TuringMachine, attention: str, length: int | None) ->
     return address_bits.decoder(codec), codec
 
 
+def _residues(*, positions: bool) -> Callable[[TuringMachine, str, int | None], tuple[Program, Codec]]:
+    def build(machine: TuringMachine, attention: str, length: int | None) -> tuple[Program, Codec]:
+        del attention
+        codec = StreamCodec(
+            machine,
+            length=length or 0,
+            modulus=residues.modulus_for(machine, length or 1),
+            most_wraps=residues.MOST_WRAPS,
+            longest_input=0 if positions else residues.MOST_INPUT,
+        )
+        return residues.decoder(codec, positions=positions), codec
+
+    return build
+
+
 def _temporal(
     vision: Vision, *, unbounded: bool = False
 ) -> Callable[[Specification, str, int | None], tuple[Program, Codec]]:
@@ -101,6 +116,8 @@ def _srasp(source: SraspProgram, attention: str, length: int | None) -> tuple[Pr
     return srasp.transformer(source, soft=soft), SraspCodec(source, soft)
 
 
+POSITIONS = "the number of positions of a sequence: three marks, the input and one for each step"
+
 CONSTRUCTIONS: tuple[Construction, ...] = (
     Construction(
         "chapter-8",
@@ -117,7 +134,25 @@ CONSTRUCTIONS: tuple[Construction, ...] = (
         TuringMachine,
         ("hard",),
         _address_bits,
-        "the number of positions of a sequence: three marks, the input and one for each step",
+        POSITIONS,
+    ),
+    Construction(
+        "residues",
+        "Tokens that say their cell modulo M: exact in bfloat16 and float16 too, one token a step",
+        "the number of positions N; bits of i and of i-1 as position features; scale O(1)",
+        TuringMachine,
+        ("hard",),
+        _residues(positions=True),
+        POSITIONS,
+    ),
+    Construction(
+        "residues-without-positions",
+        "Tokens that say their cell modulo M, without position features: exact in float32, one token a step",
+        "the number of positions N; no position features; scale O(N²)",
+        TuringMachine,
+        ("hard",),
+        _residues(positions=False),
+        POSITIONS,
     ),
     Construction(
         "temporal-encoder",
@@ -189,9 +224,10 @@ def stock_construction(source: object, dtype: str, *, positions: bool) -> str | 
         dtype: The format, e.g. "float32".
         positions: Whether the architecture has an embedding of positions.
     """
-    del positions, dtype
     if isinstance(source, TuringMachine):
-        return "address-bits"
+        if not positions:
+            return "residues-without-positions"
+        return "address-bits" if dtype in ("float32", "float64") else "residues"
     return "temporal-masked" if isinstance(source, Specification) else None
 
 

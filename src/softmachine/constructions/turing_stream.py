@@ -20,12 +20,17 @@ from softmachine.languages.turing import Action, Configuration, Tape, Verdict, e
 from softmachine.languages.turing.json_form import machine_from_json, machine_to_json
 from softmachine.transformer import Prompt
 
-START, BEGIN = "<bos>", "<run>"
+START, BEGIN, LIMIT = "<bos>", "<run>", "<limit>"
 
 
 @dataclass(frozen=True)
 class Start:
     """The first token of every sequence."""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A head has left the stretch of tape that the model can tell cells of apart: the run cannot go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +40,6 @@ class Placed(Action):
     cells: tuple[int, ...]
 
 
-StreamMeaning = Start | Begin | Given | Action | Verdict
-
-
 @dataclass(frozen=True)
 class StreamCodec(TuringCodec):
     """Prompts and runs of a machine, for models with a fixed number of positions.
@@ -45,11 +47,15 @@ class StreamCodec(TuringCodec):
     Args:
         length: The number of positions: start token, input, ``<run>``, steps and verdict together.
         modulus: M, if tokens say which cell they wrote; 0 if they do not.
+        most_wraps: How often a head may get M cells further from the start, if tokens say which cell they wrote.
+        longest_input: The largest number of symbols of an input; 0 if only the length limits it.
     """
 
     kind: str = "turing-stream"
     length: int = 0
     modulus: int = 0
+    most_wraps: int = 0
+    longest_input: int = 0
 
     announces: ClassVar[bool] = False
 
@@ -58,6 +64,8 @@ class StreamCodec(TuringCodec):
         """All tokens, and what they mean. Only actions that some rule takes are tokens."""
         tokens: dict[str, Any] = {START: Start(), BEGIN: Begin()}
         tokens |= {VERDICTS[verdict]: verdict for verdict in self.verdicts}
+        if self.modulus and self.wraps * self.modulus < self.length:
+            tokens[LIMIT] = Limit()
         for action in self.actions:
             tokens[fresh(_text(action), tokens)] = action
         for symbol in self.machine.alphabet:
@@ -89,6 +97,19 @@ class StreamCodec(TuringCodec):
         return (self.length - 1).bit_length()
 
     @property
+    def wraps(self) -> int:
+        """How often a head can wrap around, to either side."""
+        return min(-(-self.length // self.modulus), self.most_wraps) if self.modulus else 0
+
+    def reaches(self, head: int) -> bool:
+        """Whether the model knows a head on this cell from one on any other."""
+        return not self.modulus or -self.wraps <= head // self.modulus <= self.wraps
+
+    def stops(self, token: str) -> bool:
+        """Whether the token is a verdict, or says that the model cannot go on."""
+        return isinstance(self.meanings[token], Verdict | Limit)
+
+    @property
     def positions(self) -> int:
         """The number of positions that the weights are made for."""
         return self.length
@@ -100,6 +121,8 @@ class StreamCodec(TuringCodec):
             InputError: If no position is left for the run.
         """
         symbols = self.machine.word(word)
+        if self.longest_input and len(symbols) > self.longest_input:
+            raise InputError(f"the model takes inputs of at most {self.longest_input} symbols, not {len(symbols)}")
         if len(symbols) + 3 > self.length:
             raise InputError(
                 f"an input of {len(symbols)} symbols leaves no room for a run in {self.length} positions",
@@ -120,6 +143,9 @@ class StreamCodec(TuringCodec):
         for action in result.actions or ():
             yield self.tokens[self._at(action, now.heads)]
             now.apply(action)
+            if not all(map(self.reaches, now.heads)):
+                yield LIMIT
+                return
         if result.verdict is not None and result.steps < room:
             yield self.tokens[result.verdict]
 
@@ -146,13 +172,21 @@ class StreamCodec(TuringCodec):
     def to_json(self) -> dict[str, object]:
         """The machine, the number of positions and the modulus."""
         machine = machine_to_json(self.machine)
-        return {"kind": self.kind, "machine": machine, "length": self.length, "modulus": self.modulus}
+        return {
+            "kind": self.kind,
+            "machine": machine,
+            "length": self.length,
+            "modulus": self.modulus,
+            "most_wraps": self.most_wraps,
+            "longest_input": self.longest_input,
+        }
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> StreamCodec:
         """The codec that :meth:`to_json` described."""
         machine = machine_from_json(data["machine"])
-        return StreamCodec(machine, length=int(data["length"]), modulus=int(data["modulus"]))
+        sizes = {key: int(data[key]) for key in ("length", "modulus", "most_wraps", "longest_input")}
+        return StreamCodec(machine, **sizes)
 
 
 def _text(action: Action) -> str:
