@@ -103,7 +103,7 @@ def _words(model: Transformer, length: int) -> Iterator[tuple[str, ...]]:
     entry = zoo.find(model.name)
     seen: set[tuple[str, ...]] = set()
     short = islice(all_words(codec.alphabet, length), SHORT_WORDS)
-    for word in (*_sampled(entry, codec.source), *short, *_long(codec.alphabet, length)):
+    for word in (*_sampled(entry, codec.source), *_long(codec.alphabet, length), *short):
         if word not in seen:
             seen.add(word)
             yield word

@@ -10,6 +10,8 @@ from softmachine.transformer import Codec, DecoderCodec, Transformer
 
 MOST_TOKENS = 2048
 """Longer runs are compared up to here."""
+ENOUGH_TOKENS = 4096
+"""When so many tokens are to be compared, no more samples are added."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +61,13 @@ def dialogue_of(transformer: Transformer, words: Iterable[Sequence[str]], length
     else:
         stops = transformer.outputs
     prefix, suffix = _around(codec)
-    samples = tuple(sample for word in words if (sample := _sample(codec, tuple(word), length)))
-    return Dialogue(prefix, suffix, stops, decodes, samples)
+    samples: list[Sample] = []
+    for sample in (_sample(codec, tuple(word), length) for word in words):
+        if sample is not None:
+            samples.append(sample)
+        if sum(len(sample.expected) for sample in samples) > ENOUGH_TOKENS:
+            break
+    return Dialogue(prefix, suffix, stops, decodes, tuple(samples))
 
 
 def _around(codec: Codec) -> tuple[tuple[str, ...], tuple[str, ...]]:

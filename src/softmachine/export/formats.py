@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from softmachine.errors import UsageError
 from softmachine.export.gpt2 import gpt2, gpt2_default
+from softmachine.export.llama import llama, mistral, qwen2
 from softmachine.export.lowered import Lowered
 from softmachine.export.placed import Placed
 
@@ -35,6 +36,9 @@ STOCK_FORMATS = {
     for item in (
         StockFormat("gpt2", "Hugging Face, GPT2LMHeadModel with neutral norms, ReLU, untied", gpt2),
         StockFormat("gpt2-default", "Hugging Face, GPT2LMHeadModel with the default configuration", gpt2_default),
+        StockFormat("llama", "Hugging Face, LlamaForCausalLM", llama, positions=False),
+        StockFormat("mistral", "Hugging Face, MistralForCausalLM", mistral, positions=False),
+        StockFormat("qwen2", "Hugging Face, Qwen2ForCausalLM", qwen2, positions=False),
     )
 }
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from softmachine.errors import ConstructionError
-from softmachine.export.lowered import Affine, Array, Lowered, LoweredLayer
+from softmachine.export.lowered import Affine, Array, Lowered, LoweredLayer, head_width, most_heads
 from softmachine.export.placed import SAMPLING_GAIN, Placed
 from softmachine.export.tied import tied
 
@@ -28,8 +28,8 @@ WIDEST = 1 << 14
 def gpt2(model: Lowered, dtype: str) -> Placed:
     """With neutral norms, ReLU and an unembedding of its own."""
     narrow = dtype == "float16"  # where 2⁴⁰ is infinite
-    head = _head_width(model)
-    heads = max(_most_heads(model), -(-2 * (model.width + 1) // head))
+    head = head_width(model)
+    heads = max(most_heads(model), -(-2 * (model.width + 1) // head))
     place = _Place(model, heads * head, head, constant=1.0, activation_gain=1.0)
     inner = max(1, *(len(layer.units) for layer in model.layers))
     tensors = place.tensors(inner, norm=2.0**15 if narrow else 2.0**40)
@@ -52,30 +52,15 @@ def gpt2_default(model: Lowered, dtype: str) -> Placed:
             hint="export to gpt2, whose norms are neutral",
         )
     model, gain = tied(model)
-    head = _head_width(model)
+    head = head_width(model)
     width = 2
-    while width < 2 * (model.width + 1) or width < head * _most_heads(model):
+    while width < 2 * (model.width + 1) or width < head * most_heads(model):
         width *= 4
     while 4 * width < max(len(layer.units) for layer in model.layers):
         width *= 4
     place = _Place(model, width, head, constant=LARGE, activation_gain=GELU_GAIN)
     tensors = place.tensors(4 * width, norm=LARGE * (2 / width) ** 0.5)
     return place.placed({}, tensors, 2 * gain)
-
-
-def _head_width(model: Lowered) -> int:
-    """A power of 4, so that dividing scores by its root is exact."""
-    needed = max(
-        [1, *(max(len(head.query.bias), len(head.value.bias)) for layer in model.layers for head in layer.heads)]
-    )
-    width = 4
-    while width < needed:
-        width *= 4
-    return width
-
-
-def _most_heads(model: Lowered) -> int:
-    return max([1, *(len(layer.heads) for layer in model.layers)])
 
 
 class _Place:

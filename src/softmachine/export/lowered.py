@@ -128,6 +128,20 @@ def lower(transformer: Transformer, length: int) -> Lowered:
     return _conditioned(plain, _unembedding(transformer, plain, bounds), bounds)
 
 
+def head_width(model: Lowered) -> int:
+    """A width that every head fits in: a power of 4, so that dividing scores by its root is exact."""
+    heads = [head for layer in model.layers for head in layer.heads]
+    width = 4
+    while width < max([1, *(max(len(head.query.bias), len(head.value.bias)) for head in heads)]):
+        width *= 4
+    return width
+
+
+def most_heads(model: Lowered) -> int:
+    """The largest number of heads of any layer, at least 1."""
+    return max([1, *(len(layer.heads) for layer in model.layers)])
+
+
 def require_decoder(transformer: Transformer) -> None:
     """Complain about what no decoder can do: see ahead, or know how long its input will be."""
     needed = [*transformer.features, *(head.weighting.scale for head in transformer.heads)]
@@ -264,24 +278,14 @@ def _conditioned(model: Lowered, unembedding: Affine, bounds: list[Bounds]) -> L
     def writing(affine: Affine) -> Affine:
         return Affine(affine.weight * scales[:, None], affine.bias * scales)
 
-    layers = tuple(
-        LoweredLayer(
-            tuple(
-                LoweredHead(
-                    head.name,
-                    reading(head.query),
-                    reading(head.key),
-                    reading(head.value),
-                    head.output * scales[:, None],
-                )
-                for head in layer.heads
-            ),
-            reading(layer.first),
-            writing(layer.second),
-            layer.units,
-        )
-        for layer in model.layers
-    )
+    layers = []
+    for layer, before in zip(model.layers, bounds, strict=False):
+        heads = []
+        for head in layer.heads:
+            query, key = _balanced(head.query, head.key, before)
+            output = head.output * scales[:, None]
+            heads.append(LoweredHead(head.name, reading(query), reading(key), reading(head.value), output))
+        layers.append(LoweredLayer(tuple(heads), reading(layer.first), writing(layer.second), layer.units))
     return Lowered(
         name=model.name,
         vocabulary=model.vocabulary,
@@ -291,8 +295,22 @@ def _conditioned(model: Lowered, unembedding: Affine, bounds: list[Bounds]) -> L
         scales=scales,
         embedding=model.embedding * scales,
         positions=model.positions * scales,
-        layers=layers,
+        layers=tuple(layers),
         unembedding=reading(unembedding),
+    )
+
+
+def _balanced(query: Affine, key: Affine, bounds: Bounds) -> tuple[Affine, Affine]:
+    """The same products, with numbers of about the same size on both sides, for formats with a small range."""
+    if not len(query.bias):
+        return query, key
+    ours, theirs = (np.max(np.abs(_image(side, bounds)), axis=0) for side in (query, key))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shift = np.where((ours > 0) & (theirs > 0), np.round(np.log2(ours / theirs) / 2), 0)
+    factor = 2.0**shift
+    return (
+        Affine(query.weight / factor[:, None], query.bias / factor),
+        Affine(key.weight * factor[:, None], key.bias * factor),
     )
 
 
