@@ -14,7 +14,6 @@ from softmachine.checking import all_words
 from softmachine.compiler import compile_program
 from softmachine.constructions import CONSTRUCTIONS, construction_for, stock_construction
 from softmachine.errors import ConstructionError, InputError, UsageError
-from softmachine.export import checkpoint
 from softmachine.export.checkpoint import Exported
 from softmachine.export.dialogue import dialogue_of
 from softmachine.export.folder import require_free
@@ -43,7 +42,6 @@ def export_stock(
 ) -> Exported:
     """Write a model, compiled on the way if need be, in a stock format; see :func:`softmachine.export`."""
     form, dtype = stock_format(to), dtype or "float32"
-    checkpoint.require_libraries(to)
     require_free(folder, force=force)
     if isinstance(item, Transformer):
         positions = _positions(item, length)
@@ -52,10 +50,9 @@ def export_stock(
         positions = DEFAULT_LENGTH if length is None else length
         model = _compiled(item, construction or stock_construction(item, dtype, positions=form.positions), positions)
     source = codec_of(model).source
-    return checkpoint.write(
+    return form.write(
         model,
         folder,
-        form=form,
         length=positions,
         dtype=dtype,
         dialogue=dialogue_of(model, _words(model, positions), positions),

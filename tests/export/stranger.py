@@ -14,7 +14,7 @@ from typing import Any
 
 class _NothingOfOurs(MetaPathFinder):
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
-        if name.split(".")[0] == "softmachine":
+        if name.partition(".")[0] == "softmachine":
             raise ImportError(f"{name} is not for strangers")
 
 
@@ -39,7 +39,7 @@ def main() -> None:
     for job in json.load(sys.stdin):
         settings = {"dtype": job.get("dtype", "auto"), "attn_implementation": job.get("attention", "sdpa")}
         if job.get("pipeline"):
-            generate = pipeline("text-generation", model=folder, tokenizer=folder, **{"dtype": "auto"})
+            generate = pipeline("text-generation", model=folder, tokenizer=folder, dtype="auto")
             answers.append([generate(text)[0]["generated_text"] for text in job["texts"]])
             continue
         model = AutoModelForCausalLM.from_pretrained(folder, **settings).eval()

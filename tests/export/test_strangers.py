@@ -33,7 +33,7 @@ FORMATS = [
 
 
 class Increment:
-    """A small machine, exported; and what a stranger makes of it, all in one process, since loading torch takes long."""
+    """A small machine, exported, and what a stranger makes of it: in one process, since loading torch takes long."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -142,7 +142,7 @@ def written(tokens: Vocabulary[object], machine: TuringMachine, tape: int) -> Si
 
 
 def writes_nothing(tokens: Vocabulary[object], machine: TuringMachine, tape: int) -> Signal:
-    """Whether this token leaves a tape as it is; its head is still on cell 0 then. (Nobody looks at verdicts.)"""
+    """Whether this token leaves a tape as it is; its head is still on cell 0 then. Nobody looks at verdicts."""
     quiet = (Start, Begin) if tape == 0 else (Start, Begin, Given)
     return tokens.bit(on_tape(machine, "writes nothing", tape), lambda token: isinstance(token, quiet))
 

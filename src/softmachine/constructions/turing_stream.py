@@ -1,4 +1,4 @@
-"""The tokens of a Turing machine's run in a stock checkpoint: a start token first, then the input, then one token a step.
+"""The tokens of a Turing machine's run in a stock checkpoint: a start token, the input, then one token a step.
 
     <bos> a b b a <run> (q,x,R) (p,_,L) … ACC
 

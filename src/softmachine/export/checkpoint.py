@@ -5,16 +5,15 @@ from __future__ import annotations
 import contextlib
 import json
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from softmachine.errors import PrecisionError, UsageError
 from softmachine.export.card import model_card
 from softmachine.export.dialogue import Dialogue
+from softmachine.export.exported import Exported
 from softmachine.export.folder import MARK, new_folder, require_free
-from softmachine.export.formats import StockFormat
 from softmachine.export.lowered import Lowered, lower
 from softmachine.export.mapping import mapping
 from softmachine.export.placed import Placed
@@ -25,48 +24,20 @@ DTYPES = ("float32", "bfloat16", "float16", "float64")
 _NEEDED = "pip install 'softmachine[hf]'"
 
 
-@dataclass(frozen=True)
-class Exported:
-    """What was written.
-
-    Args:
-        folder: Where.
-        architecture: The class that loads it.
-        length: The number of positions.
-        dtype: The format of the weights.
-        verified: What a stock model said in each format that was tried, the format of the weights first.
-        parameters: The number of weights, zeros included.
-        rounded: How many of the weights that are not 0 the format had to round.
-    """
-
-    folder: Path
-    architecture: str
-    length: int
-    dtype: str
-    verified: tuple[Verification, ...]
-    parameters: int
-    rounded: int
-
-    @property
-    def dtypes(self) -> tuple[str, ...]:
-        """The formats in which everything was right."""
-        return tuple(result.dtype for result in self.verified if result.holds)
-
-
-def require_libraries(what: str) -> None:
+def require_libraries() -> None:
     """Complain unless torch and transformers are there."""
     try:
         import torch  # noqa: F401
         import transformers  # noqa: F401
     except ImportError as error:
-        raise UsageError(f"exporting to {what} needs {error.name}, which is not installed", hint=_NEEDED) from None
+        raise UsageError(f"exporting needs {error.name}, which is not installed", hint=_NEEDED) from None
 
 
 def write(
     transformer: Transformer,
     folder: Path,
     *,
-    form: StockFormat,
+    place: Callable[[Lowered, str], Placed],
     length: int,
     dtype: str,
     dialogue: Dialogue,
@@ -79,7 +50,7 @@ def write(
     Args:
         transformer: A causal model with softmax attention.
         folder: Where to.
-        form: The architecture.
+        place: Puts a lowered model into an architecture.
         length: The number of positions.
         dtype: The format of the weights.
         dialogue: How to talk to it, and what it should say.
@@ -92,14 +63,13 @@ def write(
         ConstructionError: If the architecture cannot hold the model.
         UsageError: If the folder cannot be written.
     """
+    require_libraries()
     if dtype not in DTYPES:
         raise UsageError(f"there is no format {dtype!r} of numbers", hint=f"choose {', '.join(DTYPES)}")
     require_free(folder, force=force)
-    placed = form.place(lower(transformer, length), dtype)
-    with new_folder(folder, force=force) as new, _quiet():
-        rounded, parameters = _save(placed, new, dtype, dialogue)
-        _save_tokenizer(placed.model, new, dialogue, length)
-        results = _verified(placed, new, dtype, dialogue)
+    placed = place(lower(transformer, length), dtype)
+    with new_folder(folder, force=force) as new:
+        rounded, parameters, results = new_checkpoint(placed, new, dtype, dialogue)
         if not results[0].holds:
             raise PrecisionError(f"{transformer.name!r} does not hold: {results[0].failure}", hint=remedy or None)
         exported = Exported(folder, placed.architecture, length, dtype, results, parameters, rounded)
@@ -109,6 +79,20 @@ def write(
         data = mapping(transformer, placed, exported, dialogue)
         (new / MARK).write_text(json.dumps(data, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     return exported
+
+
+def new_checkpoint(
+    placed: Placed, folder: Path, dtype: str, dialogue: Dialogue, *, every_format: bool = True
+) -> tuple[int, int, tuple[Verification, ...]]:
+    """Write what ``from_pretrained`` loads, and load it: how many weights were rounded, how many there are, and results.
+
+    If the format that the weights are in holds, the others are tried as well, if wanted.
+    """
+    require_libraries()
+    with _quiet():
+        rounded, parameters = _save(placed, folder, dtype, dialogue)
+        _save_tokenizer(placed.model, folder, dialogue)
+        return rounded, parameters, _verified(placed, folder, dtype, dialogue, every_format=every_format)
 
 
 def _save(placed: Placed, folder: Path, dtype: str, dialogue: Dialogue) -> tuple[int, int]:
@@ -141,7 +125,7 @@ def _save(placed: Placed, folder: Path, dtype: str, dialogue: Dialogue) -> tuple
     return rounded, sum(tensor.numel() for tensor in tensors.values())
 
 
-def _save_tokenizer(model: Lowered, folder: Path, dialogue: Dialogue, length: int) -> None:
+def _save_tokenizer(model: Lowered, folder: Path, dialogue: Dialogue) -> None:
     """Words separated by blanks are tokens; what stands around an input is added by itself."""
     from tokenizers import AddedToken, Tokenizer
     from tokenizers.models import WordLevel
@@ -164,7 +148,7 @@ def _save_tokenizer(model: Lowered, folder: Path, dialogue: Dialogue, length: in
         special["bos_token"] = AddedToken(spelled[dialogue.prefix[0]], special=True, normalized=False)
     fast = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
-        model_max_length=length,
+        model_max_length=len(model.positions),
         padding_side="left",
         clean_up_tokenization_spaces=False,
         **special,
@@ -172,8 +156,10 @@ def _save_tokenizer(model: Lowered, folder: Path, dialogue: Dialogue, length: in
     fast.save_pretrained(folder)
 
 
-def _verified(placed: Placed, folder: Path, dtype: str, dialogue: Dialogue) -> tuple[Verification, ...]:
-    """What the written files say in each format: the one that they are in, and if that holds, the others."""
+def _verified(
+    placed: Placed, folder: Path, dtype: str, dialogue: Dialogue, *, every_format: bool
+) -> tuple[Verification, ...]:
+    """What the written files say in each format, the one that they are in first."""
     import torch
     from transformers import AutoModelForCausalLM
 
@@ -181,7 +167,7 @@ def _verified(placed: Placed, folder: Path, dtype: str, dialogue: Dialogue) -> t
     for name in (dtype, *(other for other in DTYPES if other != dtype)):
         model = AutoModelForCausalLM.from_pretrained(folder, dtype=getattr(torch, name)).eval()
         results.append(verify(model, placed.model, dialogue, dtype=name, gain=placed.gain, generating=name == dtype))
-        if not results[0].holds:
+        if not results[0].holds or not every_format:
             break
     return tuple(results)
 

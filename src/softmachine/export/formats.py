@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from softmachine.errors import UsageError
+from softmachine.export import checkpoint, gguf, onnx
+from softmachine.export.checkpoint import Exported
 from softmachine.export.gpt2 import gpt2, gpt2_default
 from softmachine.export.llama import llama, mistral, qwen2
-from softmachine.export.lowered import Lowered
-from softmachine.export.placed import Placed
 
 
 @dataclass(frozen=True)
@@ -19,26 +20,30 @@ class StockFormat:
     Args:
         name: What the command line calls it.
         about: What it is, in a line.
-        place: Puts a lowered model into the architecture.
+        write: Writes a model, see :func:`.checkpoint.write`.
         positions: Whether the architecture has an embedding of positions.
-        wrap: What becomes of the checkpoint: "" if it is kept as it is, else the name of a file format.
     """
 
     name: str
     about: str
-    place: Callable[[Lowered, str], Placed]
+    write: Callable[..., Exported]
     positions: bool = True
-    wrap: str = ""
 
 
 STOCK_FORMATS = {
     item.name: item
     for item in (
-        StockFormat("gpt2", "Hugging Face, GPT2LMHeadModel with neutral norms, ReLU, untied", gpt2),
-        StockFormat("gpt2-default", "Hugging Face, GPT2LMHeadModel with the default configuration", gpt2_default),
-        StockFormat("llama", "Hugging Face, LlamaForCausalLM", llama, positions=False),
-        StockFormat("mistral", "Hugging Face, MistralForCausalLM", mistral, positions=False),
-        StockFormat("qwen2", "Hugging Face, Qwen2ForCausalLM", qwen2, positions=False),
+        StockFormat("gpt2", "Hugging Face, GPT2LMHeadModel, neutral norms", partial(checkpoint.write, place=gpt2)),
+        StockFormat(
+            "gpt2-default",
+            "Hugging Face, GPT2LMHeadModel, default configuration",
+            partial(checkpoint.write, place=gpt2_default),
+        ),
+        StockFormat("llama", "Hugging Face, LlamaForCausalLM", partial(checkpoint.write, place=llama), False),
+        StockFormat("mistral", "Hugging Face, MistralForCausalLM", partial(checkpoint.write, place=mistral), False),
+        StockFormat("qwen2", "Hugging Face, Qwen2ForCausalLM", partial(checkpoint.write, place=qwen2), False),
+        StockFormat("onnx", "ONNX, for onnxruntime", onnx.write),
+        StockFormat("gguf", "GGUF, for llama.cpp", gguf.write, False),
     )
 }
 

@@ -70,7 +70,7 @@ class _Place:
         if width > WIDEST:
             raise ConstructionError(
                 f"{model.name!r} would need a GPT-2 of width {width:,}; at most {WIDEST:,} is written "
-                f"(its residual stream has {model.width:,} coordinates, its vocabulary {len(model.vocabulary):,} tokens)"
+                f"(its residual stream has {model.width:,} coordinates, its vocabulary {len(model.vocabulary):,})"
             )
         self.model, self.width, self.head = model, width, head
         self.half = width // 2

@@ -149,7 +149,7 @@ def require_decoder(transformer: Transformer) -> None:
     for head in transformer.heads:
         if not head.mask.causal:
             raise ConstructionError(
-                f"{transformer.name!r} is an encoder: head {head.name!r} sees {head.mask}, but a decoder sees only j ≤ i",
+                f"{transformer.name!r} is an encoder: head {head.name!r} sees {head.mask}, but a decoder sees j ≤ i",
                 hint=hint,
             )
     for item in (*needed, *(block.repeats for block in transformer.blocks)):

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from softmachine.export.dialogue import Dialogue
+from softmachine.export.exported import Exported
 from softmachine.export.placed import Placed
 from softmachine.transformer import Transformer
-
-if TYPE_CHECKING:
-    from softmachine.export.checkpoint import Exported
 
 FORMAT = "softmachine-map"
 VERSION = 1

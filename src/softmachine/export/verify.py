@@ -178,8 +178,20 @@ class _Verifier:
         return None, smallest
 
     def wrong(self, sample: Sample, step: int, expected: int, found: int | None) -> str:
-        name = self.vocabulary
-        word = repr(sample.word) if sample.word else "the empty input"
-        was = "is not decided" if found is None else f"is {name[found]}"
-        what = "token" if self.dialogue.decodes else "the answer at position"
-        return f"in {self.dtype}, on {word}, {what} {step} should be {name[expected]}, but {was}"
+        return wrong(self.vocabulary, self.dialogue, self.dtype, sample, step, expected, found)
+
+
+def wrong(
+    vocabulary: Sequence[str],
+    dialogue: Dialogue,
+    dtype: str,
+    sample: Sample,
+    step: int,
+    expected: int,
+    found: int | None,
+) -> str:
+    """What a model got wrong, and where."""
+    word = repr(sample.word) if sample.word else "the empty input"
+    what = "token" if dialogue.decodes else "the answer at position"
+    was = "is not decided" if found is None else f"is {vocabulary[found]}"
+    return f"in {dtype}, on {word}, {what} {step} should be {vocabulary[expected]}, but {was}"
