@@ -12,7 +12,7 @@ from softmachine.checking import Report, all_words, check_words, random_words
 from softmachine.compiler import compile_program
 from softmachine.constructions import codec_from_json, construction_for
 from softmachine.errors import UsageError
-from softmachine.export import native
+from softmachine.exports import native
 from softmachine.languages.source import Source
 from softmachine.runs import MAX_STEPS, Run, Running, codec_of
 from softmachine.signals import Program
@@ -20,7 +20,7 @@ from softmachine.sources import read_source
 from softmachine.transformer import Codec, Transformer
 
 if TYPE_CHECKING:
-    from softmachine.export.checkpoint import Exported
+    from softmachine.exports.exported import Exported
 
 __all__ = ["certificate", "check", "compile", "export", "load", "run", "save", "soften"]
 

@@ -14,11 +14,11 @@ from softmachine.checking import all_words
 from softmachine.compiler import compile_program
 from softmachine.constructions import CONSTRUCTIONS, construction_for, stock_construction
 from softmachine.errors import ConstructionError, InputError, UsageError
-from softmachine.export.checkpoint import Exported
-from softmachine.export.dialogue import dialogue_of
-from softmachine.export.folder import require_free
-from softmachine.export.formats import StockFormat, stock_format
-from softmachine.export.lowered import require_decoder
+from softmachine.exports.exported import Exported
+from softmachine.exports.dialogue import dialogue_of
+from softmachine.exports.folder import require_free
+from softmachine.exports.formats import StockFormat, stock_format
+from softmachine.exports.lowered import require_decoder
 from softmachine.languages.source import Source
 from softmachine.runs import codec_of
 from softmachine.transformer import Transformer

@@ -13,7 +13,7 @@ from softmachine.errors import UsageError
 from softmachine.text import many
 
 if TYPE_CHECKING:
-    from softmachine.export.checkpoint import Exported
+    from softmachine.exports.exported import Exported
 
 NAME = "export"
 EXAMPLES = """[dim]Examples:[/]

@@ -5,8 +5,8 @@ that knows integers up to 256 and can tell apart x and x ± x/2 for sums of N nu
 
 A head on cell h = Mw + r is known by r, which tokens carry, and w, how often it wrapped around. Layer 1 takes the mean
 of all wraps, s = w/(i+1), together with u = 1/(i+1), the weight of the start token; its units compare s with c·u for
-each c: ReLU(s - (c + 1/2) u) + ReLU((c - 1/2) u - s) is *exactly* 0 for c = w however s and u are rounded, and at least u/2
-for any other c. Layer 2 turns these penalties into bits: ReLU(1 - 4N·penalty) is 1 or 0. From then on everything is
+each c: ReLU(s - (c + 1/2) u) + ReLU((c - 1/2) u - s) is *exactly* 0 for c = w however s and u are rounded, and at least
+u/2 for any other c. Layer 2 turns these penalties into bits: ReLU(1 - 4N·penalty) is 1 or 0. From then on everything is
 bits and small integers. An input symbol at position j wrote cell j-1, which position features know.
 
 The latest write is found in two stages, so that no score needs more than 8 bits: layer 3 finds the last block of R

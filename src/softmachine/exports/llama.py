@@ -13,8 +13,8 @@ from functools import partial
 import numpy as np
 
 from softmachine.errors import ConstructionError
-from softmachine.export.lowered import Affine, Array, Lowered, LoweredHead, LoweredLayer, head_width, most_heads
-from softmachine.export.placed import SAMPLING_GAIN, Placed
+from softmachine.exports.lowered import Affine, Array, Lowered, LoweredHead, LoweredLayer, head_width, most_heads
+from softmachine.exports.placed import SAMPLING_GAIN, Placed
 
 LARGE = 2.0**30
 """C: a coordinate within ±1 changes C² by less than float32 can see."""

@@ -13,9 +13,9 @@ from __future__ import annotations
 import numpy as np
 
 from softmachine.errors import ConstructionError
-from softmachine.export.lowered import Affine, Array, Lowered, LoweredLayer, head_width, most_heads
-from softmachine.export.placed import SAMPLING_GAIN, Placed
-from softmachine.export.tied import tied
+from softmachine.exports.lowered import Affine, Array, Lowered, LoweredLayer, head_width, most_heads
+from softmachine.exports.placed import SAMPLING_GAIN, Placed
+from softmachine.exports.tied import tied
 
 LARGE = 2.0**20
 """C: coordinates within ±1 change a mean of squares of C² by less than float32 can see."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from softmachine.export.lowered import Array, Lowered
+from softmachine.exports.lowered import Array, Lowered
 
 SAMPLING_GAIN = 64.0
 """Logits are multiplied by this, so that sampling at temperature 1 decides as greedy decoding does."""

@@ -1,7 +1,7 @@
 """ONNX: a lowered transformer as a graph of standard operators, for onnxruntime and everything else that reads ONNX.
 
-No norms, ReLU, no cache: ``input_ids`` and ``attention_mask`` (both batch × sequence) in, ``logits`` out. Positions count
-what the mask lets through, so that batches may be padded at the left.
+No norms, ReLU, no cache: ``input_ids`` and ``attention_mask`` (both batch × sequence) in, ``logits`` out. Positions
+count what the mask lets through, so that batches may be padded at the left.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from softmachine.errors import PrecisionError, UsageError
-from softmachine.export.card import plain_card
-from softmachine.export.dialogue import Dialogue
-from softmachine.export.exported import Exported
-from softmachine.export.folder import MARK, new_folder, require_free
-from softmachine.export.lowered import Affine, Lowered, LoweredHead, lower
-from softmachine.export.mapping import mapping
-from softmachine.export.placed import SAMPLING_GAIN, Placed
-from softmachine.export.verify import Verification, wrong
+from softmachine.exports.card import plain_card
+from softmachine.exports.dialogue import Dialogue
+from softmachine.exports.exported import Exported
+from softmachine.exports.folder import MARK, new_folder, require_free
+from softmachine.exports.lowered import Affine, Lowered, LoweredHead, lower
+from softmachine.exports.mapping import mapping
+from softmachine.exports.placed import SAMPLING_GAIN, Placed
+from softmachine.exports.verify import Verification, wrong
 from softmachine.transformer import Transformer
 
 OPSET = 17

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from softmachine.errors import PrecisionError, UsageError
-from softmachine.export.card import model_card
-from softmachine.export.dialogue import Dialogue
-from softmachine.export.exported import Exported
-from softmachine.export.folder import MARK, new_folder, require_free
-from softmachine.export.lowered import Lowered, lower
-from softmachine.export.mapping import mapping
-from softmachine.export.placed import Placed
-from softmachine.export.verify import Verification, verify
+from softmachine.exports.card import model_card
+from softmachine.exports.dialogue import Dialogue
+from softmachine.exports.exported import Exported
+from softmachine.exports.folder import MARK, new_folder, require_free
+from softmachine.exports.lowered import Lowered, lower
+from softmachine.exports.mapping import mapping
+from softmachine.exports.placed import Placed
+from softmachine.exports.verify import Verification, verify
 from softmachine.transformer import Transformer
 
 DTYPES = ("float32", "bfloat16", "float16", "float64")
@@ -84,7 +84,7 @@ def write(
 def new_checkpoint(
     placed: Placed, folder: Path, dtype: str, dialogue: Dialogue, *, every_format: bool = True
 ) -> tuple[int, int, tuple[Verification, ...]]:
-    """Write what ``from_pretrained`` loads, and load it: how many weights were rounded, how many there are, and results.
+    """Write what ``from_pretrained`` loads, and load it: how many weights were rounded, how many there are, results.
 
     If the format that the weights are in holds, the others are tried as well, if wanted.
     """

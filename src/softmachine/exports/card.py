@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from softmachine.export.dialogue import Dialogue, Sample
-from softmachine.export.exported import Exported
-from softmachine.export.placed import Placed
-from softmachine.export.verify import Verification
+from softmachine.exports.dialogue import Dialogue, Sample
+from softmachine.exports.exported import Exported
+from softmachine.exports.placed import Placed
+from softmachine.exports.verify import Verification
 from softmachine.text import many
 from softmachine.transformer import Transformer
 
@@ -32,8 +32,8 @@ The weights were not trained: they were compiled, by the construction {construct
 {use}
 ## Numbers
 
-The weights are stored in {dtype}. Before this folder was written, they were run on sample inputs and compared, token for
-token, with the reference interpreter:
+The weights are stored in {dtype}. Before this folder was written, they were run on sample inputs and compared, token
+for token, with the reference interpreter:
 
 | format | holds | inputs | tokens | longest | smallest margin |
 |---|---|---|---|---|---|

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from softmachine.export.dialogue import Dialogue
-from softmachine.export.exported import Exported
-from softmachine.export.placed import Placed
+from softmachine.exports.dialogue import Dialogue
+from softmachine.exports.exported import Exported
+from softmachine.exports.placed import Placed
 from softmachine.transformer import Transformer
 
 FORMAT = "softmachine-map"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from softmachine.export.verify import Verification
+from softmachine.exports.verify import Verification
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.export.lowered import Affine, Array, Lowered, LoweredLayer
-from softmachine.export.placed import SAMPLING_GAIN
+from softmachine.exports.lowered import Affine, Array, Lowered, LoweredLayer
+from softmachine.exports.placed import SAMPLING_GAIN
 
 
 def tied(model: Lowered) -> tuple[Lowered, float]:

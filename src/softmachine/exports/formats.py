@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from softmachine.errors import UsageError
-from softmachine.export import checkpoint, gguf, onnx
-from softmachine.export.checkpoint import Exported
-from softmachine.export.gpt2 import gpt2, gpt2_default
-from softmachine.export.llama import llama, mistral, qwen2
+from softmachine.exports import checkpoint, gguf, onnx
+from softmachine.exports.exported import Exported
+from softmachine.exports.gpt2 import gpt2, gpt2_default
+from softmachine.exports.llama import llama, mistral, qwen2
 
 
 @dataclass(frozen=True)

@@ -12,15 +12,15 @@ from pathlib import Path
 import numpy as np
 
 from softmachine.errors import PrecisionError, UsageError
-from softmachine.export.card import plain_card
-from softmachine.export.checkpoint import new_checkpoint
-from softmachine.export.dialogue import Dialogue
-from softmachine.export.exported import Exported
-from softmachine.export.folder import MARK, new_folder, require_free
-from softmachine.export.llama import llama
-from softmachine.export.lowered import lower
-from softmachine.export.mapping import mapping
-from softmachine.export.placed import Placed
+from softmachine.exports.card import plain_card
+from softmachine.exports.checkpoint import new_checkpoint
+from softmachine.exports.dialogue import Dialogue
+from softmachine.exports.exported import Exported
+from softmachine.exports.folder import MARK, new_folder, require_free
+from softmachine.exports.llama import llama
+from softmachine.exports.lowered import lower
+from softmachine.exports.mapping import mapping
+from softmachine.exports.placed import Placed
 from softmachine.transformer import Transformer
 
 FILE = "model.gguf"

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from softmachine.export.dialogue import Dialogue, Sample
-from softmachine.export.lowered import Lowered
+from softmachine.exports.dialogue import Dialogue, Sample
+from softmachine.exports.lowered import Lowered
 
 GENERATED = 256
 """Runs up to so many tokens are generated; longer ones are read in pieces, predicting each token from those before."""
