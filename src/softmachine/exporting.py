@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -14,13 +16,14 @@ from softmachine.checking import all_words
 from softmachine.compiler import compile_program
 from softmachine.constructions import CONSTRUCTIONS, construction_for, stock_construction
 from softmachine.errors import ConstructionError, InputError, UsageError
-from softmachine.exports.exported import Exported
 from softmachine.exports.dialogue import dialogue_of
-from softmachine.exports.folder import require_free
+from softmachine.exports.exported import Exported
+from softmachine.exports.folder import MARK, new_folder, require_free
 from softmachine.exports.formats import StockFormat, stock_format
 from softmachine.exports.lowered import require_decoder
 from softmachine.languages.source import Source
 from softmachine.runs import codec_of
+from softmachine.sources import read_source
 from softmachine.transformer import Transformer
 
 SHARPNESS = 32
@@ -60,6 +63,48 @@ def export_stock(
         remedy=_remedy(source, model, form, dtype),
         force=force,
     )
+
+
+SETS: dict[str, tuple[tuple[str, int], ...]] = {
+    "interp": (
+        ("flip-flop-formula", 64),
+        ("response-formula", 64),
+        ("parity-formula", 64),
+        ("majority-formula", 64),
+        ("bigram-formula", 64),
+        ("dyck-1-formula", 64),
+        ("bit-inversion", 64),
+        ("parity", 64),
+        ("increment", 64),
+        ("divisible-by-three", 64),
+        ("busy-beaver-3", 64),
+        ("palindrome", 128),
+        ("busy-beaver-4", 128),
+        ("two-tape-palindrome", 128),
+        ("binary-addition", 256),
+    )
+}
+"""Ready-made sets of models with known circuits, of growing size: the zoo's names, and numbers of positions."""
+
+
+def export_set(name: str, folder: Path, *, to: str, dtype: str | None, force: bool) -> tuple[Exported, ...]:
+    """Write every model of a set to a folder of its own in one folder, all or nothing; see :data:`SETS`."""
+    if name not in SETS:
+        raise UsageError(f"there is no set {name!r}", hint=f"there is {', '.join(SETS)}")
+    written: list[Exported] = []
+    with new_folder(folder, force=force) as new:
+        for source, length in SETS[name]:
+            made = export_stock(
+                read_source(source), new / source, to=to, length=length, dtype=dtype, construction=None, force=False
+            )
+            written.append(replace(made, folder=folder / source))
+        models = [
+            {"folder": item.folder.name, "architecture": item.architecture, "positions": item.length}
+            for item in written
+        ]
+        facts = {"format": "softmachine-set", "version": 1, "name": name, "models": models}
+        (new / MARK).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    return tuple(written)
 
 
 def _positions(model: Transformer, length: int | None) -> int:

@@ -185,8 +185,13 @@ class StreamCodec(TuringCodec):
     def from_json(data: dict[str, Any]) -> StreamCodec:
         """The codec that :meth:`to_json` described."""
         machine = machine_from_json(data["machine"])
-        sizes = {key: int(data[key]) for key in ("length", "modulus", "most_wraps", "longest_input")}
-        return StreamCodec(machine, **sizes)
+        return StreamCodec(
+            machine,
+            length=int(data["length"]),
+            modulus=int(data["modulus"]),
+            most_wraps=int(data["most_wraps"]),
+            longest_input=int(data["longest_input"]),
+        )
 
 
 def _text(action: Action) -> str:
