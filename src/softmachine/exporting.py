@@ -20,7 +20,7 @@ from softmachine.exports.dialogue import dialogue_of
 from softmachine.exports.exported import Exported
 from softmachine.exports.folder import MARK, new_folder, require_free
 from softmachine.exports.formats import StockFormat, stock_format
-from softmachine.exports.lowered import require_decoder
+from softmachine.exports.lowered import require_decoder, require_length
 from softmachine.languages.source import Source
 from softmachine.runs import codec_of
 from softmachine.sources import read_source
@@ -46,6 +46,7 @@ def export_stock(
     """Write a model, compiled on the way if need be, in a stock format; see :func:`softmachine.export`."""
     form, dtype = stock_format(to), dtype or "float32"
     require_free(folder, force=force)
+    require_length(DEFAULT_LENGTH if length is None else length)
     if isinstance(item, Transformer):
         positions = _positions(item, length)
         model = _softened(item, positions)

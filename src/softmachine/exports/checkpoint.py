@@ -63,9 +63,9 @@ def write(
         ConstructionError: If the architecture cannot hold the model.
         UsageError: If the folder cannot be written.
     """
-    require_libraries()
     if dtype not in DTYPES:
         raise UsageError(f"there is no format {dtype!r} of numbers", hint=f"choose {', '.join(DTYPES)}")
+    require_libraries()
     require_free(folder, force=force)
     placed = place(lower(transformer, length), dtype)
     with new_folder(folder, force=force) as new:

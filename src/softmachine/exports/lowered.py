@@ -102,10 +102,7 @@ def lower(transformer: Transformer, length: int) -> Lowered:
     Raises:
         ConstructionError: If a causal softmax model cannot compute what it computes; it says why.
     """
-    if not 1 <= length <= MOST_POSITIONS:
-        raise UsageError(
-            f"a model with {length} positions cannot be written", hint=f"1 to {MOST_POSITIONS:,} are possible"
-        )
+    require_length(length)
     _require_stock(transformer)
     vocabulary = tuple(dict.fromkeys([*transformer.vocabulary, *transformer.outputs]))
     vocabulary = (*vocabulary, _fresh(PAD, vocabulary))
@@ -140,6 +137,13 @@ def head_width(model: Lowered) -> int:
 def most_heads(model: Lowered) -> int:
     """The largest number of heads of any layer, at least 1."""
     return max([1, *(len(layer.heads) for layer in model.layers)])
+
+
+def require_length(length: int) -> None:
+    """Complain about a number of positions that no checkpoint has."""
+    if not 1 <= length <= MOST_POSITIONS:
+        hint = f"1 to {MOST_POSITIONS:,} are possible"
+        raise UsageError(f"a model with {length} positions cannot be written", hint=hint)
 
 
 def require_decoder(transformer: Transformer) -> None:
