@@ -109,11 +109,6 @@ class StreamCodec(TuringCodec):
         """Whether the token is a verdict, or says that the model cannot go on."""
         return isinstance(self.meanings[token], Verdict | Limit)
 
-    @property
-    def positions(self) -> int:
-        """The number of positions that the weights are made for."""
-        return self.length
-
     def prompt(self, word: str | Iterable[str]) -> Prompt:
         """The start token, the input's symbols, and ``<run>``.
 
