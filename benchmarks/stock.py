@@ -1,6 +1,6 @@
 """How fast stock checkpoints run by ``generate()``, and whether every token is right.
 
-    python benchmarks/stock.py [--machine busy-beaver-5] [--steps 8000] [--to gpt2] [--dtype float32]
+Run with ``python benchmarks/stock.py [--machine busy-beaver-5] [--steps 8000] [--to gpt2] [--dtype float32]``.
 """
 
 from __future__ import annotations

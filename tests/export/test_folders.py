@@ -21,10 +21,15 @@ ONNX = importlib.util.find_spec("onnx") is not None and importlib.util.find_spec
 needs_onnx = pytest.mark.skipif(not ONNX, reason="onnx or onnxruntime is missing: pip install 'softmachine[onnx]'")
 
 
-def test_a_folder_appears_only_when_it_is_whole(tmp_path: Path) -> None:
-    with pytest.raises(ZeroDivisionError), new_folder(tmp_path / "deep" / "model", force=False) as new:
+def write_half(folder: Path) -> None:
+    with new_folder(folder, force=False) as new:
         (new / "half").write_text("x", encoding="utf-8")
         raise ZeroDivisionError
+
+
+def test_a_folder_appears_only_when_it_is_whole(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError):
+        write_half(tmp_path / "deep" / "model")
     assert list(tmp_path.iterdir()) == []
     with new_folder(tmp_path / "deep" / "model", force=False) as new:
         (new / "whole").write_text("x", encoding="utf-8")
