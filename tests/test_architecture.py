@@ -31,7 +31,7 @@ FORBIDDEN = {
     "arithmetic": ["transformer", "signals", "languages", "constructions", "compiler", "engines", "api", "cli"],
     "engines": ["constructions", "languages", "signals", "compiler", "api", "cli"],
     "certify": ["languages", "constructions", "api", "cli"],
-    "export": ["constructions", "languages", "signals", "compiler", "api", "cli"],
+    "exports": ["constructions", "languages", "signals", "compiler", "api", "cli"],
     "transformer.py": ["languages", "constructions", "compiler", "arithmetic", "engines", "signals", "api", "cli"],
     "zoo": ["signals", "constructions", "compiler", "transformer", "engines", "api", "cli"],
     "api.py": ["cli"],

@@ -220,6 +220,13 @@ feature("⌈log₂ n⌉", lambda _, n: ceil_log2(n), high=_N, needs_length=True)
 feature("bit", lambda i, _, k: i >> k & 1, label=lambda k: f"bit {k} of i")
 feature("±bit", lambda i, _, k: 2 * (i >> k & 1) - 1, low=-1, label=lambda k: f"±bit {k} of i")
 feature("mod", lambda i, _, m, r: int(i % m == r), label=lambda m, r: f"i ≡ {r} mod {m}")
+feature("i/c", lambda i, _, c: Fraction(i, c), over=None, high=lambda c: _N * Fraction(1, c), label=lambda c: f"i/{c}")
+feature("(i-1)/(i+1)", lambda i, _: Fraction(max(i - 1, 0), i + 1), over="i+1")
+feature(
+    "cell bit",
+    lambda i, _, k, c, offset: (max(i - 1, 0) // c + offset) >> k & 1,
+    label=lambda k, c, offset: f"bit {k} of ⌊(i-1)/{c}⌋+{offset}",
+)
 feature("prime", lambda i, _: int(_is_prime(i)))
 feature("power of two", lambda i, _: int(i > 0 and i & (i - 1) == 0))
 feature("wiring", _wired, low=-1, needs_length=True, label=lambda name, *_: name)

@@ -13,6 +13,7 @@ from softmachine.text import many
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from softmachine.languages.source import Source
     from softmachine.languages.temporal import Specification
     from softmachine.outcome import Outcome
     from softmachine.transformer import Codec, Transformer
@@ -68,12 +69,18 @@ def open_model(source: str, wanted: Wanted, output: Output) -> Transformer:
         raise UsageError("--certified is for soft attention", hint="add --attention soft")
     if None not in (wanted.certified, wanted.length) and wanted.certified != wanted.length:
         raise UsageError("--certified and --length name different lengths", hint="the weights are made for one length")
-    item = api.load(source, wanted.format_name)
-    if wanted.alphabet is not None:
-        item = extended(item, wanted.alphabet)
+    item = opened(source, wanted.format_name, wanted.alphabet)
     with working("compiling", output):
         length = wanted.length if wanted.certified is None else wanted.certified
         return api.compile(item, wanted.construction, attention=wanted.attention, length=length)
+
+
+def opened(source: str, format_name: str | None, alphabet: str | None) -> Source | Transformer:
+    """What a source describes, or the model that was saved there; a formula may get more symbols."""
+    from softmachine import api
+
+    item = api.load(source, format_name)
+    return item if alphabet is None else extended(item, alphabet)
 
 
 def extended(item: object, alphabet: str) -> Specification:

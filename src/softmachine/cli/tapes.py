@@ -72,7 +72,7 @@ class TapeView:
         self.tapes = range(machine.tapes)
         self.configuration = Configuration.initial(machine, symbols)
         self._past: deque[_Before] = deque(maxlen=remember)
-        self._begun = not isinstance(codec, TuringCodec)
+        self._begun = not (isinstance(codec, TuringCodec) and codec.announces)
         self._reach = [(0, max(len(symbols) - 1, 0) if k == 0 else 0) for k in self.tapes]
         self._cameras = [_Camera(left_end=machine.tape is not Tape.TWO_WAY) for _ in self.tapes]
         self._symbol_width = min(max(cell_len(_shown(symbol)) for symbol in machine.symbols), WIDEST_NAME)

@@ -6,7 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from softmachine.constructions import chapter8, chapter8_summary, crasp, crasp_words, srasp, temporal, ternary
+from softmachine.constructions import (
+    address_bits,
+    chapter8,
+    chapter8_summary,
+    crasp,
+    crasp_words,
+    residues,
+    srasp,
+    temporal,
+    ternary,
+)
 from softmachine.constructions.counter_words import CounterCodec
 from softmachine.constructions.crasp_truth import Sign
 from softmachine.constructions.srasp_words import SraspCodec
@@ -15,6 +25,7 @@ from softmachine.constructions.temporal import Variant, Vision
 from softmachine.constructions.temporal_words import TemporalCodec
 from softmachine.constructions.ternary_tokens import TernaryCodec
 from softmachine.constructions.turing_counting import CountingCodec
+from softmachine.constructions.turing_stream import StreamCodec
 from softmachine.constructions.turing_tokens import TuringCodec
 from softmachine.errors import ConstructionError, SourceError
 from softmachine.languages.counter import CounterMachine
@@ -25,7 +36,7 @@ from softmachine.languages.turing import TuringMachine
 from softmachine.signals import Program
 from softmachine.transformer import Codec
 
-__all__ = ["CONSTRUCTIONS", "Construction", "codec_from_json", "construction_for"]
+__all__ = ["CONSTRUCTIONS", "Construction", "codec_from_json", "construction_for", "stock_construction"]
 
 
 @dataclass(frozen=True)
@@ -100,6 +111,27 @@ def _ternary(*, summarises: bool) -> Callable[[TuringMachine, str, int | None], 
     return build
 
 
+def _address_bits(machine: TuringMachine, attention: str, length: int | None) -> tuple[Program, Codec]:
+    del attention
+    codec = StreamCodec(machine, length=length or 0)
+    return address_bits.decoder(codec), codec
+
+
+def _residues(*, positions: bool) -> Callable[[TuringMachine, str, int | None], tuple[Program, Codec]]:
+    def build(machine: TuringMachine, attention: str, length: int | None) -> tuple[Program, Codec]:
+        del attention
+        codec = StreamCodec(
+            machine,
+            length=length or 0,
+            modulus=residues.modulus_for(machine, length or 1),
+            most_wraps=residues.MOST_WRAPS,
+            longest_input=0 if positions else residues.MOST_INPUT,
+        )
+        return residues.decoder(codec, positions=positions), codec
+
+    return build
+
+
 def _temporal(
     vision: Vision, *, unbounded: bool = False
 ) -> Callable[[Specification, str, int | None], tuple[Program, Codec]]:
@@ -143,6 +175,7 @@ def _counting(*, relative: bool) -> Callable[[TuringMachine, str, int | None], t
 
 _UNIFORM = "no position features, nothing of the length; uniform attention (through R: a relative bias, scale O(log i))"
 _COUNTED = "Lemma 3.5 and Proposition 2.1: a counter machine as C-RASP with chain of thought, "
+POSITIONS = "the number of positions of a sequence: three marks, the input and one for each step"
 
 CONSTRUCTIONS: tuple[Construction, ...] = (
     Construction(
@@ -196,6 +229,33 @@ CONSTRUCTIONS: tuple[Construction, ...] = (
         TuringMachine,
         ("soft", "hard"),
         _counting(relative=True),
+    ),
+    Construction(
+        "address-bits",
+        "Addresses in binary: three layers that float32 computes exactly, one token a step",
+        "the number of positions N; position features i, i², 1/(i+1), (i-1)/(i+1), i/N, bits of i; scale O(N)",
+        TuringMachine,
+        ("hard",),
+        _address_bits,
+        POSITIONS,
+    ),
+    Construction(
+        "residues",
+        "Tokens that say their cell modulo M: exact in bfloat16 and float16 too, one token a step",
+        "the number of positions N; bits of i and of i-1 as position features; scale O(1)",
+        TuringMachine,
+        ("hard",),
+        _residues(positions=True),
+        POSITIONS,
+    ),
+    Construction(
+        "residues-without-positions",
+        "Tokens that say their cell modulo M, without position features: exact in float32, one token a step",
+        "the number of positions N; no position features; scale O(N²)",
+        TuringMachine,
+        ("hard",),
+        _residues(positions=False),
+        POSITIONS,
     ),
     Construction(
         "temporal-encoder",
@@ -309,6 +369,21 @@ def construction_for(source: object, name: str | None = None) -> Construction:
     )
 
 
+def stock_construction(source: object, dtype: str, *, positions: bool) -> str | None:
+    """The name of the construction for a stock checkpoint in a floating-point format; None for the default one.
+
+    Args:
+        source: What is compiled.
+        dtype: The format, e.g. "float32".
+        positions: Whether the architecture has an embedding of positions.
+    """
+    if isinstance(source, TuringMachine):
+        if not positions:
+            return "residues-without-positions"
+        return "address-bits" if dtype in ("float32", "float64") else "residues"
+    return "temporal-masked" if isinstance(source, Specification) else None
+
+
 def codec_from_json(data: dict[str, Any]) -> Codec:
     """The codec of a saved model."""
     if data.get("codec") == "counting":
@@ -317,6 +392,8 @@ def codec_from_json(data: dict[str, Any]) -> Codec:
         if "summaries" in data:
             return SummaryCodec.from_json(data)
         return TernaryCodec.from_json(data) if "bits" in data else TuringCodec.from_json(data)
+    if data.get("kind") == "turing-stream":
+        return StreamCodec.from_json(data)
     if data.get("kind") == "temporal":
         return TemporalCodec.from_json(data)
     if data.get("kind") == "srasp":

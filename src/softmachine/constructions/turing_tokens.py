@@ -6,6 +6,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from typing import ClassVar
 
 from softmachine.coded import Coded
 from softmachine.languages.turing import Action, Tape, TuringMachine, Verdict, execute, replay
@@ -45,6 +46,9 @@ class TuringCodec:
     machine: TuringMachine
     last_action: bool = True
     kind: str = "turing"
+
+    announces: ClassVar[bool] = True
+    """Whether a run's first token only says where it starts."""
 
     @cached_property
     def meanings(self) -> dict[str, Meaning]:
