@@ -137,6 +137,14 @@ def test_a_long_run_does_not_slow_down_or_lose_count() -> None:
     assert result.verdict == "reject"
 
 
+def test_large_coefficients_are_no_trouble() -> None:
+    largest = 10**18
+    program = parse(f"alphabet a b\naccept {largest}*#[Q_a] - {largest - 1}*#[Q_b] >= {largest}")
+    for word in ("", "a", "b", "ab", "aab", "aabb", "a" * 30, "a" * 20 + "b" * 19, "b" * 30):
+        expected = largest * word.count("a") - (largest - 1) * word.count("b") >= largest
+        assert run(program, word).accepted == evaluate.satisfies(program, word) == expected
+
+
 def test_what_unfolds_too_far_is_refused_and_still_evaluated_by_the_definition() -> None:
     names = "\n".join(f"x{n + 1} := x{n} <-> #[Q_a] <= {n + 2}" for n in range(40))
     program = parse(f"alphabet a b\nx0 := Q_a\n{names}\naccept x40")

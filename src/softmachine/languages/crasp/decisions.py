@@ -15,8 +15,8 @@ from softmachine.languages.crasp.formula import Comparison
 from softmachine.languages.linear import Relation
 from softmachine.languages.temporal.formula import And, Constant, Formula, Not, Or
 
-LOWEST, HIGHEST = -(2**62), 2**62
-"""No sum is ever outside."""
+LOWEST, HIGHEST = -(10**60), 10**60
+"""No sum is ever outside: coefficients are at most 10^18."""
 MOST_TESTS = 1 << 17
 
 Test: TypeAlias = tuple[int, int, int, int, int]
