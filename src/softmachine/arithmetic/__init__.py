@@ -1,4 +1,4 @@
-"""What a number is: exact rationals, floats that know how wrong they can be, and balls around real numbers."""
+"""What a number is: exact rationals, floats that know how wrong they can be or do not, balls around real numbers."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import Any
 from softmachine.arithmetic.base import Arithmetic, Tensor, UndecidedError
 from softmachine.errors import UsageError
 
-__all__ = ["ARITHMETICS", "Arithmetic", "Tensor", "UndecidedError", "arithmetic"]
+__all__ = ["ARITHMETICS", "PLAIN", "Arithmetic", "Tensor", "UndecidedError", "arithmetic"]
 
 ARITHMETICS = ("exact", "float64", "float32", "ball")
+PLAIN = ("float64", "float32", "float16")
 
 
 def arithmetic(name: str | Arithmetic[Any]) -> Arithmetic[Any]:
-    """The arithmetic of this name; "ball:256" are balls of 256 bits."""
+    """The arithmetic of this name; "ball:256" are balls of 256 bits, "float32:plain" is float32 without bounds."""
     if isinstance(name, Arithmetic):
         return name
     if name == "exact":
@@ -25,11 +26,15 @@ def arithmetic(name: str | Arithmetic[Any]) -> Arithmetic[Any]:
         from softmachine.arithmetic.ball import BITS, Ball
 
         return Ball(int(bits or BITS))
+    if kind in PLAIN and bits == "plain":
+        from softmachine.arithmetic.plain import PlainFloat
+
+        return PlainFloat(kind)
     if name in ARITHMETICS:
         from softmachine.arithmetic.floating import Float
 
         return Float(name)
     raise UsageError(
         f"there is no arithmetic {name!r}",
-        hint=f"choose one of {', '.join(ARITHMETICS)}; ball:256 are balls of 256 bits",
+        hint=f"choose one of {', '.join(ARITHMETICS)}; ball:256 are balls of 256 bits, float32:plain has no bounds",
     )
