@@ -51,18 +51,22 @@ def compile(  # noqa: A001
         source: What to compile; a transformer is taken as it is.
         construction: The theorem; by default the first that applies.
         attention: "hard" or "soft"; by default the one that the construction prefers.
-        length: With soft attention: certified for every input up to this length (see :func:`soften`).
+        length: The length to make the weights for, if they depend on one. With soft attention: certified for every
+            input up to this length (see :func:`soften`).
     """
     item = load(source) if isinstance(source, str | Path) else source
     if isinstance(item, Transformer):
         if construction not in (None, item.construction) or attention not in (None, item.attention):
             raise UsageError(f"{item.name!r} is already compiled, by {item.construction}, {item.attention} attention")
+        if length is not None and item.length is not None and length > item.length:
+            raise UsageError(f"{item.name!r} was made for length {item.length}, not {length}")
         return item
     theorem = construction_for(item, construction)
     if length is not None and attention == "soft":
-        return soften(compile(item, construction, attention="hard"), length=length)[0]
-    program, codec = theorem.build(item, theorem.attention(attention))
-    return compile_program(program).with_codec(codec, theorem.name)
+        return soften(compile(item, construction, attention="hard", length=length), length=length)[0]
+    made_for = length if theorem.family else None
+    program, codec = theorem.program(item, theorem.attention(attention), made_for)
+    return compile_program(program).with_codec(codec, theorem.name, made_for)
 
 
 def soften(
@@ -78,21 +82,21 @@ def soften(
     Raises:
         ConstructionError: If no temperature, or not this one, is certified; it says why.
     """
-    transformer = compile(model, attention="hard")
+    transformer = compile(model, attention="hard", length=length)
     program, codec = _program(transformer)
     proof = certify(program, length, sharpness)
-    return soften_program(program, proof).with_codec(codec, transformer.construction), proof
+    return soften_program(program, proof).with_codec(codec, transformer.construction, transformer.length), proof
 
 
 def certificate(model: Transformer | Source | str | Path, *, length: int, sharpness: int | None = None) -> Certificate:
     """The certificate of :func:`soften`; it may say that it does not hold."""
-    return certify(_program(compile(model, attention="hard"))[0], length, sharpness)
+    return certify(_program(compile(model, attention="hard", length=length))[0], length, sharpness)
 
 
 def _program(transformer: Transformer) -> tuple[Program, Codec]:
     """The signals that a model with hard attention was compiled from."""
     source = codec_of(transformer).source
-    return construction_for(source, transformer.construction).build(source, "hard")
+    return construction_for(source, transformer.construction).program(source, "hard", transformer.length)
 
 
 def run(
@@ -137,7 +141,8 @@ def check(
     transformer = compile(model, attention=attention)
     if source is not None:
         theorem = construction_for(source, transformer.construction or None)
-        transformer = transformer.with_codec(theorem.build(source, transformer.attention)[1], theorem.name)
+        codec = theorem.program(source, transformer.attention, transformer.length)[1]
+        transformer = transformer.with_codec(codec, theorem.name, transformer.length)
     alphabet = codec_of(transformer).alphabet
     if (up_to is None) == (sample is None) or (sample is None) != (length is None):
         raise UsageError("say which inputs to check", hint="up_to=N, or sample=K and length=N")

@@ -168,6 +168,7 @@ class Transformer:
         unembedding: From the residual stream to the logits.
         codec: How words become prompts and runs are read; not part of the computation.
         construction: The name of the theorem that made it, for people.
+        length: The length that the weights were made for, if they depend on one.
     """
 
     name: str
@@ -181,6 +182,7 @@ class Transformer:
     unembedding: AffineMap
     codec: Codec | None = None
     construction: str = ""
+    length: int | None = None
 
     @cached_property
     def token_index(self) -> dict[str, int]:
@@ -251,9 +253,9 @@ class Transformer:
         """Soft if some head uses softmax of scores that differ, else hard."""
         return "hard" if all(weighting.hard for weighting in self.weightings) else "soft"
 
-    def with_codec(self, codec: Codec, construction: str) -> Transformer:
-        """The same weights, with how to talk to them."""
-        return replace(self, codec=codec, construction=construction)
+    def with_codec(self, codec: Codec, construction: str, length: int | None = None) -> Transformer:
+        """The same weights, with how to talk to them, and the length they were made for."""
+        return replace(self, codec=codec, construction=construction, length=length)
 
     def __str__(self) -> str:
         from softmachine.board import board

@@ -62,14 +62,32 @@ def certified_formula_is_right(seed: int, depth: int, exhaustive: int, longest: 
     program = hard(formula, vision)
     certificate = certify(program, length)
     assert certificate.holds
-    engine = DenseEngine(soften(program, certificate))
+    engine, errors = DenseEngine(soften(program, certificate)), HeadErrors(program, certificate)
     known = vision is Vision.ENCODER
     for n in (*range(1, exhaustive + 1), length):
         words = [*product("ab", repeat=n)] if n <= exhaustive else [tuple(chooser.choices("ab", k=n))]
-        found = engine.answers([[START, *word] for word in words], n if known else None)
+        sequences = [[START, *word] for word in words]
+        found = engine.answers(sequences, n if known else None)
         for word, answers in zip(words, found, strict=True):
             expected = list(truth(specification(formula), word))
             assert [answer == "true" for answer in answers[1:]] == expected, f"{formula}, seed {seed}"
+        errors.stay_under_the_budget(sequences, n if known else None)
+
+
+class HeadErrors:
+    """How far each coordinate that a head writes is from what hard attention writes, against what the budget allows."""
+
+    def __init__(self, program: Program, certificate: Certificate) -> None:
+        hard, soft = compile_program(program), soften(program, certificate)
+        assert hard.coordinates == soft.coordinates
+        rows = {row.head: row.error_out for row in certificate.budget.rows}
+        self.places = [place for place, name in enumerate(hard.coordinates) if name in rows]
+        self.allowed = np.array([rows[hard.coordinates[place]] for place in self.places])
+        self.engines = DenseEngine(hard), DenseEngine(soft)
+
+    def stay_under_the_budget(self, sequences: list[list[str]], length: int | None) -> None:
+        hard, soft = (engine.residual_stream(sequences, length).value[..., self.places] for engine in self.engines)
+        assert (np.abs(hard - soft).max(axis=(0, 1), initial=0) <= self.allowed + ROUNDING).all()
 
 
 @pytest.mark.parametrize("formula", OPERATORS)
@@ -77,19 +95,10 @@ def certified_formula_is_right(seed: int, depth: int, exhaustive: int, longest: 
 def test_measured_errors_stay_under_the_budget(formula: str, length: int) -> None:
     """Compare every coordinate that a head writes in the soft and the hard run of the same program."""
     program = hard(formula)
-    certificate = certify(program, length)
-    models = [compile_program(program), soften(program, certificate)]
-    names = models[0].coordinates
-    assert names == models[1].coordinates
-    allowed = {row.head: row.error_out for row in certificate.budget.rows}
+    errors = HeadErrors(program, certify(program, length))
+    assert errors.places
     chooser = random.Random(1)
-    for _ in range(20):
-        sequence = [START, *chooser.choices("ab", k=length)]
-        streams = [DenseEngine(model).residual_stream([sequence], length).value[0] for model in models]
-        apart = np.abs(streams[0] - streams[1]).max(axis=0)
-        for name, distance in zip(names, apart, strict=True):
-            if name in allowed:
-                assert distance <= allowed[name] + ROUNDING
+    errors.stay_under_the_budget([[START, *chooser.choices("ab", k=length)] for _ in range(20)], length)
 
 
 @pytest.mark.parametrize("formula", OPERATORS)
@@ -135,7 +144,7 @@ def test_theorem_26_asks_for_more_than_the_budget() -> None:
 
 def test_longer_inputs_need_lower_temperatures() -> None:
     machine = sm.load("palindrome")
-    program, _ = construction_for(machine).build(machine, "hard")
+    program, _ = construction_for(machine).program(machine, "hard", None)
     scales = [certify(program, length).sharpness for length in (10, 100, 1000)]
     assert scales == sorted(scales)
     assert scales[0] < scales[-1]
@@ -165,7 +174,15 @@ def test_a_negative_length_is_refused() -> None:
 def test_float_formats_are_measured_up_to_the_length_where_they_fail() -> None:
     soft, _ = sm.soften("Q_a since Q_b", length=40)
     measured = measure(soft, "float64", 40)
-    assert (measured.holds_to, measured.fails_at) == (40, None)
+    assert (measured.holds_to, measured.fails_at, measured.proven_to) == (40, None, 40)
+
+
+def test_answers_go_wrong_later_than_bounds_give_out() -> None:
+    soft, _ = sm.soften("#<[Q_a] >= 2*#>[Q_b]", length=300)
+    measured = measure(soft, "float32", 300)
+    assert measured.fails_at is None
+    assert 20 < measured.proven_to < measured.holds_to == 300
+    assert "no doubt up to length" in str(measured)
 
 
 def test_a_plot_is_drawn_and_nothing_is_overwritten(tmp_path: Path) -> None:

@@ -165,7 +165,7 @@ def test_random_programs_do_what_the_evaluator_does(block: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("block", range(50))
 def test_five_hundred_random_programs_do_what_the_evaluator_does(block: int) -> None:
-    random_programs_are_right(range(1000 + 10 * block, 1000 + 10 * (block + 1)), 5)
+    random_programs_are_right(range(1000 + 10 * block, 1000 + 10 * (block + 1)), 6)
 
 
 @pytest.mark.slow
@@ -178,7 +178,7 @@ def test_any_random_program_is_right_or_refused(block: int) -> None:
         except ConstructionError as error:
             assert "there is no construction for the vector" in str(error)  # noqa: PT017 - most are refused
         else:
-            right_everywhere(program, longest=4)
+            right_everywhere(program, longest=6)
 
 
 @pytest.mark.slow

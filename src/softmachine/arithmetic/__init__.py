@@ -1,4 +1,4 @@
-"""What a number is: exact rationals, floats that know how wrong they can be, balls around reals, and fixed point."""
+"""What a number is: rationals, floats that know how wrong they can be or do not, balls around reals, fixed point."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from typing import Any
 from softmachine.arithmetic.base import Arithmetic, Tensor, UndecidedError, UnrepresentableError
 from softmachine.errors import UsageError
 
-__all__ = ["ARITHMETICS", "Arithmetic", "Tensor", "UndecidedError", "UnrepresentableError", "arithmetic"]
+__all__ = ["ARITHMETICS", "PLAIN", "Arithmetic", "Tensor", "UndecidedError", "UnrepresentableError", "arithmetic"]
 
 ARITHMETICS = ("exact", "float64", "float32", "ball", "fixed:B")
+PLAIN = ("float64", "float32", "float16")
 
 
 def arithmetic(name: str | Arithmetic[Any]) -> Arithmetic[Any]:
     """The arithmetic of this name.
 
-    "ball:256" are balls of 256 bits; "fixed:8" are fixed-point numbers with 8 integer and 8 fractional bits, and
-    "fixed:8:20" has 20 of each inside attention.
+    "ball:256" are balls of 256 bits, "float32:plain" is float32 without bounds; "fixed:8" are fixed-point numbers with 8
+    integer and 8 fractional bits, and "fixed:8:20" has 20 of each inside attention.
     """
     if isinstance(name, Arithmetic):
         return name
@@ -33,14 +34,18 @@ def arithmetic(name: str | Arithmetic[Any]) -> Arithmetic[Any]:
         from softmachine.arithmetic.fixed import Fixed
 
         return Fixed(*_precisions(name, bits))
-    if name in ARITHMETICS:
+    if kind in PLAIN and bits == "plain":
+        from softmachine.arithmetic.plain import PlainFloat
+
+        return PlainFloat(kind)
+    if name in ("float64", "float32"):
         from softmachine.arithmetic.floating import Float
 
         return Float(name)
     raise UsageError(
         f"there is no arithmetic {name!r}",
-        hint=f"choose one of {', '.join(ARITHMETICS)}; ball:256 are balls of 256 bits, and "
-        "fixed:8 has 8 integer and 8 fractional bits",
+        hint=f"choose one of {', '.join(ARITHMETICS)}; ball:256 are balls of 256 bits, float32:plain is float32 "
+        "without error bounds, fixed:8 has 8 integer and 8 fractional bits",
     )
 
 

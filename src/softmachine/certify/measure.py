@@ -1,9 +1,15 @@
-"""Up to which length a float format runs a softmax model rightly, as measured on random inputs."""
+"""Up to which length a float format runs a softmax model rightly, as measured on random inputs.
+
+Two things are measured: where the answers of the plain format, as any software would compute them, go wrong; and where
+its error bounds no longer prove them right, which is earlier.
+"""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
+from softmachine.arithmetic import PLAIN
+from softmachine.arithmetic.plain import SUFFIX
 from softmachine.checking import check_words, random_words
 from softmachine.runs import codec_of
 from softmachine.transformer import Transformer
@@ -21,27 +27,40 @@ class Measurement:
         holds_to: The largest length tried at which all inputs came out right.
         fails_at: The smallest length tried at which one did not; None if none did.
         reason: What went wrong there.
+        proven_to: The largest length tried up to which the error bounds of the format leave no doubt.
     """
 
     arithmetic: str
     holds_to: int
     fails_at: int | None
     reason: str | None
+    proven_to: int
 
     def to_json(self) -> dict[str, object]:
         """As plain data."""
         return asdict(self)
 
     def __str__(self) -> str:
+        proven = f"its error bounds leave no doubt up to length {self.proven_to}"
         if self.fails_at is None:
-            return f"{self.arithmetic} was right on random inputs up to length {self.holds_to}"
-        return f"{self.arithmetic} was right up to length {self.holds_to}; at length {self.fails_at}: {self.reason}"
+            return f"{self.arithmetic} was right on random inputs up to length {self.holds_to}; {proven}"
+        return (
+            f"{self.arithmetic} was right on random inputs up to length {self.holds_to}, and wrong at length "
+            f"{self.fails_at} ({self.reason}); {proven}"
+        )
 
 
 def measure(model: Transformer, arithmetic: str, up_to: int) -> Measurement:
-    """Try random inputs of lengths that double, then halve the distance to the first length that fails.
+    """Measure a format on a model; arithmetics other than floats have nothing plain about them."""
+    holds_to, fails_at, reason = _search(model, arithmetic + SUFFIX if arithmetic in PLAIN else arithmetic, up_to)
+    return Measurement(arithmetic, holds_to, fails_at, reason, _search(model, arithmetic, up_to)[0])
 
-    The steps of a machine are limited so that input and run together stay within the length.
+
+def _search(model: Transformer, arithmetic: str, up_to: int) -> tuple[int, int | None, str | None]:
+    """Up to which length it holds, at which it fails, and why.
+
+    Lengths double; then the distance to the first one that fails is halved. The steps of a machine are limited so that
+    input and run together stay within the length.
     """
 
     def problem(length: int) -> str | None:
@@ -51,7 +70,7 @@ def measure(model: Transformer, arithmetic: str, up_to: int) -> Measurement:
 
     good, bad, reason = 0, None, problem(0)
     if reason is not None:
-        return Measurement(arithmetic, 0, 0, reason)
+        return 0, 0, reason
     length = 1
     while length <= up_to and bad is None:
         found = problem(length)
@@ -61,4 +80,4 @@ def measure(model: Transformer, arithmetic: str, up_to: int) -> Measurement:
         middle = (good + bad) // 2
         found = problem(middle)
         good, bad, reason = (middle, bad, reason) if found is None else (good, middle, found)
-    return Measurement(arithmetic, good, bad, reason)
+    return good, bad, reason

@@ -70,7 +70,7 @@ def command(
     from softmachine.cli.progress import working
 
     output = Output(as_json, quiet)
-    model = open_model(source, Wanted(format_name, construction, "hard", alphabet), output)
+    model = open_model(source, Wanted(format_name, construction, "hard", alphabet, length=length), output)
     with working("certifying", output):
         certificate = api.certificate(model, length=length, sharpness=sharpness)
     measured = None

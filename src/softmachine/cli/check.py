@@ -54,6 +54,7 @@ def command(
     construction: options.ConstructionName = None,
     attention: options.AttentionName = None,
     certified: options.CertifiedLength = None,
+    bound: options.Bound = None,
     alphabet: options.Alphabet = None,
     format_name: options.Format = None,
     as_json: options.Json = False,
@@ -71,7 +72,7 @@ def command(
     from softmachine.runs import codec_of
 
     output = Output(as_json, quiet)
-    transformer = open_model(source, Wanted(format_name, construction, attention, alphabet, certified), output)
+    transformer = open_model(source, Wanted(format_name, construction, attention, alphabet, certified, bound), output)
     symbols = codec_of(transformer).alphabet
     words, total = _every(symbols, up_to) if up_to is not None else _some(symbols, sample or 0, length or 0, seed)
     stopped = False

@@ -29,6 +29,7 @@ def command(
     construction: options.ConstructionName = None,
     attention: options.AttentionName = None,
     certified: options.CertifiedLength = None,
+    length: options.Length = None,
     alphabet: options.Alphabet = None,
     format_name: options.Format = None,
     as_json: options.Json = False,
@@ -42,7 +43,7 @@ def command(
     from softmachine import api
 
     output = Output(as_json, quiet)
-    transformer = open_model(source, Wanted(format_name, construction, attention, alphabet, certified), output)
+    transformer = open_model(source, Wanted(format_name, construction, attention, alphabet, certified, length), output)
     api.save(transformer, folder, force=force)
     size = sum(file.stat().st_size for file in folder.iterdir())
     if as_json:

@@ -43,6 +43,7 @@ class Wanted:
         attention: Hard or soft.
         alphabet: More symbols for a formula.
         certified: The length up to which soft attention is certified.
+        length: The length to make the weights for, if they depend on one.
     """
 
     format_name: str | None
@@ -50,6 +51,7 @@ class Wanted:
     attention: str | None = None
     alphabet: str | None = None
     certified: int | None = None
+    length: int | None = None
 
 
 def open_model(source: str, wanted: Wanted, output: Output) -> Transformer:
@@ -61,11 +63,14 @@ def open_model(source: str, wanted: Wanted, output: Output) -> Transformer:
         raise UsageError(f"there is no attention {wanted.attention!r}", hint=f"choose {' or '.join(ATTENTIONS)}")
     if wanted.certified is not None and wanted.attention != "soft":
         raise UsageError("--certified is for soft attention", hint="add --attention soft")
+    if None not in (wanted.certified, wanted.length) and wanted.certified != wanted.length:
+        raise UsageError("--certified and --length name different lengths", hint="the weights are made for one length")
     item = api.load(source, wanted.format_name)
     if wanted.alphabet is not None:
         item = _extended(item, wanted.alphabet)
     with working("compiling", output):
-        return api.compile(item, wanted.construction, attention=wanted.attention, length=wanted.certified)
+        length = wanted.length if wanted.certified is None else wanted.certified
+        return api.compile(item, wanted.construction, attention=wanted.attention, length=length)
 
 
 def _extended(item: object, alphabet: str) -> Specification:

@@ -74,6 +74,10 @@ CertifiedLength = Annotated[
         help="With soft attention: at a temperature that is certified for every input (with its run) up to length N.",
     ),
 ]
+_BOUND_HELP = "For a construction whose weights depend on a length: the length to make them for."
+Length = Annotated[int | None, typer.Option("--length", metavar="N", min=0, show_default=False, help=_BOUND_HELP)]
+Bound = Annotated[int | None, typer.Option("--bound", metavar="N", min=0, show_default=False, help=_BOUND_HELP)]
+"""The same, where --length is the length of inputs."""
 ArithmeticName = Annotated[
     str,
     typer.Option(

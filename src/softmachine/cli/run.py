@@ -47,6 +47,7 @@ def command(
     construction: options.ConstructionName = None,
     attention: options.AttentionName = None,
     certified: options.CertifiedLength = None,
+    length: options.Length = None,
     alphabet: options.Alphabet = None,
     trace: Annotated[bool, typer.Option("--trace", metavar="", help="Print one line a step.")] = False,
     format_name: options.Format = None,
@@ -67,7 +68,7 @@ def command(
     from softmachine.cli.watching import Trace, watch
     from softmachine.runs import Running, codec_of
 
-    transformer = open_model(source, Wanted(format_name, construction, attention, alphabet, certified), output)
+    transformer = open_model(source, Wanted(format_name, construction, attention, alphabet, certified, length), output)
     text = default_input(codec_of(transformer)) if word is None else word
     with working("preparing the weights", output):
         running = Running(transformer, text, arithmetic=arithmetic, max_steps=max_steps)

@@ -36,6 +36,7 @@ def command(
     construction: options.ConstructionName = None,
     attention: options.AttentionName = None,
     certified: options.CertifiedLength = None,
+    length: options.Length = None,
     alphabet: options.Alphabet = None,
     format_name: options.Format = None,
     as_json: options.Json = False,
@@ -44,7 +45,7 @@ def command(
 ) -> None:
     """Draw the transformer of a machine: layers, heads, named coordinates, and what they cost."""
     output = Output(as_json, quiet)
-    transformer = open_model(source, Wanted(format_name, construction, attention, alphabet, certified), output)
+    transformer = open_model(source, Wanted(format_name, construction, attention, alphabet, certified, length), output)
     if as_json:
         output.answer(_answer(transformer))
         return

@@ -31,7 +31,8 @@ class Construction:
         needs: What the weights must be given: position features, knowledge of the length, and the scale of softmax.
         source: The type of the objects it applies to.
         attentions: The kinds of attention it can use, "hard" or "soft"; the first is the default.
-        build: From such an object, and a kind of attention, to the program and how to talk to it.
+        build: From such an object, a kind of attention and (for a family) a length to the program and its codec.
+        family: If the weights depend on a length: what it bounds. Empty if one model serves every length.
     """
 
     name: str
@@ -39,7 +40,8 @@ class Construction:
     needs: str
     source: type
     attentions: tuple[str, ...]
-    build: Callable[[Any, str], tuple[Program, Codec]]
+    build: Callable[[Any, str, int | None], tuple[Program, Codec]]
+    family: str = ""
 
     def attention(self, wanted: str | None) -> str:
         """The kind of attention to use.
@@ -55,22 +57,39 @@ class Construction:
             )
         return wanted or self.attentions[0]
 
+    def program(self, source: object, attention: str, length: int | None) -> tuple[Program, Codec]:
+        """The program for an object, and how to talk to it.
 
-def _chapter8(machine: TuringMachine, attention: str) -> tuple[Program, Codec]:
-    del attention
+        Raises:
+            ConstructionError: If the weights depend on a length, and none is given.
+        """
+        if self.family and length is None:
+            raise ConstructionError(
+                f"the weights of the construction {self.name} depend on a length: {self.family}",
+                hint="say which: --length N, or length=N",
+            )
+        return self.build(source, attention, length)
+
+
+def _chapter8(machine: TuringMachine, attention: str, length: int | None) -> tuple[Program, Codec]:
+    del attention, length
     codec = TuringCodec(machine)
     return chapter8.decoder(codec), codec
 
 
-def _temporal(vision: Vision, *, unbounded: bool = False) -> Callable[[Specification, str], tuple[Program, Codec]]:
-    def build(specification: Specification, attention: str) -> tuple[Program, Codec]:
+def _temporal(
+    vision: Vision, *, unbounded: bool = False
+) -> Callable[[Specification, str, int | None], tuple[Program, Codec]]:
+    def build(specification: Specification, attention: str, length: int | None) -> tuple[Program, Codec]:
+        del length
         variant = Variant(vision, soft=attention == "soft", unbounded=unbounded)
         return temporal.transformer(specification, variant), TemporalCodec(specification, variant)
 
     return build
 
 
-def _srasp(source: SraspProgram, attention: str) -> tuple[Program, Codec]:
+def _srasp(source: SraspProgram, attention: str, length: int | None) -> tuple[Program, Codec]:
+    del length
     soft = attention == "soft"
     return srasp.transformer(source, soft=soft), SraspCodec(source, soft)
 

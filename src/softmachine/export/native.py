@@ -158,6 +158,7 @@ def _names(transformer: Transformer, tensors: Tensors) -> dict[str, Any]:
         "version": VERSION,
         "name": transformer.name,
         "construction": transformer.construction,
+        "length": transformer.length,
         "vocabulary": transformer.vocabulary,
         "coordinates": transformer.coordinates,
         "features": [_feature(feature) for feature in transformer.features],
@@ -234,6 +235,7 @@ class _Reader:
             unembedding=self.affine("unembedding", len(outputs), self.width),
             codec=codec,
             construction=str(data["construction"]),
+            length=_length(data["length"]),
         )
 
     def block(self, b: int, data: dict[str, Any]) -> Block:
@@ -295,6 +297,12 @@ class _Reader:
         if array.ndim != 1 or array.dtype.kind not in "iu":
             raise ValueError(f"{name} is not a list of integers")
         return [int(number) for number in array.tolist()]
+
+
+def _length(data: Any) -> int | None:
+    if data is not None and (not isinstance(data, int) or isinstance(data, bool) or data < 0):
+        raise ValueError(f"{data!r} is not a length")
+    return data
 
 
 def _scale_from(data: Any) -> Fraction | Feature:
