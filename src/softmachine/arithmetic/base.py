@@ -55,6 +55,19 @@ class UndecidedError(Exception):
         super().__init__(reason)
 
 
+class UnrepresentableError(Exception):
+    """A weight that an arithmetic does not have; the engine says which one of the model it is.
+
+    Args:
+        weight: The weight.
+        reason: What is wrong with it, for people; a predicate.
+    """
+
+    def __init__(self, weight: Fraction, reason: str) -> None:
+        self.weight, self.reason = weight, reason
+        super().__init__(f"{weight} {reason}")
+
+
 class Arithmetic(ABC, Generic[Operator]):
     """A kind of numbers."""
 
@@ -64,9 +77,30 @@ class Arithmetic(ABC, Generic[Operator]):
     def numbers(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
         """Exact numbers as a matrix of this arithmetic's."""
 
+    def weights(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
+        """Weights of a model as a matrix of this arithmetic's numbers.
+
+        Raises:
+            UnrepresentableError: If the arithmetic lacks one of them, and does not round.
+        """
+        return self.numbers(rows)
+
+    def scales(self, scales: Sequence[Fraction], *, feature: bool) -> Tensor:
+        """Inverse temperatures, one a query, for :meth:`soft`; a feature of the position, or all the same weight.
+
+        Raises:
+            UnrepresentableError: If the arithmetic lacks the weight, and does not round.
+        """
+        del feature
+        return self.numbers([[scale] for scale in scales])[:, 0]
+
     @abstractmethod
     def operator(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> Operator:
-        """An affine map x ↦ W x + b, prepared for :meth:`apply`."""
+        """An affine map x ↦ W x + b, prepared for :meth:`apply`.
+
+        Raises:
+            UnrepresentableError: If the arithmetic lacks a weight, and does not round.
+        """
 
     @abstractmethod
     def apply(self, operator: Operator, x: Tensor) -> Tensor:

@@ -28,7 +28,9 @@ _GRIDS = (0, 20)
 _FEW_ROUNDINGS = 2.0**8
 """Errors of less than so many roundings are not worth the trouble of finding out how they cancel."""
 _MOST_PLACES = 128
-"""In larger batches, errors are not followed place by place; the plain bounds do for all but deep networks."""
+"""So many places are looked at together, and in larger batches only those are where errors are worth it."""
+_MANY_ROUNDINGS = 2.0**24
+"""In large batches, errors of less than so many roundings are not worth the trouble: only deep networks have more."""
 _MOST_DOUBT = 300.0
 """Beyond this doubt about an exponent, a softmax is only known to lie between its values."""
 
@@ -166,12 +168,13 @@ class Float(Arithmetic[FloatOperator]):
         if not network.cancelling.size:
             return result
         large = x.error[..., network.cancelling] > self.follow_from
-        places = np.argwhere(large.any(axis=-1))
-        if len(places) > self.most_places:
-            return result
-        for b, i in places:
-            at = Place(*(part[b, i] for part in (x, before, hidden, added, result)))
-            result.error[b, i] = np.minimum(result.error[b, i], network.correlated(at))
+        if large.any(axis=-1).sum() > self.most_places:
+            large = x.error[..., network.cancelling] > _MANY_ROUNDINGS * self.roundoff
+        batch, positions = np.nonzero(large.any(axis=-1))
+        for start in range(0, len(batch), _MOST_PLACES):
+            some = (batch[start : start + _MOST_PLACES], positions[start : start + _MOST_PLACES])
+            at = Place(*(part[some] for part in (x, before, hidden, added, result)))
+            result.error[some] = np.minimum(result.error[some], network.correlated(at))
         return result
 
     def choose(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, choice: Choice) -> Flags:
@@ -184,7 +187,7 @@ class Float(Arithmetic[FloatOperator]):
         possible = visible & ~(score + doubt < lowest)
         for b, i in np.argwhere(possible.sum(axis=-1) > 1):
             keys = np.flatnonzero(possible[b, i])
-            if not doubt[b, i, keys].any():
+            if not doubt[b, i, keys].any() or (bias is None and _equal_rows(key[b, keys])):
                 continue
             self._check_finite(doubt[b, i, keys])
             contest = Contest(query[b, i], key[b, keys], None if bias is None else bias[i, keys])
@@ -323,6 +326,12 @@ class Float(Arithmetic[FloatOperator]):
 def _off(size: Floats, grid: int) -> Flags:
     scaled = size if grid == 0 else size * 2.0**grid
     return np.asarray(scaled != np.rint(scaled))
+
+
+def _equal_rows(keys: Tensor) -> bool:
+    """Whether keys are the same and exact, so that their scores are tied, whatever the query is."""
+    exact = keys.error is None or not keys.error.any()
+    return bool(exact and (keys.value == keys.value[0]).all())
 
 
 def _unit(size: Floats) -> Floats:

@@ -184,7 +184,7 @@ class SummaryCodec:
 
     def to_json(self) -> dict[str, object]:
         """The machine."""
-        return {"kind": self.kind, "machine": machine_to_json(self.machine), "summaries": True}
+        return {"kind": self.kind, "codec": "summary", "machine": machine_to_json(self.machine)}
 
     @staticmethod
     def from_json(data: dict[str, object]) -> SummaryCodec:

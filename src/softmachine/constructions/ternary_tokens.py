@@ -259,6 +259,7 @@ class TernaryCodec:
         """The machine and the variant."""
         return {
             "kind": self.kind,
+            "codec": "ternary",
             "machine": machine_to_json(self.machine),
             "bits": self.bits,
             "summarises": self.summarises,

@@ -51,7 +51,7 @@ class StreamCodec(TuringCodec):
         longest_input: The largest number of symbols of an input; 0 if only the length limits it.
     """
 
-    kind: str = "turing-stream"
+    kind: str = "turing"
     length: int = 0
     modulus: int = 0
     most_wraps: int = 0
@@ -169,6 +169,7 @@ class StreamCodec(TuringCodec):
         machine = machine_to_json(self.machine)
         return {
             "kind": self.kind,
+            "codec": "stream",
             "machine": machine,
             "length": self.length,
             "modulus": self.modulus,

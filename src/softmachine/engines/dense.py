@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.arithmetic import Arithmetic, Tensor, UndecidedError, arithmetic
+from softmachine.arithmetic import Arithmetic, Tensor, UndecidedError, UnrepresentableError, arithmetic
 from softmachine.attention import Mask
 from softmachine.engines.cache import Cache
+from softmachine.engines.matrices import side_by_side, stacked, transposed
+from softmachine.engines.weights import place_of
 from softmachine.errors import AmbiguousTokenError, InputError, PrecisionError, UsageError
 from softmachine.positions import Feature
-from softmachine.transformer import AffineMap, FeedForward, Head, Layer, Matrix, Transformer
+from softmachine.transformer import AffineMap, FeedForward, Head, Layer, Transformer
 
 
 @dataclass(frozen=True)
@@ -25,12 +27,14 @@ class _Layer:
 
     Args:
         groups: The heads; those that look for different things in the same keys together, so that one search serves.
+        order: Where each head of the layer is among those of the groups.
         project: From the residual stream to, group by group, the keys, then the queries and the values of its heads.
         output: From all retrieved values to the residual stream.
         network: The feed-forward; None if it adds nothing (without units, it may still add a constant).
     """
 
     groups: tuple[tuple[Head, ...], ...]
+    order: tuple[int, ...]
     project: Any
     output: Any
     network: Any
@@ -53,13 +57,22 @@ class DenseEngine:
     def __init__(self, transformer: Transformer, numbers: str | Arithmetic[Any] = "float64") -> None:
         self.transformer = transformer
         self.arithmetic = arithmetic(numbers)
+        try:
+            self._prepare(transformer)
+        except UnrepresentableError as error:
+            raise _refused(transformer, error) from None
+
+    def _prepare(self, transformer: Transformer) -> None:
         zeros = (Fraction(0),) * transformer.width
-        self.embedding = self.arithmetic.numbers(
+        self.embedding = self.arithmetic.weights(
             [[dict(row).get(c, Fraction(0)) for c in range(transformer.width)] for row in transformer.embedding.rows]
         )
-        self.positions = self._operator(AffineMap(_transposed(transformer.position_embedding), zeros))
+        self.positions = self._operator(AffineMap(transposed(transformer.position_embedding), zeros))
         self.blocks = tuple(tuple(self._layer(layer) for layer in block.layers) for block in transformer.blocks)
         self.unembedding = self._operator(transformer.unembedding)
+        for head in transformer.heads:
+            if not head.weighting.hard and not isinstance(head.weighting.scale, Feature):
+                self.arithmetic.scales([head.weighting.scale], feature=False)
 
     def _operator(self, affine: AffineMap) -> Any:
         return self.arithmetic.operator(affine.weight.rows, affine.weight.columns, affine.bias)
@@ -68,11 +81,12 @@ class DenseEngine:
         zeros = (Fraction(0),) * self.transformer.width
         groups = _same_keys(layer.heads)
         maps = [part for group in groups for part in _maps(group)]
-        outputs = [head.output for group in groups for head in group]
+        outputs = [head.output for head in layer.heads]
         return _Layer(
             groups=groups,
-            project=self._operator(_stacked(maps, self.transformer.width)),
-            output=self._operator(AffineMap(_side_by_side(outputs, self.transformer.width), zeros)),
+            order=_order(layer.heads, groups),
+            project=self._operator(stacked(maps, self.transformer.width)),
+            output=self._operator(AffineMap(side_by_side(outputs, self.transformer.width), zeros)),
             network=self._network(layer.feed_forward),
         )
 
@@ -171,7 +185,8 @@ class Pass:
             for index, group in enumerate(layer.groups):
                 key, queries, values = next(parts), [next(parts) for _ in group], [next(parts) for _ in group]
                 found += self._attend(group, key, queries, values, positions, (*where, index))
-            stream = numbers.add(stream, numbers.apply(layer.output, _joined(found, axis=-1)))
+            retrieved = _joined([found[place] for place in layer.order], axis=-1)
+            stream = numbers.add(stream, numbers.apply(layer.output, retrieved))
         if layer.network is None:
             return stream
         try:
@@ -195,7 +210,8 @@ class Pass:
         visible = _visible(head.mask, positions, key.shape[1])
         bias = self._bias(head, positions, key.shape[1])
         if not head.weighting.hard:
-            scale = numbers.numbers([[_scale(head, i, self.length)] for i in positions])[:, 0]
+            feature = isinstance(head.weighting.scale, Feature)
+            scale = numbers.scales([_scale(head, i, self.length) for i in positions], feature=feature)
             pairs = zip(queries, values, strict=True)
             return [numbers.soft(query, key, bias, visible, scale, value) for query, value in pairs]
         # All queries of the group at once: those of the second head after those of the first, and so on.
@@ -234,36 +250,24 @@ def _visible(mask: Mask, positions: range, keys: int) -> NDArray[np.bool_]:
     return np.ones((len(positions), keys), dtype=bool)
 
 
-def _transposed(matrix: Matrix) -> Matrix:
-    rows: list[dict[int, Fraction]] = [{} for _ in range(matrix.columns)]
-    for r, c, value in matrix.entries():
-        rows[c][r] = value
-    return Matrix.of(rows, len(matrix.rows))
-
-
-def _stacked(maps: Sequence[AffineMap], width: int) -> AffineMap:
-    """One map whose results are those of several, one after the other."""
-    rows = tuple(row for part in maps for row in part.weight.rows)
-    return AffineMap(Matrix(rows, width), tuple(constant for part in maps for constant in part.bias))
-
-
-def _side_by_side(matrices: Sequence[Matrix], height: int) -> Matrix:
-    """One matrix with the columns of several."""
-    rows: list[list[tuple[int, Fraction]]] = [[] for _ in range(height)]
-    offset = 0
-    for matrix in matrices:
-        for r, c, weight in matrix.entries():
-            rows[r].append((offset + c, weight))
-        offset += matrix.columns
-    return Matrix(tuple(map(tuple, rows)), offset)
-
-
 def _same_keys(heads: Sequence[Head]) -> tuple[tuple[Head, ...], ...]:
     """The heads in groups that have the same keys, mask, weighting and bias."""
     groups: dict[object, list[Head]] = {}
     for head in heads:
         groups.setdefault((head.key, head.mask, head.weighting, head.bias), []).append(head)
     return tuple(map(tuple, groups.values()))
+
+
+def _order(heads: Sequence[Head], groups: Sequence[Sequence[Head]]) -> tuple[int, ...]:
+    """Where each head is among those of all groups; the sum of what heads add has their order in the layer."""
+    places: dict[int, list[int]] = {}
+    for place, head in enumerate(head for group in groups for head in group):
+        places.setdefault(id(head), []).append(place)
+    return tuple(places[id(head)].pop(0) for head in heads)
+
+
+def _refused(transformer: Transformer, error: UnrepresentableError) -> PrecisionError:
+    return PrecisionError(f"{place_of(transformer, error.weight)} is {error.weight}, which {error.reason}")
 
 
 def _maps(group: Sequence[Head]) -> list[AffineMap]:
@@ -280,7 +284,7 @@ def _cut(tensor: Tensor, maps: Sequence[Sequence[AffineMap]]) -> Iterator[Tensor
 def _joined(parts: Sequence[Tensor], axis: int) -> Tensor:
     """Tensors one after the other."""
     value = np.concatenate([part.value for part in parts], axis)
-    if value.dtype == object:
+    if not np.issubdtype(value.dtype, np.floating):
         return Tensor(value)
     errors = [np.zeros(part.shape) if part.error is None else part.error for part in parts]
     return Tensor(value, np.concatenate(errors, axis))

@@ -1,0 +1,186 @@
+"""Transformers in fixed point, as "Revisiting Padded Transformer Expressivity" defines them (Appendix A.3 and A.4).
+
+Every operation gives the nearest number of F_b, ties away from zero, saturating at ±B_F; sums and inner products go
+from left to right and are rounded after every addition. A run is this computation itself, not an approximation of
+another one: numbers carry no error bounds, equal scores are tied, and a number that saturates is a number like others.
+
+Attention may have a higher precision b' inside: queries, keys, values and scores are in F_b, what follows (differences
+from the maximum, times the scale, exponentials, sums) in F_b'; the result is one division, rounded to F_b. Hard and
+soft attention divide by the same sum: of ones, or of exponentials, saturating at the largest number of F_b'.
+
+The weights of a model have to be in F_b, as in the paper; others are refused, unless rounding them is asked for.
+Features of positions and relations are functions that are evaluated in F_b: exactly, then rounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softmachine.arithmetic.base import (
+    Arithmetic,
+    Array,
+    Flags,
+    SparseRows,
+    Tensor,
+    UndecidedError,
+    UnrepresentableError,
+    first_or_last,
+)
+from softmachine.arithmetic.grid import Grid
+from softmachine.attention import Choice
+from softmachine.errors import UsageError
+from softmachine.fixed_point import least_bits
+
+
+@dataclass(frozen=True)
+class FixedOperator:
+    """A sparse affine map: the k-th terms of all rows that have so many stand together.
+
+    Args:
+        order: The rows, those with most terms first.
+        terms: For each k, the column and the weight of the k-th term of the first rows in order.
+        bias: The constants, which are added last.
+    """
+
+    order: NDArray[np.intp]
+    terms: tuple[tuple[NDArray[np.intp], Array], ...]
+    bias: Array
+
+
+class Fixed(Arithmetic[FixedOperator]):
+    """The numbers F_b.
+
+    Args:
+        bits: b, the number of integer and also of fractional bits.
+        attention_bits: b' ≥ b, the precision inside attention; b if left out.
+        round_weights: Whether weights that are not in F_b are rounded; by default they are refused.
+    """
+
+    def __init__(self, bits: int, attention_bits: int | None = None, *, round_weights: bool = False) -> None:
+        self.grid = Grid(bits)
+        self.inner = self.grid if attention_bits in (None, bits) else Grid(attention_bits or bits)
+        if self.inner.bits < bits:
+            raise UsageError(
+                f"attention cannot have fewer bits ({self.inner.bits}) than the numbers it works on ({bits})",
+                hint=f"write fixed:{bits}, or fixed:{bits}:B with a B larger than {bits}",
+            )
+        self.round_weights = round_weights
+        self.name = f"fixed:{bits}" if self.inner is self.grid else f"fixed:{bits}:{self.inner.bits}"
+
+    def numbers(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
+        """The nearest numbers of F_b."""
+        return Tensor(self._units(self.grid, rows))
+
+    def weights(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
+        for row in rows:
+            for weight in row:
+                self._check(self.grid, weight)
+        return self.numbers(rows)
+
+    def scales(self, scales: Sequence[Fraction], *, feature: bool) -> Tensor:
+        """Inverse temperatures, which are numbers of F_b'."""
+        for scale in () if feature else scales[:1]:
+            self._check(self.inner, scale)
+        return Tensor(self._units(self.inner, [scales])[0])
+
+    def _units(self, grid: Grid, rows: Sequence[Sequence[Fraction]]) -> Array:
+        value = grid.zeros((len(rows), len(rows[0]) if rows else 0))
+        for r, row in enumerate(rows):
+            value[r] = [grid.format.units(number) if number else 0 for number in row]
+        return value
+
+    def _check(self, grid: Grid, weight: Fraction) -> None:
+        if self.round_weights or grid.format.holds(weight):
+            return
+        bits = least_bits(weight)
+        reason = f"is not a number of {grid.format}"
+        raise UnrepresentableError(
+            weight,
+            f"{reason}; the smallest precision that has it is {bits}" if bits else f"{reason}, nor of any other F_b",
+        )
+
+    def operator(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> FixedOperator:
+        del columns
+        for weight in (*(weight for row in rows for _, weight in row), *bias):
+            self._check(self.grid, weight)
+        order = sorted(range(len(rows)), key=lambda row: -len(rows[row]))
+        terms = []
+        for k in range(len(rows[order[0]]) if rows else 0):
+            there = [rows[row][k] for row in order if len(rows[row]) > k]
+            weights = self._units(self.grid, [[weight for _, weight in there]])[0]
+            terms.append((np.array([column for column, _ in there], dtype=np.intp), weights))
+        constants = self._units(self.grid, [bias])[0]
+        return FixedOperator(np.array(order, dtype=np.intp), tuple(terms), constants)
+
+    def apply(self, operator: FixedOperator, x: Tensor) -> Tensor:
+        """Row by row the inner product, from left to right, then the constant."""
+        found = self.grid.zeros((*x.shape[:-1], len(operator.order)))
+        for columns, weights in operator.terms:
+            rows = operator.order[: len(columns)]
+            products = self.grid.multiply(x.value[..., columns], weights)
+            found[..., rows] = self.grid.add(found[..., rows], products)
+        return Tensor(self.grid.add(found, operator.bias))
+
+    def add(self, x: Tensor, y: Tensor) -> Tensor:
+        return Tensor(self.grid.add(x.value, y.value))
+
+    def activate(self, x: Tensor, steps: Flags) -> Tensor:
+        result = np.maximum(x.value, 0)
+        result[..., steps] = np.where(x.value[..., steps] >= 0, 1 << self.grid.bits, 0)
+        return Tensor(result)
+
+    def choose(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, choice: Choice) -> Flags:
+        shape = (query.shape[0], query.shape[1], key.shape[1])
+        if query.shape[-1] == 0 and bias is None:
+            return first_or_last(np.broadcast_to(visible, shape), choice)
+        scores = np.where(visible, self._scores(query, key, bias), -self.grid.limit - 1)
+        return first_or_last(np.asarray(visible & (scores == scores.max(axis=-1, keepdims=True))), choice)
+
+    def mean(self, chosen: Flags, value: Tensor) -> Tensor:
+        """The sum of the chosen values over their number, both in F_b', rounded once."""
+        numerator = self.inner.chosen(chosen, self.inner.widened(value.value, self.grid.bits))
+        ones = chosen.sum(axis=-1).astype(self.inner.dtype)
+        return Tensor(self._divided(numerator, self.inner.saturated(ones << self.inner.bits)))
+
+    def soft(
+        self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor, value: Tensor
+    ) -> Tensor:
+        """Σ e_j v_j / Σ e_j with e_j = exp(scale · (score_j - maximum)), all in F_b', the quotient rounded once to F_b.
+
+        The maximum is subtracted first: its exponential is 1, so that the sum is never 0.
+        """
+        inner = self.inner
+        scores = inner.widened(self._scores(query, key, bias), self.grid.bits)
+        lowest = -self.inner.limit - 1
+        top = np.where(visible, scores, lowest).max(axis=-1, keepdims=True)
+        below = np.where(visible, inner.saturated(np.where(visible, scores - top, 0)), 0)
+        exponents = inner.multiply(below, scale.value[:, None])
+        powers = np.where(visible, inner.exponential(exponents), 0)
+        numerator = inner.weighted(powers, inner.widened(value.value, self.grid.bits))
+        return Tensor(self._divided(numerator, inner.total(powers)))
+
+    def _scores(self, query: Tensor, key: Tensor, bias: Tensor | None) -> Array:
+        grid = self.grid
+        scores = grid.zeros((query.shape[0], query.shape[1], key.shape[1]))
+        for c in range(query.shape[-1]):
+            scores = grid.add(scores, grid.multiply(query.value[:, :, None, c], key.value[:, None, :, c]))
+        return scores if bias is None else grid.add(scores, bias.value)
+
+    def _divided(self, numerator: Array, denominator: Array) -> Array:
+        """The quotients in F_b; 0 where nothing is visible, and so nothing was summed."""
+        some = np.where(denominator == 0, 1, denominator)
+        return self.inner.quotient(numerator, some[..., None], self.grid)
+
+    def largest(self, x: Tensor) -> NDArray[np.intp]:
+        winner: NDArray[np.intp] = x.value.argmax(axis=-1)
+        tied = x.value == x.value.max(axis=-1, keepdims=True)
+        ambiguous = np.argwhere(tied.sum(axis=-1) > 1)
+        if len(ambiguous):
+            b, i = map(int, ambiguous[0])
+            raise UndecidedError(b, i, np.flatnonzero(tied[b, i]).tolist(), "the logits are equal", tie=True)
+        return winner

@@ -1,0 +1,168 @@
+"""Arrays of fixed-point numbers, each stored as the integer a of a · 2⁻ᵇ, and their correctly rounded operations.
+
+A product has 4b bits and a sum 2b + 1. Up to b = 15 products fit in 64 bits; up to b = 31 numbers and sums do, and
+products are made of two words; above, numbers are Python's integers in object arrays.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from flint import arb, ctx, fmpq
+from numpy.typing import NDArray
+
+from softmachine.arithmetic.base import Array, Flags
+from softmachine.fixed_point import FixedPoint
+
+_ONE_WORD, _TWO_WORDS = 15, 31
+"""The largest b whose products fit in one word and in two."""
+_HALF = np.uint64(32)
+_LOW = np.uint64(0xFFFFFFFF)
+_AT_ONCE = 1 << 22
+"""So many terms of sums are held in memory at a time."""
+
+
+class Grid:
+    """The numbers F_b, in arrays.
+
+    Args:
+        bits: b.
+    """
+
+    def __init__(self, bits: int) -> None:
+        self.format = FixedPoint(bits)
+        self.bits = bits
+        self.limit = self.format.limit
+        self.dtype: np.dtype[Any] = np.dtype(np.int64 if bits <= _TWO_WORDS else object)
+        self._powers: dict[int, int] = {}
+
+    def zeros(self, shape: tuple[int, ...]) -> Array:
+        """An array of zeros."""
+        return np.full(shape, 0, dtype=self.dtype)
+
+    def widened(self, x: Array, bits: int) -> Array:
+        """Numbers of an F with fewer bits, as numbers of this one."""
+        return x.astype(self.dtype) << (self.bits - bits)
+
+    def saturated(self, x: Array) -> Array:
+        """The numbers, those beyond the largest replaced by it."""
+        return np.minimum(np.maximum(x, -self.limit), self.limit)
+
+    def add(self, x: Array, y: Array) -> Array:
+        """The sum of each pair."""
+        return self.saturated(x + y)
+
+    def multiply(self, x: Array, y: Array) -> Array:
+        """The product of each pair: rounded to nearest, ties away from zero."""
+        if _ONE_WORD < self.bits <= _TWO_WORDS:
+            return self._long_product(x, y)
+        product = x * y
+        size = np.minimum((np.abs(product) + (1 << self.bits - 1)) >> self.bits, self.limit)
+        return np.asarray(np.where(product < 0, -size, size))
+
+    def _long_product(self, x: Array, y: Array) -> Array:
+        """Products of two words: schoolbook multiplication of the halves of the factors."""
+        a, b = np.broadcast_arrays(np.abs(x).astype(np.uint64), np.abs(y).astype(np.uint64))
+        a1, a0, b1, b0 = a >> _HALF, a & _LOW, b >> _HALF, b & _LOW
+        low, middle, other = a0 * b0, a1 * b0, a0 * b1
+        carry = (low >> _HALF) + (middle & _LOW) + (other & _LOW)
+        high = a1 * b1 + (middle >> _HALF) + (other >> _HALF) + (carry >> _HALF)
+        low = (low & _LOW) | (carry & _LOW) << _HALF
+        rounded = low + np.uint64(1 << self.bits - 1)
+        high += rounded < low
+        shift = np.uint64(self.bits)
+        size = (high << (np.uint64(64) - shift)) | (rounded >> shift)
+        beyond = (high >> shift > 0) | (size > np.uint64(self.limit))
+        signed = np.where(beyond, np.uint64(self.limit), size).astype(np.int64)
+        return np.where((x < 0) ^ (y < 0), -signed, signed)
+
+    def quotient(self, numerator: Array, denominator: Array, into: Grid) -> Array:
+        """The quotient of each pair, rounded once, to the numbers of another grid."""
+        if 2 * self.bits + into.bits + 2 <= 63:
+            scaled, divisor = np.abs(numerator) << into.bits + 1, np.abs(denominator)
+            size = np.minimum((scaled + divisor) // (2 * divisor), into.limit)
+            return np.asarray(np.where((numerator < 0) ^ (denominator < 0), -size, size), dtype=into.dtype)
+        pairs = np.broadcast(numerator, denominator)
+        found = [into.format.quotient(int(n), int(d)) for n, d in pairs]
+        return np.array(found, dtype=into.dtype).reshape(pairs.shape)
+
+    def exponential(self, x: Array) -> Array:
+        """The exponential of each number."""
+        distinct, inverse = _distinct(x)
+        powers = [self._exponential(int(units)) for units in distinct]
+        return np.array(powers, dtype=self.dtype)[inverse].reshape(x.shape)
+
+    def _exponential(self, units: int) -> int:
+        """e^x, rounded. No tie is possible: e^x is irrational unless x = 0, so that some precision decides."""
+        if units not in self._powers:
+            self._powers[units] = self.limit if units >= self.bits << self.bits else self._nearest_power(units)
+        return self._powers[units]
+
+    def _nearest_power(self, units: int) -> int:
+        if units == 0:
+            return 1 << self.bits
+        precision = 2 * self.bits + 32
+        while True:
+            with ctx.workprec(precision):
+                power = arb(fmpq(units, 1 << self.bits)).exp() * (1 << self.bits) + arb(fmpq(1, 2))
+                floor = power.floor().unique_fmpz()
+            if floor is not None:
+                return min(int(floor), self.limit)
+            precision *= 2
+
+    def square_root(self, x: Array) -> Array:
+        """The square root of each number; none is negative."""
+        distinct, inverse = _distinct(x)
+        unit = self.format.unit
+        roots = [int(self.format.square_root(int(units) * unit) / unit) for units in distinct]
+        return np.array(roots, dtype=self.dtype)[inverse].reshape(x.shape)
+
+    def total(self, x: Array) -> Array:
+        """The sums along the last axis, from left to right, saturating after each addition."""
+        sizes = np.abs(x).sum(axis=-1) if self.dtype == object else np.abs(x).astype(np.float64).sum(axis=-1)
+        if (sizes * 1.000001 <= self.limit if self.dtype != object else sizes <= self.limit).all():
+            return np.asarray(x.sum(axis=-1), dtype=self.dtype)
+        found = self.zeros(x.shape[:-1])
+        for k in range(x.shape[-1]):
+            found = self.add(found, x[..., k])
+        return found
+
+    def weighted(self, weights: Array, values: Array) -> Array:
+        """Σ_k weights[b, q, k] · values[b, k, d], from left to right, as (b, q, d)."""
+        batch, queries, keys = weights.shape
+        width = values.shape[-1]
+        found = self.zeros((batch, queries, width))
+        piece = max(1, _AT_ONCE // max(1, batch * queries * width))
+        for start in range(0, keys, piece):
+            part = slice(start, start + piece)
+            products = self.multiply(weights[:, :, None, part], values[:, None, part].swapaxes(-1, -2))
+            found = self.total(np.concatenate([found[..., None], products], axis=-1))
+        return found
+
+    def chosen(self, flags: Flags, values: Array) -> Array:
+        """The sum of the chosen values, from left to right: (b, q, k) and (b, k, d) give (b, q, d)."""
+        batch, queries, keys = flags.shape
+        width = values.shape[-1]
+        if self.dtype != object:
+            size = np.abs(values).astype(np.float64)
+            most = float((flags.astype(np.float64) @ size).max(initial=0))
+            if most < min(self.limit, 1 << 53):
+                return np.rint(flags.astype(np.float64) @ values.astype(np.float64)).astype(np.int64)
+        found = self.zeros((batch, queries, width))
+        piece = max(1, _AT_ONCE // max(1, batch * queries * width))
+        for start in range(0, keys, piece):
+            part = slice(start, start + piece)
+            terms = np.where(flags[:, :, None, part], values[:, None, part].swapaxes(-1, -2), 0)
+            found = self.total(np.concatenate([found[..., None], terms], axis=-1))
+        return found
+
+
+def _distinct(x: Array) -> tuple[Array, NDArray[np.intp]]:
+    """The different numbers of an array, and where each of them stands."""
+    if x.dtype != object:
+        distinct, inverse = np.unique(x, return_inverse=True)
+        return distinct, inverse.reshape(-1)
+    places: dict[int, int] = {}
+    inverse = np.array([places.setdefault(units, len(places)) for units in x.reshape(-1)], dtype=np.intp)
+    return np.array(list(places), dtype=object), inverse

@@ -1,0 +1,55 @@
+"""The constructions for circuits and graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from softmachine.constructions import circuit, connectivity
+from softmachine.constructions.circuit_words import Addresses, CircuitCodec
+from softmachine.constructions.construction import Construction, Made
+from softmachine.constructions.graph_words import GraphCodec
+from softmachine.languages.circuit import Circuit
+from softmachine.languages.graph import Graph
+
+
+def _circuit(addresses: Addresses) -> Callable[[Circuit, str, int | None], Made]:
+    def build(source: Circuit, attention: str, length: int | None) -> Made:
+        del length
+        codec = CircuitCodec(source, addresses)
+        make = circuit.binary_transformer if addresses is Addresses.BINARY else circuit.unit_transformer
+        return make(codec.layout, soft=attention == "soft"), codec
+
+    return build
+
+
+def _connectivity(graph: Graph, attention: str, length: int | None) -> Made:
+    del length
+    return connectivity.transformer(len(graph.vertices), soft=attention == "soft"), GraphCodec(graph)
+
+
+CIRCUITS: tuple[Construction, ...] = (
+    Construction(
+        "circuit-binary",
+        "Theorem 4.1: circuits of AND, OR and NOT, two attention layers a layer of gates, constant precision",
+        "the wiring as position features, ⌈log₂ wires⌉ bits an address; padding; any F_b from F_2 on",
+        Circuit,
+        ("hard", "soft"),
+        _circuit(Addresses.BINARY),
+    ),
+    Construction(
+        "circuit-unit",
+        "Lemma 4.1: circuits with threshold gates, two attention layers a layer of gates, constant width",
+        "the wiring as position features, two numbers of O(log wires) bits an address; padding",
+        Circuit,
+        ("hard", "soft"),
+        _circuit(Addresses.UNIT),
+    ),
+    Construction(
+        "connectivity",
+        "Theorem C.1: graph connectivity by doubling, ⌈log₂ N⌉ loops over N³ positions of padding, constant precision",
+        "i, k and j as position features, ⌈log₂ N⌉ bits each; padding; any F_b from F_2 on",
+        Graph,
+        ("hard", "soft"),
+        _connectivity,
+    ),
+)

@@ -1,0 +1,57 @@
+"""The weights of a transformer one by one, each with the name of its place, for messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from softmachine.engines.matrices import transposed
+from softmachine.positions import Feature
+from softmachine.transformer import AffineMap, Head, Layer, Matrix, Transformer
+
+
+def place_of(transformer: Transformer, weight: Fraction) -> str:
+    """Where the first weight of this value is."""
+    return next((place for place, value in named_weights(transformer) if value == weight), "a weight")
+
+
+def named_weights(transformer: Transformer) -> Iterator[tuple[str, Fraction]]:
+    """All weights that are not 0, each with where it is."""
+    names = transformer.coordinates
+    yield from _matrix("the embedding", transformer.embedding, transformer.vocabulary, names)
+    features = [feature.name for feature in transformer.features]
+    yield from _matrix("the position embedding", transformer.position_embedding, features, names)
+    for number, layer in enumerate(transformer.layers, start=1):
+        yield from _layer(number, layer, names)
+    yield from _affine("the unembedding", transformer.unembedding, names, transformer.outputs)
+
+
+def _layer(number: int, layer: Layer, names: Sequence[str]) -> Iterator[tuple[str, Fraction]]:
+    for head in layer.heads:
+        yield from _head(f"layer {number}, head {head.name!r}", head, names)
+    where, forward = f"layer {number}, feed-forward", layer.feed_forward
+    yield from _affine(where, forward.first, names, forward.units)
+    yield from _affine(where, forward.second, forward.units, names)
+
+
+def _head(where: str, head: Head, names: Sequence[str]) -> Iterator[tuple[str, Fraction]]:
+    for part, affine in (("query", head.query), ("key", head.key), ("value", head.value)):
+        yield from _affine(where, affine, names, [f"{part} {k}" for k in range(len(affine.bias))])
+    values = [f"value {k}" for k in range(head.output.columns)]
+    yield from _matrix(where, transposed(head.output), values, names)
+    if not head.weighting.hard and not isinstance(head.weighting.scale, Feature):
+        yield f"{where}: the scale", head.weighting.scale
+
+
+def _affine(
+    where: str, affine: AffineMap, sources: Sequence[str], targets: Sequence[str]
+) -> Iterator[tuple[str, Fraction]]:
+    yield from _matrix(where, transposed(affine.weight), sources, targets)
+    for target, constant in zip(targets, affine.bias, strict=True):
+        if constant:
+            yield f"{where}: the constant of {target!r}", constant
+
+
+def _matrix(where: str, matrix: Matrix, rows: Sequence[str], columns: Sequence[str]) -> Iterator[tuple[str, Fraction]]:
+    for r, c, weight in matrix.entries():
+        yield f"{where}: the weight from {rows[r]!r} to {columns[c]!r}", weight

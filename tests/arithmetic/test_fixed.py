@@ -1,0 +1,226 @@
+"""Fixed point: every operation is the one of the definitions, on all numbers of small formats and many of larger."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from math import isqrt
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from softmachine.arithmetic import arithmetic
+from softmachine.arithmetic.base import Array, Tensor, UndecidedError
+from softmachine.arithmetic.fixed import Fixed
+from softmachine.arithmetic.grid import Grid
+from softmachine.attention import Choice
+from softmachine.errors import UsageError
+from softmachine.fixed_point import FixedPoint, least_bits
+from tests.arithmetic.fixed_reference import Reference
+
+SMALL = (1, 2, 3)
+LARGE = (4, 8, 15, 16, 20, 21, 31, 32, 40)
+"""On both sides of every change of the way of computing."""
+
+
+def units(grid: Grid, numbers: list[Fraction]) -> Array:
+    return np.array([int(number / grid.format.unit) for number in numbers], dtype=grid.dtype)
+
+
+def fractions(grid: Grid, array: Array) -> list[Fraction]:
+    return [int(number) * grid.format.unit for number in array.reshape(-1).tolist()]
+
+
+@st.composite
+def numbers(draw: st.DrawFn, bits: int) -> Fraction:
+    """Members of F_b of all sizes, with an eye for the ends."""
+    limit = 4**bits - 1
+    size = draw(st.one_of(st.integers(0, limit), st.integers(0, 40), st.integers(limit - 40 if bits > 3 else 0, limit)))
+    size = draw(st.one_of(st.just(size), st.integers(0, 2 * bits).map(lambda power: min(limit, 1 << power))))
+    return Fraction(draw(st.sampled_from((1, -1))) * size, 2**bits)
+
+
+@pytest.mark.parametrize("bits", SMALL)
+def test_all_sums_products_and_quotients_of_small_formats(bits: int) -> None:
+    grid, reference = Grid(bits), Reference(bits)
+    pairs = list(product(reference.all(), repeat=2))
+    x, y = (units(grid, list(part)) for part in zip(*pairs, strict=True))
+    assert fractions(grid, grid.add(x, y)) == [reference.add(a, b) for a, b in pairs]
+    assert fractions(grid, grid.multiply(x, y)) == [reference.multiply(a, b) for a, b in pairs]
+    some = y != 0
+    found = fractions(grid, grid.quotient(x[some], y[some], grid))
+    assert found == [reference.round(a / b) for a, b in pairs if b]
+
+
+@pytest.mark.parametrize("bits", [*SMALL, 4])
+def test_all_exponentials_and_square_roots_of_small_formats(bits: int) -> None:
+    grid, reference = Grid(bits), Reference(bits)
+    members = reference.all()
+    assert fractions(grid, grid.exponential(units(grid, members))) == [reference.exp(x) for x in members]
+    positive = [x for x in members if x >= 0]
+    for x, root in zip(positive, fractions(grid, grid.square_root(units(grid, positive))), strict=True):
+        half = reference.unit / 2
+        assert root == 0 or (root - half) ** 2 <= x
+        assert x < (root + half) ** 2
+
+
+@pytest.mark.parametrize("bits", LARGE)
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_operations_of_larger_formats(bits: int, data: st.DataObject) -> None:
+    grid, reference = Grid(bits), Reference(bits)
+    pairs = data.draw(st.lists(st.tuples(numbers(bits), numbers(bits)), min_size=1, max_size=8))
+    x, y = (units(grid, list(part)) for part in zip(*pairs, strict=True))
+    assert fractions(grid, grid.add(x, y)) == [reference.add(a, b) for a, b in pairs]
+    assert fractions(grid, grid.multiply(x, y)) == [reference.multiply(a, b) for a, b in pairs]
+    divisor = np.where(y == 0, 1, y)
+    expected = [reference.round(a / (b or reference.unit)) for a, b in pairs]
+    assert fractions(grid, grid.quotient(x, divisor, grid)) == expected
+    into = Grid(max(1, bits // 2))
+    assert fractions(into, grid.quotient(x, divisor, into)) == [
+        Reference(into.bits).round(a / (b or reference.unit)) for a, b in pairs
+    ]
+    small = [-abs(a) / 2 ** data.draw(st.integers(0, bits)) for a, _ in pairs]
+    exponents = [reference.round(a) for a in small]
+    found = fractions(grid, grid.exponential(units(grid, exponents)))
+    assert found == [reference.exp(a) if a > -4 * bits else 0 for a in exponents]
+    assert fractions(grid, grid.total(x[None])) == [reference.sum([a for a, _ in pairs])]
+
+
+@pytest.mark.parametrize("bits", [2, 5, 16, 33])
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_weighted_sums_go_from_left_to_right(bits: int, data: st.DataObject) -> None:
+    grid, reference = Grid(bits), Reference(bits)
+    weights = data.draw(st.lists(numbers(bits), min_size=1, max_size=9))
+    values = data.draw(st.lists(numbers(bits), min_size=len(weights), max_size=len(weights)))
+    flags = np.array(data.draw(st.lists(st.booleans(), min_size=len(weights), max_size=len(weights))))
+    column = units(grid, values)[None, :, None]
+    found = grid.weighted(units(grid, weights)[None, None], column)
+    assert fractions(grid, found) == [reference.inner(weights, values)]
+    chosen = [value for value, flag in zip(values, flags, strict=True) if flag]
+    assert fractions(grid, grid.chosen(flags[None, None], column)) == [reference.sum(chosen)]
+
+
+def test_ties_are_rounded_away_from_zero() -> None:
+    grid = Grid(2)
+    half = units(grid, [Fraction(1, 2), Fraction(-1, 2)])
+    quarter = units(grid, [Fraction(1, 4), Fraction(1, 4)])
+    assert fractions(grid, grid.multiply(half, quarter)) == [Fraction(1, 4), Fraction(-1, 4)]
+    assert FixedPoint(2).rounded(Fraction(3, 8)) == Fraction(1, 2)
+    assert FixedPoint(2).rounded(Fraction(-3, 8)) == Fraction(-1, 2)
+
+
+@pytest.mark.parametrize("bits", [1, 3, 16, 40])
+def test_a_saturated_number_is_a_number_like_others(bits: int) -> None:
+    grid = Grid(bits)
+    largest, one = grid.format.largest, Fraction(1)
+    x = units(grid, [largest, largest, -one, -one])
+    assert fractions(grid, grid.total(x[None])) == [largest - 2]
+
+
+def test_the_order_of_a_sum_matters() -> None:
+    """The example for interleaving: all positive terms first saturate, in turn with the negative ones they do not."""
+    grid = Grid(3)
+    half = FixedPoint(3).rounded(FixedPoint(3).largest / 2)
+    first = fractions(grid, grid.total(units(grid, [half] * 5 + [-half] * 5)[None]))
+    turns = fractions(grid, grid.total(units(grid, [half, -half] * 5)[None]))
+    assert turns == [0]
+    assert first == [Fraction(-63, 8)]
+
+
+def test_exponentials_saturate_and_vanish_where_the_lemma_says() -> None:
+    """Lemma B.2: beyond ln 2 · (b + 1), e^x is the largest number and e^-x is 0; just before, e^-x is not."""
+    for bits in range(1, 7):
+        grid, reference = Grid(bits), Reference(bits)
+        beyond = [x for x in reference.all() if x > Fraction(6932, 10000) * (bits + 1)]
+        powers = fractions(grid, grid.exponential(units(grid, beyond)))
+        assert set(powers) <= {reference.largest}
+        assert not any(fractions(grid, grid.exponential(-units(grid, beyond))))
+        before = reference.round(Fraction(6931, 10000) * (bits + 1)) - reference.unit
+        assert fractions(grid, grid.exponential(units(grid, [-before]))) == [reference.unit]
+
+
+def averages(numbers: Fixed, ones: int, others: int) -> Fraction:
+    """The mean of so many ones and zeros by hard attention."""
+    values = numbers.numbers([[Fraction(int(k < ones))] for k in range(ones + others)])
+    chosen = np.ones((1, 1, ones + others), dtype=bool)
+    return fractions(numbers.grid, numbers.mean(chosen, Tensor(values.value[None])).value)[0]
+
+
+def test_hard_attention_finds_one_among_thousands_in_constant_precision() -> None:
+    """Lemma B.6: with a saturating count, one occurrence never rounds to 0; with an exact count it did from 17 on."""
+    for bits in (1, 2, 3, 5):
+        for others in (0, 1, 15, 16, 63, 1000):
+            assert averages(Fixed(bits), 1, others) >= Fraction(1, 2**bits)
+            assert averages(Fixed(bits), 0, others + 1) == 0
+
+
+def test_an_average_with_more_bits_inside_is_the_rounded_exact_average() -> None:
+    for ones, others in product(range(8), range(1, 9)):
+        exact = Fraction(ones, ones + others)
+        assert averages(Fixed(3, 10), ones, others) == Reference(3).round(exact)
+    assert averages(Fixed(3), 64, 64) == 1
+    assert averages(Fixed(3, 10), 64, 64) == Fraction(1, 2)
+
+
+def test_soft_attention_to_equal_scores_is_the_hard_average() -> None:
+    numbers = Fixed(4)
+    for keys in (1, 2, 5, 40):
+        flags = np.ones((1, keys), dtype=bool)
+        query, key = Tensor(numbers.grid.zeros((1, 1, 0))), Tensor(numbers.grid.zeros((1, keys, 0)))
+        value = Tensor(numbers.numbers([[Fraction(k % 3)] for k in range(keys)]).value[None])
+        soft = numbers.soft(query, key, None, flags, numbers.scales([Fraction(1)], feature=False), value)
+        hard = numbers.mean(numbers.choose(query, key, None, flags, Choice.AVERAGE), value)
+        assert (soft.value == hard.value).all()
+
+
+def test_equal_logits_are_a_tie() -> None:
+    numbers = Fixed(2)
+    logits = Tensor(numbers.numbers([[Fraction(1), Fraction(3), Fraction(7, 2)], [Fraction(1)] * 3]).value[None])
+    with pytest.raises(UndecidedError) as caught:
+        numbers.largest(logits)
+    assert caught.value.tie
+    assert (caught.value.query, caught.value.candidates) == (1, (0, 1, 2))
+
+
+def test_names() -> None:
+    assert arithmetic("fixed:8").name == "fixed:8"
+    assert arithmetic("fixed:8:20").name == "fixed:8:20"
+    assert arithmetic("fixed:8:8").name == "fixed:8"
+    for name in (
+        "fixed",
+        "fixed:",
+        "fixed:x",
+        "fixed:-1",
+        "fixed:3:",
+        "fixed:1:2:3",
+        "fixed:0",
+        "fixed:99999",
+        "fixed:5:4",
+    ):
+        with pytest.raises(UsageError):
+            arithmetic(name)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(1, 40), st.fractions(max_denominator=1 << 30))
+def test_the_fixed_point_numbers_of_one(bits: int, number: Fraction) -> None:
+    members, reference = FixedPoint(bits), Reference(bits)
+    assert members.rounded(number) == reference.round(number)
+    assert members.holds(number) == (reference.round(number) == number)
+    size = abs(number)
+    root = members.square_root(reference.round(size))
+    exact = isqrt(int(reference.round(size) * 4 ** (bits + 20)))
+    assert abs(root - Fraction(exact, 2 ** (bits + 20))) <= members.unit / 2 + Fraction(1, 2 ** (bits + 20))
+
+
+def test_the_least_precision_that_has_a_number() -> None:
+    for number in (Fraction(a, 2**k) for a in range(-40, 41) for k in range(5)):
+        least = least_bits(number)
+        assert least is not None
+        assert FixedPoint(least).holds(number)
+        assert least == 1 or not FixedPoint(least - 1).holds(number)
+    assert least_bits(Fraction(1, 3)) is None
