@@ -10,9 +10,10 @@ from softmachine.attention import Mask
 from softmachine.bounds import Bound
 from softmachine.compiler import compile_program
 from softmachine.engines.dense import DenseEngine
+from softmachine.engines.weights import least_precision
 from softmachine.errors import ConstructionError, UsageError
 from softmachine.formulas import fitted
-from softmachine.growth import measure, weight_precision
+from softmachine.growth import measure
 from softmachine.padding import PAD, Padding
 from softmachine.positions import Feature, ceil_log2, table
 from softmachine.signals import Signal, attend, constant, loop, named, position, recogniser, relu, stack
@@ -112,7 +113,7 @@ def test_a_family_is_measured_as_it_is() -> None:
 
 def test_weights_have_a_least_precision() -> None:
     transformer = palindromes(4)
-    bits = weight_precision(transformer)
+    bits = least_precision(transformer)
     assert bits == 7  # the weight 64
     DenseEngine(transformer, f"fixed:{bits}")
     with pytest.raises(Exception, match="64"):

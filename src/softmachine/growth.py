@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property, partial
 from itertools import pairwise
 
+from softmachine.engines.weights import least_precision
 from softmachine.errors import UsageError
-from softmachine.fixed_point import least_bits
 from softmachine.formulas import Formula, fitted
 from softmachine.padding import NO_PADDING, Padding
 from softmachine.transformer import Block, Transformer
@@ -133,32 +132,11 @@ def measure(
     members = []
     for n in sorted(set(lengths)):
         transformer = family(n)
-        bits = precision(n) if precision else weight_precision(transformer)
+        bits = precision(n) if precision else least_precision(transformer)
         members.append(_measured(n, transformer, bits, count(n)))
     if not members:
         raise UsageError("a family is measured at one length at least")
     return Growth(tuple(members))
-
-
-def weight_precision(transformer: Transformer) -> int | None:
-    """The least b whose F_b has all weights, biases and constant scales; None if none has."""
-    least = 1
-    for weight in _weights(transformer):
-        bits = least_bits(weight)
-        if bits is None:
-            return None
-        least = max(least, bits)
-    return least
-
-
-def _weights(transformer: Transformer) -> Iterable[Fraction]:
-    for matrix in transformer.matrices:
-        yield from (weight for _, _, weight in matrix.entries())
-    yield from transformer.unembedding.bias
-    for layer in transformer.layers:
-        yield from (*layer.feed_forward.first.bias, *layer.feed_forward.second.bias)
-        for head in layer.heads:
-            yield from (*head.query.bias, *head.key.bias, *head.value.bias)
 
 
 def _measured(n: int, transformer: Transformer, precision: int | None, padding: int) -> Member:
