@@ -13,6 +13,7 @@ from softmachine.errors import SoftmachineError, SourceError
 from softmachine.languages.formats import FORMATS, parse, recognise
 from softmachine.languages.turing import TuringMachine
 from softmachine.languages.turing.html import machine_table
+from tests.circuits import AIGER, BENCH, BLIF, BRISTOL, EDGES
 from tests.languages.test_bbchallenge import BUSY_BEAVER_4
 from tests.languages.test_jflap import FLIP
 from tests.languages.test_turingmachine_io import INCREMENT
@@ -30,7 +31,12 @@ EXAMPLES = {
     "jflap": FLIP,
     "turingmachine.io": INCREMENT,
     "srasp": PROGRAM,
+    "bench": BENCH,
+    "blif": BLIF,
+    "aiger": AIGER,
+    "bristol": BRISTOL,
     "temporal": FORMULA,
+    "edges": EDGES,
 }
 
 

@@ -8,7 +8,8 @@ from pathlib import PurePath
 from typing import Any, Protocol
 
 from softmachine.errors import Place, SourceError
-from softmachine.languages import srasp, temporal
+from softmachine.languages import graph, srasp, temporal
+from softmachine.languages.circuit import aiger, bench, blif, bristol
 from softmachine.languages.source import Source
 from softmachine.languages.turing import bbchallenge, jflap, turingmachine_io
 
@@ -53,7 +54,12 @@ FORMATS: dict[str, Format] = {
             turingmachine_io.to_text,
         ),
         Format("srasp", (".srasp",), srasp.looks_like, srasp.parse, srasp.to_text),
+        Format("bench", (".bench",), bench.looks_like, bench.parse, bench.to_text),
+        Format("blif", (".blif",), blif.looks_like, blif.parse, blif.to_text),
+        Format("aiger", (".aag",), aiger.looks_like, aiger.parse, aiger.to_text),
+        Format("bristol", (".bristol",), bristol.looks_like, bristol.parse, bristol.to_text),
         Format("temporal", (".ltl",), temporal.looks_like, temporal.parse, temporal.to_text),
+        Format("edges", (".edges",), graph.looks_like, graph.parse, graph.to_text),
     )
 }
 

@@ -1,0 +1,112 @@
+"""The ``.bench`` format of the ISCAS benchmarks.
+
+Lines ``INPUT(a)``, ``OUTPUT(y)`` and ``y = NAND(a, b)``; ``#`` begins a comment. The gates are AND, OR, NOT, XOR, XNOR,
+NAND, NOR and BUFF (or BUF), and the constants ``y = vdd`` and ``y = gnd`` as some tools write them. These are ours,
+because the format has no word for them: ``MAJ(…)``, and ``THR3(…)`` for a threshold of 3. ``DFF`` is a memory element:
+such a circuit is not combinational and is refused.
+"""
+
+from __future__ import annotations
+
+import re
+
+from softmachine.errors import Place
+from softmachine.languages.circuit.builder import Builder
+from softmachine.languages.circuit.circuit import Circuit
+from softmachine.languages.circuit.gates import Gate, GateKind
+from softmachine.languages.circuit.lines import Line, check_names, lines_of, name_of
+
+KINDS = {
+    **{str(kind): kind for kind in GateKind if kind not in (GateKind.THR, GateKind.ZERO, GateKind.ONE)},
+    "BUFF": GateKind.BUF,
+    "INV": GateKind.NOT,
+}
+CONSTANTS = {"vdd": GateKind.ONE, "gnd": GateKind.ZERO, "vcc": GateKind.ONE}
+FORBIDDEN = ",=#"
+EXAMPLE = "lines are like INPUT(a), OUTPUT(y) and y = NAND(a, b)"
+
+
+def looks_like(text: str) -> bool:
+    """Whether a text is meant as such a file, though there may be a mistake in it."""
+    return re.search(r"^\s*(INPUT|OUTPUT)\s*\(", text, re.MULTILINE | re.IGNORECASE) is not None
+
+
+def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Circuit:
+    """The circuit that a file describes.
+
+    Args:
+        text: The file.
+        source: Where it comes from, for messages.
+        name: What to call the circuit; by default its file.
+
+    Raises:
+        SourceError: If it is not such a file.
+        InvalidError: If it describes no circuit.
+    """
+    builder = Builder(name or name_of(source))
+    outputs: list[str] = []
+    for line in lines_of(text, source, comment="#"):
+        if "=" in line.text:
+            _gate(builder, line)
+        elif match := re.fullmatch(r"\s*(INPUT|OUTPUT)\s*\((.*)\)\s*", line.text, re.IGNORECASE):
+            (builder.inputs if match[1].upper() == "INPUT" else outputs).append(_wire(match[2], line))
+        else:
+            raise line.error("this is neither an input, an output nor a gate", EXAMPLE)
+    return builder.build(outputs, Place(source))
+
+
+def _gate(builder: Builder, line: Line) -> None:
+    left, _, right = line.text.partition("=")
+    wire = _wire(left, line)
+    if right.strip().lower() in CONSTANTS:
+        builder.gate(CONSTANTS[right.strip().lower()], name=wire, place=line.place)
+        return
+    match = re.fullmatch(r"\s*(\w+)\s*\((.*)\)\s*", right)
+    if match is None:
+        what = "look-up tables are not supported" if right.split()[:1] == ["LUT"] else "this is not a gate"
+        raise line.error(what, "a gate is like y = NAND(a, b)")
+    word, inputs = match[1].upper(), [_wire(part, line) for part in match[2].split(",")] if match[2].strip() else []
+    threshold = re.fullmatch(r"THR_?([0-9]{1,9})", word)
+    if word.startswith("DFF"):
+        raise line.error(
+            f"{word} is a memory element; only combinational circuits are supported",
+            "cut the circuit at its memory elements: make their outputs inputs, and their inputs outputs",
+        )
+    if not threshold and word not in KINDS:
+        raise line.error(f"there is no gate {match[1]}", f"the gates are {' '.join(KINDS)} and THR1, THR2, …")
+    kind = GateKind.THR if threshold else KINDS[word]
+    builder.gate(kind, *inputs, name=wire, threshold=int(threshold[1]) if threshold else None, place=line.place)
+
+
+def _wire(text: str, line: Line) -> str:
+    """A name of a wire."""
+    wire = text.strip()
+    if not wire or any(character.isspace() for character in wire) or "," in wire:
+        raise line.error(f"{wire!r} is not the name of a wire" if wire else "the name of a wire is missing", EXAMPLE)
+    return wire
+
+
+def to_text(circuit: Circuit) -> str:
+    """The circuit as such a file.
+
+    Raises:
+        UsageError: If a name cannot be written.
+    """
+    check_names(circuit, "bench", FORBIDDEN)
+    lines = [f"# {circuit.name}"] if circuit.name.isprintable() else []
+    lines += [f"INPUT({wire})" for wire in circuit.inputs]
+    lines += [f"OUTPUT({wire})" for wire in circuit.outputs]
+    return "\n".join([*lines, *map(_text, circuit.gates)]) + "\n"
+
+
+def _text(gate: Gate) -> str:
+    match gate.kind:
+        case GateKind.ONE | GateKind.ZERO:
+            return f"{gate.name} = {'vdd' if gate.kind is GateKind.ONE else 'gnd'}"
+        case GateKind.THR if (gate.threshold or 0) < 0:
+            return f"{gate.name} = THR0({', '.join(gate.inputs)})"
+        case GateKind.THR:
+            return f"{gate.name} = THR{gate.threshold}({', '.join(gate.inputs)})"
+        case GateKind.BUF:
+            return f"{gate.name} = BUFF({gate.inputs[0]})"
+    return f"{gate.name} = {gate.kind}({', '.join(gate.inputs)})"

@@ -1,0 +1,265 @@
+"""The Berkeley Logic Interchange Format, BLIF: its combinational subset, one model a file.
+
+``.model``, ``.inputs``, ``.outputs`` and ``.end``, and for each gate ``.names`` with its arguments and its wire,
+followed by a cover: rows of 0, 1 and - that say where it is 1 (or, all of them, where it is 0). Covers that are gates
+are read as gates: AND, OR, XOR, thresholds and so on; others become an OR of ANDs. Latches, subcircuits and library
+gates are refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import combinations, product
+from math import comb
+
+from softmachine.errors import Place, SourceError
+from softmachine.languages.circuit.builder import Builder
+from softmachine.languages.circuit.circuit import Circuit
+from softmachine.languages.circuit.gates import Gate, GateKind
+from softmachine.languages.circuit.lines import Line, check_names, lines_of, name_of
+from softmachine.languages.circuit.network import Basis
+from softmachine.languages.circuit.simplify import simplified
+
+SEQUENTIAL = (".latch", ".mlatch", ".start_kiss", ".clock")
+WIDEST_TABLE = 8
+"""Covers of so many arguments are compared with all gates that depend on the number of ones only."""
+MOST_ROWS = 70
+"""The writer uses at most so many rows for a gate, and writes it as several gates before that."""
+
+
+@dataclass
+class _Cover:
+    """A ``.names``: the wires and the rows."""
+
+    line: Line
+    inputs: list[str]
+    output: str
+    rows: list[str] = field(default_factory=list)
+    value: str | None = None
+
+
+def looks_like(text: str) -> bool:
+    """Whether a text is meant as such a file, though there may be a mistake in it."""
+    return re.search(r"^\s*\.(model|inputs|names)\b", text, re.MULTILINE) is not None
+
+
+def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Circuit:
+    """The circuit that a file describes.
+
+    Args:
+        text: The file.
+        source: Where it comes from, for messages.
+        name: What to call the circuit; by default the model's name, or its file.
+
+    Raises:
+        SourceError: If it is not such a file.
+        InvalidError: If it describes no circuit.
+    """
+    model: str | None = None
+    inputs: list[str] = []
+    outputs: list[str] = []
+    covers: list[_Cover] = []
+    for line in _joined(lines_of(text, source, comment="#")):
+        word, *rest = line.fields
+        match word:
+            case ".model" if model is not None:
+                raise line.error("this is a second model; one a file is supported")
+            case ".model":
+                model = rest[0] if rest else ""
+            case ".inputs":
+                inputs += rest
+            case ".outputs":
+                outputs += rest
+            case ".names" if rest:
+                covers.append(_Cover(line, rest[:-1], rest[-1]))
+            case ".names":
+                raise line.error(".names needs a wire, after the arguments if there are any")
+            case ".end":
+                break
+            case _ if word.startswith("."):
+                raise _refused(line, word)
+            case _:
+                _row(covers, line)
+    if not (covers or inputs or outputs):
+        raise SourceError("there is no circuit in this file", place=Place(source), hint="begin with .model")
+    taken = {*inputs, *outputs, *(wire for cover in covers for wire in (*cover.inputs, cover.output))}
+    builder = Builder(name or model or name_of(source), inputs, reserved=taken)
+    for cover in covers:
+        _gates(builder, cover)
+    return builder.build(outputs, Place(source))
+
+
+def _joined(lines: Iterator[Line]) -> Iterator[Line]:
+    """Lines, with those that end in a backslash joined to the next."""
+    begun: Line | None = None
+    for line in lines:
+        whole = Line(f"{begun.text[:-1]} {line.text.lstrip()}", begun.place) if begun else line
+        begun = whole if whole.text.endswith("\\") else None
+        if begun is None:
+            yield whole
+    if begun is not None and begun.text[:-1].strip():
+        yield Line(begun.text[:-1], begun.place)
+
+
+def _refused(line: Line, word: str) -> SourceError:
+    if word in SEQUENTIAL:
+        return line.error(
+            f"{word} is about memory; only combinational circuits are supported",
+            "cut the circuit at its latches: make their outputs inputs, and their inputs outputs",
+        )
+    known = ".model, .inputs, .outputs, .names and .end"
+    return line.error(f"{word[:40]} is not supported", f"the combinational subset has {known}")
+
+
+def _row(covers: list[_Cover], line: Line) -> None:
+    """A row of the last cover."""
+    if not covers:
+        raise line.error("a row of a cover stands before any .names")
+    cover, fields = covers[-1], line.fields
+    width = len(cover.inputs)
+    pattern, value = ("", fields[0]) if not width and len(fields) == 1 else (fields[0], fields[-1])
+    if len(fields) != (2 if width else 1) or not set(pattern) <= set("01-") or value not in ("0", "1"):
+        raise line.error("this is not a row of a cover", "a row is like 1-0 1: a character an argument, then 0 or 1")
+    if len(pattern) != width:
+        raise line.error(f"the row has {len(pattern)} characters, but {cover.output!r} has {width} arguments", field=0)
+    if cover.value not in (None, value):
+        raise line.error("rows of one cover must all say 1, or all say 0", field=len(fields) - 1)
+    cover.value = value
+    cover.rows.append(pattern)
+
+
+def _gates(builder: Builder, cover: _Cover) -> None:
+    """The gate that a cover is, or gates for it."""
+    place, width = cover.line.place, len(cover.inputs)
+    positive = cover.value != "0"
+    kind, threshold = _symmetric(cover.rows, width, positive) or _simple(cover.rows, positive) or (None, None)
+    if kind is not None:
+        arguments = () if kind in (GateKind.ZERO, GateKind.ONE) else cover.inputs
+        builder.gate(kind, *arguments, name=cover.output, threshold=threshold, place=place)
+        return
+    inverse: dict[str, str] = {}
+    products = []
+    for row in cover.rows:
+        literals = []
+        for wire, sign in zip(cover.inputs, row, strict=True):
+            if sign == "0" and wire not in inverse:
+                inverse[wire] = builder.gate(GateKind.NOT, wire, place=place, stem=f"{cover.output}:not")
+            literals += [] if sign == "-" else [wire if sign == "1" else inverse[wire]]
+        one = literals[0] if len(literals) == 1 else None
+        whole = GateKind.AND if literals else GateKind.ONE
+        products.append(one or builder.gate(whole, *literals, place=place, stem=f"{cover.output}:row"))
+    builder.gate(GateKind.OR if positive else GateKind.NOR, *products, name=cover.output, place=place)
+
+
+_ONE_ROW = {
+    ("1", True): GateKind.AND,
+    ("1", False): GateKind.NAND,
+    ("0", True): GateKind.NOR,
+    ("0", False): GateKind.OR,
+}
+_ROW_EACH = {
+    ("1", True): GateKind.OR,
+    ("1", False): GateKind.NOR,
+    ("0", True): GateKind.NAND,
+    ("0", False): GateKind.AND,
+}
+"""What a cover is that has one row without -, or one row for each argument: its sign, and whether it says 1."""
+
+
+def _simple(rows: list[str], positive: bool) -> tuple[GateKind, int | None] | None:
+    """AND, OR, NAND or NOR of any width, if the cover is one."""
+    for sign in "10":
+        if len(rows) == 1 and set(rows[0]) == {sign}:
+            return _ONE_ROW[sign, positive], None
+        if rows and len(rows) == len(rows[0]) and _each_once(rows, sign):
+            return _ROW_EACH[sign, positive], None
+    return None
+
+
+def _each_once(rows: list[str], sign: str) -> bool:
+    """Whether each row speaks of one argument, and each argument has one."""
+    places = {row.index(sign) for row in rows if row.count(sign) == 1 and row.count("-") == len(row) - 1}
+    return len(places) == len(rows)
+
+
+def _symmetric(rows: list[str], width: int, positive: bool) -> tuple[GateKind, int | None] | None:
+    """The gate that depends on the number of ones as the cover does, if it depends on nothing else."""
+    if not rows:
+        return GateKind.ZERO, None
+    if width > WIDEST_TABLE:
+        return None
+    covered: set[tuple[str, ...]] = set()
+    for row in set(rows):
+        covered.update(product(*("01" if sign == "-" else sign for sign in row)))
+    values: list[bool] = []
+    for ones in range(width + 1):
+        inside = sum(point.count("1") == ones for point in covered)
+        if inside not in (0, comb(width, ones)):
+            return None
+        values.append((inside > 0) is positive)
+    return _by_count(values)
+
+
+def _by_count(values: list[bool]) -> tuple[GateKind, int | None] | None:
+    """The gate that is 1 for these numbers of ones."""
+    width = len(values) - 1
+    if all(values) or not any(values):
+        return (GateKind.ONE if values[0] else GateKind.ZERO), None
+    wires = tuple(map(str, range(width)))
+    for kind in GateKind:
+        fits = width == 1 if kind in (GateKind.NOT, GateKind.BUF) else width > 1
+        if kind not in (GateKind.ZERO, GateKind.ONE, GateKind.THR) and fits:
+            gate = Gate("", kind, wires)
+            if [gate.value(*(k < ones for k in range(width))) for ones in range(width + 1)] == values:
+                return kind, None
+    first = values.index(True)
+    return (GateKind.THR, first) if all(values[first:]) else None
+
+
+def to_text(circuit: Circuit) -> str:
+    """The circuit as such a file. XOR, MAJ and THR of many arguments are written as several gates.
+
+    Raises:
+        UsageError: If a name cannot be written.
+    """
+    if any(_rows_needed(gate) > MOST_ROWS for gate in circuit.gates):
+        circuit = simplified(circuit, Basis.AC)
+    check_names(circuit, "BLIF", "#\\")
+    model = "_".join(circuit.name.replace("#", "_").replace("\\", "_").split()) or "circuit"
+    lines = [f".model {model}", f".inputs {' '.join(circuit.inputs)}", f".outputs {' '.join(circuit.outputs)}"]
+    for gate in circuit.gates:
+        lines += [f".names {' '.join((*gate.inputs, gate.name))}", *_rows(gate)]
+    return "\n".join([*lines, ".end"]) + "\n"
+
+
+def _rows_needed(gate: Gate) -> int:
+    width = len(gate.inputs)
+    match gate.kind:
+        case GateKind.XOR | GateKind.XNOR:
+            return 1 << min(width - 1, 60)
+        case GateKind.MAJ | GateKind.THR:
+            return comb(width, max(gate.at_least, 0))
+    return 0
+
+
+def _rows(gate: Gate) -> Iterator[str]:
+    """The cover of a gate."""
+    width = len(gate.inputs)
+    match gate.kind:
+        case GateKind.AND | GateKind.NAND | GateKind.BUF:
+            yield f"{'1' * width} {0 if gate.kind is GateKind.NAND else 1}"
+        case GateKind.OR | GateKind.NOR:
+            yield f"{'0' * width} {int(gate.kind is GateKind.NOR)}"
+        case GateKind.NOT:
+            yield "0 1"
+        case GateKind.ONE:
+            yield "1"
+        case GateKind.XOR | GateKind.XNOR:
+            for bits in product("01", repeat=width):
+                if gate.value(*(bit == "1" for bit in bits)):
+                    yield f"{''.join(bits)} 1"
+        case GateKind.MAJ | GateKind.THR:
+            for places in combinations(range(width), max(gate.at_least, 0)):
+                yield "".join("1" if k in places else "-" for k in range(width)) + " 1"

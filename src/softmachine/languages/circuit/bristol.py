@@ -1,0 +1,120 @@
+"""Bristol fashion, the format of circuits for multi-party computation.
+
+First the numbers of gates and wires, then the number of input values and the bits of each, then the same of the output
+values; then a gate a line: how many wires it reads and drives, these wires, and AND, XOR, INV, EQ (a constant), EQW (a
+copy) or MAND (several ANDs at once). Inputs are the first wires, outputs the last ones.
+"""
+
+from __future__ import annotations
+
+import re
+
+from softmachine.errors import Place, SourceError
+from softmachine.languages.circuit.builder import Builder
+from softmachine.languages.circuit.circuit import Circuit
+from softmachine.languages.circuit.gates import GateKind
+from softmachine.languages.circuit.lines import Line, lines_of, name_of
+from softmachine.languages.circuit.network import FALSE, TRUE, Basis, used
+from softmachine.languages.circuit.simplify import as_network
+
+KINDS = {"AND": GateKind.AND, "XOR": GateKind.XOR, "INV": GateKind.NOT, "NOT": GateKind.NOT, "EQW": GateKind.BUF}
+NAMES = {"and": "AND", "xor": "XOR", "not": "INV"}
+HEADER = (
+    "first the numbers of gates and wires, then the number of inputs and the bits of each, then the same of the outputs"
+)
+
+
+def looks_like(text: str) -> bool:
+    """Whether a text is meant as such a file, though there may be a mistake in it."""
+    return re.match(r"\s*\d+[ \t]+\d+[ \t\r]*\n\s*\d[\d \t]*\r?\n", text) is not None
+
+
+def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Circuit:
+    """The circuit that a file describes.
+
+    Args:
+        text: The file.
+        source: Where it comes from, for messages.
+        name: What to call the circuit; by default its file.
+
+    Raises:
+        SourceError: If it is not such a file.
+        InvalidError: If it describes no circuit.
+    """
+    lines = list(lines_of(text, source, comment="#"))
+    if len(lines) < 3:
+        raise SourceError("the file has no header of three lines", place=Place(source), hint=HEADER)
+    first = lines[0]
+    gates, wires = first.number(0, "the number of gates"), first.number(1, "the number of wires")
+    if len(first.fields) != 2:
+        raise first.error("the first line has two numbers", HEADER)
+    inputs, outputs = _bits(lines[1], "input"), _bits(lines[2], "output")
+    if inputs > wires or outputs > wires:
+        raise first.error(f"there are {wires} wires, but {inputs} bits of input and {outputs} of output", field=1)
+    if len(lines) - 3 != gates:
+        raise first.error(f"the header speaks of {gates} gates, but {len(lines) - 3} follow", field=0)
+    builder = Builder(name or name_of(source), [f"w{k}" for k in range(inputs)])
+    for line in lines[3:]:
+        _gate(builder, line, wires)
+    return builder.build([f"w{k}" for k in range(wires - outputs, wires)], first.place)
+
+
+def _bits(line: Line, what: str) -> int:
+    """How many bits all values have."""
+    count = line.number(0, f"the number of {what} values")
+    if len(line.fields) != count + 1:
+        raise line.error(
+            f"the line speaks of {count} {what} values, but has {len(line.fields) - 1} numbers after that",
+            "this is Bristol fashion; the older Bristol format has another header",
+        )
+    return sum(line.number(k + 1, f"the bits of {what} {k}") for k in range(count))
+
+
+def _gate(builder: Builder, line: Line, wires: int) -> None:
+    reads, drives = line.number(0, "how many wires a gate reads"), line.number(1, "how many wires a gate drives")
+    word = line.fields[-1].upper()
+    if len(line.fields) != 3 + reads + drives:
+        raise line.error(
+            f"the gate reads {reads} and drives {drives} wires, so the line should have {3 + reads + drives} fields",
+            "a gate is like: 2 1 0 1 2 XOR",
+        )
+    most = wires - 1
+    if word == "EQ" and reads == drives == 1:
+        value = line.number(2, "a constant", most=1)
+        builder.constant(value == 1, f"w{line.number(3, 'a wire', most=most)}")
+        return
+    numbers = [line.number(2 + k, "a wire", most=most) for k in range(reads + drives)]
+    names = [f"w{number}" for number in numbers]
+    if word == "MAND" and reads == 2 * drives:
+        for k, wire in enumerate(names[reads:]):
+            builder.gate(GateKind.AND, names[k], names[drives + k], name=wire, place=line.place)
+        return
+    if word not in KINDS or drives != 1:
+        raise line.error(
+            f"there is no gate {word[:40]} that drives {drives} wires", f"the gates are {', '.join(KINDS)}"
+        )
+    if reads != (1 if KINDS[word] in (GateKind.NOT, GateKind.BUF) else 2):
+        raise line.error(f"{word} does not read {reads} wires", field=0)
+    builder.gate(KINDS[word], *names[:reads], name=names[-1], place=line.place)
+
+
+def to_text(circuit: Circuit) -> str:
+    """The circuit as such a file, with one input value and one output value; the names of wires are lost."""
+    network, wires = as_network(circuit, Basis.XAG)
+    outputs = [wires[wire] for wire in circuit.outputs]
+    number = {gate: k for k, gate in enumerate(network.inputs)}
+    gates = []
+    for gate in used(network, outputs):
+        if gate in number:
+            continue
+        kind, arguments, _ = network.nodes[gate]
+        number[gate] = len(number)
+        if gate in (FALSE, TRUE):
+            gates.append(f"1 1 {gate} {number[gate]} EQ")
+        else:
+            read = " ".join(str(number[argument]) for argument in arguments)
+            gates.append(f"{len(arguments)} 1 {read} {number[gate]} {NAMES[kind]}")
+    total = len(number)
+    gates += [f"1 1 {number[gate]} {total + k} EQW" for k, gate in enumerate(outputs)]
+    header = [f"{len(gates)} {total + len(outputs)}", f"1 {circuit.width}", f"1 {len(outputs)}", ""]
+    return "\n".join([*header, *gates]) + "\n"

@@ -1,0 +1,174 @@
+"""Boolean circuits of unbounded fan-in, as immutable, validated data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from html import escape
+
+from softmachine.errors import InputError, InvalidError, Place
+from softmachine.languages.circuit.gates import Gate
+from softmachine.languages.circuit.order import find_cycle, in_order
+from softmachine.languages.source import read_word
+from softmachine.text import many
+
+BITS = ("0", "1")
+MOST_GATES = 1 << 18
+"""Circuits with more gates are refused."""
+MOST_PROBLEMS = 20
+"""So many problems are listed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Circuit:
+    """A Boolean circuit: wires, each driven by an input or by one gate, and some of them its outputs.
+
+    A word is one bit an input, in the order of ``inputs``. Gates may be listed in any order; a circuit with a cycle is
+    refused. All problems of a definition are reported at once.
+
+    Args:
+        name: What people call it.
+        inputs: The wires that a word gives.
+        gates: The gates; each drives the wire of its name.
+        outputs: The wires that are the result; a wire may be listed more than once, and may be an input.
+        place: Where it was defined.
+    """
+
+    name: str
+    inputs: tuple[str, ...]
+    gates: tuple[Gate, ...]
+    outputs: tuple[str, ...]
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        problems = _problems(self)
+        if problems:
+            texts = [text if place is None or place.line is None else f"{text} ({place})" for text, place in problems]
+            if len(texts) > MOST_PROBLEMS:
+                texts[MOST_PROBLEMS:] = [f"and {many(len(texts) - MOST_PROBLEMS, 'more problem')}"]
+            raise InvalidError(f"circuit {self.name!r}", texts, place=problems[0][1] or self.place)
+
+    @property
+    def alphabet(self) -> tuple[str, ...]:
+        """The symbols of an input."""
+        return BITS
+
+    @property
+    def width(self) -> int:
+        """The length of the words it reads."""
+        return len(self.inputs)
+
+    @property
+    def size(self) -> int:
+        """The number of gates."""
+        return len(self.gates)
+
+    @cached_property
+    def gate_of(self) -> dict[str, Gate]:
+        """The gate that drives each wire that is not an input."""
+        return {gate.name: gate for gate in self.gates}
+
+    @cached_property
+    def ordered(self) -> tuple[Gate, ...]:
+        """The gates, each after those that it reads; otherwise as listed."""
+        return tuple(in_order(self.inputs, self.gates))
+
+    @cached_property
+    def level_of(self) -> dict[str, int]:
+        """The level of each wire: 0 for inputs and constants, else one more than the highest that its gate reads."""
+        levels = dict.fromkeys(self.inputs, 0)
+        for gate in self.ordered:
+            levels[gate.name] = max((levels[wire] + 1 for wire in gate.inputs), default=0)
+        return levels
+
+    @property
+    def depth(self) -> int:
+        """The number of gates on the longest path to an output."""
+        return max((self.level_of[wire] for wire in self.outputs), default=0)
+
+    @property
+    def wires(self) -> tuple[str, ...]:
+        """All wires: the inputs, then those of the gates in order."""
+        return (*self.inputs, *(gate.name for gate in self.ordered))
+
+    def word(self, text: str | Iterable[str]) -> tuple[str, ...]:
+        """An input as bits, as many as there are inputs. Blanks and underscores in a text may group them.
+
+        Raises:
+            InputError: If there is something else, or the number of bits is wrong.
+        """
+        symbols = read_word("".join(text.split()).replace("_", "") if isinstance(text, str) else text, BITS, self.name)
+        if len(symbols) != self.width:
+            raise InputError(
+                f"circuit {self.name!r} has {many(self.width, 'input')}, but the word has {many(len(symbols), 'bit')}",
+                hint=f"give one bit for each of {_listed(self.inputs)}, in this order",
+            )
+        return symbols
+
+    def __str__(self) -> str:
+        kinds = Counter(str(gate.kind) for gate in self.gates)
+        gates = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+        return (
+            f"circuit {self.name}: {many(self.width, 'input')}, {many(len(self.outputs), 'output')}, "
+            f"{many(self.size, 'gate')}{f' ({gates})' if gates else ''}, depth {self.depth}"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<tr><td><code>{escape(str(gate))}</code></td></tr>" for gate in self.ordered[:100])
+        more = f"<tr><td>… {many(self.size - 100, 'more gate')}</td></tr>" if self.size > 100 else ""
+        return f"<table><caption>{escape(str(self))}</caption><tbody>{rows}{more}</tbody></table>"
+
+
+Problem = tuple[str, Place | None]
+
+
+def _problems(circuit: Circuit) -> list[Problem]:
+    """Everything that is wrong with it, one sentence each, and where."""
+    if circuit.size > MOST_GATES:
+        return [(f"it has {many(circuit.size, 'gate')}; at most {MOST_GATES:,} are allowed", None)]
+    problems = [(text, gate.place) for gate in circuit.gates for text in gate.problems()]
+    problems += [*_driver_problems(circuit), *_reader_problems(circuit)]
+    if not problems and (cycle := find_cycle(circuit.inputs, circuit.gates)):
+        path = " → ".join(gate.name for gate in (*cycle, cycle[0]))
+        problems.append((f"the gates {path} form a cycle; a circuit has none", cycle[0].place))
+    return problems
+
+
+def _driver_problems(circuit: Circuit) -> Iterator[Problem]:
+    """Wires that are driven twice."""
+    inputs = Counter(circuit.inputs)
+    for wire, times in inputs.items():
+        if not wire:
+            yield "an input has no name", None
+        if times > 1:
+            yield f"input {wire!r} is listed {times} times", None
+    driver: dict[str, Gate] = {}
+    for gate in circuit.gates:
+        if gate.name in inputs:
+            yield f"wire {gate.name!r} is an input and is also driven by a gate; a wire has one driver", gate.place
+        elif gate.name in driver:
+            first = driver[gate.name].place
+            where = f", first at {first}" if first else ""
+            yield f"wire {gate.name!r} is driven by two gates{where}; a wire has one driver", gate.place
+        driver.setdefault(gate.name, gate)
+
+
+def _reader_problems(circuit: Circuit) -> Iterator[Problem]:
+    """Wires that are read and not driven."""
+    driven = {*circuit.inputs, *circuit.gate_of}
+    for gate in circuit.gates:
+        for wire in dict.fromkeys(gate.inputs):
+            if wire not in driven:
+                yield f"gate {gate.name!r} reads {wire!r}, which nothing drives; add a gate or an input", gate.place
+    for wire in dict.fromkeys(circuit.outputs):
+        if wire not in driven:
+            yield f"nothing drives the output {wire!r}; add a gate or an input", None
+    if not circuit.outputs:
+        yield "it has no output; name at least one wire as output", None
+
+
+def _listed(names: tuple[str, ...], most: int = 12) -> str:
+    """Names for a message, not too many of them."""
+    return ", ".join(names[:most]) + (f", … {names[-1]}" if len(names) > most else "") or "none"

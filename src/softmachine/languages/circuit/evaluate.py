@@ -1,0 +1,138 @@
+"""What a circuit computes: 64 inputs at a time, one bit each in words of numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softmachine.errors import InputError, UsageError
+from softmachine.languages.circuit.circuit import Circuit
+from softmachine.languages.circuit.gates import Gate, GateKind
+
+Words = NDArray[np.uint64]
+"""Bits of many inputs: bit k of word w belongs to input 64w + k."""
+
+MOST_INPUTS = 24
+"""A truth table has at most 2 to this power rows."""
+_ALL = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
+_COMBINED: dict[GateKind, Callable[[Words, Words], Words]] = {
+    GateKind.OR: np.bitwise_or,
+    GateKind.NOR: np.bitwise_or,
+    GateKind.XOR: np.bitwise_xor,
+    GateKind.XNOR: np.bitwise_xor,
+}
+"""How arguments are combined, where it is not by AND."""
+_INVERTED = frozenset({GateKind.NAND, GateKind.NOR, GateKind.XNOR, GateKind.NOT})
+
+
+def evaluate(circuit: Circuit, word: str | Iterable[str]) -> str:
+    """The output bits for one input.
+
+    Raises:
+        InputError: If the word is not one bit an input.
+    """
+    bits = np.array([[symbol == "1" for symbol in circuit.word(word)]], dtype=bool).reshape(1, circuit.width)
+    return "".join("1" if bit else "0" for bit in evaluate_many(circuit, bits)[0])
+
+
+def evaluate_many(circuit: Circuit, bits: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The outputs for many inputs: from a matrix with one row an input to one with as many rows.
+
+    Raises:
+        InputError: If a row does not have one bit an input.
+    """
+    if bits.ndim != 2 or bits.shape[1] != circuit.width:
+        raise InputError(
+            f"circuit {circuit.name!r} has {circuit.width} inputs, but the rows have {bits.shape[1:]} bits"
+        )
+    return unpacked(evaluate_words(circuit, packed(bits)), len(bits))
+
+
+def truth_table(circuit: Circuit) -> NDArray[np.bool_]:
+    """The outputs for every input: row r is for the input whose first bit is the highest one of r.
+
+    Raises:
+        UsageError: If there are too many inputs.
+    """
+    if circuit.width > MOST_INPUTS:
+        raise UsageError(
+            f"circuit {circuit.name!r} has {circuit.width} inputs; a truth table has at most {MOST_INPUTS}",
+            hint="evaluate_many takes the inputs you choose",
+        )
+    rows = 1 << circuit.width
+    words = np.arange(-(-rows // 64), dtype=np.uint64)
+    columns = [_counting(words, circuit.width - 1 - place) for place in range(circuit.width)]
+    inputs = np.array(columns, dtype=np.uint64).reshape(circuit.width, len(words))
+    return unpacked(evaluate_words(circuit, inputs), rows)
+
+
+def _counting(words: Words, bit: int) -> Words:
+    """One bit of the numbers 0, 1, 2, …, as words."""
+    if bit < 6:
+        pattern = sum(1 << k for k in range(64) if k >> bit & 1)
+        return np.full_like(words, np.uint64(pattern))
+    return np.where(words >> np.uint64(bit - 6) & np.uint64(1), _ALL, np.uint64(0))
+
+
+def evaluate_words(circuit: Circuit, inputs: Words) -> Words:
+    """The outputs, one row each, for inputs given one row each."""
+    return np.stack(evaluate_wires(circuit, inputs, circuit.outputs))
+
+
+def evaluate_wires(circuit: Circuit, inputs: Words, wires: Sequence[str]) -> list[Words]:
+    """What some wires hold, for inputs given one row each."""
+    values: dict[str, Words] = dict(zip(circuit.inputs, inputs, strict=True))
+    shape = inputs.shape[1:]
+    for gate in circuit.ordered:
+        values[gate.name] = _gate(gate, [values[wire] for wire in gate.inputs], shape)
+    return [values[wire] for wire in wires]
+
+
+def _gate(gate: Gate, arguments: list[Words], shape: tuple[int, ...]) -> Words:
+    match gate.kind:
+        case GateKind.ZERO | GateKind.ONE:
+            return np.full(shape, _ALL if gate.kind is GateKind.ONE else 0, dtype=np.uint64)
+        case GateKind.MAJ | GateKind.THR:
+            return _at_least(gate.at_least, arguments)
+    combined = reduce(_COMBINED.get(gate.kind, np.bitwise_and), arguments)
+    return ~combined if gate.kind in _INVERTED else combined
+
+
+def _at_least(threshold: int, arguments: list[Words]) -> Words:
+    """Where at least so many arguments are 1: a counter whose binary digits are words, compared from the top digit."""
+    nothing = np.zeros_like(arguments[0])
+    if threshold <= 0:
+        return ~nothing
+    if threshold > len(arguments):
+        return nothing
+    digits: list[Words] = []
+    for carry in arguments:
+        for place, digit in enumerate(digits):
+            digits[place], carry = digit ^ carry, digit & carry  # noqa: PLW2901 - the carry ripples up
+        if len(digits) < len(arguments).bit_length() and (not digits or carry.any()):
+            digits.append(carry)
+    more, equal = nothing, ~nothing
+    for place in reversed(range(max(len(digits), threshold.bit_length()))):
+        digit = digits[place] if place < len(digits) else nothing
+        if threshold >> place & 1:
+            equal = equal & digit
+        else:
+            more, equal = more | equal & digit, equal & ~digit
+    return more | equal
+
+
+def packed(bits: NDArray[np.bool_]) -> Words:
+    """A matrix of bits, one row an input, as words, one row a column."""
+    rows, columns = bits.shape
+    padded = np.zeros((columns, -(-rows // 64) * 64), dtype=np.uint8)
+    padded[:, :rows] = bits.T
+    return np.packbits(padded, axis=1, bitorder="little").view("<u8").astype(np.uint64)
+
+
+def unpacked(words: Words, rows: int) -> NDArray[np.bool_]:
+    """The reverse of :func:`packed`, for so many inputs."""
+    data = np.ascontiguousarray(words.astype("<u8")).view(np.uint8)
+    return np.unpackbits(data, axis=1, bitorder="little")[:, :rows].T.astype(bool)

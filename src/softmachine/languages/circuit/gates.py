@@ -1,0 +1,95 @@
+"""Gates: what a gate computes from its arguments, and where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from softmachine.errors import Place
+
+
+class GateKind(StrEnum):
+    """What a gate computes. All but NOT, BUF and the constants take any number of arguments, at least one."""
+
+    AND = "AND"
+    OR = "OR"
+    NOT = "NOT"
+    XOR = "XOR"
+    """Whether an odd number of arguments is 1."""
+    XNOR = "XNOR"
+    """Whether an even number of arguments is 1."""
+    NAND = "NAND"
+    NOR = "NOR"
+    BUF = "BUF"
+    """Its argument, as it is."""
+    MAJ = "MAJ"
+    """Whether more than half of the arguments are 1."""
+    THR = "THR"
+    """Whether at least ``threshold`` arguments are 1."""
+    ZERO = "ZERO"
+    ONE = "ONE"
+
+
+UNARY = frozenset({GateKind.NOT, GateKind.BUF})
+CONSTANT = frozenset({GateKind.ZERO, GateKind.ONE})
+COUNTING = frozenset({GateKind.MAJ, GateKind.THR})
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A gate: the wire that it drives, what it computes, and from which wires.
+
+    Args:
+        name: The wire that it drives.
+        kind: What it computes.
+        inputs: The wires that it reads; a wire that is listed twice counts twice.
+        threshold: How many arguments must be 1, for THR only.
+        place: Where it was defined.
+    """
+
+    name: str
+    kind: GateKind
+    inputs: tuple[str, ...] = ()
+    threshold: int | None = None
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def at_least(self) -> int:
+        """How many arguments must be 1 for a gate that counts (THR or MAJ) to be 1."""
+        return len(self.inputs) // 2 + 1 if self.threshold is None else self.threshold
+
+    def value(self, *arguments: bool) -> bool:
+        """What the gate computes from these arguments."""
+        ones = sum(arguments)
+        match self.kind:
+            case GateKind.AND | GateKind.NAND:
+                return (ones == len(arguments)) is (self.kind is GateKind.AND)
+            case GateKind.OR | GateKind.NOR:
+                return (ones > 0) is (self.kind is GateKind.OR)
+            case GateKind.XOR | GateKind.XNOR:
+                return (ones % 2 == 1) is (self.kind is GateKind.XOR)
+            case GateKind.NOT | GateKind.BUF:
+                return (ones == 1) is (self.kind is GateKind.BUF)
+            case GateKind.MAJ | GateKind.THR:
+                return ones >= self.at_least
+        return self.kind is GateKind.ONE
+
+    def problems(self) -> Iterator[str]:
+        """What is wrong with the gate by itself."""
+        if not self.name:
+            yield "a gate drives a wire without a name"
+        if self.kind in CONSTANT and self.inputs:
+            yield f"the constant {self.name!r} has arguments; it takes none"
+        elif self.kind in UNARY and len(self.inputs) != 1:
+            yield f"gate {self.name!r} is {self.kind}, which takes 1 argument, not {len(self.inputs)}"
+        elif self.kind not in CONSTANT and not self.inputs:
+            yield f"gate {self.name!r} is {self.kind}, which takes at least 1 argument; for a constant use ZERO or ONE"
+        if self.kind is GateKind.THR and self.threshold is None:
+            yield f"gate {self.name!r} is THR without a threshold; say how many arguments must be 1"
+        if self.kind is not GateKind.THR and self.threshold is not None:
+            yield f"gate {self.name!r} is {self.kind} and has a threshold; only THR has one"
+
+    def __str__(self) -> str:
+        kind = f"THR_{self.threshold}" if self.kind is GateKind.THR else str(self.kind)
+        return f"{self.name} = {kind}({', '.join(self.inputs)})"

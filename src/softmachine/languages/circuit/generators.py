@@ -1,0 +1,217 @@
+"""Circuits for numbers and words of any width: arithmetic, comparison, counting, sorting; and random ones.
+
+Numbers are given with the highest bit first, the first number before the second one: ``adder(2)`` reads a1 a0 b1 b0 and
+says s2 s1 s0.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from softmachine.errors import UsageError
+from softmachine.languages.circuit.builder import Builder
+from softmachine.languages.circuit.circuit import Circuit
+from softmachine.languages.circuit.gates import CONSTANT, UNARY, GateKind
+
+LARGEST = 4096
+"""The largest width a generator makes."""
+
+
+def _checked(what: str, bits: int, least: int = 1) -> None:
+    if not least <= bits <= LARGEST:
+        raise UsageError(f"{what} of width {bits}? The width is between {least} and {LARGEST}")
+
+
+def _number(letter: str, bits: int) -> list[str]:
+    """The wires of a number, the lowest bit first."""
+    return [f"{letter}{k}" for k in range(bits)]
+
+
+def _two_numbers(name: str, bits: int) -> tuple[Builder, list[str], list[str]]:
+    one, other = _number("a", bits), _number("b", bits)
+    return Builder(name, [*reversed(one), *reversed(other)]), one, other
+
+
+def adder(bits: int) -> Circuit:
+    """The sum of two numbers, one full adder a bit: depth O(bits)."""
+    _checked("an adder", bits)
+    builder, one, other = _two_numbers(f"adder-{bits}", bits)
+    carry: str | None = None
+    sums = []
+    for k, (a, b) in enumerate(zip(one, other, strict=True)):
+        total, carry = _full_adder(builder, a, b, carry, f"s{k}")
+        sums.append(total)
+    top = builder.gate(GateKind.BUF, carry or "", name=f"s{bits}")
+    return builder.build([top, *reversed(sums)])
+
+
+def _full_adder(builder: Builder, a: str, b: str, carry: str | None, name: str | None = None) -> tuple[str, str]:
+    """The sum bit and the carry of two or three bits."""
+    if carry is None:
+        return builder.parity(a, b, name=name), builder.conjunction(a, b)
+    either = builder.parity(a, b)
+    total = builder.parity(either, carry, name=name)
+    return total, builder.disjunction(builder.conjunction(a, b), builder.conjunction(either, carry))
+
+
+def lookahead_adder(bits: int) -> Circuit:
+    """The sum of two numbers in constant depth, whatever the width: addition is in AC⁰.
+
+    There is a carry into bit k if some lower bit generates one (both are 1) and all between pass it on (one is 1).
+    """
+    _checked("an adder", bits)
+    builder, one, other = _two_numbers(f"lookahead-adder-{bits}", bits)
+    generate = [builder.gate(GateKind.AND, a, b, stem="g") for a, b in zip(one, other, strict=True)]
+    passes = [builder.gate(GateKind.OR, a, b, stem="p") for a, b in zip(one, other, strict=True)]
+    carries = [
+        builder.disjunction(*(builder.conjunction(generate[j], *passes[j + 1 : k]) for j in range(k)))
+        for k in range(1, bits + 1)
+    ]
+    sums = [builder.parity(one[0], other[0], name="s0")]
+    sums += [builder.parity(one[k], other[k], carries[k - 1], name=f"s{k}") for k in range(1, bits)]
+    top = builder.gate(GateKind.BUF, carries[-1], name=f"s{bits}")
+    return builder.build([top, *reversed(sums)])
+
+
+def multiplier(bits: int) -> Circuit:
+    """The product of two numbers as at school: shifted copies are added one after the other."""
+    _checked("a multiplier", bits)
+    builder, one, other = _two_numbers(f"multiplier-{bits}", bits)
+    total = [builder.conjunction(a, other[0]) for a in one]
+    product = []
+    for b in other[1:]:
+        product.append(total[0])
+        rest: list[str | None] = [*total[1:], *[None] * (bits - len(total[1:]))]
+        total = _added(builder, rest, [builder.conjunction(a, b) for a in one])
+    product += total
+    wires = [builder.gate(GateKind.BUF, wire, name=f"p{k}") for k, wire in enumerate(product)]
+    if bits == 1:
+        wires.append(builder.constant(False, "p1"))
+    return builder.build(reversed(wires))
+
+
+def _added(builder: Builder, one: Sequence[str | None], other: Sequence[str]) -> list[str]:
+    """The sum of two numbers, one bit longer than they; None stands for a bit that is 0."""
+    carry: str | None = None
+    sums = []
+    for a, b in zip(one, other, strict=True):
+        if a is None and carry is None:
+            total = b
+        elif a is None:
+            total, carry = _full_adder(builder, b, carry or "", None)
+        else:
+            total, carry = _full_adder(builder, a, b, carry)
+        sums.append(total)
+    return [*sums, *([carry] if carry else [])]
+
+
+def comparator(bits: int) -> Circuit:
+    """Whether the first number is less than, equal to or greater than the second: lt, eq, gt. Constant depth."""
+    _checked("a comparator", bits)
+    builder, one, other = _two_numbers(f"comparator-{bits}", bits)
+    same = [builder.gate(GateKind.XNOR, a, b) for a, b in zip(one, other, strict=True)]
+    greater = builder.disjunction(
+        *(builder.conjunction(one[k], builder.negation(other[k]), *same[k + 1 :]) for k in range(bits)),
+        name="gt",
+    )
+    equal = builder.conjunction(*same, name="eq")
+    less = builder.gate(GateKind.NOR, greater, equal, name="lt")
+    return builder.build([less, equal, greater])
+
+
+def majority(inputs: int) -> Circuit:
+    """Whether more than half of the inputs are 1."""
+    return threshold(inputs, inputs // 2 + 1, f"majority-{inputs}")
+
+
+def threshold(inputs: int, at_least: int, name: str | None = None) -> Circuit:
+    """Whether at least so many inputs are 1: one threshold gate."""
+    _checked("a threshold", inputs)
+    builder = Builder(name or f"threshold-{at_least}-of-{inputs}", _number("x", inputs))
+    return builder.build([builder.threshold(at_least, *builder.inputs, name="y")])
+
+
+def parity(inputs: int) -> Circuit:
+    """Whether an odd number of inputs is 1: a tree of XOR gates of two."""
+    _checked("a parity", inputs)
+    builder = Builder(f"parity-{inputs}", _number("x", inputs))
+    wires = list(builder.inputs)
+    while len(wires) > 1:
+        pairs = [builder.parity(*pair) for pair in zip(wires[::2], wires[1::2], strict=False)]
+        wires = pairs + wires[len(pairs) * 2 :]
+    return builder.build([builder.gate(GateKind.BUF, wires[0], name="y")])
+
+
+def sorting_network(inputs: int) -> Circuit:
+    """The inputs with the ones first: Batcher's odd-even merge sort, an OR and an AND a comparator."""
+    _checked("a sorting network", inputs)
+    builder = Builder(f"sorting-{inputs}", _number("x", inputs))
+    wires = list(builder.inputs)
+    for low, high in _batcher(inputs):
+        one, other = wires[low], wires[high]
+        wires[low], wires[high] = builder.disjunction(one, other), builder.conjunction(one, other)
+    outputs = [builder.gate(GateKind.BUF, wire, name=f"y{k}") for k, wire in enumerate(wires)]
+    return builder.build(outputs)
+
+
+def _batcher(inputs: int) -> list[tuple[int, int]]:
+    """The comparators of odd-even merge sort for any number of inputs (Knuth, volume 3, algorithm 5.2.2 M)."""
+    pairs = []
+    span = 1 << max((inputs - 1).bit_length() - 1, 0)
+    p = span
+    while p:
+        q, r, d = span, 0, p
+        while True:
+            pairs += [(i, i + d) for i in range(inputs - d) if i & p == r]
+            if q == p:
+                break
+            d, q, r = q - p, q >> 1, p
+        p >>= 1
+    return pairs
+
+
+def random_circuit(
+    seed: int,
+    *,
+    inputs: int,
+    gates: int,
+    outputs: int = 1,
+    fan_in: int = 4,
+    kinds: Sequence[GateKind] = tuple(GateKind),
+) -> Circuit:
+    """A random circuit: each gate reads random wires before it, and the outputs are among the last."""
+    _checked("a random circuit", inputs, 0)
+    choose = random.Random(seed)
+    builder = Builder(f"random-{seed}", _number("x", inputs))
+    wires = list(builder.inputs)
+    for k in range(gates):
+        wires.append(_random_gate(choose, builder, wires, kinds, fan_in, f"g{k}"))
+    last = wires[-max(outputs, len(wires) // 2) :]
+    return builder.build(choose.sample(last, min(outputs, len(last))))
+
+
+def random_layered(
+    seed: int, *, inputs: int, layers: int, width: int, fan_in: int = 4, kinds: Sequence[GateKind] = tuple(GateKind)
+) -> Circuit:
+    """A random circuit in layers of one width: gates read only from the layer before; the last layer is the output."""
+    _checked("a random circuit", inputs)
+    choose = random.Random(seed)
+    builder = Builder(f"layered-{seed}", _number("x", inputs))
+    layer = list(builder.inputs)
+    possible = [kind for kind in kinds if kind not in CONSTANT]
+    for number in range(1, layers + 1):
+        names = [f"g{number}.{k}" for k in range(width)]
+        layer = [_random_gate(choose, builder, layer, possible, fan_in, name) for name in names]
+    return builder.build(layer)
+
+
+def _random_gate(
+    choose: random.Random, builder: Builder, wires: list[str], kinds: Sequence[GateKind], fan_in: int, name: str
+) -> str:
+    kind = choose.choice(kinds) if wires else GateKind.ONE
+    if kind in CONSTANT:
+        return builder.gate(kind, name=name)
+    count = 1 if kind in UNARY else choose.randint(1, fan_in)
+    at_least = choose.randint(0, count + 1) if kind is GateKind.THR else None
+    return builder.gate(kind, *(choose.choice(wires) for _ in range(count)), name=name, threshold=at_least)

@@ -1,0 +1,184 @@
+"""A network of gates from one basis, in which equal gates are one and constants are folded as they are written.
+
+Gates are numbers; 0 and 1 are the constants. What is the same by the laws of idempotence, complement, De Morgan and
+double negation is found to be the same, and nothing else (the idea is known as structural hashing).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from itertools import combinations
+from math import comb
+
+FALSE, TRUE = 0, 1
+SMALL = 20
+"""A threshold gate is written out as an OR of so many ANDs at most."""
+
+Node = tuple[str, tuple[int, ...], int]
+"""What a gate is ("in", "and", "or", "not", "xor", "thr"), its arguments, and its threshold or the input's number."""
+
+
+class Basis(Enum):
+    """The gates that a network may have, besides NOT and constants: wide AND, OR and THR, or AND and XOR of two."""
+
+    AC = ("wide", "or")
+    """AND, OR and NOT of unbounded fan-in, as in AC⁰."""
+    TC = ("wide", "or", "thr")
+    """Threshold gates besides, as in TC⁰."""
+    AIG = ()
+    """AND of two and NOT: and-inverter graphs."""
+    XAG = ("xor",)
+    """AND and XOR of two, and NOT."""
+
+    def has(self, what: str) -> bool:
+        """Whether it has wide gates ("wide"), "or", "xor" or "thr"."""
+        return what in self.value
+
+
+class Network:
+    """Gates from a basis; each method returns the number of a gate.
+
+    Args:
+        basis: The gates it may have.
+        inputs: The number of inputs; they are 2, 3, ….
+    """
+
+    def __init__(self, basis: Basis, inputs: int) -> None:
+        self.basis = basis
+        self.nodes: list[Node] = [("zero", (), 0), ("one", (), 0)]
+        self._number: dict[Node, int] = {}
+        self.inputs = [self._node("in", (), k) for k in range(inputs)]
+
+    def _node(self, kind: str, arguments: tuple[int, ...], parameter: int = 0) -> int:
+        node = (kind, arguments, parameter)
+        if node not in self._number:
+            self._number[node] = len(self.nodes)
+            self.nodes.append(node)
+        return self._number[node]
+
+    def negated(self, wire: int) -> int:
+        """NOT."""
+        if wire in (FALSE, TRUE):
+            return 1 - wire
+        kind, arguments, _ = self.nodes[wire]
+        return arguments[0] if kind == "not" else self._node("not", (wire,))
+
+    def _is_not(self, wire: int) -> bool:
+        return self.nodes[wire][0] == "not"
+
+    def conjunction(self, wires: Iterable[int]) -> int:
+        """AND of any number of gates."""
+        several = set(wires) - {TRUE}
+        if FALSE in several or any(self._is_not(wire) and self.negated(wire) in several for wire in several):
+            return FALSE
+        if self.basis.has("or") and len(several) > 1 and all(map(self._is_not, several)):
+            return self.negated(self.disjunction(map(self.negated, several)))
+        return self._tree("and", sorted(several), TRUE)
+
+    def disjunction(self, wires: Iterable[int]) -> int:
+        """OR of any number of gates."""
+        several = set(wires) - {FALSE}
+        if not self.basis.has("or"):
+            return self.negated(self.conjunction(map(self.negated, several)))
+        if TRUE in several or any(self._is_not(wire) and self.negated(wire) in several for wire in several):
+            return TRUE
+        if len(several) > 1 and all(map(self._is_not, several)):
+            return self.negated(self.conjunction(map(self.negated, several)))
+        return self._tree("or", sorted(several), FALSE)
+
+    def _tree(self, kind: str, wires: list[int], empty: int) -> int:
+        """One wide gate, or a balanced tree of gates with two arguments."""
+        if self.basis.has("wide") and len(wires) > 1:
+            return self._node(kind, tuple(wires))
+        while len(wires) > 1:
+            pairs = zip(wires[::2], wires[1::2], strict=False)
+            merged = [self._node(kind, tuple(sorted(pair))) for pair in pairs]
+            wires = merged + (wires[-1:] if len(wires) % 2 else [])
+        return wires[0] if wires else empty
+
+    def parity(self, wires: Iterable[int]) -> int:
+        """XOR of any number of gates: by thresholds in constant depth where there are some, else a balanced tree."""
+        flip = 0
+        odd: Counter[int] = Counter()
+        for wire in wires:
+            negative = wire == TRUE or self._is_not(wire)
+            flip ^= negative
+            odd[self.negated(wire) if negative else wire] += 1
+        several = sorted(wire for wire, times in odd.items() if times % 2 and wire != FALSE)
+        if self.basis.has("thr") and len(several) > 2:
+            total = self.disjunction(
+                self.conjunction([self.at_least(k, several), self.negated(self.at_least(k + 1, several))])
+                for k in range(1, len(several) + 1, 2)
+            )
+        else:
+            while len(several) > 1:
+                merged = [self._parity_of_two(*pair) for pair in zip(several[::2], several[1::2], strict=False)]
+                several = merged + (several[-1:] if len(several) % 2 else [])
+            total = several[0] if several else FALSE
+        return self.negated(total) if flip else total
+
+    def _parity_of_two(self, one: int, other: int) -> int:
+        if one == other:
+            return FALSE
+        if FALSE in (one, other):
+            return one + other
+        if self.basis.has("xor") and TRUE not in (one, other):
+            return self._node("xor", (min(one, other), max(one, other)))
+        return self.conjunction([self.disjunction([one, other]), self.negated(self.conjunction([one, other]))])
+
+    def at_least(self, threshold: int, wires: Iterable[int]) -> int:
+        """Whether at least so many of the gates are 1; a gate that is listed twice counts twice."""
+        times: Counter[int] = Counter(wires)
+        threshold -= times.pop(TRUE, 0)
+        times.pop(FALSE, 0)
+        for wire in [wire for wire in times if self._is_not(wire)]:
+            both = min(times[wire], times[self.negated(wire)])  # One of the two is 1, whichever.
+            times -= Counter({wire: both, self.negated(wire): both})
+            threshold -= both
+        several = sorted(times.elements())
+        if threshold <= 0 or threshold > len(several):
+            return TRUE if threshold <= 0 else FALSE
+        if threshold == 1:
+            return self.disjunction(several)
+        if threshold == len(several):
+            return self.conjunction(several)
+        if self.basis.has("thr"):
+            return self._node("thr", tuple(several), threshold)
+        if comb(len(several), threshold) <= SMALL:
+            return self.disjunction(self.conjunction(some) for some in combinations(several, threshold))
+        return self._compared(self._counted(several), threshold)
+
+    def _counted(self, wires: Sequence[int]) -> list[int]:
+        """The binary digits of the number of gates that are 1, the lowest first: full adders, three to two."""
+        digits = []
+        column = list(wires)
+        while column:
+            carries = []
+            while len(column) > 1:
+                three, column = column[:3], column[3:]
+                column.append(self.parity(three))
+                carries.append(self.at_least(2, three))
+            digits.append(column[0])
+            column = carries
+        return digits
+
+    def _compared(self, digits: list[int], threshold: int) -> int:
+        """Whether a number is at least the threshold: where it first differs from the top down it is larger."""
+        needed = [place for place in range(len(digits)) if threshold >> place & 1]
+        larger = [
+            self.conjunction([digits[place], *(digits[above] for above in needed if above > place)])
+            for place in range(len(digits))
+            if not threshold >> place & 1
+        ]
+        return self.disjunction([*larger, self.conjunction(digits[place] for place in needed)])
+
+
+def used(network: Network, outputs: Iterable[int]) -> list[int]:
+    """The gates that some gates depend on, and these, in order."""
+    wanted = set(outputs)
+    for wire in reversed(range(len(network.nodes))):
+        if wire in wanted:
+            wanted.update(network.nodes[wire][1])
+    return sorted(wanted)

@@ -1,0 +1,120 @@
+"""Simplification of circuits to a set of gates, and into layers; what is computed stays the same."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from softmachine.errors import UsageError
+from softmachine.languages.circuit.builder import Builder
+from softmachine.languages.circuit.circuit import Circuit
+from softmachine.languages.circuit.evaluate import evaluate_words, truth_table
+from softmachine.languages.circuit.gates import Gate, GateKind
+from softmachine.languages.circuit.network import FALSE, TRUE, Basis, Network, used
+
+_KINDS = {"and": GateKind.AND, "or": GateKind.OR, "not": GateKind.NOT, "xor": GateKind.XOR, "thr": GateKind.THR}
+
+
+def simplified(circuit: Circuit, basis: Basis = Basis.TC) -> Circuit:
+    """A circuit of the same inputs and outputs with gates of a basis only: constants folded, equal gates merged.
+
+    Constants stay only where an output is one. Gates that no output depends on are gone; inputs stay. A gate keeps its
+    name where it computes the same as before.
+    """
+    network, wires = as_network(circuit, basis)
+    outputs = [wires[wire] for wire in circuit.outputs]
+    return from_network(network, outputs, circuit, names={number: wire for wire, number in reversed(wires.items())})
+
+
+def as_network(circuit: Circuit, basis: Basis) -> tuple[Network, dict[str, int]]:
+    """A circuit as a network of a basis, and the number of each wire in it."""
+    network = Network(basis, circuit.width)
+    wires = dict(zip(circuit.inputs, network.inputs, strict=True))
+    for gate in circuit.ordered:
+        wires[gate.name] = _number(network, gate, [wires[wire] for wire in gate.inputs])
+    return network, wires
+
+
+def _number(network: Network, gate: Gate, arguments: list[int]) -> int:
+    match gate.kind:
+        case GateKind.AND:
+            return network.conjunction(arguments)
+        case GateKind.NAND:
+            return network.negated(network.conjunction(arguments))
+        case GateKind.OR:
+            return network.disjunction(arguments)
+        case GateKind.NOR:
+            return network.negated(network.disjunction(arguments))
+        case GateKind.XOR:
+            return network.parity(arguments)
+        case GateKind.XNOR:
+            return network.negated(network.parity(arguments))
+        case GateKind.NOT:
+            return network.negated(arguments[0])
+        case GateKind.BUF:
+            return arguments[0]
+        case GateKind.MAJ | GateKind.THR:
+            return network.at_least(gate.at_least, arguments)
+    return TRUE if gate.kind is GateKind.ONE else FALSE
+
+
+def from_network(network: Network, outputs: list[int], circuit: Circuit, names: dict[int, str]) -> Circuit:
+    """The circuit that a network is, with the inputs and the name of another circuit; unnamed gates get names."""
+    builder = Builder(circuit.name, circuit.inputs, reserved=names.values())
+    wire: dict[int, str] = dict(zip(network.inputs, circuit.inputs, strict=True))
+    for number in used(network, outputs):
+        if number in wire:
+            continue
+        kind, arguments, threshold = network.nodes[number]
+        name = names.get(number)
+        if number in (FALSE, TRUE):
+            wire[number] = builder.constant(number == TRUE, name)
+        else:
+            inputs = [wire[argument] for argument in arguments]
+            limit = threshold if kind == "thr" else None
+            wire[number] = builder.gate(_KINDS[kind], *inputs, name=name, threshold=limit)
+    return builder.build([wire[number] for number in outputs], circuit.place)
+
+
+def layered(circuit: Circuit) -> Circuit:
+    """The same circuit in layers: gates read only from the level before their own, and the outputs are on the last.
+
+    Wires that skip levels are passed on by BUF gates; constants are on every level that reads them as they are.
+    """
+    builder = Builder(circuit.name, circuit.inputs, reserved=circuit.wires)
+    passed: dict[tuple[str, int], str] = {(wire, 0): wire for wire in circuit.inputs}
+    constants = {gate.name for gate in circuit.gates if not gate.inputs}
+
+    def at(wire: str, level: int) -> str:
+        if wire in constants:
+            return wire
+        for step in range(circuit.level_of[wire] + 1, level + 1):
+            if (wire, step) not in passed:
+                passed[wire, step] = builder.gate(GateKind.BUF, passed[wire, step - 1], stem=f"{wire}'")
+        return passed[wire, level]
+
+    for gate in circuit.ordered:
+        level = circuit.level_of[gate.name]
+        inputs = [at(wire, level - 1) for wire in gate.inputs]
+        builder.gate(gate.kind, *inputs, name=gate.name, threshold=gate.threshold, place=gate.place)
+        passed[gate.name, level] = gate.name
+    return builder.build([at(wire, circuit.depth) for wire in circuit.outputs], circuit.place)
+
+
+def equivalent(one: Circuit, other: Circuit, *, samples: int = 1 << 16, seed: int = 0) -> bool:
+    """Whether two circuits compute the same: on every input if that are few, else on random ones.
+
+    Args:
+        one: A circuit.
+        other: A circuit with as many inputs and outputs.
+        samples: How many random inputs to try; circuits that have no more inputs than this are compared on all.
+        seed: Of the random inputs.
+
+    Raises:
+        UsageError: If they do not have as many inputs and outputs.
+    """
+    if (one.width, len(one.outputs)) != (other.width, len(other.outputs)):
+        raise UsageError(f"{one.name!r} and {other.name!r} differ in the number of inputs or outputs")
+    if 1 << one.width <= samples:
+        return bool(np.array_equal(truth_table(one), truth_table(other)))
+    words = np.random.default_rng(seed).integers(0, 1 << 64, (one.width, -(-samples // 64)), dtype=np.uint64)
+    return bool(np.array_equal(evaluate_words(one, words), evaluate_words(other, words)))

@@ -1,0 +1,72 @@
+"""Lists of edges, ``.edges``: a directed edge ``u v`` or an undirected one ``u -- v`` a line.
+
+A line with one name is a vertex (without edges, perhaps). ``#`` begins a comment. A file has edges of one sort only.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePath
+
+from softmachine.errors import Place, SourceError
+from softmachine.languages.graph.graph import Graph
+
+LINK = "--"
+LARGEST_SOURCE = 1 << 22
+"""Characters."""
+EXAMPLE = "an edge is written u v if it is directed, and u -- v if not"
+
+
+def looks_like(text: str) -> bool:
+    """Whether a text is meant as such a list: some undirected edges, or several lines of two names each."""
+    if re.search(r"^\s*\w+ -- \w+\s*$", text, re.MULTILINE):
+        return True
+    lines = [line.partition("#")[0].split() for line in text.splitlines()]
+    return sum(map(bool, lines)) > 1 and all(len(line) in (0, 2) and "".join(line).isalnum() for line in lines if line)
+
+
+def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Graph:
+    """The graph that a list of edges describes.
+
+    Args:
+        text: The list.
+        source: Where it comes from, for messages.
+        name: What to call the graph; by default its file.
+
+    Raises:
+        SourceError: If it is not such a list.
+    """
+    if len(text) > LARGEST_SOURCE:
+        raise SourceError(f"this is longer than {LARGEST_SOURCE:,} characters", place=Place(source))
+    vertices: dict[str, None] = {}
+    edges: list[tuple[str, str]] = []
+    directed: bool | None = None
+    for number, line in enumerate(text.split("\n"), start=1):
+        names = line.partition("#")[0].split()
+        place = Place(source, number, len(line) - len(line.lstrip()) + 1)
+        undirected = len(names) == 3 and names[1] == LINK
+        if undirected:
+            names = [names[0], names[2]]
+        if len(names) > 2 or LINK in names:
+            raise SourceError(f"this is not an edge\n    {line.strip()[:100]}", place=place, hint=EXAMPLE)
+        if len(names) == 2:
+            if directed is undirected:
+                kinds = "directed" if directed else "undirected"
+                raise SourceError(f"the edges before this one are {kinds}", place=place, hint=EXAMPLE)
+            directed = not undirected
+            edges.append((names[0], names[1]))
+        vertices |= dict.fromkeys(names)
+    stem = None if source.startswith("<") else PurePath(source).stem
+    return Graph(
+        name=name or stem or "graph",
+        vertices=tuple(vertices),
+        edges=tuple(edges),
+        directed=directed is not False,
+        place=Place(source),
+    )
+
+
+def to_text(graph: Graph) -> str:
+    """The graph as a list of edges, after a list of its vertices, which keeps their order."""
+    link = " " if graph.directed else f" {LINK} "
+    return "\n".join([*graph.vertices, *(link.join(edge) for edge in graph.edges)]) + "\n"

@@ -1,0 +1,124 @@
+"""Finite graphs, directed or not, and the question whether one vertex can be reached from another."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from softmachine.errors import InputError, InvalidError, Place
+from softmachine.text import many
+
+MOST_VERTICES = 1 << 12
+"""Graphs with more vertices are refused."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Graph:
+    """A graph. An input is two vertices, s and t: is there a path from s to t? Every vertex is reached from itself.
+
+    Args:
+        name: What people call it.
+        vertices: The vertices, in the order of the source.
+        edges: Pairs of vertices.
+        directed: Whether an edge leads one way only.
+        place: Where it was defined.
+    """
+
+    name: str
+    vertices: tuple[str, ...]
+    edges: tuple[tuple[str, str], ...]
+    directed: bool = True
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        problems = list(_problems(self))
+        if problems:
+            raise InvalidError(f"graph {self.name!r}", problems, place=self.place)
+
+    @property
+    def alphabet(self) -> tuple[str, ...]:
+        """The symbols of an input: the vertices."""
+        return self.vertices
+
+    @cached_property
+    def index_of(self) -> dict[str, int]:
+        """The number of each vertex, from 0 on."""
+        return {vertex: index for index, vertex in enumerate(self.vertices)}
+
+    @cached_property
+    def successors(self) -> dict[str, tuple[str, ...]]:
+        """The vertices that one edge leads to, from each vertex."""
+        found: dict[str, dict[str, None]] = {vertex: {} for vertex in self.vertices}
+        for one, other in self.edges:
+            found[one][other] = None
+            if not self.directed:
+                found[other][one] = None
+        return {vertex: tuple(others) for vertex, others in found.items()}
+
+    def adjacent(self, one: str, other: str) -> bool:
+        """Whether one edge leads from a vertex to another."""
+        return other in self.successors[one]
+
+    def reachable(self, start: str) -> dict[str, int]:
+        """The vertices that can be reached from one, and the least number of edges to each."""
+        distance = {start: 0}
+        for vertex in (queue := [start]):
+            for other in self.successors[vertex]:
+                if other not in distance:
+                    distance[other] = distance[vertex] + 1
+                    queue.append(other)
+        return distance
+
+    def word(self, text: str | Iterable[str]) -> tuple[str, ...]:
+        """An input as two vertices, with a blank between them.
+
+        Raises:
+            InputError: If it is something else.
+        """
+        symbols = tuple(text.split() if isinstance(text, str) else text)
+        for index, symbol in enumerate(symbols):
+            if symbol not in self.index_of:
+                raise InputError(
+                    f"{symbol!r} at position {index + 1} of the input is not a vertex of {self.name!r}",
+                    hint=f"the vertices are {' '.join(self.vertices[:20])}{' …' if len(self.vertices) > 20 else ''}",
+                )
+        if len(symbols) != 2:
+            raise InputError(
+                f"an input of a graph is two vertices, s and t, but this is {many(len(symbols), 'name')}",
+                hint="write them with a blank between them, as in: softmachine run FILE 's t'",
+            )
+        return symbols
+
+    def __str__(self) -> str:
+        kind = "directed" if self.directed else "undirected"
+        return f"{kind} graph {self.name}: {len(self.vertices)} vertices, {many(len(self.edges), 'edge')}"
+
+
+def from_networkx(graph: Any, name: str | None = None) -> Graph:
+    """A networkx graph (of any class) as a graph; the vertices' names are what ``str`` says of them."""
+    return Graph(
+        name=name or str(getattr(graph, "name", "")) or "graph",
+        vertices=tuple(map(str, graph.nodes)),
+        edges=tuple((str(one), str(other)) for one, other in graph.edges()),
+        directed=graph.is_directed(),
+    )
+
+
+def _problems(graph: Graph) -> Iterator[str]:
+    """Everything that is wrong with it, one sentence each."""
+    if not graph.vertices:
+        yield "it has no vertices"
+    if len(graph.vertices) > MOST_VERTICES:
+        yield f"it has {len(graph.vertices):,} vertices; at most {MOST_VERTICES:,} are allowed"
+    for vertex, times in Counter(graph.vertices).items():
+        if times > 1:
+            yield f"vertex {vertex!r} is listed {times} times"
+        if not vertex or any(character.isspace() for character in vertex):
+            yield f"{vertex!r} is not the name of a vertex; a name has at least one character and no blanks"
+    known = set(graph.vertices)
+    for edge in graph.edges:
+        for vertex in set(edge) - known:
+            yield f"the edge {' '.join(edge)} leads to {vertex!r}, which is not a vertex"
