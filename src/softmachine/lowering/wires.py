@@ -1,0 +1,145 @@
+"""Wires of a circuit in the making: equal gates are made once, and gates that constants decide are not made at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import gcd
+
+from softmachine.errors import ConstructionError
+from softmachine.languages.circuit import Circuit, Gate, GateKind
+
+FALSE, TRUE = 0, 1
+"""The constants; every other wire is a number from 2 on."""
+MOST_WIRES = 1 << 20
+MOST_ARGUMENTS = 1 << 16
+"""Gates with more arguments, repetitions counted, are not made."""
+
+Key = tuple[GateKind, tuple[tuple[int, int], ...], int]
+
+
+class Wires:
+    """Gates AND, OR, NOT and THR over inputs, without repetitions.
+
+    Args:
+        inputs: The names of the inputs; their wires are 2, 3, ….
+    """
+
+    def __init__(self, inputs: Sequence[str]) -> None:
+        self.inputs = tuple(inputs)
+        self._gates: dict[int, Key] = {}
+        self._made: dict[Key, int] = {}
+        self._opposite: dict[int, int] = {FALSE: TRUE, TRUE: FALSE}
+
+    def input(self, index: int) -> int:
+        """The wire of an input."""
+        return 2 + index
+
+    def opposite(self, wire: int) -> int:
+        """NOT."""
+        if wire not in self._opposite:
+            found = self._gate(GateKind.NOT, {wire: 1})
+            self._opposite[wire], self._opposite[found] = found, wire
+        return self._opposite[wire]
+
+    def positive(self, wire: int) -> tuple[int, bool]:
+        """The wire and True, or what it is the opposite of and False."""
+        kind = self._gates.get(wire)
+        return (wire, True) if kind is None or kind[0] is not GateKind.NOT else (self._opposite[wire], False)
+
+    def every(self, wires: Iterable[int]) -> int:
+        """AND."""
+        found = set(wires) - {TRUE}
+        if FALSE in found or any(self._opposite.get(wire) in found for wire in found):
+            return FALSE
+        if len(found) < 2:
+            return found.pop() if found else TRUE
+        return self._gate(GateKind.AND, dict.fromkeys(found, 1))
+
+    def some(self, wires: Iterable[int]) -> int:
+        """OR."""
+        found = set(wires) - {FALSE}
+        if TRUE in found or any(self._opposite.get(wire) in found for wire in found):
+            return TRUE
+        if len(found) < 2:
+            return found.pop() if found else FALSE
+        return self._gate(GateKind.OR, dict.fromkeys(found, 1))
+
+    def threshold(self, weights: Mapping[int, int], least: int) -> int:
+        """Whether the sum of the weights of true wires is at least so much; weights may be negative."""
+        total: dict[int, int] = {}
+        for wire, weight in weights.items():
+            base, plain = self.positive(wire)
+            if not plain:
+                least -= weight
+            if wire not in (FALSE, TRUE):
+                total[base] = total.get(base, 0) + (weight if plain else -weight)
+            elif wire == TRUE:
+                least -= weight
+        found: dict[int, int] = {}
+        for base, weight in total.items():
+            if weight > 0:
+                found[base] = weight
+            elif weight < 0:
+                found[self.opposite(base)] = -weight
+                least -= weight
+        if least <= 0:
+            return TRUE
+        if sum(found.values()) < least:
+            return FALSE
+        return self._counted(*_reduced(found, least))
+
+    def _counted(self, weights: dict[int, int], least: int) -> int:
+        if all(weight >= least for weight in weights.values()):
+            return self.some(weights)
+        if sum(weights.values()) - min(weights.values()) < least:
+            return self.every(weights)
+        if sum(weights.values()) > MOST_ARGUMENTS:
+            raise ConstructionError(
+                f"a gate would need {sum(weights.values()):,} arguments; at most {MOST_ARGUMENTS:,} are allowed",
+                hint="use a smaller precision",
+            )
+        return self._gate(GateKind.THR, weights, least)
+
+    def _gate(self, kind: GateKind, arguments: Mapping[int, int], least: int = 0) -> int:
+        key = (kind, tuple(sorted(arguments.items())), least)
+        if key not in self._made:
+            if len(self._made) >= MOST_WIRES:
+                raise ConstructionError(
+                    f"the circuit has more than {MOST_WIRES:,} gates", hint="use a smaller precision or shorter inputs"
+                )
+            wire = 2 + len(self.inputs) + len(self._made)
+            self._made[key], self._gates[wire] = wire, key
+        return self._made[key]
+
+    def circuit(self, name: str, outputs: Sequence[tuple[str, int]]) -> Circuit:
+        """The circuit that computes these wires under these names, and what they need."""
+        needed = self._needed([wire for _, wire in outputs])
+        names = {self.input(index): given for index, given in enumerate(self.inputs)}
+        names |= {wire: f"g{wire}" for wire in self._gates} | {FALSE: "zero", TRUE: "one"}
+        gates = [Gate(names[wire], self._gates[wire][0], *self._arguments(wire, names)) for wire in sorted(needed)]
+        constants = {wire for _, wire in outputs} & {FALSE, TRUE}
+        gates += [Gate(names[wire], GateKind.ONE if wire == TRUE else GateKind.ZERO) for wire in sorted(constants)]
+        gates += [Gate(given, GateKind.BUF, (names[wire],)) for given, wire in outputs]
+        return Circuit(name=name, inputs=self.inputs, gates=tuple(gates), outputs=tuple(given for given, _ in outputs))
+
+    def _arguments(self, wire: int, names: Mapping[int, str]) -> tuple[tuple[str, ...], int | None]:
+        kind, arguments, least = self._gates[wire]
+        repeated = tuple(names[argument] for argument, times in arguments for _ in range(times))
+        return repeated, least if kind is GateKind.THR else None
+
+    def _needed(self, wires: Iterable[int]) -> set[int]:
+        needed: set[int] = set()
+        waiting = [wire for wire in wires if wire in self._gates]
+        while waiting:
+            wire = waiting.pop()
+            if wire not in needed:
+                needed.add(wire)
+                waiting += [argument for argument, _ in self._gates[wire][1] if argument in self._gates]
+        return needed
+
+
+def _reduced(weights: dict[int, int], least: int) -> tuple[dict[int, int], int]:
+    """The same threshold with smaller weights: none needs to be above it, and common factors cancel."""
+    clipped = {wire: min(weight, least) for wire, weight in weights.items()}
+    factor = gcd(*clipped.values())
+    return {wire: weight // factor for wire, weight in clipped.items()}, -(-least // factor)
