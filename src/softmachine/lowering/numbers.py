@@ -106,19 +106,21 @@ class Numbers:
 
     def at_least(self, number: Number, value: int) -> int:
         """Whether a number is at least a value."""
+        return self._reaching(number, [value])[0]
+
+    def _reaching(self, number: Number, values: Sequence[int]) -> list[int]:
+        """For each value whether a number is at least that."""
         constant, chains = self._grouped(number)
         if len(chains) == 1:
-            literals = [literal for literal, _ in chains[0]]
-            reached = [constant + state >= value for state in _states(chains[0])]
-            return self._where(literals, reached)
-        return self.wires.threshold(dict(number.weights), value - number.constant)
+            literals, states = [literal for literal, _ in chains[0]], [constant + s for s in _states(chains[0])]
+            return self._images(literals, states, values)
+        return self.wires.thresholds(number.weights, [value - number.constant for value in values])
 
     def thermometer(self, number: Number) -> Thermometer:
         """The number as a thermometer."""
         if number not in self._thermometers:
             values = self.values(number)
-            wires = [self.at_least(number, value) for value in values[1:]]
-            self._thermometers[number] = _trimmed(values, wires)
+            self._thermometers[number] = _trimmed(values, self._reaching(number, values[1:]))
         return self._thermometers[number]
 
     def number(self, values: Sequence[int], wires: Sequence[int]) -> Number:
@@ -142,13 +144,12 @@ class Numbers:
         thermometer = self.thermometer(number)
         images = [function(value) for value in thermometer.values]
         values = sorted(set(images))
-        wires = [self._where(thermometer.wires, [image >= value for image in images]) for value in values[1:]]
-        return self.number(values, wires)
+        return self.number(values, self._images(thermometer.wires, images, values[1:]))
 
     def within(self, number: Number, low: int | None = None, high: int | None = None) -> Number:
         """The number, which is known for other reasons not to be below or above."""
         values = [v for v in self.values(number) if (low is None or v >= low) and (high is None or v <= high)]
-        return self.number(values, [self.at_least(number, value) for value in values[1:]])
+        return self.number(values, self._reaching(number, values[1:]))
 
     def gated(self, wire: int, number: Number) -> Number:
         """The number where the wire is true, else 0."""
@@ -189,6 +190,16 @@ class Numbers:
         values = sorted({least} | {v for thermometer in thermometers for v in thermometer.values if v > least})
         wires = [self.wires.some([thermometer.at_least(value) for thermometer in thermometers]) for value in values[1:]]
         return self.number(values, wires)
+
+    def _images(self, chain: Sequence[int], images: Sequence[int], values: Sequence[int]) -> list[int]:
+        """For each value whether the image of a chain's state is at least that."""
+        if all(before <= after for before, after in pairwise(images)):
+            shown = Thermometer(tuple(images), tuple(chain))
+            return [shown.at_least(value) for value in values]
+        if all(before >= after for before, after in pairwise(images)):
+            shown = Thermometer(tuple(-image for image in images), tuple(chain))
+            return [self.wires.opposite(shown.at_least(1 - value)) for value in values]
+        return [self._where(chain, [image >= value for image in images]) for value in values]
 
     def _where(self, chain: Sequence[int], flags: Sequence[bool]) -> int:
         """Whether the state of a chain, which is how many of its wires are true, has a flag."""

@@ -64,29 +64,25 @@ class Wires:
             return found.pop() if found else FALSE
         return self._gate(GateKind.OR, dict.fromkeys(found, 1))
 
-    def threshold(self, weights: Mapping[int, int], least: int) -> int:
-        """Whether the sum of the weights of true wires is at least so much; weights may be negative."""
-        total: dict[int, int] = {}
-        for wire, weight in weights.items():
-            base, plain = self.positive(wire)
-            if not plain:
-                least -= weight
-            if wire not in (FALSE, TRUE):
-                total[base] = total.get(base, 0) + (weight if plain else -weight)
-            elif wire == TRUE:
-                least -= weight
-        found: dict[int, int] = {}
-        for base, weight in total.items():
-            if weight > 0:
-                found[base] = weight
-            elif weight < 0:
-                found[self.opposite(base)] = -weight
-                least -= weight
+    def thresholds(self, weights: Iterable[tuple[int, int]], leasts: Iterable[int]) -> list[int]:
+        """For each threshold whether the weights of the true wires sum up to at least so much.
+
+        Args:
+            weights: Pairs of a wire, no constant and each once, and its weight, which may be negative.
+            leasts: The thresholds.
+        """
+        sizes: dict[int, int] = {}
+        offset = 0
+        for wire, weight in weights:
+            sizes[wire if weight > 0 else self.opposite(wire)] = abs(weight)
+            offset -= min(weight, 0)
+        total = sum(sizes.values())
+        return [self._threshold(sizes, total, least + offset) for least in leasts]
+
+    def _threshold(self, weights: dict[int, int], total: int, least: int) -> int:
         if least <= 0:
             return TRUE
-        if sum(found.values()) < least:
-            return FALSE
-        return self._counted(*_reduced(found, least))
+        return FALSE if total < least else self._counted(*_reduced(weights, least))
 
     def _counted(self, weights: dict[int, int], least: int) -> int:
         if all(weight >= least for weight in weights.values()):
