@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 from math import gcd
 
 from softmachine.errors import ConstructionError
 from softmachine.languages.circuit import Circuit, Gate, GateKind
+from softmachine.languages.circuit.circuit import MOST_GATES
 
 FALSE, TRUE = 0, 1
 """The constants; every other wire is a number from 2 on."""
 MOST_WIRES = 1 << 20
 MOST_ARGUMENTS = 1 << 16
 """Gates with more arguments, repetitions counted, are not made."""
+_SMALLER = "use a smaller precision or shorter inputs"
 
 Key = tuple[GateKind, tuple[tuple[int, int], ...], int]
 
@@ -92,7 +95,7 @@ class Wires:
         if sum(weights.values()) > MOST_ARGUMENTS:
             raise ConstructionError(
                 f"a gate would need {sum(weights.values()):,} arguments; at most {MOST_ARGUMENTS:,} are allowed",
-                hint="use a smaller precision",
+                hint=_SMALLER,
             )
         return self._gate(GateKind.THR, weights, least)
 
@@ -100,9 +103,7 @@ class Wires:
         key = (kind, tuple(sorted(arguments.items())), least)
         if key not in self._made:
             if len(self._made) >= MOST_WIRES:
-                raise ConstructionError(
-                    f"the circuit has more than {MOST_WIRES:,} gates", hint="use a smaller precision or shorter inputs"
-                )
+                raise ConstructionError(f"the circuit has more than {MOST_WIRES:,} gates in the making", hint=_SMALLER)
             wire = 2 + len(self.inputs) + len(self._made)
             self._made[key], self._gates[wire] = wire, key
         return self._made[key]
@@ -110,8 +111,12 @@ class Wires:
     def circuit(self, name: str, outputs: Sequence[tuple[str, int]]) -> Circuit:
         """The circuit that computes these wires under these names, and what they need."""
         needed = self._needed([wire for _, wire in outputs])
+        if len(needed) + len(outputs) + 2 > MOST_GATES:
+            raise ConstructionError(
+                f"the circuit would have {len(needed):,} gates; at most {MOST_GATES:,} are allowed", hint=_SMALLER
+            )
         names = {self.input(index): given for index, given in enumerate(self.inputs)}
-        names |= {wire: f"g{wire}" for wire in self._gates} | {FALSE: "zero", TRUE: "one"}
+        names |= {wire: f"g{wire}" for wire in self._gates} | {FALSE: "g0", TRUE: "g1"}
         gates = [Gate(names[wire], self._gates[wire][0], *self._arguments(wire, names)) for wire in sorted(needed)]
         constants = {wire for _, wire in outputs} & {FALSE, TRUE}
         gates += [Gate(names[wire], GateKind.ONE if wire == TRUE else GateKind.ZERO) for wire in sorted(constants)]
@@ -135,7 +140,20 @@ class Wires:
 
 
 def _reduced(weights: dict[int, int], least: int) -> tuple[dict[int, int], int]:
-    """The same threshold with smaller weights: none needs to be above it, and common factors cancel."""
-    clipped = {wire: min(weight, least) for wire, weight in weights.items()}
-    factor = gcd(*clipped.values())
-    return {wire: weight // factor for wire, weight in clipped.items()}, -(-least // factor)
+    """The same threshold with smaller weights and fewer wires.
+
+    No weight needs to be above the threshold; common factors cancel. If the large weights have a common factor g and
+    the small ones together do not fill what the largest multiple of g below the threshold lacks, they do not matter.
+    """
+    order = sorted(weights.items(), key=lambda item: item[1])
+    sizes = [min(weight, least) for _, weight in order]
+    factors = list(accumulate(reversed(sizes), gcd))[::-1]
+    below = 0
+    kept = 0
+    for place, (size, factor) in enumerate(zip(sizes, factors, strict=True)):
+        if below < least - (-(-least // factor) - 1) * factor:
+            kept = place
+        below += size
+    factor = factors[kept]
+    wires = [wire for wire, _ in order]
+    return {wire: size // factor for wire, size in zip(wires[kept:], sizes[kept:], strict=True)}, -(-least // factor)
