@@ -16,6 +16,7 @@ from softmachine.text import many
 from softmachine.transformer import Codec, DecoderCodec, Prompt, Transformer
 
 MAX_STEPS = 1_000_000
+UNFINISHED = "no verdict yet"
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ class Run:
 
     def summary(self) -> str:
         """One line: the verdict, what is left, and how long it took."""
-        verdict = self.verdict or "step limit reached"
+        verdict = self.verdict or UNFINISHED
         left = f"  {self.output!r}" if self.output else ""
         how = f"({self.engine}, {self.arithmetic})"
         if not isinstance(self.transformer.codec, DecoderCodec):
@@ -143,9 +144,16 @@ class Running:
             yield from self.engine.answers([self.prompt.tokens], self.prompt.length)[0]
             return
         limit = self.codec.token_limit(self.max_steps)
+        positions = self.transformer.length
         for count, token in enumerate(decode(self.engine, self.prompt, self.codec.stops)):
             if count >= limit and not self.codec.stops(token):
                 return
+            if positions is not None and len(self.prompt.tokens) + count > positions:
+                name = self.transformer.name
+                raise UsageError(
+                    f"the run does not end within the {positions} positions that {name!r} was made for",
+                    hint="compile it for a larger length, or limit the steps",
+                )
             yield token
 
     def so_far(self) -> Run:

@@ -168,7 +168,8 @@ class Transformer:
         unembedding: From the residual stream to the logits.
         codec: How words become prompts and runs are read; not part of the computation.
         construction: The name of the theorem that made it, for people.
-        length: The length that the weights were made for, if they depend on one.
+        length: The length that the weights were made for, if they depend on one; of a decoder, the number of
+            positions, for the prompt and what follows it.
     """
 
     name: str
