@@ -12,7 +12,7 @@ from softmachine.compiler import compile_program
 from softmachine.engines.dense import DenseEngine
 from softmachine.engines.weights import least_precision
 from softmachine.errors import ConstructionError, UsageError
-from softmachine.formulas import fitted
+from softmachine.fitting import fitted
 from softmachine.growth import measure
 from softmachine.padding import PAD, Padding
 from softmachine.positions import Feature, ceil_log2, table

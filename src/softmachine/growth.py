@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from softmachine.engines.weights import least_precision
 from softmachine.errors import UsageError
-from softmachine.formulas import Formula, fitted
+from softmachine.fitting import Formula, fitted
 from softmachine.padding import NO_PADDING, Padding
 from softmachine.transformer import Block, Transformer
 

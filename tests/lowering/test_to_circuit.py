@@ -14,7 +14,7 @@ from softmachine.attention import softmax
 from softmachine.certify.fixed_point import soften_in_fixed_point
 from softmachine.compiler import compile_program
 from softmachine.errors import ConstructionError, PrecisionError, UsageError
-from softmachine.languages.circuit import GateKind
+from softmachine.languages.circuit import GateKind, aiger, bench, blif, bristol, truth_table
 from softmachine.languages.temporal import Specification, parse_formula
 from softmachine.lowering import TransformerCircuit, to_circuit
 from softmachine.positions import Feature
@@ -219,3 +219,10 @@ def test_what_has_no_circuit_is_refused() -> None:
 
     with pytest.raises(ConstructionError, match="depends on two symbols"):
         to_circuit(swapped.with_codec(Mixed(VOCABULARY), ""), 3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("form", [bench, blif, aiger, bristol], ids=lambda form: form.__name__.rpartition(".")[2])
+def test_the_circuit_goes_into_files_and_back(form: Any) -> None:
+    lowered = to_circuit(api.compile(formula("Q_a since Q_b")), 3, "fixed:4")
+    again = form.parse(form.to_text(lowered.circuit))
+    assert (truth_table(again) == truth_table(lowered.circuit)).all()
