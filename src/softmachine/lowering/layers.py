@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from softmachine.attention import Choice
 from softmachine.lowering.arithmetic import FixedNumbers
 from softmachine.lowering.numbers import Number, Numbers
-from softmachine.lowering.wires import Wires
+from softmachine.lowering.wires import FALSE, Wires
 from softmachine.positions import Feature
 from softmachine.transformer import AffineMap, FeedForward, Head, Layer, Transformer
 
@@ -147,15 +147,19 @@ class Unrolled:
 
     def maximal(self, scores: Sequence[Number], choice: Choice) -> list[int]:
         """For each key the wire that says whether it is chosen."""
-        flags = []
-        for j, score in enumerate(scores):
-            rivals = (other for k, other in enumerate(scores) if k != j)
-            flags.append(self.wires.every([self.numbers.at_least(score - other, 0) for other in rivals]))
+        bounds = [self.numbers.bounds(score) for score in scores]
+        floor = max(low for low, _ in bounds)
+        rivals = dict.fromkeys(score for score, (_, high) in zip(scores, bounds, strict=True) if high >= floor)
+        flags = [self._above(score, rivals) if score in rivals else FALSE for score in scores]
         if choice is Choice.AVERAGE:
             return flags
         order = flags if choice is Choice.LEFTMOST else flags[::-1]
         first = [self.wires.every([flag, *map(self.wires.opposite, order[:place])]) for place, flag in enumerate(order)]
         return first if choice is Choice.LEFTMOST else first[::-1]
+
+    def _above(self, score: Number, rivals: Iterable[Number]) -> int:
+        """Whether a score is at least each of others."""
+        return self.wires.every([self.numbers.at_least(score - other, 0) for other in rivals if other != score])
 
     def powers(self, head: Head, i: int, scores: Sequence[Number]) -> list[Number]:
         """The exponentials exp(scale · (score - maximum))."""

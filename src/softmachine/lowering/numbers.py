@@ -13,7 +13,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 
 from softmachine.errors import ConstructionError
@@ -30,7 +29,7 @@ class Number:
     constant: int
     weights: tuple[tuple[int, int], ...] = ()
 
-    @cached_property
+    @property
     def known(self) -> bool:
         """Whether it is the same for all inputs."""
         return not self.weights
@@ -87,6 +86,8 @@ class Numbers:
 
     def bounds(self, number: Number) -> tuple[int, int]:
         """Numbers that it is never below or above."""
+        if number.known:
+            return number.constant, number.constant
         constant, chains = self._grouped(number)
         states = [_states(chain) for chain in chains]
         return constant + sum(map(min, states)), constant + sum(map(max, states))
@@ -185,7 +186,9 @@ class Numbers:
 
     def largest(self, numbers: Iterable[Number]) -> Number:
         """The maximum of numbers."""
-        thermometers = [self.thermometer(number) for number in numbers]
+        bounds = {number: self.bounds(number) for number in numbers}
+        floor = max(low for low, _ in bounds.values())
+        thermometers = [self.thermometer(number) for number, (_, high) in bounds.items() if high >= floor]
         least = max(thermometer.values[0] for thermometer in thermometers)
         values = sorted({least} | {v for thermometer in thermometers for v in thermometer.values if v > least})
         wires = [self.wires.some([thermometer.at_least(value) for thermometer in thermometers]) for value in values[1:]]
