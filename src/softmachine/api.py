@@ -8,7 +8,7 @@ from typing import Any
 
 from softmachine.certify import Certificate, certify
 from softmachine.certify import soften as soften_program
-from softmachine.checking import Report, all_words, check_words, random_words
+from softmachine.checking import Report, all_words, check_words, only_length, random_words
 from softmachine.compiler import compile_program
 from softmachine.constructions import codec_from_json, construction_for
 from softmachine.errors import UsageError
@@ -146,7 +146,10 @@ def check(
     alphabet = codec_of(transformer).alphabet
     if (up_to is None) == (sample is None) or (sample is None) != (length is None):
         raise UsageError("say which inputs to check", hint="up_to=N, or sample=K and length=N")
-    words = all_words(alphabet, up_to) if up_to is not None else random_words(alphabet, sample or 0, length or 0)
+    if up_to is not None:
+        words = all_words(alphabet, up_to, only_length(codec_of(transformer), up_to))
+    else:
+        words = random_words(alphabet, sample or 0, length or 0)
     return check_words(transformer, words, arithmetic=arithmetic, max_steps=max_steps)
 
 

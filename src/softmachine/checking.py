@@ -11,10 +11,10 @@ from typing import Any
 
 from softmachine.engines.decode import continuation
 from softmachine.engines.dense import DenseEngine
-from softmachine.errors import SoftmachineError
+from softmachine.errors import SoftmachineError, UsageError
 from softmachine.runs import codec_of
 from softmachine.text import many
-from softmachine.transformer import DecoderCodec, Transformer
+from softmachine.transformer import Codec, DecoderCodec, Transformer
 
 Word = tuple[str, ...]
 
@@ -162,10 +162,23 @@ def _known(tokens: tuple[str | None, ...]) -> tuple[str, ...]:
     return tuple(token for token in tokens if token is not None)
 
 
-def all_words(alphabet: Sequence[str], up_to: int) -> Iterator[Word]:
-    """Every word up to a length, the shorter ones first."""
+def all_words(alphabet: Sequence[str], up_to: int, only: int | None = None) -> Iterator[Word]:
+    """Every word up to a length, the shorter ones first; of one length only, if the source reads no others."""
     for length in range(up_to + 1):
-        yield from product(alphabet, repeat=length)
+        if only in (None, length):
+            yield from product(alphabet, repeat=length)
+
+
+def only_length(codec: Codec, up_to: int) -> int | None:
+    """The length of all inputs of a model, if they have one length.
+
+    Raises:
+        UsageError: If it is more than the length up to which inputs are wanted.
+    """
+    length: int | None = getattr(codec, "width", None)
+    if length is not None and length > up_to:
+        raise UsageError(f"all inputs have length {length}, so that there are none up to length {up_to}")
+    return length
 
 
 def random_words(alphabet: Sequence[str], count: int, length: int, seed: int = 0) -> Iterator[Word]:

@@ -28,7 +28,9 @@ _GRIDS = (0, 20)
 _FEW_ROUNDINGS = 2.0**8
 """Errors of less than so many roundings are not worth the trouble of finding out how they cancel."""
 _MOST_PLACES = 128
-"""In larger batches, errors are not followed place by place; the plain bounds do for all but deep networks."""
+"""So many places are looked at together, and in larger batches only those are where errors are worth it."""
+_MANY_ROUNDINGS = 2.0**24
+"""In large batches, errors of less than so many roundings are not worth the trouble: only deep networks have more."""
 _MOST_DOUBT = 300.0
 """Beyond this doubt about an exponent, a softmax is only known to lie between its values."""
 
@@ -157,12 +159,13 @@ class Float(Arithmetic[FloatOperator]):
         if not network.cancelling.size:
             return result
         large = x.error[..., network.cancelling] > _FEW_ROUNDINGS * self.roundoff
-        places = np.argwhere(large.any(axis=-1))
-        if len(places) > _MOST_PLACES:
-            return result
-        for b, i in places:
-            at = Place(*(part[b, i] for part in (x, before, hidden, added, result)))
-            result.error[b, i] = np.minimum(result.error[b, i], network.correlated(at))
+        if large.any(axis=-1).sum() > _MOST_PLACES:
+            large = x.error[..., network.cancelling] > _MANY_ROUNDINGS * self.roundoff
+        batch, positions = np.nonzero(large.any(axis=-1))
+        for start in range(0, len(batch), _MOST_PLACES):
+            some = (batch[start : start + _MOST_PLACES], positions[start : start + _MOST_PLACES])
+            at = Place(*(part[some] for part in (x, before, hidden, added, result)))
+            result.error[some] = np.minimum(result.error[some], network.correlated(at))
         return result
 
     def choose(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, choice: Choice) -> Flags:

@@ -17,7 +17,7 @@ from softmachine.arithmetic.operator import SLACK, FloatOperator, Floats, floore
 
 @dataclass(frozen=True)
 class Place:
-    """What a network does at one position, from its input to its result."""
+    """What a network does at some positions, from its input to its result."""
 
     x: Tensor
     before: Tensor
@@ -69,19 +69,20 @@ class FloatNetwork:
         more than they inherited.
         """
         first, second = self.first, self.second
-        read = _error(at.x)[first.columns]
+        read = _error(at.x)[:, first.columns]
         paired, doubt = self.plus | self.minus, _error(at.before) * SLACK
         on = np.where(paired, self.plus, (at.before.value - doubt > 0) & ~self.steps)
         off = ~paired & ((at.before.value + doubt <= 0) | self.steps)
         rounding = _more(_error(at.before), first.inherited(read))
         units = np.where(off, 0, np.where(on | paired, rounding, _error(at.before)))
-        wrong = np.flatnonzero(read)
-        linear = (self.there[wrong] * on[second.columns]) @ self.back
-        linear[np.arange(len(wrong)), first.columns[wrong]] += 1
+        wrong = np.flatnonzero(read.any(axis=0))
+        linear = (self.there[wrong] * on[:, None, second.columns]) @ self.back
+        linear[:, np.arange(len(wrong)), first.columns[wrong]] += 1
         unread = _error(at.x).copy()
-        unread[first.columns] = 0
-        total = unread + floored(read[wrong]) @ np.abs(linear) + units[second.columns] @ second.absolute
-        total += _more(_error(at.added), second.inherited(_error(at.hidden)[second.columns]))
+        unread[:, first.columns] = 0
+        through = (floored(read[:, None, wrong]) @ np.abs(linear))[:, 0]
+        total = unread + through + units[:, second.columns] @ second.absolute
+        total += _more(_error(at.added), second.inherited(_error(at.hidden)[:, second.columns]))
         total += _more(_error(at.result), _error(at.x) + _error(at.added))
         return np.asarray(total + (len(second.columns) + 8) * 2.0**-52 * _error(at.result))
 

@@ -73,8 +73,9 @@ def command(
 
     output = Output(as_json, quiet)
     transformer = open_model(source, Wanted(format_name, construction, attention, alphabet, certified, bound), output)
-    symbols = codec_of(transformer).alphabet
-    words, total = _every(symbols, up_to) if up_to is not None else _some(symbols, sample or 0, length or 0, seed)
+    codec = codec_of(transformer)
+    symbols = codec.alphabet
+    words, total = _every(codec, up_to) if up_to is not None else _some(symbols, sample or 0, length or 0, seed)
     stopped = False
     report = Report(inputs=0, tokens=0, disagreements=(), seconds=0.0)
     try:
@@ -90,16 +91,17 @@ def command(
     return _status(report, stopped, total, output)
 
 
-def _every(alphabet: Sequence[str], up_to: int) -> tuple[Iterator[Word], int | None]:
+def _every(codec: Codec, up_to: int) -> tuple[Iterator[Word], int | None]:
     """All words up to a length, and how many there are, if anyone could try so many."""
-    from softmachine.checking import all_words
+    from softmachine.checking import all_words, only_length
 
+    alphabet, only = codec.alphabet, only_length(codec, up_to)
     total = 0
-    for length in range(up_to + 1):
+    for length in range(up_to + 1) if only is None else (only,):
         total += len(alphabet) ** length
         if total > COUNTABLE:
-            return all_words(alphabet, up_to), None
-    return all_words(alphabet, up_to), total
+            return all_words(alphabet, up_to, only), None
+    return all_words(alphabet, up_to, only), total
 
 
 def _some(alphabet: Sequence[str], count: int, length: int, seed: int) -> tuple[Iterator[Word], int | None]:

@@ -6,12 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from softmachine.constructions import chapter8, srasp, temporal
+from softmachine.constructions import chapter8, circuit, connectivity, srasp, temporal
+from softmachine.constructions.circuit_words import Addresses, CircuitCodec
+from softmachine.constructions.graph_words import GraphCodec
 from softmachine.constructions.srasp_words import SraspCodec
 from softmachine.constructions.temporal import Variant, Vision
 from softmachine.constructions.temporal_words import TemporalCodec
 from softmachine.constructions.turing_tokens import TuringCodec
 from softmachine.errors import ConstructionError, SourceError
+from softmachine.languages.circuit import Circuit
+from softmachine.languages.graph import Graph
 from softmachine.languages.srasp import Program as SraspProgram
 from softmachine.languages.temporal import Specification
 from softmachine.languages.turing import TuringMachine
@@ -94,6 +98,21 @@ def _srasp(source: SraspProgram, attention: str, length: int | None) -> tuple[Pr
     return srasp.transformer(source, soft=soft), SraspCodec(source, soft)
 
 
+def _circuit(addresses: Addresses) -> Callable[[Circuit, str, int | None], tuple[Program, Codec]]:
+    def build(source: Circuit, attention: str, length: int | None) -> tuple[Program, Codec]:
+        del length
+        codec = CircuitCodec(source, addresses)
+        make = circuit.binary_transformer if addresses is Addresses.BINARY else circuit.unit_transformer
+        return make(codec.layout, soft=attention == "soft"), codec
+
+    return build
+
+
+def _connectivity(graph: Graph, attention: str, length: int | None) -> tuple[Program, Codec]:
+    del length
+    return connectivity.transformer(len(graph.vertices), soft=attention == "soft"), GraphCodec(graph)
+
+
 CONSTRUCTIONS: tuple[Construction, ...] = (
     Construction(
         "chapter-8",
@@ -143,6 +162,30 @@ CONSTRUCTIONS: tuple[Construction, ...] = (
         ("hard", "soft"),
         _srasp,
     ),
+    Construction(
+        "circuit-binary",
+        "Theorem 4.1: circuits of AND, OR and NOT, two attention layers a layer of gates, constant precision",
+        "the wiring as position features, ⌈log₂ wires⌉ bits an address; padding; any F_b from F_2 on",
+        Circuit,
+        ("hard", "soft"),
+        _circuit(Addresses.BINARY),
+    ),
+    Construction(
+        "circuit-unit",
+        "Lemma 4.1: circuits with threshold gates, two attention layers a layer of gates, constant width",
+        "the wiring as position features, two numbers of O(log wires) bits an address; padding",
+        Circuit,
+        ("hard", "soft"),
+        _circuit(Addresses.UNIT),
+    ),
+    Construction(
+        "connectivity",
+        "Theorem C.1: graph connectivity by doubling, ⌈log₂ N⌉ loops over N³ positions of padding, constant precision",
+        "i, k and j as position features, ⌈log₂ N⌉ bits each; padding; any F_b from F_2 on",
+        Graph,
+        ("hard", "soft"),
+        _connectivity,
+    ),
 )
 """All constructions; of those that apply to an object, the first is the one that is used if none is named."""
 
@@ -173,4 +216,8 @@ def codec_from_json(data: dict[str, Any]) -> Codec:
         return TemporalCodec.from_json(data)
     if data.get("kind") == "srasp":
         return SraspCodec.from_json(data)
+    if data.get("kind") == "circuit":
+        return CircuitCodec.from_json(data)
+    if data.get("kind") == "graph":
+        return GraphCodec.from_json(data)
     raise SourceError(f"a codec of kind {data.get('kind')!r} is not known to this version")

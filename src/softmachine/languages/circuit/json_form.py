@@ -1,0 +1,37 @@
+"""Circuits as plain JSON data: what a saved model keeps of the circuit it was made from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from softmachine.errors import SourceError
+from softmachine.languages.circuit.circuit import Circuit
+from softmachine.languages.circuit.gates import Gate, GateKind
+
+
+def circuit_to_json(circuit: Circuit) -> dict[str, Any]:
+    """The circuit as dictionaries, lists and strings."""
+    return {
+        "name": circuit.name,
+        "inputs": list(circuit.inputs),
+        "gates": [[gate.name, str(gate.kind), list(gate.inputs), gate.threshold] for gate in circuit.gates],
+        "outputs": list(circuit.outputs),
+    }
+
+
+def circuit_from_json(data: Any) -> Circuit:
+    """The circuit that :func:`circuit_to_json` described.
+
+    Raises:
+        SourceError: If the data does not have that form.
+    """
+    try:
+        gates = tuple(
+            Gate(str(name), GateKind(kind), tuple(map(str, inputs)), None if threshold is None else int(threshold))
+            for name, kind, inputs, threshold in data["gates"]
+        )
+        inputs, outputs = (tuple(map(str, data[key])) for key in ("inputs", "outputs"))
+        name = str(data["name"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise SourceError(f"this is not a circuit in JSON: {error!r}") from None
+    return Circuit(name=name, inputs=inputs, gates=gates, outputs=outputs)
