@@ -13,8 +13,20 @@ from softmachine import api
 from softmachine.attention import softmax
 from softmachine.certify.fixed_point import soften_in_fixed_point
 from softmachine.compiler import compile_program
+from softmachine.constructions.circuit import binary_transformer, unit_transformer
+from softmachine.constructions.circuit_words import Addresses, CircuitCodec
 from softmachine.errors import ConstructionError, PrecisionError, UsageError
-from softmachine.languages.circuit import GateKind, aiger, bench, blif, bristol, truth_table
+from softmachine.languages.circuit import (
+    Circuit,
+    GateKind,
+    adder,
+    aiger,
+    bench,
+    blif,
+    bristol,
+    majority,
+    truth_table,
+)
 from softmachine.languages.temporal import Specification, parse_formula
 from softmachine.lowering import TransformerCircuit, to_circuit
 from softmachine.positions import Feature
@@ -87,6 +99,13 @@ def spreading() -> Transformer:
     return with_words(compile_program(recogniser("spreading", ("0", "1"), spread)), ("0", "1"), (), False, True)
 
 
+def layout(circuit: Circuit, addresses: Addresses, *, soft: bool) -> Transformer:
+    """The padded transformer of a circuit."""
+    codec = CircuitCodec(circuit, addresses)
+    make = binary_transformer if addresses is Addresses.BINARY else unit_transformer
+    return compile_program(make(codec.layout, soft=soft)).with_codec(codec, "")
+
+
 CASES: list[tuple[str, Any, str, int]] = [
     ("a symbol", lambda: api.compile(formula("Q_a")), "fixed:2", 6),
     ("since", lambda: api.compile(formula("Q_a since Q_b", "abc")), "fixed:4", 4),
@@ -103,6 +122,10 @@ CASES: list[tuple[str, Any, str, int]] = [
     ("a lookup", lookup, "fixed:8", 6),
     ("a loop", spreading, "fixed:8", 6),
     ("padding", lambda: with_words(palindromes(5), ("0", "1"), (), True, True), "fixed:7", 5),
+    ("an adder's layout", lambda: layout(adder(1), Addresses.BINARY, soft=False), "fixed:2", 2),
+    ("a majority's layout", lambda: layout(majority(3), Addresses.BINARY, soft=True), "fixed:2", 3),
+    ("a majority's layout, thresholds", lambda: layout(majority(5), Addresses.UNIT, soft=False), "fixed:9", 5),
+    ("an adder's layout, soft", lambda: layout(adder(1), Addresses.UNIT, soft=True), "fixed:15", 2),
     (
         "more bits inside",
         lambda: soften_in_fixed_point(api.compile(formula("prev Q_a and Q_b")), 4, 6).transformer,
@@ -157,6 +180,14 @@ def test_more_random_transformers_as_circuits(seed: int) -> None:
 
 def circuit(text: str, n: int, numbers: str = "fixed:6") -> TransformerCircuit:
     return to_circuit(api.compile(formula(text)), n, numbers)
+
+
+def test_a_circuit_comes_back() -> None:
+    """From a circuit to a transformer and back: the majority gate is there again, among gates that negate answers."""
+    lowered = to_circuit(layout(majority(5), Addresses.UNIT, soft=False), 5, "fixed:9", positions=[5])
+    thresholds = [gate for gate in lowered.circuit.gates if gate.kind is GateKind.THR]
+    assert any(gate.inputs == lowered.circuit.inputs and gate.threshold == 3 for gate in thresholds)
+    assert lowered.size <= 4
 
 
 def test_the_depth_does_not_grow_with_the_length() -> None:
