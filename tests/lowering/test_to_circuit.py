@@ -170,7 +170,7 @@ def test_random_transformers_as_circuits(weightings: Any) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(30))
 def test_more_random_transformers_as_circuits(seed: int) -> None:
     weightings = (*HARD, *SOFT)
     drawn = RandomTransformer(500 + seed, weightings=weightings, denominators=(1, 2)).transformer()
