@@ -178,7 +178,7 @@ class Float(Arithmetic[FloatOperator]):
         possible = visible & ~(score + doubt < lowest)
         for b, i in np.argwhere(possible.sum(axis=-1) > 1):
             keys = np.flatnonzero(possible[b, i])
-            if not doubt[b, i, keys].any():
+            if not doubt[b, i, keys].any() or (bias is None and _equal_rows(key[b, keys])):
                 continue
             self._check_finite(doubt[b, i, keys])
             contest = Contest(query[b, i], key[b, keys], None if bias is None else bias[i, keys])
@@ -313,6 +313,12 @@ class Float(Arithmetic[FloatOperator]):
 def _off(size: Floats, grid: int) -> Flags:
     scaled = size if grid == 0 else size * 2.0**grid
     return np.asarray(scaled != np.rint(scaled))
+
+
+def _equal_rows(keys: Tensor) -> bool:
+    """Whether keys are the same and exact, so that their scores are tied, whatever the query is."""
+    exact = keys.error is None or not keys.error.any()
+    return bool(exact and (keys.value == keys.value[0]).all())
 
 
 def _unit(size: Floats) -> Floats:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from math import ceil, log
+from math import ceil, floor, log
 
 from softmachine.attention import AVERAGE_HARD, Weighting, softmax
 from softmachine.constructions.wiring import unit_vector
@@ -103,23 +103,22 @@ def _least_gap(addresses: int, bits: int, soft: bool, positions: int, *, near: b
     """The smallest gap of exact scores, if scores tell apart all addresses (or neighbours); else None."""
     vectors = [unit_vector(address, bits) for address in range(addresses)]
     scale = 1 << bits - 1
-    reserve = (4 << bits) if near and addresses > ALL_PAIRS else 0
     needed = max(Fraction(log(2)) * (bits + 1), Fraction(log(16 * positions))) if soft else Fraction(0)
-    least: Fraction | None = None
+    reserve = 4 if near and addresses > ALL_PAIRS else 0
+    exactly_needed = floor(needed * (1 << 2 * bits))
+    rounded_needed = floor((needed + reserve) * (1 << bits))
+    least: int | None = None
     for target, wanted in enumerate(vectors):
-        others = (target - 1, target + 1) if near else range(addresses)
-        for other in others:
+        own, own_rounded = scale * _dot(wanted, wanted), _rounded_dot(wanted, wanted, scale, bits)
+        for other in (target - 1, target + 1) if near else range(addresses):
             if other == target or not 0 <= other < addresses:
                 continue
-            exact = Fraction(scale * (_dot(wanted, wanted) - _dot(wanted, vectors[other])), 1 << 2 * bits)
-            rounded = Fraction(
-                _rounded_dot(wanted, wanted, scale, bits) - _rounded_dot(wanted, vectors[other], scale, bits) - reserve,
-                1 << bits,
-            )
-            if min(exact, rounded) <= needed:
+            exact = own - scale * _dot(wanted, vectors[other])
+            rounded = own_rounded - _rounded_dot(wanted, vectors[other], scale, bits)
+            if exact <= exactly_needed or rounded <= rounded_needed:
                 return None
             least = exact if least is None else min(least, exact)
-    return least if least is not None else Fraction(scale, 2)
+    return Fraction(scale, 2) if least is None else Fraction(least, 1 << 2 * bits)
 
 
 def _dot(one: tuple[int, int], other: tuple[int, int]) -> int:
@@ -129,4 +128,4 @@ def _dot(one: tuple[int, int], other: tuple[int, int]) -> int:
 def _rounded_dot(query: tuple[int, int], key: tuple[int, int], scale: int, bits: int) -> int:
     """S·μ(t)·μ(k) as F_b computes it, each product rounded, in units of 2^-b."""
     half = 1 << bits - 1
-    return sum((scale * q * k + half) >> bits for q, k in zip(query, key, strict=True))
+    return ((scale * query[0] * key[0] + half) >> bits) + ((scale * query[1] * key[1] + half) >> bits)

@@ -83,7 +83,7 @@ def unit_transformer(layout: Layout, *, soft: bool) -> Program:
     of_input = address("input's address", layout.table(lambda place: NONE if place.gate else place.own))
     of_gate = address("gate's address", layout.table(lambda place: place.own if place.gate else NONE))
     source = address("source", layout.table(lambda place: place.source))
-    target = address("argument's gate", layout.table(lambda place: place.target if place.is_argument else NONE))
+    of_argument = address("argument's gate", layout.table(lambda place: place.target if place.is_argument else NONE))
     is_not = flag("is NOT", layout.gates(GateKind.NOT))
     steepness = 1 << ceil_log2(4 * max((len(gate.inputs) for gate in layout.circuit.gates), default=1))
 
@@ -97,7 +97,7 @@ def unit_transformer(layout: Layout, *, soft: bool) -> Program:
 
     def turn(value: Signal) -> Signal:
         argument = settled("argument", found("wire", source, of_input + of_gate, value), _is_argument(layout))
-        share = found("share of ones", of_gate, target, argument)
+        share = found("share of ones", of_input + of_gate + of_argument, of_input + of_argument, argument)
         plain = above("enough", share, position(_limit(layout, "threshold", negated=False)))
         inverse = is_not - above("not NOT", share, position(_limit(layout, "half at NOT", negated=True)))
         return _new_value(layout, plain, inverse)

@@ -65,7 +65,7 @@ def test_majority_of_an_even_number_is_strictly_more_than_half() -> None:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_the_bit_parallel_evaluator_agrees_with_the_definition(seed: int) -> None:
-    one = random_circuit(seed, inputs=seed % 9, gates=1 + seed, outputs=3, fan_in=2 + seed % 20)
+    one = random_circuit(seed, inputs=seed % 9, gates=1 + seed, outputs=3, fan_in=2 + seed % 20, kinds=tuple(GateKind))
     table = truth_table(one)
     for row, bits in enumerate(product((False, True), repeat=one.width)):
         assert list(table[row]) == by_definition(one, bits)
@@ -152,7 +152,9 @@ ALLOWED = {
 @pytest.mark.parametrize("basis", Basis)
 @pytest.mark.parametrize("seed", range(40))
 def test_simplification_keeps_the_meaning_and_uses_only_the_basis(seed: int, basis: Basis) -> None:
-    one = random_circuit(seed, inputs=seed % 9, gates=1 + seed, outputs=1 + seed % 4, fan_in=2 + seed % 12)
+    one = random_circuit(
+        seed, inputs=seed % 9, gates=1 + seed, outputs=1 + seed % 4, fan_in=2 + seed % 12, kinds=tuple(GateKind)
+    )
     simple = simplified(one, basis)
     assert equivalent(one, simple)
     assert simple.inputs == one.inputs
@@ -190,7 +192,7 @@ def test_parity_has_constant_depth_with_thresholds() -> None:
 
 @pytest.mark.parametrize("seed", range(25))
 def test_layers_read_only_from_the_layer_before(seed: int) -> None:
-    one = random_circuit(seed, inputs=5, gates=2 + seed, outputs=3)
+    one = random_circuit(seed, inputs=5, gates=2 + seed, outputs=3, kinds=tuple(GateKind))
     layers = layered(one)
     assert equivalent(one, layers)
     constants = {gate.name for gate in layers.gates if not gate.inputs}

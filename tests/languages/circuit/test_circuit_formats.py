@@ -29,7 +29,9 @@ def read(text: str, name: str) -> Circuit:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("seed", range(40))
 def test_what_is_written_reads_as_the_same_function(seed: int, name: str) -> None:
-    one = random_circuit(seed, inputs=seed % 9, gates=1 + seed, outputs=1 + seed % 4, fan_in=2 + seed % 10)
+    one = random_circuit(
+        seed, inputs=seed % 9, gates=1 + seed, outputs=1 + seed % 4, fan_in=2 + seed % 10, kinds=tuple(GateKind)
+    )
     other = read(FORMATS[name].to_text(one), name)
     assert equivalent(one, other)
     if name == "bench":

@@ -14,6 +14,8 @@ from softmachine.languages.circuit.builder import Builder
 from softmachine.languages.circuit.circuit import Circuit
 from softmachine.languages.circuit.gates import CONSTANT, UNARY, GateKind
 
+VARIABLE = tuple(kind for kind in GateKind if kind not in CONSTANT)
+"""The kinds of gates that are not constant."""
 LARGEST = 4096
 """The largest width a generator makes."""
 
@@ -178,7 +180,7 @@ def random_circuit(
     gates: int,
     outputs: int = 1,
     fan_in: int = 4,
-    kinds: Sequence[GateKind] = tuple(GateKind),
+    kinds: Sequence[GateKind] = VARIABLE,
 ) -> Circuit:
     """A random circuit: each gate reads random wires before it, and the outputs are among the last."""
     _checked("a random circuit", inputs, 0)
@@ -192,7 +194,7 @@ def random_circuit(
 
 
 def random_layered(
-    seed: int, *, inputs: int, layers: int, width: int, fan_in: int = 4, kinds: Sequence[GateKind] = tuple(GateKind)
+    seed: int, *, inputs: int, layers: int, width: int, fan_in: int = 4, kinds: Sequence[GateKind] = VARIABLE
 ) -> Circuit:
     """A random circuit in layers of one width: gates read only from the layer before; the last layer is the output."""
     _checked("a random circuit", inputs)
@@ -213,5 +215,5 @@ def _random_gate(
     if kind in CONSTANT:
         return builder.gate(kind, name=name)
     count = 1 if kind in UNARY else choose.randint(1, fan_in)
-    at_least = choose.randint(0, count + 1) if kind is GateKind.THR else None
+    at_least = choose.randint(1, count) if kind is GateKind.THR else None
     return builder.gate(kind, *(choose.choice(wires) for _ in range(count)), name=name, threshold=at_least)
