@@ -32,6 +32,8 @@ FORBIDDEN = {
     "engines": ["constructions", "languages", "signals", "compiler", "api", "cli"],
     "certify": ["languages", "constructions", "api", "cli"],
     "exports": ["constructions", "languages", "signals", "compiler", "api", "cli"],
+    "lowering": ["constructions", "signals", "compiler", "certify", "api", "cli"],
+    "growth.py": ["constructions", "languages", "signals", "compiler", "api", "cli"],
     "transformer.py": ["languages", "constructions", "compiler", "arithmetic", "engines", "signals", "api", "cli"],
     "zoo": ["signals", "constructions", "compiler", "transformer", "engines", "api", "cli"],
     "api.py": ["cli"],

@@ -27,8 +27,8 @@ PLAIN = ("float64", "float32", "float16")
 def arithmetic(name: str | Arithmetic[Any]) -> Arithmetic[Any]:
     """The arithmetic of this name.
 
-    "ball:256" are balls of 256 bits, "float32:plain" is float32 without bounds; "fixed:8" are fixed-point numbers with 8
-    integer and 8 fractional bits, and "fixed:8:20" has 20 of each inside attention.
+    "ball:256" are balls of 256 bits, "float32:plain" is float32 without bounds; "fixed:8" are fixed-point numbers with
+    8 integer and 8 fractional bits, and "fixed:8:20" has 20 of each inside attention.
     """
     if isinstance(name, Arithmetic):
         return name
