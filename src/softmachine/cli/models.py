@@ -131,8 +131,9 @@ def view_of(codec: Codec, word: str, remember: int) -> View | None:
     from softmachine.constructions.ternary_tokens import TernaryCodec
     from softmachine.constructions.turing_tokens import TuringCodec
 
-    shown = isinstance(codec, TuringCodec | TernaryCodec | SummaryCodec)
-    return TapeView(codec, word, remember) if shown else None
+    if not isinstance(codec, TuringCodec | TernaryCodec | SummaryCodec):
+        return None
+    return TapeView(codec, word, remember)
 
 
 def model_line(transformer: Transformer) -> str:
