@@ -1,8 +1,8 @@
 """What each construction pays for the same runs of a Turing machine: the trade-off that the theory is about, measured.
 
-Run with ``python benchmarks/constructions.py [--plot FILE] [--steps N ...] [MACHINE]``. For growing numbers of steps: the size of
-the weights, how many significant bits the numbers between sublayers need (measured: formats with fewer bits stop), the
-tokens of a step, the speed of the dense engine, and where float32 and bfloat16 give out.
+Run with ``python benchmarks/constructions.py [--plot FILE] [--steps N ...] [MACHINE]``. For growing numbers of steps:
+the size of the weights, how many significant bits the numbers between sublayers need (measured: formats with fewer
+bits stop), the tokens of a step, the speed of the dense engine, and where float32 and bfloat16 give out.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import argparse
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
 
@@ -175,7 +176,7 @@ def plot(rows: list[Row], file: str) -> None:
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    pictures = [
+    pictures: list[tuple[str, Callable[[Row], float | None]]] = [
         ("significant bits needed", lambda row: row.bits),
         ("largest context (tokens)", lambda row: row.context),
         ("layers", lambda row: row.layers),

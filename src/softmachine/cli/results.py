@@ -46,6 +46,9 @@ def _table(run: Run, width: int, interrupted: bool) -> Table:
     table.add_row(Text("tape", style="dim"), _cut(printable(run.output), MOST_LINES * (width - 9)))
     speed = f"{len(run.tokens):,}, {run.tokens_per_second:,.0f} a second ({run.engine} engine, {run.arithmetic})"
     table.add_row(Text("tokens", style="dim"), Text(speed))
+    if len(run.segments) > 1:
+        parts = f"{len(run.segments):,}, with contexts of at most {max(run.segments):,} tokens"
+        table.add_row(Text("segments", style="dim"), Text(parts))
     table.add_row(Text("model", style="dim"), Text(model_line(run.transformer)))
     return table
 

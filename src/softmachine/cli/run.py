@@ -150,6 +150,7 @@ def _answer(run: Run, text: str) -> dict[str, Any]:
         "halted": run.halted,
         "steps": run.steps,
         "tokens": len(run.tokens),
+        **({"segments": list(run.segments)} if run.segments else {}),
         "output": run.output,
         **values_of(run.outcome),
         "attention": run.transformer.attention,

@@ -1,9 +1,9 @@
 """The tokens of chapter 8 with summaries: one token a step, and now and then the whole configuration.
 
 A run is ``INP`` word ``BOS q_start`` and one action a step. After an action at position 4P or later, where P is the
-position of the prompt's end, comes a summary: ``SUMM``, a token for every column of cells in use from left to right, and
-``BOS q``. It is the prompt of the next segment. A column has the symbols of all tapes, and says of every head whether it
-is further to the right, so that the number of such columns is where the head is.
+position of the prompt's end, comes a summary: ``SUMM``, a token for every column of cells in use from left to right,
+and ``BOS q``. It is the prompt of the next segment. A column has the symbols of all tapes, and says of every head
+whether it is further to the right, so that the number of such columns is where the head is.
 """
 
 from __future__ import annotations
