@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from softmachine.constructions import chapter8, circuit, connectivity, srasp, temporal
+from softmachine.constructions import chapter8, circuit, connectivity, evaluator, srasp, temporal
 from softmachine.constructions.circuit_words import Addresses, CircuitCodec
+from softmachine.constructions.evaluator_words import EvaluatorCodec
 from softmachine.constructions.graph_words import GraphCodec
 from softmachine.constructions.srasp_words import SraspCodec
 from softmachine.constructions.temporal import Variant, Vision
@@ -108,6 +109,11 @@ def _circuit(addresses: Addresses) -> Callable[[Circuit, str, int | None], tuple
     return build
 
 
+def _evaluator(source: Circuit, attention: str, length: int | None) -> tuple[Program, Codec]:
+    codec = EvaluatorCodec(source, length or 0)
+    return evaluator.transformer(codec.length, soft=attention == "soft"), codec
+
+
 def _connectivity(graph: Graph, attention: str, length: int | None) -> tuple[Program, Codec]:
     del length
     return connectivity.transformer(len(graph.vertices), soft=attention == "soft"), GraphCodec(graph)
@@ -179,6 +185,15 @@ CONSTRUCTIONS: tuple[Construction, ...] = (
         _circuit(Addresses.UNIT),
     ),
     Construction(
+        "circuit-evaluator",
+        "Lemma C.3: one looped transformer that reads any circuit and its input as tokens, constant precision",
+        "the position and those of four neighbours, ⌈log₂ length⌉ bits each; any F_b from F_2 on",
+        Circuit,
+        ("hard", "soft"),
+        _evaluator,
+        "how many tokens the circuit, its input and padding have",
+    ),
+    Construction(
         "connectivity",
         "Theorem C.1: graph connectivity by doubling, ⌈log₂ N⌉ loops over N³ positions of padding, constant precision",
         "i, k and j as position features, ⌈log₂ N⌉ bits each; padding; any F_b from F_2 on",
@@ -218,6 +233,8 @@ def codec_from_json(data: dict[str, Any]) -> Codec:
         return SraspCodec.from_json(data)
     if data.get("kind") == "circuit":
         return CircuitCodec.from_json(data)
+    if data.get("kind") == "circuit evaluator":
+        return EvaluatorCodec.from_json(data)
     if data.get("kind") == "graph":
         return GraphCodec.from_json(data)
     raise SourceError(f"a codec of kind {data.get('kind')!r} is not known to this version")
