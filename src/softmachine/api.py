@@ -54,8 +54,8 @@ def compile(  # noqa: A001
         source: What to compile; a transformer is taken as it is.
         construction: The theorem; by default the first that applies.
         attention: "hard" or "soft"; by default the one that the construction prefers.
-        length: The length to make the weights for, if they depend on one. With soft attention: certified for every
-            input up to this length (see :func:`soften`).
+        length: The length to make the weights for, if they depend on one. Else, with soft attention: certified for
+            every input up to this length (see :func:`soften`).
     """
     item = load(source) if isinstance(source, str | Path) else source
     if isinstance(item, Transformer):
@@ -65,7 +65,8 @@ def compile(  # noqa: A001
             raise UsageError(f"{item.name!r} was made for length {item.length}, not {length}")
         return item
     theorem = construction_for(item, construction)
-    if length is not None and attention == "soft":
+    own = theorem.family and "soft" in theorem.attentions
+    if length is not None and attention == "soft" and not own:
         return soften(compile(item, construction, attention="hard", length=length), length=length)[0]
     made_for = length if theorem.family else None
     program, codec = theorem.program(item, theorem.attention(attention), made_for)

@@ -9,6 +9,7 @@ from softmachine.constructions import crasp_words
 from softmachine.constructions.circuit_words import CircuitCodec
 from softmachine.constructions.construction import Construction
 from softmachine.constructions.counter_words import CounterCodec
+from softmachine.constructions.evaluator_words import EvaluatorCodec
 from softmachine.constructions.graph_words import GraphCodec
 from softmachine.constructions.srasp_words import SraspCodec
 from softmachine.constructions.summary_tokens import SummaryCodec
@@ -42,6 +43,7 @@ _CODECS: dict[str, Callable[[dict[str, Any]], Codec]] = {
     "crasp": crasp_words.codec_from_json,
     "counter": CounterCodec.from_json,
     "circuit": CircuitCodec.from_json,
+    "evaluator": EvaluatorCodec.from_json,
     "graph": GraphCodec.from_json,
 }
 

@@ -22,7 +22,7 @@ from softmachine.attention import AVERAGE_HARD, Weighting, softmax
 from softmachine.constructions.wiring import unit_vector
 from softmachine.positions import Feature
 from softmachine.signals import Signal, constant, relu, stack
-from softmachine.signals.kinds import BIT
+from softmachine.signals.kinds import BIT, integer
 from softmachine.signals.primitives import named
 
 UNIT = 2
@@ -65,6 +65,14 @@ def settled(name: str, signal: Signal, where: Signal) -> Signal:
     up = relu(f"{name}: from 1/4", signal + where - Fraction(5, 4))
     down = relu(f"{name}: from 3/4", signal + where - Fraction(7, 4))
     return named(name, (2 * (up - down)).known(BIT))
+
+
+def doubled(name: str, signal: Signal, where: Signal) -> Signal:
+    """Twice what :func:`settled` is, with weights of at most 2, as F_2 can hold them. Two units."""
+    twice = 2 * signal + 2 * where
+    up = relu(f"{name}: from 1/4", twice - Fraction(5, 2))
+    down = relu(f"{name}: from 3/4", twice - Fraction(7, 2))
+    return named(name, (2 * (up - down)).known(integer(0, 2)))
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from softmachine.constructions import circuit, connectivity
+from softmachine.constructions import circuit, connectivity, evaluator
 from softmachine.constructions.circuit_words import Addresses, CircuitCodec
 from softmachine.constructions.construction import Construction, Made
+from softmachine.constructions.evaluator_words import EvaluatorCodec
 from softmachine.constructions.graph_words import GraphCodec
 from softmachine.languages.circuit import Circuit
 from softmachine.languages.graph import Graph
@@ -20,6 +21,11 @@ def _circuit(addresses: Addresses) -> Callable[[Circuit, str, int | None], Made]
         return make(codec.layout, soft=attention == "soft"), codec
 
     return build
+
+
+def _evaluator(source: Circuit, attention: str, length: int | None) -> Made:
+    codec = EvaluatorCodec(source, length or 0)
+    return evaluator.transformer(codec.length, soft=attention == "soft"), codec
 
 
 def _connectivity(graph: Graph, attention: str, length: int | None) -> Made:
@@ -43,6 +49,15 @@ CIRCUITS: tuple[Construction, ...] = (
         Circuit,
         ("hard", "soft"),
         _circuit(Addresses.UNIT),
+    ),
+    Construction(
+        "circuit-evaluator",
+        "Lemma C.3: one looped transformer that reads any circuit and its input as tokens, constant precision",
+        "the position and those of four neighbours, ⌈log₂ length⌉ bits each; any F_b from F_2 on",
+        Circuit,
+        ("hard", "soft"),
+        _evaluator,
+        "how many tokens the circuit, its input and padding have",
     ),
     Construction(
         "connectivity",
