@@ -122,7 +122,7 @@ def _portions(
     size = 1
     while portion := tuple(islice(words, size)):
         began = time.perf_counter()
-        report = check_words(transformer, counted(portion), arithmetic=arithmetic, max_steps=max_steps, engine="dense")
+        report = check_words(transformer, counted(portion), arithmetic=arithmetic, max_steps=max_steps)
         yield report
         if report.seconds < WORTH_IT * (time.perf_counter() - began - report.seconds):
             size *= 2
