@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from softmachine.cli import certify, check, compile, export, run, show, slices, zoo  # noqa: A004
+from softmachine.cli import certify, check, circuit, compile, export, run, show, slices, zoo  # noqa: A004
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine run palindrome abba
@@ -70,7 +70,7 @@ def softmachine(
         print(context.get_help())
 
 
-for module in (run, check, show, compile, certify, export, slices, zoo):
+for module in (run, check, show, compile, certify, export, slices, circuit, zoo):
     app.command(module.NAME, cls=_Command, epilog=module.EXAMPLES)(module.command)
 
 

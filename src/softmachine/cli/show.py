@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,13 +18,15 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from softmachine.transformer import Transformer
+    from softmachine.transformer import Codec, Transformer
 
 NAME = "show"
 EXAMPLES = """[dim]Examples:[/]
   softmachine show palindrome
   softmachine show busy-beaver-4 --coordinates"""
 
+SHORT_INPUTS, FEW, MOST_TOKENS = range(1, 11), 12, 5_000
+"""Chains of thought are measured on so few inputs of each of these lengths, up to so many tokens."""
 INDENT = " " * 14
 """Where a line of the board goes on that does not fit."""
 
@@ -42,6 +45,16 @@ def command(
             help="With [b]fast[/]: how the fast engine would serve each head, and why.",
         ),
     ] = None,
+    growth: Annotated[
+        str | None,
+        typer.Option(
+            "--growth",
+            metavar="N,N,…",
+            show_default=False,
+            help="Measure depth, loops, width, precision, volume and padding at these lengths, where the weights "
+            "depend on one; [b]{n}[/] in SOURCE is replaced by each.",
+        ),
+    ] = None,
     construction: options.ConstructionName = None,
     attention: options.AttentionName = None,
     certified: options.CertifiedLength = None,
@@ -56,7 +69,11 @@ def command(
     output = Output(as_json, quiet)
     if engine not in (None, "dense", "fast"):
         raise UsageError(f"there is no engine {engine!r}", hint="choose dense or fast")
-    transformer = open_model(source, Wanted(format_name, construction, attention, alphabet, certified, length), output)
+    wanted = Wanted(format_name, construction, attention, alphabet, certified, length)
+    if growth is not None:
+        _show_growth(source, wanted, growth, output)
+        return
+    transformer = open_model(source, wanted, output)
     if as_json:
         served = {"fast": _served(transformer)} if engine == "fast" else {}
         output.answer({**_answer(transformer), **served})
@@ -78,6 +95,55 @@ def command(
             output.say(f"  {number:>4}  {name}")
 
 
+def _show_growth(source: str, wanted: Wanted, growth: str, output: Output) -> None:
+    """How the members of a family grow with the length."""
+    from softmachine.growth import measure
+    from softmachine.runs import codec_of
+
+    try:
+        lengths = [int(part) for part in growth.split(",")]
+    except ValueError:
+        raise UsageError(f"{growth!r} is not a list of lengths", hint="write it like 8,16,32") from None
+    if min(lengths) < 0:
+        raise UsageError(f"{min(lengths)} is not a length")
+    models = {
+        n: open_model(source.replace("{n}", str(n)), wanted if "{n}" in source else replace(wanted, length=n), output)
+        for n in lengths
+    }
+    measured = measure(models.__getitem__, lengths, padding=lambda n: _padding(codec_of(models[n])))
+    if output.as_json:
+        output.answer(
+            {quantity.name: dict(zip(lengths, quantity.values, strict=True)) for quantity in measured.quantities}
+        )
+    else:
+        output.say(str(measured))
+
+
+def _padding(codec: Codec) -> int:
+    """How many filler tokens follow an input, where all inputs have one length."""
+    from softmachine.padding import PAD
+
+    width = getattr(codec, "width", None)
+    return 0 if width is None else codec.prompt(codec.alphabet[:1] * width).tokens.count(PAD)
+
+
+def _thought(codec: Codec | None) -> str | None:
+    """How long the chains of thought of a program that counts are."""
+    from softmachine.constructions.counter_words import CounterCodec
+    from softmachine.constructions.crasp_words import CraspCodec
+    from softmachine.languages.crasp.analysis import growth, thoughts
+
+    if not isinstance(codec, CraspCodec | CounterCodec):
+        return None
+    found = list(thoughts(codec.program, SHORT_INPUTS, samples=FEW, max_tokens=MOST_TOKENS))
+    longest = [each for each in found if each.most is not None]
+    if not longest:
+        return f"no run on short inputs ends within {MOST_TOKENS:,} tokens"
+    fit = growth(found)
+    most = f"at most {longest[-1].most:,} tokens on inputs of length {longest[-1].length} that were tried"
+    return f"{most}; {fit}" if fit else most
+
+
 def _answer(transformer: Transformer) -> dict[str, Any]:
     return {
         "name": transformer.name,
@@ -93,6 +159,7 @@ def _answer(transformer: Transformer) -> dict[str, Any]:
         "attention": [str(weighting) for weighting in transformer.weightings],
         "position_features": [feature.name for feature in transformer.features],
         "tokens_per_step": _tokens_per_step(transformer),
+        "chain_of_thought": _thought(transformer.codec),
         "coordinates": list(transformer.coordinates),
     }
 
@@ -151,6 +218,9 @@ def _rows(transformer: Transformer) -> Iterator[tuple[str, str]]:
     per_step = _tokens_per_step(transformer)
     if per_step is not None:
         yield "tokens per step", str(per_step)
+    thought = _thought(transformer.codec)
+    if thought is not None:
+        yield "chain of thought", thought
 
 
 def _choice(transformer: Transformer) -> Iterator[tuple[str, str]]:
