@@ -23,7 +23,7 @@ def test_a_formula_becomes_a_circuit_that_says_the_same(cli: Cli, tmp_path: Path
 
 
 def test_the_figures_of_a_circuit_as_json(cli: Cli) -> None:
-    answer = cli("circuit", "prev Q_a", "--inputs", "3", "--arithmetic", "fixed:5", "--json").json
+    answer = cli("circuit", "prev Q_a", "--alphabet", "ab", "--inputs", "3", "--arithmetic", "fixed:5", "--json").json
     assert answer["words"] == 8
     assert answer["disagreements"] == []
     assert answer["depth"] >= 1
