@@ -31,6 +31,8 @@ BETWEEN_CHECKPOINTS = 30.0
 FIRST_PIECE, LARGEST_PIECE = 1 << 12, 1 << 21
 """How many positions the fast engine computes before it lets others look."""
 UNFINISHED = "no verdict yet"
+LONGEST = 120
+"""Longer outputs are shortened in summaries."""
 MOST_TRIED = 200_000
 """So many steps the interpreter makes at most, to find out what length a run would need."""
 
@@ -101,7 +103,7 @@ class Run:
     def summary(self) -> str:
         """One line: the verdict, what is left, and how long it took."""
         verdict = self.verdict or UNFINISHED
-        left = f"  {self.output!r}" if self.output else ""
+        left = f"  {_shortened(self.output)}" if self.output else ""
         how = f"({self.engine}, {self.arithmetic})"
         if not isinstance(self.transformer.codec, DecoderCodec):
             return f"{verdict}{left}  in one pass over {many(len(self.tokens), 'position')} {how}"
@@ -365,6 +367,13 @@ class Running:
             self._seconds,
             tuple(self.segments),
         )
+
+
+def _shortened(text: str) -> str:
+    """A text in quotes; of a long one the beginning and the end, and how long it is."""
+    if len(text) <= LONGEST:
+        return repr(text)
+    return f"{text[: LONGEST // 2]!r} … {text[-LONGEST // 2 :]!r} ({len(text):,} characters)"
 
 
 def codec_of(transformer: Transformer) -> Codec:
