@@ -127,3 +127,13 @@ def test_only_fast_runs_are_audited(model: Transformer) -> None:
     list(running)
     with pytest.raises(UsageError, match="fast"):
         running.audit(1)
+
+
+def test_code_that_would_take_minutes_to_compile_is_declined(
+    model: Transformer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from softmachine.engines.fast import Declined, code
+
+    monkeypatch.setattr(code, "MOST_LINES", 50)
+    with pytest.raises(Declined, match="more than 50 lines"):
+        FastEngine(model)

@@ -24,6 +24,8 @@ from softmachine.engines.fast.writing import HERE, Writer
 RUNNING, STOPPED, TIE, STRANGER, TOO_LARGE, FULL, REPLAN = 0, 1, 2, 3, 4, 1000, 1_000_000
 """Why the code returned: the limit, a stop, equal logits, an output that is no token, overflow; a storage that is full,
 or that the plan is wrong for (plus the storage's number)."""
+MOST_LINES = 5_000
+"""Longer code is not compiled: that would take minutes."""
 AT, KNOWN, STATUS, SAID = 0, 1, 2, 3
 """What the numbers in `info` are: the next position, how many tokens are known, the status, the last output."""
 
@@ -99,6 +101,8 @@ def generate(flow: Flow, general: Iterable[str] = (), record: Sequence[int] = ()
     writer.settle()
     decision = writer.lines
     text = _assembled(writer, serving, body, decision, tail, _recorded(writer, record))
+    if text.count("\n") > MOST_LINES:
+        raise Declined(f"its code would have more than {MOST_LINES:,} lines, which takes too long to compile")
     tables = np.array(writer.tables, dtype=np.int64).reshape(len(writer.tables), flow.vocabulary).T.copy()
     plans = tuple(planner.plans[item] for item in flow.order if isinstance(item, FlowHead))
     return Code(text, tables, len(serving.scalars), tuple(serving.storages), tail, plans, flow, proof)
