@@ -98,6 +98,7 @@ def new_checkpoint(
 def _save(placed: Placed, folder: Path, dtype: str, dialogue: Dialogue) -> tuple[int, int]:
     """Write weights and configurations; how many weights were rounded, and how many there are."""
     import torch
+    from safetensors.torch import save as to_bytes
     from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig
 
     model = placed.model
@@ -108,20 +109,23 @@ def _save(placed: Placed, folder: Path, dtype: str, dialogue: Dialogue) -> tuple
     settings = {key: value for key, value in placed.config.items() if key != "model_type"}
     config = AutoConfig.for_model(placed.config["model_type"], vocab_size=len(model.vocabulary), **marks, **settings)
     target = getattr(torch, dtype)
-    stock = AutoModelForCausalLM.from_config(config, dtype=target).eval()
+    config.architectures, config.dtype = [placed.architecture], target
+    with torch.device("meta"):  # only its names and shapes are of interest
+        shapes = {name: weight.shape for name, weight in AutoModelForCausalLM.from_config(config).state_dict().items()}
     tensors = {name: torch.from_numpy(tensor.copy()) for name, tensor in placed.tensors.items()}
-    cast = {name: tensor.to(target) for name, tensor in tensors.items()}
+    if config.tie_word_embeddings:
+        shapes.pop("lm_head.weight", None)
+    if {name: tensor.shape for name, tensor in tensors.items()} != shapes:
+        odd = sorted(shapes.keys() ^ tensors.keys())[:4]
+        raise UsageError(f"this version of transformers has other weights in {placed.architecture}: {odd}")
+    cast = {name: tensor.to(target).contiguous() for name, tensor in tensors.items()}
     if any(not torch.isfinite(tensor).all() for tensor in cast.values()):
         raise PrecisionError(f"some weights are too large for {dtype}")
-    rounded = sum(int((cast[name].double() != tensor).sum()) for name, tensor in tensors.items())
-    problems = stock.load_state_dict(cast, strict=False)
-    stock.tie_weights()
-    left = [name for name in problems.missing_keys if name != "lm_head.weight" or not config.tie_word_embeddings]
-    if problems.unexpected_keys or left:
-        raise UsageError(f"this version of transformers names weights differently: {problems}")
     limit = len(model.positions) if dialogue.decodes else len(model.positions) + 1
-    stock.generation_config = GenerationConfig(max_length=limit, do_sample=False, **marks)
-    stock.save_pretrained(folder)
+    config.save_pretrained(folder)
+    GenerationConfig(max_length=limit, do_sample=False, **marks).save_pretrained(folder)
+    (folder / "model.safetensors").write_bytes(to_bytes(cast, metadata={"format": "pt"}))
+    rounded = sum(int((cast[name].double() != tensor).sum()) for name, tensor in tensors.items())
     return rounded, sum(tensor.numel() for tensor in tensors.values())
 
 
