@@ -19,6 +19,7 @@ from softmachine.transformer import Codec, DecoderCodec, Prompt, SegmentedCodec,
 MAX_STEPS = 1_000_000
 MOST_TRIED = 200_000
 """So many steps the interpreter makes at most, to find out what length a run would need."""
+UNFINISHED = "no verdict yet"
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ class Run:
 
     def summary(self) -> str:
         """One line: the verdict, what is left, and how long it took."""
-        verdict = self.verdict or "step limit reached"
+        verdict = self.verdict or UNFINISHED
         left = f"  {self.output!r}" if self.output else ""
         how = f"({self.engine}, {self.arithmetic})"
         if not isinstance(self.transformer.codec, DecoderCodec):

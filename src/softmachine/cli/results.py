@@ -25,14 +25,20 @@ def show_run(run: Run, output: Output, *, interrupted: bool, traced: bool) -> No
         output.out.print(_table(run, output.width, interrupted))
         return
     went, _, summary = run.text().rpartition("\n")
-    if interrupted:
-        summary = summary.replace("step limit reached", "interrupted", 1)
+    from softmachine.runs import UNFINISHED
+
+    if run.verdict is None:
+        summary = summary.replace(UNFINISHED, _unfinished(interrupted), 1)
     output.say(summary if output.quiet or traced or not went else f"{went}\n{summary}")
+
+
+def _unfinished(interrupted: bool) -> str:
+    return "interrupted" if interrupted else "step limit reached"
 
 
 def _table(run: Run, width: int, interrupted: bool) -> Table:
     table = Table.grid(padding=(0, 2))
-    verdict = run.verdict or ("interrupted" if interrupted else "step limit reached")
+    verdict = run.verdict or _unfinished(interrupted)
     table.add_row(
         Text("verdict", style="dim"),
         Text.assemble((verdict, COLOURS.get(verdict, "bold yellow")), f" after {many(run.steps, 'step')}"),
