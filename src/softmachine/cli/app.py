@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from softmachine.cli import certify, check, compile, run, show, zoo  # noqa: A004
+from softmachine.cli import atlas, certify, check, compile, run, show, zoo  # noqa: A004
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine run palindrome abba
@@ -69,7 +69,7 @@ def softmachine(
         print(context.get_help())
 
 
-for module in (run, check, show, compile, certify, zoo):
+for module in (run, check, show, compile, certify, zoo, atlas):
     app.command(module.NAME, cls=_Command, epilog=module.EXAMPLES)(module.command)
 
 
