@@ -13,7 +13,12 @@ from hypothesis import strategies as st
 
 import softmachine as sm
 from softmachine import zoo
+<<<<<<< HEAD
 from softmachine.languages import counter, formats
+=======
+from softmachine.languages import formats
+from softmachine.languages.circuit import Circuit, equivalent
+>>>>>>> circuits
 from softmachine.languages.turing import Configuration, Reason, Rule, TuringMachine, execute, step
 from softmachine.zoo import Entry, Sample
 
@@ -50,7 +55,11 @@ def words(alphabet: tuple[str, ...], longest: int) -> Iterator[str]:
 
 def test_the_index_lists_every_file_and_every_name_once() -> None:
     folder = Path(zoo.__file__).parent
+<<<<<<< HEAD
     rooms = ("turing", "temporal", "srasp", "counter", "crasp")
+=======
+    rooms = ("turing", "temporal", "srasp", "circuits", "graphs")
+>>>>>>> circuits
     files = sorted(f"{room}/{path.name}" for room in rooms for path in (folder / room).iterdir())
     assert sorted(entry.file for entry in zoo.entries()) == files
     assert len({entry.name for entry in zoo.entries()}) == len(zoo.entries())
@@ -92,7 +101,11 @@ def test_counter_machines_do_what_the_index_says(entry: Entry) -> None:
 @pytest.mark.parametrize("entry", OTHERS + COUNTING, ids=[entry.name for entry in OTHERS + COUNTING])
 def test_formulas_and_programs_survive_the_way_through_reader_and_writer(entry: Entry) -> None:
     form = formats.FORMATS[formats.recognise(entry.read(), filename=entry.file)]
-    assert form.parse(form.to_text(entry.load()), name=entry.name) == entry.load()
+    loaded, again = entry.load(), form.parse(form.to_text(entry.load()), name=entry.name)
+    if isinstance(loaded, Circuit) and isinstance(again, Circuit):  # some formats know no names
+        assert equivalent(loaded, again, samples=1 << 10)
+    else:
+        assert again == loaded
 
 
 @pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)

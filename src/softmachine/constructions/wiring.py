@@ -38,8 +38,8 @@ def _ratio(i: int, _n: int | None, _name: str, over: tuple[int, ...], under: tup
 
 feature("constant", lambda _i, _n, c: c, low=Bound.of, high=Bound.of, label=str)
 feature("wired flag", lambda i, _, _name, table: _entry(table, i, 0), label=lambda name, *_: name)
-feature("wired ±bit", _signed_bit, low=-1, label=lambda name, k, _: f"±bit {k} of {name}")
-feature("wired μ", _unit, over=None, label=lambda name, component, *_: f"μ{'₁₂'[component]} of {name}")
+feature("wired ±bit", _signed_bit, low=-1, label=lambda name, k, _: f"{name}[{k}]")
+feature("wired μ", _unit, over=None, label=lambda name, component, *_: f"{name}[{component}]")
 feature("wired ratio", _ratio, high=2, over=None, label=lambda name, *_: name)
 
 

@@ -1,0 +1,83 @@
+"""``softmachine atlas``: what padded transformers can compute, regime by regime, and the commands that show it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from softmachine.cli import options
+from softmachine.cli.output import Output
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
+
+    from softmachine.atlas import Cell, Witness
+
+LEGEND = """
+Orders of growth (Θ), with polynomial padding; d ≥ 1. L and FO: the circuits are
+L-uniform or FO-uniform. Hard and soft attention give the same (Lemma 3.1).
+–  too little volume (precision × width) for a natural class
+†  cited: Merrill and Sabharwal 2025a
+Upper bounds are cited: Lemmas 4.2 and 5.2 of Svete, Merrill, Cotterell and
+Sabharwal, Revisiting Padded Transformer Expressivity, 2026 (this is Figure 1)."""
+
+NAME = "atlas"
+EXAMPLES = """[dim]Examples:[/]
+  softmachine atlas
+  softmachine atlas --json"""
+
+
+def command(
+    *,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    _debug: options.Debug = False,
+) -> None:
+    """Print the map of padded transformers: depth, precision, width and uniformity, and the circuit class of each.
+
+    Where a construction shows the lower bound, its name stands in the cell, and below the table is a command that runs
+    it; the other bounds are cited.
+    """
+    from softmachine.atlas import ATLAS
+
+    output = Output(as_json, quiet)
+    if as_json:
+        output.answer({"cells": [{**asdict(cell), "witnessed": cell.witnessed} for cell in ATLAS]})
+        return
+    witnesses = list(dict.fromkeys(witness for cell in ATLAS for witness in cell.lower))
+    output.out.print(_table(ATLAS, witnesses))
+    if quiet:
+        return
+    for number, witness in enumerate(witnesses, 1):
+        output.say(f"[{number}] {witness.construction}{f', {witness.note}' if witness.note else ''}")
+        output.say(f"      {witness.command}")
+    output.say(LEGEND)
+
+
+def _table(cells: tuple[Cell, ...], witnesses: list[Witness]) -> Table:
+    """The figure: a row for each depth and precision, a column for each uniformity and width."""
+    from rich import box
+    from rich.table import Table
+
+    columns = list(dict.fromkeys((cell.uniformity, cell.width) for cell in cells))
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for title in ("\ndepth", "\nprecision", *(f"{uniformity}\nwidth {width}" for uniformity, width in columns)):
+        table.add_column(title, no_wrap=True)
+    for depth, precision in dict.fromkeys((cell.depth, cell.precision) for cell in cells):
+        row = {
+            (cell.uniformity, cell.width): cell for cell in cells if (cell.depth, cell.precision) == (depth, precision)
+        }
+        table.add_row(depth, precision, *(_entry(row.get(column), witnesses) for column in columns))
+    return table
+
+
+def _entry(cell: Cell, witnesses: list[Witness]) -> Text:
+    """The class, and what shows that all of it is recognised."""
+    from rich.text import Text
+
+    if not cell.languages:
+        return Text("–", style="dim")
+    shown = ", ".join(str(witnesses.index(witness) + 1) for witness in cell.lower)
+    text = f"{cell.languages.replace('-uniform', '')} {f'[{shown}]' if shown else '†'}"
+    return Text(text, style="bold" if cell.witnessed else "dim")
