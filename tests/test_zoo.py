@@ -13,12 +13,8 @@ from hypothesis import strategies as st
 
 import softmachine as sm
 from softmachine import zoo
-<<<<<<< HEAD
 from softmachine.languages import counter, formats
-=======
-from softmachine.languages import formats
 from softmachine.languages.circuit import Circuit, equivalent
->>>>>>> circuits
 from softmachine.languages.turing import Configuration, Reason, Rule, TuringMachine, execute, step
 from softmachine.zoo import Entry, Sample
 
@@ -55,11 +51,7 @@ def words(alphabet: tuple[str, ...], longest: int) -> Iterator[str]:
 
 def test_the_index_lists_every_file_and_every_name_once() -> None:
     folder = Path(zoo.__file__).parent
-<<<<<<< HEAD
-    rooms = ("turing", "temporal", "srasp", "counter", "crasp")
-=======
-    rooms = ("turing", "temporal", "srasp", "circuits", "graphs")
->>>>>>> circuits
+    rooms = ("turing", "temporal", "srasp", "counter", "crasp", "circuits", "graphs")
     files = sorted(f"{room}/{path.name}" for room in rooms for path in (folder / room).iterdir())
     assert sorted(entry.file for entry in zoo.entries()) == files
     assert len({entry.name for entry in zoo.entries()}) == len(zoo.entries())

@@ -9,11 +9,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-<<<<<<< HEAD
-from softmachine.cli import certify, check, circuit, compile, export, run, show, slices, zoo  # noqa: A004
-=======
-from softmachine.cli import atlas, certify, check, compile, run, show, zoo  # noqa: A004
->>>>>>> circuits
+from softmachine.cli import atlas, certify, check, circuit, compile, export, run, show, slices, zoo  # noqa: A004
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine run palindrome abba
@@ -74,11 +70,7 @@ def softmachine(
         print(context.get_help())
 
 
-<<<<<<< HEAD
-for module in (run, check, show, compile, certify, export, slices, circuit, zoo):
-=======
-for module in (run, check, show, compile, certify, zoo, atlas):
->>>>>>> circuits
+for module in (run, check, show, compile, certify, export, slices, circuit, zoo, atlas):
     app.command(module.NAME, cls=_Command, epilog=module.EXAMPLES)(module.command)
 
 

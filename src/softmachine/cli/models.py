@@ -112,21 +112,7 @@ def language(codec: Codec | None) -> str | None:
 
 def headline(codec: Codec | None) -> str | None:
     """One line about the object that was compiled."""
-<<<<<<< HEAD
     return str(codec.source) if codec else None
-=======
-    from softmachine.constructions.circuit_words import CircuitCodec
-    from softmachine.constructions.evaluator_words import EvaluatorCodec
-    from softmachine.constructions.graph_words import GraphCodec
-    from softmachine.constructions.temporal_words import TemporalCodec
-    from softmachine.constructions.turing_tokens import TuringCodec
-
-    if isinstance(codec, TemporalCodec):
-        return str(codec.specification)
-    if isinstance(codec, CircuitCodec | EvaluatorCodec | GraphCodec):
-        return str(codec.source)
-    return str(codec.machine) if isinstance(codec, TuringCodec) else None
->>>>>>> circuits
 
 
 def values_of(outcome: Outcome) -> dict[str, list[bool | str]]:
