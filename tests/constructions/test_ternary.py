@@ -284,7 +284,7 @@ def test_outputs_with_blanks_and_on_both_sides_of_cell_0_are_printed_whole() -> 
 
 def test_a_run_that_does_not_fit_is_noticed_and_the_length_that_would_do_is_named() -> None:
     for construction in ("ternary", "ternary-summary"):
-        with pytest.raises(UsageError, match=r"does not fit into the 24 positions") as refused:
+        with pytest.raises(UsageError, match=r"does not end within the 24 positions") as refused:
             sm.run(sm.compile("busy-beaver-3", construction, length=24), "", arithmetic="int8")
         assert refused.value.hint
         needed = int(refused.value.hint.split()[-1])
@@ -292,7 +292,7 @@ def test_a_run_that_does_not_fit_is_noticed_and_the_length_that_would_do_is_name
         assert not sm.check(sm.compile("busy-beaver-3", construction, length=24), up_to=0).holds
     with pytest.raises(UsageError, match="does not end within"):
         sm.run(sm.compile("busy-beaver-5", "ternary", length=16), "", arithmetic="int8")
-    with pytest.raises(UsageError, match="does not fit into the 16 positions"):
+    with pytest.raises(UsageError, match="does not end within the 16 positions"):
         sm.run(sm.compile("palindrome", "ternary", length=16), "a" * 20)
 
 

@@ -68,7 +68,7 @@ def _table(cells: tuple[Cell, ...], witnesses: list[Witness]) -> Table:
         row = {
             (cell.uniformity, cell.width): cell for cell in cells if (cell.depth, cell.precision) == (depth, precision)
         }
-        table.add_row(depth, precision, *(_entry(row.get(column), witnesses) for column in columns))
+        table.add_row(depth, precision, *(_entry(row[column], witnesses) for column in columns))
     return table
 
 

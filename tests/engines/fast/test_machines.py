@@ -113,4 +113,4 @@ def test_a_run_that_ends_exactly_at_the_limit_has_ended() -> None:
 
 def test_an_encoder_is_not_for_the_fast_engine() -> None:
     with pytest.raises(UsageError, match="encoder"):
-        sm.run("G a", "aa", engine="fast")
+        sm.run("always Q_a", "aa", engine="fast")
