@@ -40,6 +40,10 @@ class Linear(Generic[Number]):
         """The largest absolute value of its coefficients and its constant."""
         return max(abs(number) for number in (self.constant, *(coefficient for coefficient, _ in self.terms)))
 
+    def value(self, numbers: Mapping[Number, int]) -> int:
+        """What it is where its numbers have these values."""
+        return sum(coefficient * numbers[number] for coefficient, number in self.terms) + self.constant
+
     def merged(self) -> Linear[Number]:
         """The same number, every term once and no coefficient 0."""
         coefficients: dict[Number, int] = {}

@@ -7,7 +7,6 @@ from softmachine.languages.counter.condition import (
     Comparison,
     Condition,
     Constant,
-    Linear,
     Not,
     Or,
     compare,
@@ -26,7 +25,7 @@ from softmachine.languages.counter.interpreter import (
 from softmachine.languages.counter.machine import CounterMachine, Transition, Verdict
 from softmachine.languages.counter.relative import relative_counter_machine
 from softmachine.languages.counter.syntax import looks_like, parse, to_text
-from softmachine.languages.linear import Relation
+from softmachine.languages.linear import Linear, Relation
 
 __all__ = [
     "CounterMachine", "Transition", "Verdict",

@@ -6,50 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from softmachine.errors import InvalidError
-from softmachine.languages.linear import Relation
+from softmachine.languages.linear import Linear, Relation
 
 LARGEST_NUMBER = 10**18
 """No coefficient, constant or change of a counter may be larger."""
 DEEPEST = 100
 """Conditions nested in one another. Whatever goes through them may be recursive."""
-
-
-@dataclass(frozen=True)
-class Linear:
-    """A sum of counters with integer coefficients, and a constant; the counters are in the order of writing.
-
-    Args:
-        terms: Pairs of a coefficient and a counter. A counter may occur twice, and a coefficient may be 0.
-        constant: What is added.
-    """
-
-    terms: tuple[tuple[int, str], ...] = ()
-    constant: int = 0
-
-    def __add__(self, other: Linear) -> Linear:
-        return Linear(self.terms + other.terms, self.constant + other.constant)
-
-    def __sub__(self, other: Linear) -> Linear:
-        return self + -1 * other
-
-    def __rmul__(self, factor: int) -> Linear:
-        return Linear(tuple((factor * coefficient, name) for coefficient, name in self.terms), factor * self.constant)
-
-    def merged(self) -> Linear:
-        """The same number, every counter once and no coefficient 0."""
-        coefficients: dict[str, int] = {}
-        for coefficient, name in self.terms:
-            coefficients[name] = coefficients.get(name, 0) + coefficient
-        return Linear(tuple((total, name) for name, total in coefficients.items() if total), self.constant)
-
-    def value(self, counters: Mapping[str, int]) -> int:
-        """What it is for these values of the counters."""
-        return sum(coefficient * counters[name] for coefficient, name in self.terms) + self.constant
-
-    @property
-    def largest(self) -> int:
-        """The largest absolute value of its coefficients and its constant."""
-        return max(abs(number) for number in (self.constant, *(coefficient for coefficient, _ in self.terms)))
 
 
 class Condition:
@@ -100,9 +62,9 @@ class Condition:
 class Comparison(Condition):
     """``2*x + y <= z + 3``."""
 
-    left: Linear
+    left: Linear[str]
     relation: Relation
-    right: Linear
+    right: Linear[str]
 
     def __post_init__(self) -> None:
         if max(self.left.largest, self.right.largest) > LARGEST_NUMBER:
@@ -110,7 +72,7 @@ class Comparison(Condition):
         super().__post_init__()
 
     @property
-    def difference(self) -> Linear:
+    def difference(self) -> Linear[str]:
         """The left side minus the right one, every counter once: what compares with 0."""
         return (self.left - self.right).merged()
 
@@ -186,12 +148,12 @@ class Or(Condition):
         return any(operand.holds(counters) for operand in self.operands)
 
 
-def compare(left: str | int | Linear, relation: str, right: str | int | Linear) -> Comparison:
+def compare(left: str | int | Linear[str], relation: str, right: str | int | Linear[str]) -> Comparison:
     """A comparison of counters (by name), numbers and sums, as in ``compare("x", ">=", 2)``."""
     return Comparison(_linear(left), Relation(relation), _linear(right))
 
 
-def _linear(side: str | int | Linear) -> Linear:
+def _linear(side: str | int | Linear[str]) -> Linear[str]:
     match side:
         case str():
             return Linear(((1, side),))

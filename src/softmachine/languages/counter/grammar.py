@@ -17,13 +17,12 @@ from softmachine.languages.counter.condition import (
     And,
     Comparison,
     Condition,
-    Linear,
     Not,
     Or,
 )
 from softmachine.languages.counter.machine import Transition
 from softmachine.languages.layout import QUOTED, unquote
-from softmachine.languages.linear import Relation
+from softmachine.languages.linear import Linear, Relation
 
 if TYPE_CHECKING:
     from lark import Lark, Token
@@ -125,9 +124,9 @@ class Builder:
         left, sign, right = parts
         return _shallow(sign, Comparison, left, Relation(RELATIONS.get(sign, str(sign))), right)
 
-    def term(self, parts: list[Any]) -> Linear:
+    def term(self, parts: list[Any]) -> Linear[str]:
         """A sum, with a sign in front of every product but perhaps the first."""
-        total, factor = Linear(), 1
+        total, factor = Linear[str](), 1
         for part in parts:
             if isinstance(part, Linear):
                 total, factor = total + factor * part, 1
@@ -135,9 +134,9 @@ class Builder:
                 factor = -1 if part.type == "MINUS" else 1
         return total
 
-    def product(self, parts: list[Any]) -> Linear:
+    def product(self, parts: list[Any]) -> Linear[str]:
         """``2*x``, where all factors but one are numbers."""
-        result: Linear = parts[0]
+        result: Linear[str] = parts[0]
         for sign, factor in zip(parts[1::2], parts[2::2], strict=True):
             if result.terms and factor.terms:
                 message = "a product of counters is not linear; multiply a counter with a number only, as in 2*x"
@@ -147,13 +146,13 @@ class Builder:
                 raise _too_large(sign)
         return result
 
-    def counter(self, parts: list[Any]) -> Linear:
+    def counter(self, parts: list[Any]) -> Linear[str]:
         """A counter in a sum."""
         return Linear(((1, self.name(parts).name),))
 
-    def number(self, parts: list[Any]) -> Linear:
+    def number(self, parts: list[Any]) -> Linear[str]:
         """A number in a sum."""
-        return Linear((), _integer(parts[0]))
+        return Linear[str]((), _integer(parts[0]))
 
     def name(self, parts: list[Any]) -> Name:
         """A state or counter."""

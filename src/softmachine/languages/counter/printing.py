@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from softmachine.languages.counter.condition import FALSE, TRUE, And, Comparison, Condition, Constant, Linear, Not, Or
+from softmachine.languages.counter.condition import FALSE, TRUE, And, Comparison, Condition, Constant, Not, Or
 from softmachine.languages.counter.machine import CounterMachine, Transition
+from softmachine.languages.linear import Linear
 
 RESERVED = frozenset({"and", "or", "not", "else", "true", "false"})
 _PLAIN_LETTER = re.compile(r"[^\s'\"#:][^\s]*")
@@ -64,7 +65,7 @@ def _inside(condition: Condition, looser: tuple[type[And] | type[Or], ...]) -> s
     return f"({text})" if isinstance(_plain(condition), looser) else text
 
 
-def linear_text(linear: Linear) -> str:
+def linear_text(linear: Linear[str]) -> str:
     """A sum as text."""
     text = ""
     for coefficient, name in linear.terms:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from softmachine.languages.counter.condition import And, Comparison, Condition, Constant, Linear, Not, Or
+from softmachine.languages.counter.condition import And, Comparison, Condition, Constant, Not, Or
 from softmachine.languages.counter.omega import Budget, Constraint, natural_solution
-from softmachine.languages.linear import Relation
+from softmachine.languages.linear import Linear, Relation
 
 Box: TypeAlias = Mapping[str, tuple[int, int | None]]
 """The smallest and the largest value (None: there is none) of counters; one that is not there may be anything."""
@@ -109,7 +109,7 @@ def _any(operands: tuple[Condition, ...], positive: bool) -> Box | None:
     return hull
 
 
-def _comparison_box(difference: Linear, relation: Relation) -> Box | None:
+def _comparison_box(difference: Linear[str], relation: Relation) -> Box | None:
     """The box of ``difference ~ 0``."""
     if not difference.terms:
         return {} if relation.holds(difference.constant, 0) else None
@@ -161,7 +161,7 @@ def _ways(
     yield constraints
 
 
-def _constraints(difference: Linear, relation: Relation) -> list[list[Constraint]]:
+def _constraints(difference: Linear[str], relation: Relation) -> list[list[Constraint]]:
     """``difference ~ 0`` as constraints: one of the lists must hold."""
     up = {name: coefficient for coefficient, name in difference.terms}
     down = {name: -coefficient for coefficient, name in difference.terms}

@@ -18,30 +18,8 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from softmachine.languages.counter import (
-    And as CounterAnd,
-)
-from softmachine.languages.counter import (
-    Comparison as CounterComparison,
-)
-from softmachine.languages.counter import (
-    Condition,
-    CounterMachine,
-    Transition,
-    Verdict,
-)
-from softmachine.languages.counter import (
-    Constant as CounterConstant,
-)
-from softmachine.languages.counter import (
-    Linear as CounterLinear,
-)
-from softmachine.languages.counter import (
-    Not as CounterNot,
-)
-from softmachine.languages.counter import (
-    Or as CounterOr,
-)
+from softmachine.languages import counter
+from softmachine.languages.counter import Condition, CounterMachine, Transition, Verdict
 from softmachine.languages.crasp.formula import Comparison, NamedFormula, compare
 from softmachine.languages.crasp.program import ACCEPT, REJECT, RESERVED, Definition, Program, Rule
 from softmachine.languages.crasp.terms import Count, NamedTerm, Number, Term, term
@@ -187,21 +165,21 @@ def simulation(
 def condition_formula(condition: Condition, counters: Mapping[str, str]) -> Formula:
     """A condition on counters as a formula, given the names of the terms that count them."""
     match condition:
-        case CounterComparison(left, relation, right):
+        case counter.Comparison(left, relation, right):
             return Comparison(_term(left, counters), relation, _term(right, counters))
-        case CounterConstant(value):
+        case counter.Constant(value):
             return TRUE if value else FALSE
-        case CounterNot(of):
+        case counter.Not(of):
             return Not(condition_formula(of, counters))
-        case CounterAnd(operands):
+        case counter.And(operands):
             return conjunction(condition_formula(operand, counters) for operand in operands)
-        case CounterOr(operands):
+        case counter.Or(operands):
             return disjunction(condition_formula(operand, counters) for operand in operands)
         case _:
             raise TypeError(f"{type(condition).__name__} is not a condition on counters")
 
 
-def _term(linear: CounterLinear, counters: Mapping[str, str]) -> Term:
+def _term(linear: Linear[str], counters: Mapping[str, str]) -> Term:
     numbers: tuple[tuple[int, Number], ...] = tuple(
         (coefficient, NamedTerm(counters[counter])) for coefficient, counter in linear.terms
     )
