@@ -17,7 +17,7 @@ from softmachine.text import many
 from softmachine.transformer import Codec, DecoderCodec, Prompt, SegmentedCodec, Transformer
 
 MAX_STEPS = 1_000_000
-MOST_TRIED = 200_000
+MOST_TRIED = 20_000
 """So many steps the interpreter makes at most, to find out what length a run would need."""
 UNFINISHED = "no verdict yet"
 
