@@ -33,7 +33,7 @@ FIRST_PIECE, LARGEST_PIECE = 1 << 12, 1 << 21
 UNFINISHED = "no verdict yet"
 LONGEST = 120
 """Longer outputs are shortened in summaries."""
-MOST_TRIED = 200_000
+MOST_TRIED = 20_000
 """So many steps the interpreter makes at most, to find out what length a run would need."""
 
 
