@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from softmachine.constructions import chapter8, circuit, connectivity, evaluator, srasp, temporal
+from softmachine.constructions import chapter8, circuit, configurations, connectivity, evaluator, srasp, temporal
 from softmachine.constructions.circuit_words import Addresses, CircuitCodec
+from softmachine.constructions.configuration_words import ConfigurationCodec
 from softmachine.constructions.evaluator_words import EvaluatorCodec
 from softmachine.constructions.graph_words import GraphCodec
 from softmachine.constructions.srasp_words import SraspCodec
@@ -114,6 +115,11 @@ def _evaluator(source: Circuit, attention: str, length: int | None) -> tuple[Pro
     return evaluator.transformer(codec.length, soft=attention == "soft"), codec
 
 
+def _configurations(machine: TuringMachine, attention: str, length: int | None) -> tuple[Program, Codec]:
+    codec = ConfigurationCodec(machine, length or 0)
+    return configurations.transformer(machine, codec.length, soft=attention == "soft"), codec
+
+
 def _connectivity(graph: Graph, attention: str, length: int | None) -> tuple[Program, Codec]:
     del length
     return connectivity.transformer(len(graph.vertices), soft=attention == "soft"), GraphCodec(graph)
@@ -201,6 +207,15 @@ CONSTRUCTIONS: tuple[Construction, ...] = (
         ("hard", "soft"),
         _connectivity,
     ),
+    Construction(
+        "configuration-graph",
+        "Lemmas 5.3, 5.4: a reduction to connectivity, stacked: machines that only read, constant precision",
+        "configurations as position features; padding; any F_b from F_2 on; only machines that write nothing",
+        TuringMachine,
+        ("hard", "soft"),
+        _configurations,
+        "how many letters words have at most",
+    ),
 )
 """All constructions; of those that apply to an object, the first is the one that is used if none is named."""
 
@@ -235,6 +250,8 @@ def codec_from_json(data: dict[str, Any]) -> Codec:
         return CircuitCodec.from_json(data)
     if data.get("kind") == "circuit evaluator":
         return EvaluatorCodec.from_json(data)
+    if data.get("kind") == "configurations":
+        return ConfigurationCodec.from_json(data)
     if data.get("kind") == "graph":
         return GraphCodec.from_json(data)
     raise SourceError(f"a codec of kind {data.get('kind')!r} is not known to this version")
