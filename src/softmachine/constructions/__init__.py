@@ -7,6 +7,7 @@ from typing import Any
 
 from softmachine.constructions import crasp_words
 from softmachine.constructions.circuit_words import CircuitCodec
+from softmachine.constructions.configuration_words import ConfigurationCodec
 from softmachine.constructions.construction import Construction
 from softmachine.constructions.counter_words import CounterCodec
 from softmachine.constructions.evaluator_words import EvaluatorCodec
@@ -38,6 +39,7 @@ _CODECS: dict[str, Callable[[dict[str, Any]], Codec]] = {
     "ternary": TernaryCodec.from_json,
     "stream": StreamCodec.from_json,
     "counting": CountingCodec.from_json,
+    "configurations": ConfigurationCodec.from_json,
     "temporal": TemporalCodec.from_json,
     "srasp": SraspCodec.from_json,
     "crasp": crasp_words.codec_from_json,
