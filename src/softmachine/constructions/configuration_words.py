@@ -73,7 +73,12 @@ class ConfigurationCodec:
 
     def to_json(self) -> dict[str, object]:
         """The machine, and the length."""
-        return {"kind": self.kind, "codec": "configurations", "length": self.length, "machine": machine_to_json(self.machine)}
+        return {
+            "kind": self.kind,
+            "codec": "configurations",
+            "length": self.length,
+            "machine": machine_to_json(self.machine),
+        }
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> ConfigurationCodec:
