@@ -72,6 +72,11 @@ _READS = Witness(
     "softmachine run and-or 101 --construction circuit-evaluator --length 64",
     "circuit evaluation is complete for the class (Lemma C.2)",
 )
+_STACKED = Witness(
+    "configuration-graph",
+    "softmachine run parity 1 --construction configuration-graph --length 1 --arithmetic fixed:2",
+    "a reduction stacked below connectivity (Lemma 5.3)",
+)
 _GRAPH = Witness(
     "connectivity",
     "softmachine run one-way-streets 'home station' --arithmetic fixed:2",
@@ -101,7 +106,7 @@ def _looped() -> tuple[Cell, ...]:
         Cell(LOOPED, CONSTANT, CONSTANT, FULLY, ""),
         Cell(LOOPED, CONSTANT, CONSTANT, LOGSPACE, ""),
         *(
-            Cell(LOOPED, CONSTANT, width, LOGSPACE, ac, (_READS, _GRAPH), upper=upper)
+            Cell(LOOPED, CONSTANT, width, LOGSPACE, ac, (_READS, _GRAPH, _STACKED), upper=upper)
             for width in (LOGARITHMIC, POLYNOMIAL)
         ),
         Cell(LOOPED, LOGARITHMIC, CONSTANT, FULLY, tc, cited=EARLIER, upper=EARLIER),

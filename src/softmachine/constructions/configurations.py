@@ -1,10 +1,10 @@
 """Turing machines that only read, by reduction to graph connectivity: the proof that NL is recognised (Lemma 5.4).
 
-A machine that writes nothing (a two-way finite automaton) has |Q|·(n + 2) configurations on a word of n letters: a state
-and a cell, of the word or next to it. Whether one leads to another depends on one letter, so that a transformer of
-constant depth says it for all pairs at once: that is the reduction. The word is accepted iff an accepting configuration
-can be reached from the first one, which ``connectivity`` recognises. Both are stacked into one transformer
-(``reduction``), in F_2.
+A machine that writes nothing (a two-way finite automaton) has |Q|·(n + 2) configurations on a word of n letters: a
+state and a cell, of the word or next to it. Whether one leads to another depends on one letter, so that a transformer
+of constant depth says it for all pairs at once: that is the reduction. The word is accepted iff an accepting
+configuration can be reached from the first one, which ``connectivity`` recognises. Both are stacked into one
+transformer (``reduction``), in F_2.
 
 Needs: position features for the configurations; weights for one n. Costs: n + N² + N³ positions for N = |Q|·(n + 2) + 1
 vertices, of which the last is reached from every accepting configuration; 1 + 1 + 2⌈log₂ N⌉ layers.
