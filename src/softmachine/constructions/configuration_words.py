@@ -9,6 +9,7 @@ from typing import Any
 
 from softmachine.constructions import connectivity
 from softmachine.constructions.configurations import PAD, Configurations, answer_position
+from softmachine.constructions.turing_tokens import OfMachine
 from softmachine.errors import InputError, SourceError
 from softmachine.languages.turing import TuringMachine, execute
 from softmachine.languages.turing.json_form import machine_from_json, machine_to_json
@@ -17,22 +18,12 @@ from softmachine.transformer import Prompt
 
 
 @dataclass(frozen=True)
-class ConfigurationCodec:
+class ConfigurationCodec(OfMachine):
     """The word, blanks up to n letters, then padding; one position says whether the machine accepts."""
 
     machine: TuringMachine
     length: int
     kind: str = "turing"
-
-    @property
-    def source(self) -> TuringMachine:
-        """The machine."""
-        return self.machine
-
-    @property
-    def alphabet(self) -> tuple[str, ...]:
-        """The symbols of input words."""
-        return self.machine.alphabet
 
     @cached_property
     def configurations(self) -> Configurations:

@@ -15,9 +15,17 @@ from itertools import product
 from typing import ClassVar
 
 from softmachine.constructions.ternary_tokens import MOST_TOKENS
-from softmachine.constructions.turing_tokens import VERDICTS, Given, TuringOutcome, fresh
+from softmachine.constructions.turing_tokens import (
+    VERDICTS,
+    Given,
+    OfMachine,
+    TuringOutcome,
+    action_text,
+    actions_of,
+    fresh,
+)
 from softmachine.errors import ConstructionError
-from softmachine.languages.turing import Action, Configuration, Tape, TuringMachine, Verdict, replay, step
+from softmachine.languages.turing import Action, Configuration, TuringMachine, Verdict, replay, step
 from softmachine.languages.turing.json_form import machine_from_json, machine_to_json
 from softmachine.transformer import Prompt
 
@@ -50,7 +58,7 @@ Meaning = Start | Begin | Column | Given | Action | Verdict
 
 
 @dataclass(frozen=True)
-class SummaryCodec:
+class SummaryCodec(OfMachine):
     """Prompts and runs of a machine, in the tokens of chapter 8 with summaries."""
 
     machine: TuringMachine
@@ -71,7 +79,7 @@ class SummaryCodec:
         for state in machine.states:
             tokens[fresh(f"BOS {state}", tokens)] = Begin(state)
         for action in self.actions:
-            tokens[fresh(f"({action.state},{' '.join(action.write)},{' '.join(action.move)})", tokens)] = action
+            tokens[fresh(action_text(action), tokens)] = action
         for symbol in machine.alphabet:
             tokens[fresh(symbol, tokens)] = Given(symbol)
         for symbols in product(machine.symbols, repeat=machine.tapes):
@@ -86,23 +94,9 @@ class SummaryCodec:
         return {meaning: token for token, meaning in self.meanings.items()}
 
     @property
-    def source(self) -> TuringMachine:
-        """The machine."""
-        return self.machine
-
-    @property
-    def alphabet(self) -> tuple[str, ...]:
-        """The symbols of input words."""
-        return self.machine.alphabet
-
-    @property
     def actions(self) -> tuple[Action, ...]:
-        """What the rules do: under the "stay" convention a move L may also be held back."""
-        taken: list[Action] = []
-        for rule in self.machine.rules:
-            options = [["L", "S"] if move == "L" and self.machine.tape is Tape.STAY else [move] for move in rule.move]
-            taken += [Action(rule.next, rule.write, move) for move in product(*options)]
-        return tuple(dict.fromkeys(taken))
+        """What the rules do."""
+        return tuple(dict.fromkeys(actions_of(self.machine.rules, self.machine.tape)))
 
     def prompt(self, word: str | Iterable[str]) -> Prompt:
         """INP, the input's symbols, BOS and the start state."""

@@ -18,7 +18,15 @@ from enum import StrEnum
 from functools import cached_property
 from itertools import product
 
-from softmachine.constructions.turing_tokens import VERDICTS, Given, TuringOutcome, fresh
+from softmachine.constructions.turing_tokens import (
+    VERDICTS,
+    Given,
+    OfMachine,
+    TuringOutcome,
+    action_text,
+    actions_of,
+    fresh,
+)
 from softmachine.errors import ConstructionError
 from softmachine.languages.turing import Action, Tape, TuringMachine, Verdict, replay
 from softmachine.languages.turing.json_form import machine_from_json, machine_to_json
@@ -85,7 +93,7 @@ class Ending(StrEnum):
 
 
 @dataclass(frozen=True)
-class TernaryCodec:
+class TernaryCodec(OfMachine):
     """Prompts and runs of a machine, in the tokens of the ternary constructions.
 
     Args:
@@ -134,7 +142,7 @@ class TernaryCodec:
         tokens: dict[str, Meaning] = {str(mark): mark for mark in marks}
         tokens |= {VERDICTS[v]: v for v in dict.fromkeys(machine.verdict(state) for state in machine.states)}
         for action in self.actions:
-            tokens[fresh(f"({action.state},{' '.join(action.write)},{' '.join(action.move)})", tokens)] = action
+            tokens[fresh(action_text(action), tokens)] = action
         for symbol in machine.alphabet:
             tokens[fresh(symbol, tokens)] = Given(symbol)
         for bits in product((0, 1), repeat=machine.tapes):
@@ -156,23 +164,9 @@ class TernaryCodec:
         return {meaning: token for token, meaning in self.meanings.items()}
 
     @property
-    def source(self) -> TuringMachine:
-        """The machine."""
-        return self.machine
-
-    @property
-    def alphabet(self) -> tuple[str, ...]:
-        """The symbols of input words."""
-        return self.machine.alphabet
-
-    @property
     def actions(self) -> tuple[Action, ...]:
-        """What the rules do: under the "stay" convention a move L may also be held back."""
-        taken: list[Action] = []
-        for rule in self.machine.rules:
-            options = [["L", "S"] if move == "L" and self.machine.tape is Tape.STAY else [move] for move in rule.move]
-            taken += [Action(rule.next, rule.write, move) for move in product(*options)]
-        return tuple(dict.fromkeys(taken))
+        """What the rules do."""
+        return tuple(dict.fromkeys(actions_of(self.machine.rules, self.machine.tape)))
 
     def prompt(self, word: str | Iterable[str]) -> Prompt:
         """INP, the input's symbols, EINP."""

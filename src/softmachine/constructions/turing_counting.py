@@ -18,6 +18,7 @@ from typing import Any
 
 from softmachine.constructions.crasp import Variant
 from softmachine.constructions.crasp_words import CraspCodec, variant_from_json, variant_to_json
+from softmachine.constructions.turing_tokens import OfMachine
 from softmachine.errors import InputError
 from softmachine.languages.crasp import Program
 from softmachine.languages.crasp.from_turing import bounded_program, turing_program
@@ -28,7 +29,7 @@ from softmachine.transformer import Prompt
 
 
 @dataclass(frozen=True)
-class CountingCodec:
+class CountingCodec(OfMachine):
     """A start token, the word, and the chain of thought of a counter machine that does what the Turing machine does.
 
     Args:
@@ -41,16 +42,6 @@ class CountingCodec:
     variant: Variant
     relative: bool
     kind: str = "turing"
-
-    @property
-    def source(self) -> TuringMachine:
-        """The machine."""
-        return self.machine
-
-    @property
-    def alphabet(self) -> tuple[str, ...]:
-        """The symbols of input words."""
-        return self.machine.alphabet
 
     @cached_property
     def program(self) -> Program:

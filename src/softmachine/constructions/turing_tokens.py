@@ -9,7 +9,7 @@ from itertools import product
 from typing import ClassVar
 
 from softmachine.coded import Coded
-from softmachine.languages.turing import Action, Tape, TuringMachine, Verdict, execute, replay
+from softmachine.languages.turing import Action, Rule, Tape, TuringMachine, Verdict, execute, replay
 from softmachine.languages.turing.json_form import machine_from_json, machine_to_json
 from softmachine.languages.turing.picture import trace_lines
 from softmachine.outcome import Outcome
@@ -34,8 +34,24 @@ class Begin:
 Meaning = Given | Begin | Action | Verdict
 
 
+class OfMachine:
+    """What the codecs of Turing machines have in common."""
+
+    machine: TuringMachine
+
+    @property
+    def source(self) -> TuringMachine:
+        """The machine."""
+        return self.machine
+
+    @property
+    def alphabet(self) -> tuple[str, ...]:
+        """The symbols of input words."""
+        return self.machine.alphabet
+
+
 @dataclass(frozen=True)
-class TuringCodec:
+class TuringCodec(OfMachine):
     """Prompts and runs of a machine, in tokens.
 
     A run is: the input symbols, BOS, the action (q_start, symbol under the head, no move), one action a step, and a
@@ -56,7 +72,7 @@ class TuringCodec:
         tokens: dict[str, Meaning] = {BEGIN: Begin()}
         tokens |= {VERDICTS[verdict]: verdict for verdict in self.verdicts}
         for action in self.actions:
-            tokens[fresh(_text(action), tokens)] = action
+            tokens[fresh(action_text(action), tokens)] = action
         for symbol in self.machine.alphabet:
             tokens[fresh(symbol, tokens)] = Given(symbol)
         return tokens
@@ -65,16 +81,6 @@ class TuringCodec:
     def tokens(self) -> dict[Meaning, str]:
         """The token of each meaning."""
         return {meaning: token for token, meaning in self.meanings.items()}
-
-    @property
-    def source(self) -> TuringMachine:
-        """The machine."""
-        return self.machine
-
-    @property
-    def alphabet(self) -> tuple[str, ...]:
-        """The symbols of input words."""
-        return self.machine.alphabet
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -86,12 +92,8 @@ class TuringCodec:
         """The first actions, and what the rules do: under the "stay" convention a move L may also be held back."""
         machine = self.machine
         started = (self.first_action(symbol) for symbol in (*machine.alphabet, machine.blank))
-        taken: list[Action] = []
-        for rule in machine.rules:
-            if self.last_action or rule.next not in machine.final:
-                options = [["L", "S"] if move == "L" and machine.tape is Tape.STAY else [move] for move in rule.move]
-                taken += [Action(rule.next, rule.write, move) for move in product(*options)]
-        return tuple(dict.fromkeys([*started, *taken]))
+        rules = [rule for rule in machine.rules if self.last_action or rule.next not in machine.final]
+        return tuple(dict.fromkeys([*started, *actions_of(rules, machine.tape)]))
 
     def first_action(self, symbol: str) -> Action:
         """What the BOS step emits: the start state, with the tapes left as they are."""
@@ -181,7 +183,15 @@ class TuringOutcome(Outcome):
         return trace_lines(self.machine, self.word, self.actions)
 
 
-def _text(action: Action) -> str:
+def actions_of(rules: Iterable[Rule], tape: Tape) -> Iterator[Action]:
+    """What rules do: under the "stay" convention a move L may also be held back."""
+    for rule in rules:
+        options = [["L", "S"] if move == "L" and tape is Tape.STAY else [move] for move in rule.move]
+        yield from (Action(rule.next, rule.write, move) for move in product(*options))
+
+
+def action_text(action: Action) -> str:
+    """An action as a token: the state, what is written, and how the heads move."""
     return f"({action.state},{' '.join(action.write)},{' '.join(action.move)})"
 
 
