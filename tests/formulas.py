@@ -86,7 +86,7 @@ def random_formula(rng: random.Random, depth: int, letters: Sequence[str], opera
     def part() -> Formula:
         return random_formula(rng, depth - 1, letters, operators)
 
-    def linear(most: int) -> Linear:
+    def linear(most: int) -> Linear[Count]:
         terms = tuple((rng.randint(-3, 3), rng.choice(counts)(part())) for _ in range(rng.randint(0, most)))
         return Linear(terms, rng.choice([0, 0, rng.randint(-4, 4)]))
 

@@ -23,7 +23,7 @@ import softmachine as sm
 from softmachine.attention import AVERAGE_HARD, softmax
 from softmachine.compiler import compile_program
 from softmachine.errors import SourceError, UsageError
-from softmachine.export import native
+from softmachine.exports import native
 from softmachine.languages.turing import Rule, TuringMachine
 from softmachine.positions import Feature, Relation
 from softmachine.transformer import AffineMap, Block, Matrix, Transformer

@@ -10,13 +10,15 @@ import pytest
 from softmachine import positions
 from softmachine.bounds import Bound
 from softmachine.errors import ConstructionError
-from softmachine.positions import _FEATURES, Feature, Relation, ceil_log2, feature
+from softmachine.positions import _FEATURES, Feature, Relation, ceil_log2, feature, table
 
 PARAMETERS: dict[str, list[tuple[int | str | tuple[int, ...], ...]]] = {
     "bit": [(0,), (1,), (5,)],
     "±bit": [(0,), (3,)],
     "mod": [(1, 0), (2, 1), (5, 3)],
-    "wiring": [("table", (4, 1, 1), (4, 2, -1))],
+    "wiring": [("table", (4, 1, 1), (4, 2, -1)), ("large", (4, 1, 7), (5, 2, -9)), ("positive", (3, 0, 2))],
+    "table": [("column", 4, (0, 3, -5, 1))],
+    "rational table": [("column", 4, (1, -3), (2, 7))],
 }
 
 
@@ -75,6 +77,21 @@ def test_a_feature_depends_on_the_length_only_if_it_says_so(item: Feature) -> No
 )
 def test_features_have_the_values_that_their_names_say(item: Feature, values: list[Fraction]) -> None:
     assert [item.at(i, 4) for i in range(5)] == values
+
+
+def test_a_table_is_for_one_length() -> None:
+    column = table("column", 3, [1, Fraction(1, 2), -2])
+    assert [column.at(i, 3) for i in range(4)] == [1, Fraction(1, 2), -2, 0]
+    assert [column.at(i, 4) for i in range(4)] == [0, 0, 0, 0]
+    assert column.name == "column"
+    assert column.over is None
+    assert table("column", 3, [1, 2]).over == "1"
+
+
+def test_a_feature_without_a_value_says_so() -> None:
+    """Padding stands beyond position n, where 1/(n-i+1) has a pole."""
+    with pytest.raises(ConstructionError, match=r"1/\(n-i\+1\) has no value at i = 5, n = 4"):
+        Feature("1/(n-i+1)").at(5, 4)
 
 
 def test_primes_are_prime() -> None:

@@ -13,14 +13,18 @@ from hypothesis import strategies as st
 
 import softmachine as sm
 from softmachine import zoo
-from softmachine.languages import formats
+from softmachine.languages import counter, formats
 from softmachine.languages.circuit import Circuit, equivalent
 from softmachine.languages.turing import Configuration, Reason, Rule, TuringMachine, execute, step
 from softmachine.zoo import Entry, Sample
 
 ENTRIES = {entry.name: entry for entry in zoo.entries() if entry.file.startswith("turing/")}
 """The Turing machines."""
-OTHERS = [entry for entry in zoo.entries() if entry.name not in ENTRIES]
+COUNTERS = [entry for entry in zoo.entries() if entry.file.startswith("counter/")]
+"""The counter machines."""
+COUNTING = [entry for entry in zoo.entries() if entry.file.startswith("crasp/")]
+"""The programs that count; tests/languages/crasp/test_zoo_programs.py is about them."""
+OTHERS = [entry for entry in zoo.entries() if entry.name not in ENTRIES and entry not in COUNTERS + COUNTING]
 """Formulas and programs."""
 SAMPLES = [pytest.param(entry, sample, id=f"{entry.name} {sample.input!r}") for entry in ENTRIES.values()
            for sample in entry.samples]  # fmt: skip
@@ -47,7 +51,7 @@ def words(alphabet: tuple[str, ...], longest: int) -> Iterator[str]:
 
 def test_the_index_lists_every_file_and_every_name_once() -> None:
     folder = Path(zoo.__file__).parent
-    rooms = ("turing", "temporal", "srasp", "circuits", "graphs")
+    rooms = ("turing", "temporal", "srasp", "counter", "crasp", "circuits", "graphs")
     files = sorted(f"{room}/{path.name}" for room in rooms for path in (folder / room).iterdir())
     assert sorted(entry.file for entry in zoo.entries()) == files
     assert len({entry.name for entry in zoo.entries()}) == len(zoo.entries())
@@ -63,7 +67,30 @@ def test_formulas_and_programs_do_what_the_index_says(entry: Entry, attention: s
         assert (run.verdict, run.output) == (sample.verdict, sample.output)
 
 
-@pytest.mark.parametrize("entry", OTHERS, ids=[entry.name for entry in OTHERS])
+@pytest.mark.parametrize("entry", COUNTING, ids=[entry.name for entry in COUNTING])
+def test_counting_programs_do_in_a_decoder_what_the_index_says(entry: Entry) -> None:
+    model = sm.compile(entry.name)
+    for sample in sorted(entry.samples, key=lambda sample: len(sample.input))[:6]:
+        assert sm.run(model, sample.input).verdict == sample.verdict
+
+
+@pytest.mark.parametrize("entry", COUNTERS, ids=[entry.name for entry in COUNTERS])
+def test_counter_machines_do_what_the_index_says(entry: Entry) -> None:
+    described = entry.load()
+    assert isinstance(described, counter.CounterMachine)
+    model = sm.compile(described)
+    for sample in entry.samples:
+        result = counter.execute(described, sample.input)
+        assert (result.verdict, result.steps) == (sample.verdict, sample.steps)
+        run = sm.run(model, sample.input)
+        assert (run.verdict, run.steps) == (sample.verdict, sample.steps)
+    assert "" in {sample.input for sample in entry.samples}
+    assert {sample.verdict for sample in entry.samples} == {"accept", "reject"}
+    assert formats.recognise(entry.read()) == "counter"
+    assert counter.parse(counter.to_text(described), name=entry.name) == described
+
+
+@pytest.mark.parametrize("entry", OTHERS + COUNTING, ids=[entry.name for entry in OTHERS + COUNTING])
 def test_formulas_and_programs_survive_the_way_through_reader_and_writer(entry: Entry) -> None:
     form = formats.FORMATS[formats.recognise(entry.read(), filename=entry.file)]
     loaded, again = entry.load(), form.parse(form.to_text(entry.load()), name=entry.name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from softmachine.certify import Certificate, certify
 from softmachine.certify import soften as soften_program
@@ -12,14 +12,17 @@ from softmachine.checking import Report, all_words, check_words, only_length, ra
 from softmachine.compiler import compile_program
 from softmachine.constructions import codec_from_json, construction_for
 from softmachine.errors import UsageError
-from softmachine.export import native
+from softmachine.exports import native
 from softmachine.languages.source import Source
-from softmachine.runs import MAX_STEPS, Run, Running, codec_of
+from softmachine.runs import Run, Running, codec_of
 from softmachine.signals import Program
 from softmachine.sources import read_source
 from softmachine.transformer import Codec, Transformer
 
-__all__ = ["certificate", "check", "compile", "load", "run", "save", "soften"]
+if TYPE_CHECKING:
+    from softmachine.exports.exported import Exported
+
+__all__ = ["certificate", "check", "compile", "export", "load", "run", "save", "soften"]
 
 
 def load(source: str | Path, format: str | None = None) -> Source | Transformer:  # noqa: A002
@@ -97,7 +100,8 @@ def certificate(model: Transformer | Source | str | Path, *, length: int, sharpn
 def _program(transformer: Transformer) -> tuple[Program, Codec]:
     """The signals that a model with hard attention was compiled from."""
     source = codec_of(transformer).source
-    return construction_for(source, transformer.construction).program(source, "hard", transformer.length)
+    theorem = construction_for(source, transformer.construction)
+    return theorem.program(source, theorem.softened, transformer.length)
 
 
 def run(
@@ -106,12 +110,35 @@ def run(
     *,
     attention: str | None = None,
     arithmetic: str | Any = "float64",
-    max_steps: int = MAX_STEPS,
+    max_steps: int | None = None,
+    engine: str = "auto",
+    checkpoint: str | Path | None = None,
+    resume: str | Path | None = None,
 ) -> Run:
-    """Run a model (or a source, compiled on the way) on an input until it stops, or for so many steps."""
+    """Run a model (or a source, compiled on the way) on an input until it stops, or for so many steps.
+
+    Args:
+        model: A transformer, or a source.
+        word: The input.
+        attention: "hard" or "soft", if the model is compiled on the way.
+        arithmetic: The arithmetic to run it in; the fast engine is exact whatever it is.
+        max_steps: How many steps of the source language to allow; by default a million, and a hundred million on the
+            fast engine.
+        engine: "dense", "fast", or "auto": fast when the run turns out to be long.
+        checkpoint: A file that a long run is written to now and then.
+        resume: The checkpoint to go on from.
+    """
     transformer = compile(model, attention=attention)
-    running = Running(transformer, word, arithmetic=arithmetic, max_steps=max_steps)
-    for _ in running:
+    running = Running(
+        transformer,
+        word,
+        arithmetic=arithmetic,
+        max_steps=max_steps,
+        engine=engine,
+        checkpoint=checkpoint,
+        resume=resume,
+    )
+    for _ in running.pieces():
         pass
     return running.so_far()
 
@@ -157,3 +184,35 @@ def check(
 def save(transformer: Transformer, folder: str | Path, *, force: bool = False) -> None:
     """Write a model to a folder, from which :func:`load` reads it."""
     native.save(transformer, Path(folder), force=force)
+
+
+def export(
+    model: Transformer | Source | str | Path,
+    folder: str | Path,
+    *,
+    to: str = "gpt2",
+    length: int | None = None,
+    dtype: str | None = None,
+    construction: str | None = None,
+    force: bool = False,
+) -> Exported:
+    """Write a model (or a source, compiled on the way) so that other people's software loads it.
+
+    Nothing is written unless a stock model, loaded from what would be written, says on sample inputs what the
+    reference interpreter says.
+
+    Args:
+        model: What to export. A model with hard attention is made soft, with a certificate for the length.
+        folder: Where to.
+        to: The format, see ``docs/export.md``.
+        length: The number of positions: marks, input and steps together.
+        dtype: The floating-point format of the weights; by default float32.
+        construction: The theorem to compile a source by; by default the one that is made for the format.
+        force: Whether to replace a model that is there.
+    """
+    from softmachine.exporting import export_stock
+
+    item = load(model) if isinstance(model, str | Path) else model
+    if isinstance(item, Transformer) and construction not in (None, item.construction):
+        raise UsageError(f"{item.name!r} is already compiled, by {item.construction}")
+    return export_stock(item, Path(folder), to=to, length=length, dtype=dtype, construction=construction, force=force)

@@ -56,9 +56,9 @@ class Bound:
 
     def __str__(self) -> str:
         powers = ["", "n", "n²", *(f"n^{k}" for k in range(3, len(self.coefficients)))]
-        terms = [
-            f"{c}{power}" if c != 1 or not power else power
-            for c, power in zip(self.coefficients, powers, strict=False)
-            if c
-        ]
-        return " + ".join(reversed(terms)) or "0"
+        text = ""
+        for c, power in reversed([*zip(self.coefficients, powers, strict=False)]):
+            if c:
+                sign = ("-" if c < 0 else "") if not text else (" - " if c < 0 else " + ")
+                text += f"{sign}{abs(c) if abs(c) != 1 or not power else ''}{power}"
+        return text or "0"

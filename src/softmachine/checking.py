@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, islice, product, zip_longest
 from typing import Any
 
@@ -14,7 +14,7 @@ from softmachine.engines.dense import DenseEngine
 from softmachine.errors import SoftmachineError, UsageError
 from softmachine.runs import codec_of
 from softmachine.text import many
-from softmachine.transformer import Codec, DecoderCodec, Transformer
+from softmachine.transformer import Codec, DecoderCodec, Prompt, SegmentedCodec, Transformer
 
 Word = tuple[str, ...]
 
@@ -103,8 +103,11 @@ def check_words(
         expected = [tuple(codec.expected(word, max_steps)) for word in batch]
         inputs += len(batch)
         tokens += sum(map(len, expected))
-        if decodes:
-            problem = _compare_run(engine, batch[0], expected[0])
+        if isinstance(codec, SegmentedCodec):
+            problem = _compare_segments(engine, codec, batch[0], max_steps)
+            wrong += [problem] if problem else []
+        elif decodes:
+            problem = _compare_run(engine, batch[0], codec.prompt(batch[0]), expected[0])
             wrong += [problem] if problem else []
         else:
             wrong += _compare_answers(engine, batch, expected)
@@ -119,10 +122,13 @@ def _batches(words: Iterable[Sequence[str]], most: int) -> Iterator[list[Word]]:
 
 
 def _compare_run(
-    engine: DenseEngine, word: Word, expected: tuple[str | None, ...], careful_from: int | None = None
+    engine: DenseEngine,
+    word: Word,
+    prompt: Prompt,
+    expected: tuple[str | None, ...],
+    careful_from: int | None = None,
 ) -> Disagreement | None:
     """The first token that differs, if any; from ``careful_from`` on the tokens are read one by one."""
-    prompt = codec_of(engine.transformer).prompt(word)
     agreed = 0
     try:
         found = continuation(engine, prompt, _known(expected[:-1]), PIECE, careful_from)
@@ -132,8 +138,24 @@ def _compare_run(
             agreed += 1
     except SoftmachineError as error:
         if careful_from is None:  # A whole piece failed: go through it again, to say where.
-            return _compare_run(engine, word, expected, careful_from=agreed)
+            return _compare_run(engine, word, prompt, expected, careful_from=agreed)
         return Disagreement(word, agreed, expected[agreed], None, _known(expected[:agreed]), str(error))
+    return None
+
+
+def _compare_segments(engine: DenseEngine, codec: SegmentedCodec, word: Word, max_steps: int) -> Disagreement | None:
+    """The first token that differs, if any, in any segment; a segment that does not fit its positions is one too."""
+    positions = engine.transformer.length
+    before: list[str] = []
+    for prompt, said in codec.expected_segments(word, max_steps):
+        fits = said if positions is None else said[: max(positions - len(prompt.tokens), 0)]
+        problem = _compare_run(engine, word, prompt, fits) if fits else None
+        if problem is None and len(fits) < len(said):
+            reason = f"the run does not fit into the {positions} positions that the model was made for"
+            problem = Disagreement(word, len(fits), said[len(fits)], None, fits, reason)
+        if problem is not None:
+            return replace(problem, step=len(before) + problem.step, before=(*before, *problem.before))
+        before += said
     return None
 
 

@@ -80,3 +80,7 @@ class PrecisionError(SoftmachineError):
 
 class AmbiguousTokenError(SoftmachineError):
     """Two next tokens have the same logit: the model does not say which one comes."""
+
+
+class StuckError(SoftmachineError):
+    """A run cannot go on: the program does not say what comes next."""

@@ -7,7 +7,7 @@ Positions count from 0. ``n`` is the length of the input word, which only encode
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -86,7 +86,10 @@ class Feature:
         """The value at position i of an input of length n."""
         if self.needs_length and n is None:
             raise ConstructionError(f"the position feature {self.name} depends on the length, which a decoder lacks")
-        return Fraction(self._known.value(i, n, *self.parameters))
+        try:
+            return Fraction(self._known.value(i, n, *self.parameters))
+        except ZeroDivisionError:
+            raise ConstructionError(f"the position feature {self.name} has no value at i = {i}, n = {n}") from None
 
     def __str__(self) -> str:
         return self.name
@@ -177,6 +180,41 @@ def _wired(i: int, n: int, _name: str, *rows: tuple[int, int, int]) -> int:
     return _wiring(rows).get((n, i), 0)
 
 
+def _wiring_end(end: Callable[..., int]) -> Callable[..., Bound]:
+    """The least or the largest entry of a wiring table, 0 included."""
+    return lambda _name, *rows: Bound.of(end(0, *(value for _, _, value in rows)))
+
+
+def table(name: str, n: int, values: Sequence[Fraction | int]) -> Feature:
+    """The feature that is ``values[i]`` at position i of inputs of length n, for one model of a family; else 0."""
+    exact = [Fraction(value) for value in values]
+    numerators = tuple(value.numerator for value in exact)
+    if all(value.denominator == 1 for value in exact):
+        return Feature("table", (name, n, numerators))
+    return Feature("rational table", (name, n, numerators, tuple(value.denominator for value in exact)))
+
+
+def _listed(i: int, n: int, _name: str, length: int, values: tuple[int, ...]) -> int:
+    return values[i] if n == length and 0 <= i < len(values) else 0
+
+
+def _quotient(
+    i: int, n: int, name: str, length: int, numerators: tuple[int, ...], denominators: tuple[int, ...]
+) -> Fraction:
+    listed = n == length and 0 <= i < len(numerators)
+    return Fraction(_listed(i, n, name, length, numerators), denominators[i] if listed else 1)
+
+
+def _table_end(end: Callable[..., Fraction]) -> Callable[..., Bound]:
+    """The least or the largest entry of a table, 0 included."""
+
+    def bound(_name: str, _n: int, numerators: tuple[int, ...], denominators: tuple[int, ...] = ()) -> Bound:
+        ones = denominators or (1,) * len(numerators)
+        return Bound.of(end(Fraction(0), *map(Fraction, numerators, ones)))
+
+    return bound
+
+
 def ceil_log2(n: int) -> int:
     """⌈log₂ n⌉, and 0 for n ≤ 1."""
     return max(n - 1, 0).bit_length()
@@ -220,9 +258,33 @@ feature("⌈log₂ n⌉", lambda _, n: ceil_log2(n), high=_N, needs_length=True)
 feature("bit", lambda i, _, k: i >> k & 1, label=lambda k: f"bit {k} of i")
 feature("±bit", lambda i, _, k: 2 * (i >> k & 1) - 1, low=-1, label=lambda k: f"±bit {k} of i")
 feature("mod", lambda i, _, m, r: int(i % m == r), label=lambda m, r: f"i ≡ {r} mod {m}")
+feature("i/c", lambda i, _, c: Fraction(i, c), over=None, high=lambda c: _N * Fraction(1, c), label=lambda c: f"i/{c}")
+feature("(i-1)/(i+1)", lambda i, _: Fraction(max(i - 1, 0), i + 1), over="i+1")
+feature(
+    "cell bit",
+    lambda i, _, k, c, offset: (max(i - 1, 0) // c + offset) >> k & 1,
+    label=lambda k, c, offset: f"bit {k} of ⌊(i-1)/{c}⌋+{offset}",
+)
 feature("prime", lambda i, _: int(_is_prime(i)))
 feature("power of two", lambda i, _: int(i > 0 and i & (i - 1) == 0))
-feature("wiring", _wired, low=-1, needs_length=True, label=lambda name, *_: name)
+feature(
+    "wiring",
+    _wired,
+    low=_wiring_end(min),
+    high=_wiring_end(max),
+    needs_length=True,
+    label=lambda name, *_: name,
+)
+feature("table", _listed, low=_table_end(min), high=_table_end(max), needs_length=True, label=lambda name, *_: name)
+feature(
+    "rational table",
+    _quotient,
+    low=_table_end(min),
+    high=_table_end(max),
+    over=None,
+    needs_length=True,
+    label=lambda name, *_: name,
+)
 
 relation("distance", lambda key, query: query - key)
 

@@ -152,6 +152,26 @@ class DecoderCodec(Codec, Protocol):
         """How many tokens a run of so many steps has at most, when it has not ended."""
 
 
+@runtime_checkable
+class SegmentedCodec(DecoderCodec, Protocol):
+    """The codec of a model that may write summaries, each the prompt of a segment that goes on from it alone."""
+
+    def is_step(self, token: str) -> bool:
+        """Whether the token is a step of the source language."""
+
+    def segment_begins(self, token: str) -> bool:
+        """Whether a summary begins with this token."""
+
+    def segment_ends(self, token: str) -> bool:
+        """Whether a summary ends with this token."""
+
+    def expected_segments(self, word: str | Iterable[str], max_steps: int) -> Iterable[tuple[Prompt, tuple[str, ...]]]:
+        """What the reference interpreter says that the model should say, segment by segment, with their prompts."""
+
+    def longest(self, word: str | Iterable[str], max_steps: int) -> int | None:
+        """The length for which every context of a run fits; None if it does not end within so many steps."""
+
+
 @dataclass(frozen=True)
 class Transformer:
     """A transformer: plain weights, and names.
@@ -168,7 +188,8 @@ class Transformer:
         unembedding: From the residual stream to the logits.
         codec: How words become prompts and runs are read; not part of the computation.
         construction: The name of the theorem that made it, for people.
-        length: The length that the weights were made for, if they depend on one.
+        length: The length that the weights were made for, if they depend on one; of a decoder, the number of
+            positions, for the prompt and what follows it.
     """
 
     name: str

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import softmachine.api  # noqa: F401 - before a test patches what it imports
 from softmachine.cli import main
 
 

@@ -81,7 +81,7 @@ def test_quiet_is_one_line_even_if_it_does_not_hold(cli: Cli, wrong: Path) -> No
 
 
 def test_interrupted_reports_what_was_tried(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    def words(alphabet: tuple[str, ...], up_to: int) -> Iterator[tuple[str, ...]]:
+    def words(alphabet: tuple[str, ...], *_: object) -> Iterator[tuple[str, ...]]:
         yield from all_words(alphabet, 1)
         raise KeyboardInterrupt
 

@@ -185,8 +185,8 @@ def test_interrupted_json_has_no_verdict(cli: Cli, monkeypatch: pytest.MonkeyPat
     [
         (["--attention", "soft"], "chapter-8 has no soft attention of its own"),
         (["--attention", "sharp"], "there is no attention 'sharp'"),
-        (["--arithmetic", "float16"], "exact, float64, float32"),
-        (["--engine", "fast"], "auto, dense"),
+        (["--arithmetic", "float4"], "exact, float64, float32"),
+        (["--engine", "slow"], "auto, dense, fast"),
         (["--construction", "chapter-80"], "chapter-8"),
         (["--format", "cobol"], "turingmachine.io"),
         (["--max-steps", "-1"], "--max-steps"),

@@ -26,11 +26,28 @@ n(i) = psum j : (1 if in(j) = 'a' else -1)  # x
 v(i) = rightmost j < i where n(j) = n(i) : in(j) else '?'
 output v
 """
+COUNTING = """
+alphabet a b  # x
+P := #[Q_a] - 2*#['t'] + (Q_b ? 1 : #R[true])
+ok := P >= min(2, 3) and not Q_a
+ACC <- ok or P = 0
+t   <- true
+"""
+COUNTERS = """
+input a b
+counters x
+start q
+accept yes
+q: a >= 2 or not b = 2*x -> q: a -= 2, x += 1  # x
+q: else -> yes
+"""
 EXAMPLES = {
     "bbchallenge": BUSY_BEAVER_4,
     "jflap": FLIP,
     "turingmachine.io": INCREMENT,
     "srasp": PROGRAM,
+    "crasp": COUNTING,
+    "counter": COUNTERS,
     "bench": BENCH,
     "blif": BLIF,
     "aiger": AIGER,

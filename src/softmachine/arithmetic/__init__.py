@@ -7,17 +7,28 @@ from typing import Any
 from softmachine.arithmetic.base import Arithmetic, Tensor, UndecidedError, UnrepresentableError
 from softmachine.errors import UsageError
 
-__all__ = ["ARITHMETICS", "PLAIN", "Arithmetic", "Tensor", "UndecidedError", "UnrepresentableError", "arithmetic"]
+__all__ = [
+    "ARITHMETICS",
+    "LOW",
+    "PLAIN",
+    "Arithmetic",
+    "Tensor",
+    "UndecidedError",
+    "UnrepresentableError",
+    "arithmetic",
+]
 
 ARITHMETICS = ("exact", "float64", "float32", "ball", "fixed:B")
+LOW = ("bfloat16", "float16", "float8_e4m3fn", "float8_e5m2", "int8")
+"""Small formats, in which numbers are stored; sums are computed wide."""
 PLAIN = ("float64", "float32", "float16")
 
 
 def arithmetic(name: str | Arithmetic[Any]) -> Arithmetic[Any]:
     """The arithmetic of this name.
 
-    "ball:256" are balls of 256 bits, "float32:plain" is float32 without bounds; "fixed:8" are fixed-point numbers with 8
-    integer and 8 fractional bits, and "fixed:8:20" has 20 of each inside attention.
+    "ball:256" are balls of 256 bits, "float32:plain" is float32 without bounds; "fixed:8" are fixed-point numbers with
+    8 integer and 8 fractional bits, and "fixed:8:20" has 20 of each inside attention.
     """
     if isinstance(name, Arithmetic):
         return name
@@ -38,14 +49,22 @@ def arithmetic(name: str | Arithmetic[Any]) -> Arithmetic[Any]:
         from softmachine.arithmetic.plain import PlainFloat
 
         return PlainFloat(kind)
+    if name == "int8":
+        from softmachine.arithmetic.integers import Int8
+
+        return Int8()
+    if name in LOW:
+        from softmachine.arithmetic.rounded import Rounded
+
+        return Rounded(name)
     if name in ("float64", "float32"):
         from softmachine.arithmetic.floating import Float
 
         return Float(name)
     raise UsageError(
         f"there is no arithmetic {name!r}",
-        hint=f"choose one of {', '.join(ARITHMETICS)}; ball:256 are balls of 256 bits, float32:plain is float32 "
-        "without error bounds, fixed:8 has 8 integer and 8 fractional bits",
+        hint=f"choose {', '.join(ARITHMETICS + LOW)}; ball:256 are balls of 256 bits, float32:plain is float32 without "
+        "error bounds, fixed:8 has 8 integer and 8 fractional bits",
     )
 
 

@@ -49,6 +49,7 @@ class Float(Arithmetic[FloatOperator]):
         self.roundoff = 2.0**-self.digits
         self.most = float(np.finfo(self.dtype).max)
         self.least = float(np.finfo(self.dtype).smallest_normal)
+        self.follow_from, self.most_places = _FEW_ROUNDINGS * 2.0**-53, _MOST_PLACES
 
     def numbers(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
         shape = (len(rows), len(rows[0]) if rows else 0)
@@ -107,21 +108,29 @@ class Float(Arithmetic[FloatOperator]):
         total = size @ operator.absolute + operator.absolute_bias
         error = operator.inherited(inherited)
         if not ((size == np.rint(size)).all() and (total < operator.exact_to).all()):
-            error += self._rounding(operator, size, total)
+            error += self._rounding(operator, size, total, read, value)
         if operator.weight_error is not None:
             error += (size + inherited) @ operator.weight_error
         if operator.bias_error is not None:
             error += operator.bias_error
         return Tensor(value, error)
 
-    def _rounding(self, operator: FloatOperator, size: Floats, total: Floats) -> Floats:
-        """How far rounding can move the result: nothing where all numbers are on a grid that the format can hold."""
+    def _rounding(self, operator: FloatOperator, size: Floats, total: Floats, read: Array, value: Array) -> Floats:
+        """How far rounding moved the result: nothing where all numbers are on a grid that the format can hold.
+
+        In formats smaller than float64 it is measured, by computing the result once more in float64.
+        """
         exact = operator.doubling & ((size > 0).astype(np.float64) @ operator.pattern <= 1) & (total >= self.least)
         for grid in _GRIDS:
             off_grid = _off(size, grid).astype(np.float64) @ operator.pattern > 0
             exact |= ~off_grid & (total < operator.exact_to * 2.0**-grid)
         underflow = (len(operator.columns) + 1) * max(self.least, FLOOR)
-        return np.where(exact, 0.0, operator.gamma * total + underflow)
+        bound = operator.gamma * total + underflow
+        if self.dtype != np.float64:
+            wide = read.astype(np.float64) @ operator.weight.astype(np.float64) + operator.bias
+            terms = len(operator.columns) + 2
+            bound = np.minimum(bound, np.abs(value - wide) + terms * 2.0**-52 * total + FLOOR)
+        return np.where(exact, 0.0, bound)
 
     def add(self, x: Tensor, y: Tensor) -> Tensor:
         """The sum; the rounding error of a sum is itself a float, which Knuth's TwoSum computes."""
@@ -158,8 +167,8 @@ class Float(Arithmetic[FloatOperator]):
         assert result.error is not None
         if not network.cancelling.size:
             return result
-        large = x.error[..., network.cancelling] > _FEW_ROUNDINGS * self.roundoff
-        if large.any(axis=-1).sum() > _MOST_PLACES:
+        large = x.error[..., network.cancelling] > self.follow_from
+        if large.any(axis=-1).sum() > self.most_places:
             large = x.error[..., network.cancelling] > _MANY_ROUNDINGS * self.roundoff
         batch, positions = np.nonzero(large.any(axis=-1))
         for start in range(0, len(batch), _MOST_PLACES):
@@ -229,8 +238,12 @@ class Float(Arithmetic[FloatOperator]):
         doubt += 4 * self.roundoff * (np.abs(exponent) + np.abs(top))
         weights = np.where(visible, np.exp(np.minimum(exponent - top, 0)), 0).astype(self.dtype).astype(np.float64)
         share = weights / np.maximum(weights.sum(axis=-1, keepdims=True), 1)
-        result = (share.astype(self.dtype) @ value.value).astype(self.dtype)
-        return Tensor(result, self._softness(share, np.where(visible, doubt, 0), visible, value))
+        result, moved = self.weighted(share, value)
+        return Tensor(result, self._softness(share, np.where(visible, doubt, 0), visible, value) + moved)
+
+    def weighted(self, share: Floats, value: Tensor) -> tuple[Array, Floats | float]:
+        """The mean with these weights; and how far it moved beyond what a few roundings explain."""
+        return (share.astype(self.dtype) @ value.value).astype(self.dtype), 0.0
 
     def _softness(self, share: Floats, doubt: Floats, visible: Flags, value: Tensor) -> Floats:
         """How far a softmax mean can be off, if every exponent is within its doubt.

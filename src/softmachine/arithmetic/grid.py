@@ -90,11 +90,11 @@ class Grid:
     def exponential(self, x: Array) -> Array:
         """The exponential of each number."""
         distinct, inverse = _distinct(x)
-        powers = [self._exponential(int(units)) for units in distinct]
+        powers = [self.power(int(units)) for units in distinct]
         return np.array(powers, dtype=self.dtype)[inverse].reshape(x.shape)
 
-    def _exponential(self, units: int) -> int:
-        """e^x, rounded. No tie is possible: e^x is irrational unless x = 0, so that some precision decides."""
+    def power(self, units: int) -> int:
+        """The exponential of one number: no tie, since e^x is irrational unless x = 0; so some precision decides."""
         if units not in self._powers:
             self._powers[units] = self.limit if units >= self.bits << self.bits else self._nearest_power(units)
         return self._powers[units]

@@ -138,8 +138,9 @@ class _Ledger:
         if not node.restores:
             return tuple(map(self.of_form, node.forms))
         worst = max(map(self.of_form, node.restores))
-        if worst > TOLERANCE:
-            raise _BrokenError(f"{node.name!r} rounds away errors up to 1/4, but the error is {worst:.2g}")
+        if worst > TOLERANCE - float(self.program.spare):
+            spared = f", of which {self.program.spare} is spared for small formats" if self.program.spare else ""
+            raise _BrokenError(f"{node.name!r} rounds away errors up to 1/4{spared}, but the error is {worst:.2g}")
         return (0.0,) * len(node.kinds)
 
     def attention(self, node: Attention) -> tuple[float, ...]:

@@ -156,7 +156,7 @@ def softened(program: Program, sharpness: int) -> Program:
             case Named():
                 rebuilt[node] = replace(node, forms=forms(node.forms), restores=forms(node.restores))
             case Unit():
-                rebuilt[node] = replace(node, forms=forms(node.forms))
+                rebuilt[node] = replace(node, forms=forms(node.forms), after=forms(node.after))
             case _:
                 rebuilt[node] = node
     logits = Signal(forms(program.logits.forms), program.logits.kinds)

@@ -7,7 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from softmachine.errors import ConstructionError, UsageError
+from softmachine.errors import ConstructionError
+from softmachine.figures import picture
 
 if TYPE_CHECKING:
     from softmachine.certify.certificate import Certificate
@@ -27,42 +28,24 @@ def draw(name: str, prove: Callable[[int, int | None], Certificate], length: int
     Raises:
         UsageError: If matplotlib is missing, or the file exists or has another ending.
     """
-    if file.suffix.lower() not in (".png", ".svg"):
-        raise UsageError(f"{file} should end in .png or .svg")
-    if file.exists():
-        raise UsageError(f"{file} exists already", hint="choose another name")
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise UsageError("drawing needs matplotlib", hint="pip install 'softmachine[plot]'") from None
-    figure = Figure(figsize=(10, 4.2), layout="constrained")
-    FigureCanvasAgg(figure)
-    left, right = figure.subplots(1, 2)
-    figure.suptitle(name)
-    proofs = {}
-    for part in sorted({max(1, length * k // CURVES) for k in range(1, CURVES + 1)}):
-        with suppress(ConstructionError):
-            proofs[part] = prove(part, None)
-    for part, proof in proofs.items():
-        scales = range(1, proof.sharpness + 6)
-        # Where the budget breaks, nothing is certified: the margin is drawn as 0, whatever the bound says.
-        margins = [max(prove(part, scale).margin, 0.0) for scale in scales]
-        left.plot(scales, margins, marker=".", label=f"length {part}, from {proof.sharpness} on")
-    left.set_xlabel("scale · gap (inverse temperature)")
-    left.set_ylabel("certified margin of the logits")
-    left.legend(loc="best", fontsize="small")
-    right.plot(list(proofs), [proof.sharpness for proof in proofs.values()], marker="o", label="error budget")
-    right.plot(list(proofs), [proof.theorem.sharpness for proof in proofs.values()], marker="s", label="Theorem 26")
-    right.set_xlabel("length")
-    right.set_ylabel("scale · gap that is needed")
-    right.set_yscale("log")
-    right.legend(loc="best", fontsize="small")
-    scratch = file.with_name(f".{file.name}.part")
-    try:
-        figure.savefig(scratch, format=file.suffix[1:].lower(), dpi=150)
-        scratch.replace(file)
-    except OSError as error:
-        raise UsageError(f"cannot write {file}: {error.strerror}") from None
-    finally:
-        scratch.unlink(missing_ok=True)
+    with picture(file, 10, 4.2) as figure:
+        left, right = figure.subplots(1, 2)
+        figure.suptitle(name)
+        proofs = {}
+        for part in sorted({max(1, length * k // CURVES) for k in range(1, CURVES + 1)}):
+            with suppress(ConstructionError):
+                proofs[part] = prove(part, None)
+        for part, proof in proofs.items():
+            scales = range(1, proof.sharpness + 6)
+            # Where the budget breaks, nothing is certified: the margin is drawn as 0, whatever the bound says.
+            margins = [max(prove(part, scale).margin, 0.0) for scale in scales]
+            left.plot(scales, margins, marker=".", label=f"length {part}, from {proof.sharpness} on")
+        left.set_xlabel("scale · gap (inverse temperature)")
+        left.set_ylabel("certified margin of the logits")
+        left.legend(loc="best", fontsize="small")
+        right.plot(list(proofs), [proof.sharpness for proof in proofs.values()], marker="o", label="error budget")
+        right.plot(list(proofs), [proof.theorem.sharpness for proof in proofs.values()], marker="s", label="Theorem 26")
+        right.set_xlabel("length")
+        right.set_ylabel("scale · gap that is needed")
+        right.set_yscale("log")
+        right.legend(loc="best", fontsize="small")

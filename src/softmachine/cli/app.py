@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from softmachine.cli import atlas, certify, check, compile, run, show, zoo  # noqa: A004
+from softmachine.cli import atlas, certify, check, circuit, compile, export, run, show, slices, zoo  # noqa: A004
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine run palindrome abba
@@ -17,7 +17,8 @@ EXAMPLES = """[dim]Examples:[/]
   softmachine check palindrome --up-to 4
   softmachine show increment
   softmachine compile palindrome -o model/
-  softmachine certify "Q_a since Q_b" --length 100"""
+  softmachine certify "Q_a since Q_b" --length 100
+  softmachine export palindrome --to gpt2 -o palindrome-gpt2"""
 
 
 class _Plain:
@@ -69,7 +70,7 @@ def softmachine(
         print(context.get_help())
 
 
-for module in (run, check, show, compile, certify, zoo, atlas):
+for module in (run, check, show, compile, certify, export, slices, circuit, zoo, atlas):
     app.command(module.NAME, cls=_Command, epilog=module.EXAMPLES)(module.command)
 
 

@@ -65,9 +65,10 @@ def _table(cells: tuple[Cell, ...], witnesses: list[Witness]) -> Table:
     for title in ("\ndepth", "\nprecision", *(f"{uniformity}\nwidth {width}" for uniformity, width in columns)):
         table.add_column(title, no_wrap=True)
     for depth, precision in dict.fromkeys((cell.depth, cell.precision) for cell in cells):
-        here = [cell for cell in cells if (cell.depth, cell.precision) == (depth, precision)]
-        row = {(cell.uniformity, cell.width): _entry(cell, witnesses) for cell in here}
-        table.add_row(depth, precision, *(row[column] for column in columns))
+        row = {
+            (cell.uniformity, cell.width): cell for cell in cells if (cell.depth, cell.precision) == (depth, precision)
+        }
+        table.add_row(depth, precision, *(_entry(row[column], witnesses) for column in columns))
     return table
 
 

@@ -189,7 +189,7 @@ def _traces(problem: Disagreement, transformer: Transformer, arithmetic: str, ma
     first, last = max(problem.step - AROUND, 0), problem.step + AROUND + 1
     dots = "… " if first else ""
     expected = codec_of(transformer).expected(problem.word, max_steps)
-    running = Running(transformer, problem.word, arithmetic=arithmetic, max_steps=max_steps)
+    running = Running(transformer, problem.word, arithmetic=arithmetic, max_steps=max_steps, engine="dense")
     for label, tokens in (("interpreter", expected), ("model", iter(running))):
         yield f"  {label:<12} {dots}{'  '.join(islice(_until_error(tokens), first, last))}"
 

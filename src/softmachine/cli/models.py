@@ -13,6 +13,7 @@ from softmachine.text import many
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from softmachine.languages.source import Source
     from softmachine.languages.temporal import Specification
     from softmachine.outcome import Outcome
     from softmachine.transformer import Codec, Transformer
@@ -25,6 +26,9 @@ class View(Protocol):
 
     def follow(self, token: str) -> bool:
         """Take note of one more token; whether it is a step, and so there is something new to see."""
+
+    def follow_all(self, tokens: Sequence[str]) -> None:
+        """Take note of many tokens; of what happened between them, only the end need be remembered."""
 
     def rows(self, width: int, height: int) -> Sequence[Text]:
         """The last steps, one below the other, in so many lines at most."""
@@ -65,15 +69,21 @@ def open_model(source: str, wanted: Wanted, output: Output) -> Transformer:
         raise UsageError("--certified is for soft attention", hint="add --attention soft")
     if None not in (wanted.certified, wanted.length) and wanted.certified != wanted.length:
         raise UsageError("--certified and --length name different lengths", hint="the weights are made for one length")
-    item = api.load(source, wanted.format_name)
-    if wanted.alphabet is not None:
-        item = _extended(item, wanted.alphabet)
+    item = opened(source, wanted.format_name, wanted.alphabet)
     with working("compiling", output):
         length = wanted.length if wanted.certified is None else wanted.certified
         return api.compile(item, wanted.construction, attention=wanted.attention, length=length)
 
 
-def _extended(item: object, alphabet: str) -> Specification:
+def opened(source: str, format_name: str | None, alphabet: str | None) -> Source | Transformer:
+    """What a source describes, or the model that was saved there; a formula may get more symbols."""
+    from softmachine import api
+
+    item = api.load(source, format_name)
+    return item if alphabet is None else extended(item, alphabet)
+
+
+def extended(item: object, alphabet: str) -> Specification:
     """A formula over more symbols."""
     from softmachine.languages.temporal import Specification
 
@@ -84,9 +94,9 @@ def _extended(item: object, alphabet: str) -> Specification:
 
 def default_input(codec: Codec) -> str:
     """The input that the source suggests, or else the empty word."""
-    from softmachine.constructions.turing_tokens import TuringCodec
+    from softmachine.languages.turing import TuringMachine
 
-    word = codec.machine.default_input if isinstance(codec, TuringCodec) else None
+    word = codec.source.default_input if isinstance(codec.source, TuringMachine) else None
     return spelled(codec, word or ())
 
 
@@ -102,25 +112,16 @@ def language(codec: Codec | None) -> str | None:
 
 def headline(codec: Codec | None) -> str | None:
     """One line about the object that was compiled."""
-    from softmachine.constructions.circuit_words import CircuitCodec
-    from softmachine.constructions.evaluator_words import EvaluatorCodec
-    from softmachine.constructions.graph_words import GraphCodec
-    from softmachine.constructions.temporal_words import TemporalCodec
-    from softmachine.constructions.turing_tokens import TuringCodec
-
-    if isinstance(codec, TemporalCodec):
-        return str(codec.specification)
-    if isinstance(codec, CircuitCodec | EvaluatorCodec | GraphCodec):
-        return str(codec.source)
-    return str(codec.machine) if isinstance(codec, TuringCodec) else None
+    return str(codec.source) if codec else None
 
 
 def values_of(outcome: Outcome) -> dict[str, list[bool | str]]:
     """The value at every position, for the languages that have one."""
+    from softmachine.constructions.crasp_words import AnswersOutcome
     from softmachine.constructions.srasp_words import SraspOutcome
     from softmachine.constructions.temporal_words import TemporalOutcome
 
-    if isinstance(outcome, TemporalOutcome):
+    if isinstance(outcome, TemporalOutcome | AnswersOutcome):
         return {"values": list(outcome.values)}
     if isinstance(outcome, SraspOutcome):
         truths = {"true": True, "false": False} if outcome.verdict != "halt" else {}
@@ -131,9 +132,13 @@ def values_of(outcome: Outcome) -> dict[str, list[bool | str]]:
 def view_of(codec: Codec, word: str, remember: int) -> View | None:
     """How to show a run on a word, with so many steps of the past; None if there is nothing to see but tokens."""
     from softmachine.cli.tapes import TapeView
+    from softmachine.constructions.summary_tokens import SummaryCodec
+    from softmachine.constructions.ternary_tokens import TernaryCodec
     from softmachine.constructions.turing_tokens import TuringCodec
 
-    return TapeView(codec, word, remember) if isinstance(codec, TuringCodec) else None
+    if not isinstance(codec, TuringCodec | TernaryCodec | SummaryCodec):
+        return None
+    return TapeView(codec, word, remember)
 
 
 def model_line(transformer: Transformer) -> str:

@@ -83,9 +83,19 @@ ArithmeticName = Annotated[
     typer.Option(
         "--arithmetic",
         metavar="NAME",
-        help="What numbers to compute with: exact (rationals), float64, float32, ball (enclosures of real numbers, "
-        "which prove what softmax decides; ball:256 for 256 bits), or fixed:B (fixed point with B integer and B "
+        help="What numbers to compute with: exact (rationals), float64, float32, bfloat16, float16, float8_e4m3fn, "
+        "float8_e5m2, int8, ball (enclosures of real numbers, which prove what softmax decides; ball:256 for 256 "
+        "bits), or fixed:B (fixed point with B integer and B "
         "fractional bits; fixed:B:C with C inside attention).",
+    ),
+]
+EngineName = Annotated[
+    str,
+    typer.Option(
+        "--engine",
+        metavar="NAME",
+        help="What runs the weights: dense (every score, any arithmetic), fast (exact, millions of tokens a second), "
+        "or auto: dense to begin with, fast when the run turns out to be long.",
     ),
 ]
 

@@ -25,14 +25,20 @@ def show_run(run: Run, output: Output, *, interrupted: bool, traced: bool) -> No
         output.out.print(_table(run, output.width, interrupted))
         return
     went, _, summary = run.text().rpartition("\n")
-    if interrupted:
-        summary = summary.replace("step limit reached", "interrupted", 1)
+    from softmachine.runs import UNFINISHED
+
+    if run.verdict is None:
+        summary = summary.replace(UNFINISHED, _unfinished(interrupted), 1)
     output.say(summary if output.quiet or traced or not went else f"{went}\n{summary}")
+
+
+def _unfinished(interrupted: bool) -> str:
+    return "interrupted" if interrupted else "step limit reached"
 
 
 def _table(run: Run, width: int, interrupted: bool) -> Table:
     table = Table.grid(padding=(0, 2))
-    verdict = run.verdict or ("interrupted" if interrupted else "step limit reached")
+    verdict = run.verdict or _unfinished(interrupted)
     table.add_row(
         Text("verdict", style="dim"),
         Text.assemble((verdict, COLOURS.get(verdict, "bold yellow")), f" after {many(run.steps, 'step')}"),
@@ -40,6 +46,9 @@ def _table(run: Run, width: int, interrupted: bool) -> Table:
     table.add_row(Text("tape", style="dim"), _cut(printable(run.output), MOST_LINES * (width - 9)))
     speed = f"{len(run.tokens):,}, {run.tokens_per_second:,.0f} a second ({run.engine} engine, {run.arithmetic})"
     table.add_row(Text("tokens", style="dim"), Text(speed))
+    if len(run.segments) > 1:
+        parts = f"{len(run.segments):,}, with contexts of at most {max(run.segments):,} tokens"
+        table.add_row(Text("segments", style="dim"), Text(parts))
     table.add_row(Text("model", style="dim"), Text(model_line(run.transformer)))
     return table
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,7 +12,6 @@ from softmachine.cli import options
 from softmachine.cli.models import Wanted, default_input, language, open_model, values_of, view_of
 from softmachine.cli.options import Status
 from softmachine.cli.output import Output
-from softmachine.errors import UsageError
 from softmachine.text import many
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ EXAMPLES = """[dim]Examples:[/]
   softmachine run busy-beaver-4 --trace
   softmachine run "1RB1LB_1LA1RZ" --arithmetic exact --json"""
 
-ENGINES = ("auto", "dense")
 PLAIN_WIDTH = 200
 """Columns of a trace that goes to a file."""
 
@@ -42,8 +41,36 @@ def command(
     ] = None,
     *,
     arithmetic: options.ArithmeticName = "float64",
-    engine: Annotated[str, typer.Option(metavar="NAME", help="What runs the weights: auto or dense.")] = "auto",
-    max_steps: Annotated[int, typer.Option(metavar="N", min=0, help="Stop after so many steps.")] = 1_000_000,
+    engine: options.EngineName = "auto",
+    max_steps: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=0,
+            show_default=False,
+            help="Stop after so many steps; by default a million, and a hundred million on the fast engine.",
+        ),
+    ] = None,
+    audit: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            min=0,
+            show_default=False,
+            help="Afterwards, do N random steps again with every score computed in exact arithmetic (fast engine).",
+        ),
+    ] = 0,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            help="Write the run to FILE now and then, and when it is interrupted (fast engine).",
+        ),
+    ] = None,
+    resume: Annotated[
+        Path | None, typer.Option(metavar="FILE", show_default=False, help="Go on from a checkpoint (fast engine).")
+    ] = None,
     construction: options.ConstructionName = None,
     attention: options.AttentionName = None,
     certified: options.CertifiedLength = None,
@@ -60,8 +87,6 @@ def command(
     The machine is compiled to the weights of a transformer, which then produces the run one token at a time.
     Exit status 0: it came to a verdict; 3: it reached the step limit; 130: interrupted.
     """
-    if engine not in ENGINES:
-        raise UsageError(f"there is no engine {engine!r}", hint=f"choose one of {', '.join(ENGINES)}")
     output = Output(as_json, quiet)
     from softmachine.cli.progress import working
     from softmachine.cli.results import show_run
@@ -71,16 +96,35 @@ def command(
     transformer = open_model(source, Wanted(format_name, construction, attention, alphabet, certified, length), output)
     text = default_input(codec_of(transformer)) if word is None else word
     with working("preparing the weights", output):
-        running = Running(transformer, text, arithmetic=arithmetic, max_steps=max_steps)
+        running = Running(
+            transformer,
+            text,
+            arithmetic=arithmetic,
+            max_steps=max_steps,
+            engine="fast" if audit and engine == "auto" else engine,
+            checkpoint=checkpoint,
+            resume=resume,
+        )
     watcher = _watcher(running, text, output, trace)
     interrupted = watch(running, watcher)
+    if interrupted and running.save():
+        output.warn(f"to go on: --resume {checkpoint}")
+    if running.unsaved:
+        output.warn(running.unsaved)
     result = running.so_far()
+    with working("doing steps again in exact arithmetic", output):
+        audited = running.audit(audit) if audit else None
     if as_json:
         lines = {"trace": watcher.lines} if isinstance(watcher, Trace) else {}
-        output.answer({**_answer(result, text), "interrupted": interrupted, **lines})
+        checked = {"audit": {"steps": len(audited.steps), "holds": audited.holds}} if audited else {}
+        output.answer({**_answer(result, text), "interrupted": interrupted, **checked, **lines})
     else:
         show_run(result, output, interrupted=interrupted, traced=trace)
-    return _status(result, interrupted, max_steps, output)
+        if audited:
+            output.say(f"audit: {audited}")
+    if audited and not audited.holds:
+        return Status.FAILS
+    return _status(result, interrupted, running.max_steps, output)
 
 
 def _watcher(running: Running, text: str, output: Output, trace: bool) -> Watcher | None:
@@ -106,6 +150,7 @@ def _answer(run: Run, text: str) -> dict[str, Any]:
         "halted": run.halted,
         "steps": run.steps,
         "tokens": len(run.tokens),
+        **({"segments": list(run.segments)} if run.segments else {}),
         "output": run.output,
         **values_of(run.outcome),
         "attention": run.transformer.attention,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,19 +11,22 @@ import typer
 from softmachine.cli import options
 from softmachine.cli.models import Wanted, headline, open_model
 from softmachine.cli.output import Output, printable
+from softmachine.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rich.console import RenderableType
 
-    from softmachine.transformer import Transformer
+    from softmachine.transformer import Codec, Transformer
 
 NAME = "show"
 EXAMPLES = """[dim]Examples:[/]
   softmachine show palindrome
   softmachine show busy-beaver-4 --coordinates"""
 
+SHORT_INPUTS, FEW, MOST_TOKENS = range(1, 11), 12, 5_000
+"""Chains of thought are measured on so few inputs of each of these lengths, up to so many tokens."""
 INDENT = " " * 14
 """Where a line of the board goes on that does not fit."""
 
@@ -33,6 +37,24 @@ def command(
     coordinates: Annotated[
         bool, typer.Option("--coordinates", metavar="", help="List every coordinate of the residual stream by name.")
     ] = False,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            show_default=False,
+            help="With [b]fast[/]: how the fast engine would serve each head, and why.",
+        ),
+    ] = None,
+    growth: Annotated[
+        str | None,
+        typer.Option(
+            "--growth",
+            metavar="N,N,…",
+            show_default=False,
+            help="Measure depth, loops, width, precision, volume and padding at these lengths, where the weights "
+            "depend on one; [b]{n}[/] in SOURCE is replaced by each.",
+        ),
+    ] = None,
     construction: options.ConstructionName = None,
     attention: options.AttentionName = None,
     certified: options.CertifiedLength = None,
@@ -45,9 +67,16 @@ def command(
 ) -> None:
     """Draw the transformer of a machine: layers, heads, named coordinates, and what they cost."""
     output = Output(as_json, quiet)
-    transformer = open_model(source, Wanted(format_name, construction, attention, alphabet, certified, length), output)
+    if engine not in (None, "dense", "fast"):
+        raise UsageError(f"there is no engine {engine!r}", hint="choose dense or fast")
+    wanted = Wanted(format_name, construction, attention, alphabet, certified, length)
+    if growth is not None:
+        _show_growth(source, wanted, growth, output)
+        return
+    transformer = open_model(source, wanted, output)
     if as_json:
-        output.answer(_answer(transformer))
+        served = {"fast": _served(transformer)} if engine == "fast" else {}
+        output.answer({**_answer(transformer), **served})
         return
     board = str(transformer)
     if quiet:
@@ -58,10 +87,61 @@ def command(
         output.say(f"{about}\n")
     output.say(f"{_fitted(board, output.width) if output.live else board}\n")
     output.out.print(_costs(transformer))
+    if engine == "fast":
+        _show_fast(transformer, output)
     if coordinates:
         output.say("\nCoordinates of the residual stream")
         for number, name in enumerate(transformer.coordinates):
             output.say(f"  {number:>4}  {name}")
+
+
+def _show_growth(source: str, wanted: Wanted, growth: str, output: Output) -> None:
+    """How the members of a family grow with the length."""
+    from softmachine.growth import measure
+    from softmachine.runs import codec_of
+
+    try:
+        lengths = [int(part) for part in growth.split(",")]
+    except ValueError:
+        raise UsageError(f"{growth!r} is not a list of lengths", hint="write it like 8,16,32") from None
+    if min(lengths) < 0:
+        raise UsageError(f"{min(lengths)} is not a length")
+    models = {
+        n: open_model(source.replace("{n}", str(n)), wanted if "{n}" in source else replace(wanted, length=n), output)
+        for n in lengths
+    }
+    measured = measure(models.__getitem__, lengths, padding=lambda n: _padding(codec_of(models[n])))
+    if output.as_json:
+        output.answer(
+            {quantity.name: dict(zip(lengths, quantity.values, strict=True)) for quantity in measured.quantities}
+        )
+    else:
+        output.say(str(measured))
+
+
+def _padding(codec: Codec) -> int:
+    """How many filler tokens follow an input, where all inputs have one length."""
+    from softmachine.padding import PAD
+
+    width = getattr(codec, "width", None)
+    return 0 if width is None else codec.prompt(codec.alphabet[:1] * width).tokens.count(PAD)
+
+
+def _thought(codec: Codec | None) -> str | None:
+    """How long the chains of thought of a program that counts are."""
+    from softmachine.constructions.counter_words import CounterCodec
+    from softmachine.constructions.crasp_words import CraspCodec
+    from softmachine.languages.crasp.analysis import growth, thoughts
+
+    if not isinstance(codec, CraspCodec | CounterCodec):
+        return None
+    found = list(thoughts(codec.program, SHORT_INPUTS, samples=FEW, max_tokens=MOST_TOKENS))
+    longest = [each for each in found if each.most is not None]
+    if not longest:
+        return f"no run on short inputs ends within {MOST_TOKENS:,} tokens"
+    fit = growth(found)
+    most = f"at most {longest[-1].most:,} tokens on inputs of length {longest[-1].length} that were tried"
+    return f"{most}; {fit}" if fit else most
 
 
 def _answer(transformer: Transformer) -> dict[str, Any]:
@@ -79,8 +159,37 @@ def _answer(transformer: Transformer) -> dict[str, Any]:
         "attention": [str(weighting) for weighting in transformer.weightings],
         "position_features": [feature.name for feature in transformer.features],
         "tokens_per_step": _tokens_per_step(transformer),
+        "chain_of_thought": _thought(transformer.codec),
         "coordinates": list(transformer.coordinates),
     }
+
+
+def _served(transformer: Transformer) -> dict[str, Any]:
+    """How the fast engine serves each head."""
+    from softmachine.engines.fast import Declined, FastEngine
+    from softmachine.engines.fast.explain import explanation, summary
+
+    try:
+        code = FastEngine(transformer).code
+    except (Declined, UsageError) as reason:
+        return {"declined": str(reason)}
+    keys = ("layer", "head", "index", "why")
+    heads = [dict(zip(keys, row, strict=True)) for row in explanation(code)]
+    return {"heads": heads, "about": summary(code), "positions": code.horizon}
+
+
+def _show_fast(transformer: Transformer, output: Output) -> None:
+    served = _served(transformer)
+    output.say("\nThe fast engine")
+    if "declined" in served:
+        output.say(f"  leaves this model to the dense engine: {served['declined']}")
+        return
+    for head in served["heads"]:
+        output.say(f"  {head['layer']:<9} {printable(head['head'])}: {head['index']}")
+        for line in wrap(head["why"], max(output.width - 14, 40)):
+            output.say(f"            {line}")
+    for line in served["about"]:
+        output.say(f"  {line}")
 
 
 def _costs(transformer: Transformer) -> RenderableType:
@@ -109,6 +218,9 @@ def _rows(transformer: Transformer) -> Iterator[tuple[str, str]]:
     per_step = _tokens_per_step(transformer)
     if per_step is not None:
         yield "tokens per step", str(per_step)
+    thought = _thought(transformer.codec)
+    if thought is not None:
+        yield "chain of thought", thought
 
 
 def _choice(transformer: Transformer) -> Iterator[tuple[str, str]]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from softmachine.cli.output import printable
+from softmachine.coded import Coded
+from softmachine.constructions.summary_tokens import SummaryCodec
+from softmachine.constructions.ternary_tokens import TernaryCodec
 from softmachine.constructions.turing_tokens import TuringCodec
 from softmachine.languages.turing import Action, Configuration, Tape
 
@@ -17,6 +20,8 @@ WIDEST_NAME = 16
 """Longer names of states and symbols are cut."""
 ROOM = 6
 """So many cells to the left of what has been reached are in view, if they fit."""
+MANY = 1000
+"""More tokens than this are followed in one go."""
 HEAD, BLANK, LABEL = "bold reverse", "dim", "dim"
 
 
@@ -57,21 +62,24 @@ class TapeView:
         remember: How many steps of the past to keep.
     """
 
-    def __init__(self, codec: TuringCodec, word: str | Sequence[str], remember: int) -> None:
+    def __init__(
+        self, codec: TuringCodec | TernaryCodec | SummaryCodec, word: str | Sequence[str], remember: int
+    ) -> None:
         machine = codec.machine
         symbols = machine.word(word)
-        self.meanings = codec.meanings
+        self._machine = machine
+        self.meanings: Mapping[str, object] = codec.meanings
         self.tapes = range(machine.tapes)
         self.configuration = Configuration.initial(machine, symbols)
         self._past: deque[_Before] = deque(maxlen=remember)
-        self._begun = False
+        self._begun = not (isinstance(codec, TuringCodec) and codec.announces)
         self._reach = [(0, max(len(symbols) - 1, 0) if k == 0 else 0) for k in self.tapes]
         self._cameras = [_Camera(left_end=machine.tape is not Tape.TWO_WAY) for _ in self.tapes]
         self._symbol_width = min(max(cell_len(_shown(symbol)) for symbol in machine.symbols), WIDEST_NAME)
         self._state_width = min(max(cell_len(printable(state)) for state in machine.states), WIDEST_NAME)
 
     def follow(self, token: str) -> bool:
-        """Apply what a token says, if it is an action. The first one changes nothing: it only begins the run."""
+        """Apply what a token says, if it is an action. In chapter 8 the first one only begins the run."""
         action = self.meanings[token]
         if not isinstance(action, Action):
             return False
@@ -83,6 +91,31 @@ class TapeView:
                 (min(low, head), max(high, head)) for (low, high), head in zip(self._reach, now.heads, strict=True)
             ]
         self._begun = True
+        return True
+
+    def follow_all(self, tokens: Sequence[str]) -> None:
+        """Apply what many tokens say; the last ones so that they can be shown step by step."""
+        quick = len(tokens) - (self._past.maxlen or 0) - 1
+        if isinstance(tokens, Coded) and quick > MANY and self._begun and self._leap(tokens[:quick]):
+            tokens = tokens[quick:]
+        for token in tokens:
+            self.follow(token)
+
+    def _leap(self, tokens: Coded[str]) -> bool:
+        """Apply many actions in one go; False if some token is no action."""
+        from softmachine.languages.turing.compiled import replay
+
+        meanings = [self.meanings[name] for name in tokens.names]
+        example = next(meaning for meaning in meanings if isinstance(meaning, Action))
+        if not all(isinstance(meanings[code], Action) for code in tokens.used()):
+            return False
+        now = self.configuration
+        actions = tuple(meaning if isinstance(meaning, Action) else example for meaning in meanings)
+        replay(self._machine, now, actions, tokens.codes)
+        self._past.clear()
+        for k, (low, high) in enumerate(self._reach):
+            written = [now.heads[k], *now.cells[k]]
+            self._reach[k] = (min(low, *written), max(high, *written))
         return True
 
     def rows(self, width: int, height: int) -> Sequence[Text]:

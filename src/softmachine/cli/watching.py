@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from rich.console import Console, Group, RenderableType
@@ -21,14 +21,16 @@ if TYPE_CHECKING:
 FRAME = 1 / 20
 """Seconds between two pictures."""
 MOST_ROWS = 14
+LEAST_MEMORY = 1_000_000
+"""Less memory than this is not worth mentioning."""
 WIDEST_PANEL = 120
 
 
 class Watcher(Protocol):
     """Someone who is told of every token."""
 
-    def see(self, token: str) -> None:
-        """One more token."""
+    def see(self, piece: Sequence[str]) -> None:
+        """More tokens."""
 
     def close(self) -> None:
         """There are no more."""
@@ -37,9 +39,9 @@ class Watcher(Protocol):
 def watch(running: Running, watcher: Watcher | None) -> bool:
     """Let a run go to its end; whether Ctrl-C ended it before."""
     try:
-        for token in running:
+        for piece in running.pieces():
             if watcher:
-                watcher.see(token)
+                watcher.see(piece)
     except KeyboardInterrupt:
         return True
     finally:
@@ -57,7 +59,12 @@ class Trace:
         self._output = output
         self._width = width
 
-    def see(self, token: str) -> None:
+    def see(self, piece: Sequence[str]) -> None:
+        """Show every step."""
+        for token in piece:
+            self._show(token)
+
+    def _show(self, token: str) -> None:
         """Show where the run is now; a verdict leaves it where it was."""
         if self._view and not self._view.follow(token):
             return
@@ -100,10 +107,10 @@ class Redrawn:
         )
         self._due = time.perf_counter() + patience
 
-    def see(self, token: str) -> None:
+    def see(self, piece: Sequence[str]) -> None:
         """Draw, if it is time to."""
         if self._view:
-            self._view.follow(token)
+            self._view.follow_all(piece)
         if time.perf_counter() >= self._due:
             self._draw()
             self._due = time.perf_counter() + FRAME
@@ -148,5 +155,7 @@ def status_line(running: Running, output: Output) -> Redrawn:
 
 
 def _speed(running: Running, began: float) -> str:
-    seconds = time.perf_counter() - began
-    return f"{len(running.tokens):,} tokens, {len(running.tokens) / seconds:,.0f} a second"
+    seconds, count = time.perf_counter() - began, len(running.tokens)
+    memory = f", {running.memory / 1e6:,.0f} MB" if running.memory > LEAST_MEMORY else ""
+    context = len(running.prompt.tokens) + count
+    return f"{count:,} tokens, {count / seconds:,.0f} a second, context {context:,}{memory} ({running.engine} engine)"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from softmachine.compiler.graph import Graph, is_raw
@@ -53,6 +53,8 @@ class Allocation:
         beside: For stored atoms, what has to be read in addition to their coordinate.
         updates: For each loop, how its carried values become new.
         temporaries: For each loop, the atoms that its body stores and must clear.
+        clears: For each feed-forward sublayer (block, stage), the coordinates that it clears for others, with whether
+            what is in them may be negative.
     """
 
     names: tuple[str, ...]
@@ -62,6 +64,7 @@ class Allocation:
     beside: dict[Atom, Affine]
     updates: dict[Loop, tuple[Update, ...]]
     temporaries: dict[Loop, tuple[Atom, ...]]
+    clears: dict[Time, tuple[tuple[int, bool], ...]] = field(default_factory=dict)
 
     def read(self, form: Affine) -> Reading:
         """A form over atoms as a form over coordinates."""
@@ -78,9 +81,12 @@ class Allocation:
         return Reading({slot: factor for slot, factor in terms.items() if factor}, constant)
 
 
-def schedule_to_allocation(graph: Graph, schedule: Schedule) -> Allocation:
-    """Give a coordinate to every atom that is read, and find out what each coordinate is the sum of."""
-    splitter = _Splitter(graph)
+def schedule_to_allocation(graph: Graph, schedule: Schedule, *, narrow: bool = False) -> Allocation:
+    """Give a coordinate to every atom that is read, and find out what each coordinate is the sum of.
+
+    ``narrow``: coordinates will be shared, so that no constant can be in one from the start.
+    """
+    splitter = _Splitter(graph, narrow)
     updates = {loop: _updates(loop, schedule) for loop in graph.loops}
     demand = _Demand(splitter)
     for loop in graph.loops:
@@ -180,8 +186,9 @@ class _Demand:
 class _Splitter:
     """Splits what an atom stands for into what can be written to its coordinate and what is read beside it."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, narrow: bool) -> None:
         self.graph = graph
+        self.narrow = narrow
         self.loop_of = {loop.carried: loop for loop in graph.loops}
         self._named: dict[Atom, tuple[Affine, Affine]] = {}
         for node in graph.nodes:
@@ -201,7 +208,7 @@ class _Splitter:
     def split_form(self, form: Affine, body: Node | None) -> tuple[Affine, Affine]:
         # A loop clears its temporaries after each turn, so a constant cannot wait in them from the start.
         constant = Affine({}, form.constant)
-        written, beside = ([constant], []) if body is None else ([], [constant])
+        written, beside = ([constant], []) if body is None and not self.narrow else ([], [constant])
         for (node, k), factor in form.terms.items():
             if self.graph.body_of.get(node) is not body or isinstance(node, Carried | Loop):
                 beside.append(Affine({(node, k): factor}))

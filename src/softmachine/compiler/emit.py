@@ -70,9 +70,11 @@ class _Emitter:
 
     def block(self, plan: BlockPlan) -> Block:
         layers: list[Layer] = []
+        index = self.schedule.blocks.index(plan)
         for heads, units in zip(plan.heads, plan.units, strict=True):
             last = len(layers) == plan.depth - 1
-            layers.append(Layer(self.attention(heads), self.feed_forward(units, plan if last else None)))
+            clears = self.allocation.clears.get((index, 2 * len(layers) + 2), ())
+            layers.append(Layer(self.attention(heads), self.feed_forward(units, plan if last else None, clears)))
         return Block(tuple(layers), plan.repeats, plan.name)
 
     def map(self, forms: Sequence[Affine]) -> AffineMap:
@@ -100,7 +102,9 @@ class _Emitter:
             bias=node.bias,
         )
 
-    def feed_forward(self, nodes: Sequence[Unit], end_of: BlockPlan | None) -> FeedForward:
+    def feed_forward(
+        self, nodes: Sequence[Unit], end_of: BlockPlan | None, clears: Sequence[tuple[int, bool]]
+    ) -> FeedForward:
         hidden = _Hidden(self.allocation)
         for node in nodes:
             for k in self.used(node):
@@ -111,6 +115,8 @@ class _Emitter:
                 hidden.add_linear(f"new {name}", update.change, {update.coordinate: Fraction(1)})
             for atom in self.allocation.temporaries[end_of.loop]:
                 hidden.clear(self.allocation.slot[atom])
+        for coordinate, signed in clears:
+            hidden.clear(coordinate, signed=signed)
         return hidden.layer(self.width, self.unit_names)
 
 
@@ -140,15 +146,17 @@ class _Hidden:
         _add(self.constant, targets, reading.constant)
         self._linear(name, reading.terms, targets)
 
-    def clear(self, coordinate: int) -> None:
-        """Set a coordinate to 0 by taking away what is in it."""
+    def clear(self, coordinate: int, *, signed: bool = True) -> None:
+        """Set a coordinate to 0 by taking away what is in it; what is never negative needs one unit, not two."""
         name = f"clear {self.allocation.names[coordinate]}"
-        self._linear(name, {coordinate: Fraction(1)}, {coordinate: Fraction(-1)})
+        self._linear(name, {coordinate: Fraction(1)}, {coordinate: Fraction(-1)}, (1, -1) if signed else (1,))
 
-    def _linear(self, name: str, terms: dict[int, Fraction], targets: dict[int, Fraction]) -> None:
+    def _linear(
+        self, name: str, terms: dict[int, Fraction], targets: dict[int, Fraction], signs: Sequence[int] = (1, -1)
+    ) -> None:
         if not terms:
             return
-        for sign in (1, -1):
+        for sign in signs:
             pre = {coordinate: sign * factor for coordinate, factor in terms.items()}
             post = {coordinate: sign * factor for coordinate, factor in targets.items()}
             self._add(f"{name} {'+' if sign > 0 else '-'}", pre, Fraction(0), "relu", post)

@@ -79,7 +79,7 @@ class _Merger:
     def rebuild(self, node: Node) -> Node:
         match node:
             case Unit():
-                return replace(node, forms=self.forms(node.forms))
+                return replace(node, forms=self.forms(node.forms), after=self.forms(node.after))
             case Named():
                 # What a name restores is for certificates; the weights do not depend on it.
                 return replace(node, forms=self.forms(node.forms), restores=())

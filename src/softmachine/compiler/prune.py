@@ -63,11 +63,17 @@ class _Pruning:
     def forms(self, forms: Iterable[Affine]) -> tuple[Affine, ...]:
         return tuple(Affine({self.atoms[a]: factor for a, factor in f.terms.items()}, f.constant) for f in forms)
 
+    def _remaining(self, forms: Iterable[Affine]) -> tuple[Affine, ...]:
+        """What is left of forms that are waited for but not read."""
+        return tuple(Affine({self.atoms[a]: factor for a, factor in f.terms.items() if a in self.atoms}) for f in forms)
+
     def node(self, node: Node, kept: Sequence[int]) -> Iterator[Node]:
         """What becomes of a node: itself with these components only, or one node for each."""
         if isinstance(node, Unit | Named):
             for k in kept:
                 alone = replace(node, name=node.label(k), kinds=(node.kinds[k],), labels=None)
+                if isinstance(alone, Unit):
+                    alone = replace(alone, after=self._remaining(alone.after))
                 yield self._placed(replace(alone, forms=self.forms([node.forms[k]])), {(node, k): 0})
             return
         labels = node.labels or tuple(map(str, range(len(node.kinds))))

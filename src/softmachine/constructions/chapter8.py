@@ -69,32 +69,33 @@ def decoder(codec: TuringCodec) -> Program:
     symbol = []
     for k in tapes:
         last = latest(
-            _name(machine, "last write", k),
+            on_tape(machine, "last write", k),
             stack(cell[k].number.value, wrote[k]),
             equal=(cell[k].number, head[k].number),
         )
         missed = last[0] - head[k].number.value
         bits = last[1:].known(BIT).labelled(machine.symbols, exclusive=True)
-        written = where_zero(_name(machine, "written", k), bits, missed)
+        written = where_zero(on_tape(machine, "written", k), bits, missed)
         choices = [written]
         if k == 0 and machine.alphabet:
             choices.append(gate("untouched input", head[0].read, off=stack(written.total, head[0].below)))
-        symbol.append(first_of(_name(machine, "symbol", k), *choices, labels=machine.symbols, default=machine.blank))
+        symbol.append(first_of(on_tape(machine, "symbol", k), *choices, labels=machine.symbols, default=machine.blank))
 
     # Step 4. The transition.
-    at_end = [relu(_name(machine, "at left end", k), 1 - head[k].number.value).known(BIT) for k in tapes]
+    at_end = [relu(on_tape(machine, "at left end", k), 1 - head[k].number.value).known(BIT) for k in tapes]
     rows = list(_rows(codec, begins, state, symbol, at_end))
     return tokens.program(machine.name, _logits(codec, rows, state, given), margin=Fraction(1))
 
 
-def _name(machine: TuringMachine, name: str, tape: int) -> str:
+def on_tape(machine: TuringMachine, name: str, tape: int) -> str:
+    """The name of something that every tape has one of."""
     return name if machine.tapes == 1 else f"{name} {tape + 1}"
 
 
 def _wrote(tokens: Vocabulary[Meaning], machine: TuringMachine, tape: int) -> Signal:
     """The symbol that this token wrote; zero if it is not an action."""
     return tokens.onehot(
-        _name(machine, "wrote", tape),
+        on_tape(machine, "wrote", tape),
         machine.symbols,
         lambda token: token.write[tape] if isinstance(token, Action) else None,
     )
@@ -110,21 +111,21 @@ class _Move:
     def __init__(self, tokens: Vocabulary[Meaning], machine: TuringMachine, tape: int) -> None:
         def differs(letter: str) -> Signal:
             return tokens.bit(
-                _name(machine, f"not {letter}", tape),
+                on_tape(machine, f"not {letter}", tape),
                 lambda token: not (isinstance(token, Action) and token.move[tape] == letter),
             )
 
         not_left, not_right = differs("L"), differs("R")
         self.value = not_left - not_right
         per_position = position(INVERSE)
-        right = gate(_name(machine, "right/(i+1)", tape), per_position, off=not_right)
-        left = gate(_name(machine, "left/(i+1)", tape), per_position, off=not_left)
+        right = gate(on_tape(machine, "right/(i+1)", tape), per_position, off=not_right)
+        left = gate(on_tape(machine, "left/(i+1)", tape), per_position, off=not_left)
         self.share = right - left
 
 
 def _located(machine: TuringMachine, what: str, tape: int, share: Signal, read: Signal = NOTHING) -> Located:
     """A number from its share of i+1; the notes' (8.13) would need a product with the move, which no layer computes."""
-    name = _name(machine, what, tape)
+    name = on_tape(machine, what, tape)
     return locate(name, named(f"{name}/(i+1)", share), read, negative=machine.tape is Tape.TWO_WAY)
 
 
@@ -137,11 +138,11 @@ def _rows(
         yield Row(f"begin, {first}", (begins, symbol[0][first]), _outputs(codec, codec.first_action(first)))
     for rule in machine.rules:
         read = (state[rule.state], *(symbol[k][rule.read[k]] for k in range(machine.tapes)))
-        for conditions, move in _held_back(machine, rule, at_end):
+        for conditions, move in held_back(machine, rule, at_end):
             yield Row(str(rule), (*read, *conditions), _outputs(codec, Action(rule.next, rule.write, move)))
 
 
-def _held_back(
+def held_back(
     machine: TuringMachine, rule: Rule, at_end: list[Signal]
 ) -> Iterator[tuple[tuple[Signal, ...], tuple[str, ...]]]:
     """The moves of a rule, and when they are made: at the left end, L is held back, or an error."""
@@ -161,6 +162,11 @@ def _outputs(codec: TuringCodec, action: Action) -> tuple[str, ...]:
     """The labels that an action sets in the table of the transition."""
     if not codec.last_action and action.state in codec.machine.final:
         return (f"verdict {codec.machine.verdict(action.state)}",)
+    return action_labels(action)
+
+
+def action_labels(action: Action) -> tuple[str, ...]:
+    """The parts of an action."""
     labels = [f"state {action.state}"]
     for k, (symbol, move) in enumerate(zip(action.write, action.move, strict=True), 1):
         labels += [f"write {k} {symbol}", f"move {k} {move}"]

@@ -22,7 +22,7 @@ class ConfigurationCodec:
 
     machine: TuringMachine
     length: int
-    kind: str = "configurations"
+    kind: str = "turing"
 
     @property
     def source(self) -> TuringMachine:
@@ -73,7 +73,8 @@ class ConfigurationCodec:
 
     def to_json(self) -> dict[str, object]:
         """The machine, and the length."""
-        return {"kind": self.kind, "length": self.length, "machine": machine_to_json(self.machine)}
+        machine = machine_to_json(self.machine)
+        return {"kind": self.kind, "codec": "configurations", "length": self.length, "machine": machine}
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> ConfigurationCodec:

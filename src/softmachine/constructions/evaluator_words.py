@@ -38,7 +38,7 @@ class EvaluatorCodec:
 
     circuit: Circuit
     length: int
-    kind: str = "circuit evaluator"
+    kind: str = "circuit"
 
     def __post_init__(self) -> None:
         needed = _tokens(self.written, pointer_width(self.length))
@@ -100,7 +100,7 @@ class EvaluatorCodec:
 
     def to_json(self) -> dict[str, object]:
         """The circuit, and the length."""
-        return {"kind": self.kind, "length": self.length, **circuit_to_json(self.circuit)}
+        return {"kind": self.kind, "codec": "evaluator", "length": self.length, **circuit_to_json(self.circuit)}
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> EvaluatorCodec:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from typing import ClassVar
 
+from softmachine.coded import Coded
 from softmachine.languages.turing import Action, Tape, TuringMachine, Verdict, execute, replay
 from softmachine.languages.turing.json_form import machine_from_json, machine_to_json
 from softmachine.languages.turing.picture import trace_lines
@@ -45,15 +47,18 @@ class TuringCodec:
     last_action: bool = True
     kind: str = "turing"
 
+    announces: ClassVar[bool] = True
+    """Whether a run's first token only says where it starts."""
+
     @cached_property
     def meanings(self) -> dict[str, Meaning]:
         """All tokens, and what they mean. Only actions that some rule takes are tokens."""
         tokens: dict[str, Meaning] = {BEGIN: Begin()}
         tokens |= {VERDICTS[verdict]: verdict for verdict in self.verdicts}
         for action in self.actions:
-            tokens[_fresh(_text(action), tokens)] = action
+            tokens[fresh(_text(action), tokens)] = action
         for symbol in self.machine.alphabet:
-            tokens[_fresh(symbol, tokens)] = Given(symbol)
+            tokens[fresh(symbol, tokens)] = Given(symbol)
         return tokens
 
     @cached_property
@@ -124,9 +129,7 @@ class TuringCodec:
     def read(self, word: str | Iterable[str], tokens: Sequence[str]) -> TuringOutcome:
         """What a run's tokens (those after the prompt) say: the verdict and, by replaying the actions, the tapes."""
         word = self.machine.word(word)
-        meanings = [self.meanings[token] for token in tokens]
-        actions = tuple(meaning for meaning in meanings[1:] if isinstance(meaning, Action))
-        verdict = next((meaning for meaning in meanings if isinstance(meaning, Verdict)), None)
+        verdict, actions = self._coded(tokens) if isinstance(tokens, Coded) else self._plain(tokens)
         configuration = replay(self.machine, word, actions)
         first = configuration.tapes[0]
         return TuringOutcome(
@@ -137,6 +140,23 @@ class TuringCodec:
             word=word,
             actions=actions,
         )
+
+    def _plain(self, tokens: Sequence[str]) -> tuple[Verdict | None, Sequence[Action]]:
+        meanings = [self.meanings[token] for token in tokens]
+        verdict = next((meaning for meaning in meanings if isinstance(meaning, Verdict)), None)
+        return verdict, tuple(meaning for meaning in meanings[1:] if isinstance(meaning, Action))
+
+    def _coded(self, tokens: Coded[str]) -> tuple[Verdict | None, Sequence[Action]]:
+        """The same for a long run, of which only a verdict at the end is not an action."""
+        meanings = [self.meanings[name] for name in tokens.names]
+        last = meanings[int(tokens.codes[-1])] if len(tokens) else None
+        verdict = last if isinstance(last, Verdict) else None
+        taken = tokens[1:-1] if verdict else tokens[1:]
+        nothing = Action(self.machine.start, (self.machine.blank,) * self.machine.tapes, ("S",) * self.machine.tapes)
+        actions = [meaning if isinstance(meaning, Action) else nothing for meaning in meanings]
+        if not all(isinstance(meanings[code], Action) for code in taken.used()):
+            return self._plain(tuple(tokens))
+        return verdict, Coded(taken.codes, tuple(actions))
 
     def to_json(self) -> dict[str, object]:
         """The machine and the variant."""
@@ -154,7 +174,7 @@ class TuringOutcome(Outcome):
 
     machine: TuringMachine
     word: tuple[str, ...]
-    actions: tuple[Action, ...]
+    actions: Sequence[Action]
 
     def trace(self) -> Iterator[str]:
         """The configurations: step, state, and the tapes with the head's cell in brackets."""
@@ -165,7 +185,7 @@ def _text(action: Action) -> str:
     return f"({action.state},{' '.join(action.write)},{' '.join(action.move)})"
 
 
-def _fresh(text: str, taken: dict[str, Meaning]) -> str:
+def fresh(text: str, taken: Container[str]) -> str:
     """The text, in as many quotes as it takes to be a new token."""
     while text in taken:
         text = f"'{text}'"

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from softmachine.engines.matrices import transposed
+from softmachine.fixed_point import least_bits
 from softmachine.positions import Feature
 from softmachine.transformer import AffineMap, Head, Layer, Matrix, Transformer
 
@@ -13,6 +14,17 @@ from softmachine.transformer import AffineMap, Head, Layer, Matrix, Transformer
 def place_of(transformer: Transformer, weight: Fraction) -> str:
     """Where the first weight of this value is."""
     return next((place for place, value in named_weights(transformer) if value == weight), "a weight")
+
+
+def least_precision(transformer: Transformer) -> int | None:
+    """The least b whose F_b has all weights; None if none has, since some denominator is no power of two."""
+    least = 1
+    for _, weight in named_weights(transformer):
+        bits = least_bits(weight)
+        if bits is None:
+            return None
+        least = max(least, bits)
+    return least
 
 
 def named_weights(transformer: Transformer) -> Iterator[tuple[str, Fraction]]:

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import Any, Protocol
 
 from softmachine.errors import Place, SourceError
-from softmachine.languages import graph, srasp, temporal
+from softmachine.languages import counter, crasp, graph, srasp, temporal
 from softmachine.languages.circuit import aiger, bench, blif, bristol
 from softmachine.languages.source import Source
 from softmachine.languages.turing import bbchallenge, jflap, turingmachine_io
@@ -54,6 +54,8 @@ FORMATS: dict[str, Format] = {
             turingmachine_io.to_text,
         ),
         Format("srasp", (".srasp",), srasp.looks_like, srasp.parse, srasp.to_text),
+        Format("counter", (".cm",), counter.looks_like, counter.parse, counter.to_text),
+        Format("crasp", (".crasp",), crasp.looks_like, crasp.parse, crasp.to_text),
         Format("bench", (".bench",), bench.looks_like, bench.parse, bench.to_text),
         Format("blif", (".blif",), blif.looks_like, blif.parse, blif.to_text),
         Format("aiger", (".aag",), aiger.looks_like, aiger.parse, aiger.to_text),

@@ -7,7 +7,7 @@ else is a gadget made of them (:mod:`.gadgets`). :func:`.evaluate.evaluate` comp
 from softmachine.signals.evaluate import evaluate
 from softmachine.signals.primitives import attend, loop, named, position, relu, step, token
 from softmachine.signals.program import Program, Vocabulary, recogniser
-from softmachine.signals.signal import Signal, constant, stack
+from softmachine.signals.signal import Signal, constant, stack, total, weighted
 
 __all__ = [
     "Program",
@@ -24,4 +24,6 @@ __all__ = [
     "stack",
     "step",
     "token",
+    "total",
+    "weighted",
 ]

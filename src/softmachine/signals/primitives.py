@@ -33,14 +33,19 @@ class Position(Node):
 
 @dataclass(frozen=True, eq=False)
 class Unit(Node):
-    """Hidden units of a feed-forward layer: ``activation`` of each form."""
+    """Hidden units of a feed-forward layer: ``activation`` of each form.
+
+    ``after`` has no influence on the numbers: the units are computed in no earlier layer than these forms.
+    """
 
     forms: tuple[Affine, ...]
     activation: str
+    after: tuple[Affine, ...] = ()
 
     def inputs(self) -> Iterator[Affine]:
-        """The forms it is made of."""
-        return iter(self.forms)
+        """The forms it is made of, and those it waits for."""
+        yield from self.forms
+        yield from self.after
 
 
 class Fall(StrEnum):
@@ -136,9 +141,11 @@ def position(feature: Feature, name: str | None = None) -> Signal:
     return of_node(Position(name or feature.name, (Kind(feature.low, feature.high, feature.over),), feature))
 
 
-def relu(name: str, signal: Signal) -> Signal:
-    """max(0, x), component by component."""
-    return of_node(Unit(name, tuple(map(rectified, signal.kinds)), signal.forms, "relu", labels=signal.labels))
+def relu(name: str, signal: Signal, *, after: Signal | None = None) -> Signal:
+    """max(0, x), component by component; ``after`` makes it wait until another signal is there, see :class:`Unit`."""
+    waits = after.forms if after is not None else ()
+    kinds = tuple(map(rectified, signal.kinds))
+    return of_node(Unit(name, kinds, signal.forms, "relu", waits, labels=signal.labels))
 
 
 def step(name: str, signal: Signal) -> Signal:

@@ -24,6 +24,9 @@ class Program:
         outputs: What the logits stand for: next tokens for a decoder, answers for an encoder.
         logits: One number for each output; the largest decides.
         margin: With hard attention the largest logit exceeds the others by at least this much, where it matters.
+        narrow: Whether a coordinate may hold several numbers, one after the other, so that fewer are needed; units then
+            clear it in between.
+        spare: How much of the error that a rounding gadget takes away is left to the rounding of a small format.
     """
 
     name: str
@@ -31,6 +34,8 @@ class Program:
     outputs: tuple[str, ...]
     logits: Signal
     margin: Fraction | None = None
+    narrow: bool = False
+    spare: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
         if len(self.logits) != len(self.outputs):
@@ -63,10 +68,12 @@ class Vocabulary(Generic[Meaning]):
         """One bit for each token."""
         return self.number(name, lambda meaning: int(of(meaning)))
 
-    def program(self, name: str, logits: Mapping[str, Signal], margin: Fraction | None = None) -> Program:
+    def program(
+        self, name: str, logits: Mapping[str, Signal], margin: Fraction | None = None, *, narrow: bool = False
+    ) -> Program:
         """A decoder whose next token is the one of the largest logit; tokens that are left out are never produced."""
         outputs = tuple(key for key in self.tokens if key in logits)
-        return Program(name, self.tokens, outputs, stack(*(logits[key] for key in outputs)), margin)
+        return Program(name, self.tokens, outputs, stack(*(logits[key] for key in outputs)), margin, narrow)
 
 
 def recogniser(name: str, tokens: Sequence[str], accept: Signal) -> Program:

@@ -108,12 +108,12 @@ def _at_least(threshold: int, arguments: list[Words]) -> Words:
         return ~nothing
     if threshold > len(arguments):
         return nothing
-    digits: list[Words] = []
-    for carry in arguments:
-        for place, digit in enumerate(digits):
-            digits[place], carry = digit ^ carry, digit & carry  # noqa: PLW2901 - the carry ripples up
-        if len(digits) < len(arguments).bit_length() and (not digits or carry.any()):
-            digits.append(carry)
+    digits: list[Words] = [nothing] * len(arguments).bit_length()
+    for argument, times in _counted(arguments):
+        for start in range(times.bit_length()):
+            carry, place = argument, start
+            while times >> start & 1 and place < len(digits) and carry.any():
+                digits[place], carry, place = digits[place] ^ carry, digits[place] & carry, place + 1
     more, equal = nothing, ~nothing
     for place in reversed(range(max(len(digits), threshold.bit_length()))):
         digit = digits[place] if place < len(digits) else nothing
@@ -122,6 +122,14 @@ def _at_least(threshold: int, arguments: list[Words]) -> Words:
         else:
             more, equal = more | equal & digit, equal & ~digit
     return more | equal
+
+
+def _counted(arguments: list[Words]) -> list[tuple[Words, int]]:
+    """The different arguments of a gate, and how often each wire is listed."""
+    times: dict[int, int] = {}
+    for argument in arguments:
+        times[id(argument)] = times.get(id(argument), 0) + 1
+    return [(argument, times[id(argument)]) for argument in {id(argument): argument for argument in arguments}.values()]
 
 
 def packed(bits: NDArray[np.bool_]) -> Words:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from softmachine.errors import Place
+from softmachine.languages.layout import unquote
+from softmachine.languages.problems import Problem
 from softmachine.languages.srasp.expressions import (
     Add,
     And,
@@ -28,8 +30,6 @@ from softmachine.languages.srasp.expressions import (
     Truth,
     Vector,
 )
-from softmachine.languages.srasp.layout import unquote
-from softmachine.languages.srasp.problems import Problem
 from softmachine.languages.srasp.program import Definition
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from softmachine.languages.srasp.layout import QUOTED
+from softmachine.languages.layout import QUOTED
 
 if TYPE_CHECKING:
     from lark import Lark

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from enum import Enum
 
+from softmachine.languages.problems import Problem
 from softmachine.languages.srasp.equality import separate
 from softmachine.languages.srasp.expressions import (
     Add,
@@ -30,7 +31,6 @@ from softmachine.languages.srasp.expressions import (
     indices,
 )
 from softmachine.languages.srasp.printer import quote, show
-from softmachine.languages.srasp.problems import Problem
 from softmachine.languages.srasp.value_types import BOOLEAN, INTEGER, Kind, Type
 
 LARGEST_INTEGER = 10**9

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from softmachine.errors import Place
+from softmachine.languages.problems import Problem, invalid
 from softmachine.languages.source import read_word
 from softmachine.languages.srasp.expressions import Expression, Value, depth
 from softmachine.languages.srasp.inference import Inference, Scope, symbol_problem
-from softmachine.languages.srasp.problems import Problem, invalid
 from softmachine.languages.srasp.value_types import Kind, Type
 
 DEEPEST = 100
@@ -58,7 +58,7 @@ class Program:
     def __post_init__(self) -> None:
         problems, types = check(self.alphabet, self.definitions, self.output)
         if problems:
-            raise invalid(self.name, problems, self.place)
+            raise invalid(f"S-RASP program {self.name!r}", problems, self.place)
         # What a cached property does, only earlier.
         self.__dict__["types"] = {name: found for name, found in types.items() if found}
 
@@ -80,7 +80,7 @@ class Program:
         inference = Inference(self.alphabet, self.types, frozenset())
         found = inference.infer(expression, Scope.VALUE)
         if found is None:
-            raise invalid(self.name, inference.problems, expression.place)
+            raise invalid(f"S-RASP program {self.name!r}", inference.problems, expression.place)
         return found
 
     @property

@@ -18,21 +18,13 @@ import re
 from pathlib import PurePath
 
 from softmachine.errors import Place, SourceError
+from softmachine.languages.layout import Statement, Word, split_lines, unquote
+from softmachine.languages.problems import MOST_REPORTED, Problem, invalid, refuse
 from softmachine.languages.srasp.builder import Builder
 from softmachine.languages.srasp.explain import explain
 from softmachine.languages.srasp.grammar import parser
-from softmachine.languages.srasp.layout import (
-    DEFINITION,
-    HEADER_AS_NAME,
-    HEADERS,
-    Statement,
-    Word,
-    split_lines,
-    statements,
-    unquote,
-)
+from softmachine.languages.srasp.layout import DEFINITION, HEADER_AS_NAME, HEADERS, statements
 from softmachine.languages.srasp.printer import to_text
-from softmachine.languages.srasp.problems import MOST_REPORTED, Problem, invalid, refuse
 from softmachine.languages.srasp.program import Definition, Program, check
 
 __all__ = ["looks_like", "parse", "to_text"]
@@ -73,7 +65,7 @@ def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Pr
     alphabet, definitions = tuple(reader.alphabet), tuple(reader.definitions)
     problems, _ = check(alphabet, definitions, reader.output, reader.output_place)
     if problems:
-        raise invalid(called, problems, Place(source), lines)
+        raise invalid(f"S-RASP program {called!r}", problems, Place(source), lines)
     return Program(name=called, alphabet=alphabet, definitions=definitions, output=reader.output, place=Place(source))
 
 

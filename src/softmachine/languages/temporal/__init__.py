@@ -1,5 +1,6 @@
 """Temporal logic with counting: formulas, their text form, and what they mean."""
 
+from softmachine.languages.linear import Linear, Relation
 from softmachine.languages.temporal.evaluate import satisfies, truth
 from softmachine.languages.temporal.formula import (
     FALSE,
@@ -43,7 +44,7 @@ from softmachine.languages.temporal.structure import (
     symbols,
 )
 from softmachine.languages.temporal.syntax import looks_like, parse, parse_formula, to_text
-from softmachine.languages.temporal.terms import Count, LeftCount, Linear, Position, Relation, RightCount
+from softmachine.languages.temporal.terms import Count, LeftCount, Position, RightCount
 
 __all__ = [
     "Formula", "Symbol", "Constant", "TRUE", "FALSE", "First", "Last",

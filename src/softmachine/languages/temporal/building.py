@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from softmachine.errors import InvalidError
+from softmachine.languages.linear import Linear, Relation
 from softmachine.languages.temporal.formula import (
     FALSE,
     LARGEST_NUMBER,
@@ -32,7 +33,7 @@ from softmachine.languages.temporal.formula import (
     Until,
 )
 from softmachine.languages.temporal.mistakes import SYMBOLS, Mistake, clipped, unknown_name
-from softmachine.languages.temporal.terms import Count, LeftCount, Linear, Position, Relation, RightCount
+from softmachine.languages.temporal.terms import Count, LeftCount, Position, RightCount
 
 if TYPE_CHECKING:
     from lark import Token
@@ -72,6 +73,8 @@ def unquoted(text: str, line: int, column: int) -> str:
 class Builder:
     """Makes formulas, terms and counts from their parts."""
 
+    product_example = "2*#<[Q_a]"
+
     def start(self, parts: list[Any]) -> Formula:
         """The whole text."""
         formula: Formula = parts[0]
@@ -79,28 +82,28 @@ class Builder:
 
     def iff(self, parts: list[Any]) -> Formula:
         """``p <-> q``."""
-        return _at(parts[1], Iff(parts[0], parts[2]))
+        return at(parts[1], Iff(parts[0], parts[2]))
 
     def implies(self, parts: list[Any]) -> Formula:
         """``p -> q``."""
-        return _at(parts[1], Implies(parts[0], parts[2]))
+        return at(parts[1], Implies(parts[0], parts[2]))
 
     def or_(self, parts: list[Any]) -> Formula:
         """``p or q or …``."""
-        return _at(parts[1], Or(tuple(parts[::2])))
+        return at(parts[1], Or(tuple(parts[::2])))
 
     def and_(self, parts: list[Any]) -> Formula:
         """``p and q and …``."""
-        return _at(parts[1], And(tuple(parts[::2])))
+        return at(parts[1], And(tuple(parts[::2])))
 
     def temporal(self, parts: list[Any]) -> Formula:
         """``p since q`` and the like."""
         kind, reading = TEMPORAL[parts[1].type]
-        return _at(parts[1], kind(parts[0], parts[2], reading))
+        return at(parts[1], kind(parts[0], parts[2], reading))
 
     def unary(self, parts: list[Any]) -> Formula:
         """``not p`` and the like."""
-        return _at(parts[0], UNARY[parts[0].type](parts[1]))
+        return at(parts[0], UNARY[parts[0].type](parts[1]))
 
     def symbol(self, parts: list[Any]) -> Formula:
         """``Q_a``."""
@@ -137,13 +140,13 @@ class Builder:
     def comparison(self, parts: list[Any]) -> Formula:
         """``term <= term``."""
         left, relation, right = parts
-        return _at(relation, Comparison(left, Relation(RELATIONS.get(relation, str(relation))), right))
+        return at(relation, Comparison(left, Relation(RELATIONS.get(relation, str(relation))), right))
 
     def predicate(self, parts: list[Any]) -> Formula:
         """``odd(i)`` and the like."""
         name, of, *parameters = parts
         try:
-            return _at(name, Predicate(str(name), of, tuple(parameters)))
+            return at(name, Predicate(str(name), of, tuple(parameters)))
         except InvalidError as error:
             problem = f"predicate {clipped(name)!r}: {error.problems[0]}"
             raise Mistake(problem, name.line, name.column) from None
@@ -161,11 +164,11 @@ class Builder:
         """``#<[p]`` or ``#>[p]``."""
         return (LeftCount if parts[0].type == "LEFT" else RightCount)(parts[1])
 
-    def counted(self, parts: list[Any]) -> Linear:
+    def counted(self, parts: list[Any]) -> Linear[Count]:
         """A count in a term."""
         return Linear(((1, parts[0]),))
 
-    def constant(self, parts: list[Any]) -> Linear:
+    def constant(self, parts: list[Any]) -> Linear[Count]:
         """A number in a term."""
         return Linear((), _integer(parts[0]))
 
@@ -173,19 +176,19 @@ class Builder:
         """A parameter of a predicate."""
         return _integer(parts[-1]) * (-1 if len(parts) == 2 else 1)
 
-    def product(self, parts: list[Any]) -> Linear:
+    def product(self, parts: list[Any]) -> Linear[Count]:
         """``2*#<[p]``, where all factors but one are numbers."""
-        result: Linear = parts[0]
+        result: Linear[Count] = parts[0]
         for sign, factor in zip(parts[1::2], parts[2::2], strict=True):
             if result.terms and factor.terms:
-                hint = "multiply a count with a number only, as in 2*#<[Q_a]"
+                hint = f"multiply a count with a number only, as in {self.product_example}"
                 raise Mistake("a product of two counts is not linear", sign.line, sign.column, hint)
             result = factor.constant * result if result.terms else result.constant * factor
             if result.largest > LARGEST_NUMBER:
                 raise _too_large(sign)
         return result
 
-    def term(self, parts: list[Any]) -> Linear:
+    def term(self, parts: list[Any]) -> Linear[Count]:
         """A sum, with a sign in front of every product but perhaps the first."""
         factor, counts, constant = 1, [], 0
         for part in parts:
@@ -197,7 +200,7 @@ class Builder:
         return Linear(tuple(counts), constant)
 
 
-def _at(token: Token, formula: Formula) -> Formula:
+def at(token: Token, formula: Formula) -> Formula:
     """A formula whose operator stands at the token, unless it is too deep."""
     if formula.depth > DEEPEST:
         hint = "chains of and and or are no nesting; split other formulas"

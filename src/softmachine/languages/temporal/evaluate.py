@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from softmachine.languages.linear import Linear
 from softmachine.languages.temporal import predicates
 from softmachine.languages.temporal.formula import (
     Always,
@@ -30,7 +31,7 @@ from softmachine.languages.temporal.formula import (
 )
 from softmachine.languages.temporal.specification import Specification
 from softmachine.languages.temporal.structure import subformulas
-from softmachine.languages.temporal.terms import LeftCount, Linear, Position, RightCount
+from softmachine.languages.temporal.terms import Count, LeftCount, Position, RightCount
 
 
 def truth(formula: Formula | Specification, word: str | Iterable[str]) -> tuple[bool, ...]:
@@ -86,7 +87,7 @@ def _meaning(formula: Formula, word: tuple[str, ...], values: dict[Formula, tupl
             case _:
                 return i
 
-    def total(linear: Linear, i: int) -> int:
+    def total(linear: Linear[Count], i: int) -> int:
         return sum(coefficient * number(count, i) for coefficient, count in linear.terms) + linear.constant
 
     match formula:

@@ -12,11 +12,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from softmachine.errors import InvalidError, UsageError
+from softmachine.languages.linear import Linear, Relation
 from softmachine.languages.temporal import predicates
-from softmachine.languages.temporal.terms import POSITION, LeftCount, Linear, Position, Relation, RightCount
+from softmachine.languages.temporal.terms import POSITION, Count, LeftCount, Position, RightCount
+
+if TYPE_CHECKING:
+    from softmachine.languages.temporal.printing import Level, Writer
 
 LARGEST_NUMBER = 10**18
 """No coefficient, constant or parameter may be larger."""
@@ -90,6 +94,10 @@ class Formula:
 
     def __or__(self, other: Formula) -> Or:
         return Or((*(self.operands if isinstance(self, Or) else (self,)), other))
+
+    def write(self, _writer: Writer) -> tuple[str, Level]:
+        """Its text, and how tightly that holds together. Only formulas of other logics need to say so themselves."""
+        raise UsageError(f"{type(self).__name__} has no text form")
 
     def __str__(self) -> str:
         from softmachine.languages.temporal.printing import formula_text
@@ -249,9 +257,9 @@ class Until(_Temporal):
 class Comparison(Formula):
     """``2*#<[φ] - #>[ψ] + 3 <= 5``: two linear combinations of counts compare so."""
 
-    left: Linear
+    left: Linear[Count]
     relation: Relation
-    right: Linear
+    right: Linear[Count]
 
     def __post_init__(self) -> None:
         if any(side.largest > LARGEST_NUMBER for side in (self.left, self.right)):
@@ -271,7 +279,7 @@ class Comparison(Formula):
         return (self.relation, *kinds, *(side.constant for side in sides))
 
     @property
-    def difference(self) -> Linear:
+    def difference(self) -> Linear[Count]:
         """Left side minus right side, every count once: the comparison is between this and 0."""
         return (self.left - self.right).merged()
 

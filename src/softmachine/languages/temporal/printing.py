@@ -6,6 +6,7 @@ import re
 from enum import IntEnum
 
 from softmachine.errors import UsageError
+from softmachine.languages.linear import Linear
 from softmachine.languages.temporal.formula import (
     Always,
     And,
@@ -30,7 +31,7 @@ from softmachine.languages.temporal.formula import (
     Until,
 )
 from softmachine.languages.temporal.structure import subformulas
-from softmachine.languages.temporal.terms import LeftCount, Linear, Position, RightCount
+from softmachine.languages.temporal.terms import Count, LeftCount, Position, RightCount
 
 LONGEST = 1 << 24
 """Characters. A formula that shares its parts can be far longer in writing than in memory."""
@@ -70,7 +71,7 @@ def formula_text(formula: Formula, *, unicode: bool = False) -> str:
     Raises:
         UsageError: If the text would be longer than 16 MiB.
     """
-    writer = _Writer(UNICODE if unicode else ASCII)
+    writer = Writer(UNICODE if unicode else ASCII)
     for part in subformulas(formula):
         writer.write(part)
     return writer.written[formula][0]
@@ -87,7 +88,7 @@ def quoted(symbol: str) -> str:
     return "'" + escaped.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t") + "'"
 
 
-class _Writer:
+class Writer:
     """Texts of formulas, written from the smallest to the largest."""
 
     def __init__(self, words: dict[str, str]) -> None:
@@ -113,18 +114,18 @@ class _Writer:
             case Last():
                 return "last", Level.ATOM
             case Not(of) | Previous(of) | Next(of) | Once(of) | Historically(of) | Eventually(of) | Always(of):
-                return word + self._inside(of, Level.UNARY), Level.UNARY
+                return word + self.inside(of, Level.UNARY), Level.UNARY
             case And(operands):
-                return word.join(self._inside(operand, Level.SINCE) for operand in operands), Level.AND
+                return word.join(self.inside(operand, Level.SINCE) for operand in operands), Level.AND
             case Or(operands):
-                return word.join(self._inside(operand, Level.AND) for operand in operands), Level.OR
+                return word.join(self.inside(operand, Level.AND) for operand in operands), Level.OR
             case Implies(left, right):
-                return self._inside(left, Level.OR) + word + self._inside(right, Level.IMPLIES), Level.IMPLIES
+                return self.inside(left, Level.OR) + word + self.inside(right, Level.IMPLIES), Level.IMPLIES
             case Iff(left, right):
-                return self._inside(left, Level.IMPLIES) + word + self._inside(right, Level.IFF), Level.IFF
+                return self.inside(left, Level.IMPLIES) + word + self.inside(right, Level.IFF), Level.IFF
             case Since(left, right, reading) | Until(left, right, reading):
                 name = type(formula).__name__.lower() + ("!" if reading is Reading.PAPER else "")
-                return f"{self._inside(left, Level.UNARY)} {name} {self._inside(right, Level.SINCE)}", Level.SINCE
+                return f"{self.inside(left, Level.UNARY)} {name} {self.inside(right, Level.SINCE)}", Level.SINCE
             case Comparison(left, relation, right):
                 relation_text = self.words.get(relation, relation)
                 return f"{self._linear(left)} {relation_text} {self._linear(right)}", Level.ATOM
@@ -132,9 +133,10 @@ class _Writer:
                 arguments = [self._number(number), *(str(parameter) for parameter in parameters)]
                 return f"{name}({','.join(arguments)})", Level.ATOM
             case _:
-                raise UsageError(f"{type(formula).__name__} has no text form")
+                return formula.write(self)
 
-    def _inside(self, formula: Formula, loosest: Level) -> str:
+    def inside(self, formula: Formula, loosest: Level) -> str:
+        """The text of a formula, in parentheses if it is looser than this."""
         text, level = self.written[formula]
         return text if level >= loosest else f"({text})"
 
@@ -143,17 +145,17 @@ class _Writer:
             return "i"
         return f"{self.words[type(number).__name__]}[{self.written[number.of][0]}]"
 
-    def _linear(self, linear: Linear) -> str:
+    def _linear(self, linear: Linear[Count]) -> str:
         text = ""
         for coefficient, count in linear.terms:
             factor = "" if abs(coefficient) == 1 else f"{abs(coefficient)}*"
-            text += _sign(coefficient, text) + factor + self._number(count)
+            text += sign(coefficient, text) + factor + self._number(count)
         if linear.constant or not text:
-            text += _sign(linear.constant, text) + str(abs(linear.constant))
+            text += sign(linear.constant, text) + str(abs(linear.constant))
         return text
 
 
-def _sign(number: int, before: str) -> str:
+def sign(number: int, before: str) -> str:
     """The sign in front of a number, where something stands before it or nothing does."""
     if before:
         return " - " if number < 0 else " + "

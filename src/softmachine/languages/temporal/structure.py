@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from softmachine.languages.linear import Linear
 from softmachine.languages.temporal.formula import (
     FALSE,
     TRUE,
@@ -30,7 +31,7 @@ from softmachine.languages.temporal.formula import (
     Symbol,
     Until,
 )
-from softmachine.languages.temporal.terms import Count, LeftCount, Linear, Position, RightCount
+from softmachine.languages.temporal.terms import Count, LeftCount, Position, RightCount
 
 
 def conjunction(formulas: Iterable[Formula]) -> Formula:
@@ -45,10 +46,10 @@ def disjunction(formulas: Iterable[Formula]) -> Formula:
     return Or(operands) if len(operands) > 1 else operands[0] if operands else FALSE
 
 
-def subformulas(formula: Formula) -> tuple[Formula, ...]:
-    """Every formula that this one is made of, each once and after its own parts; the last is the formula itself."""
+def subformulas(*formulas: Formula) -> tuple[Formula, ...]:
+    """Every formula that these are made of, each once and after its own parts; for one formula the last is itself."""
     found: dict[Formula, None] = {}
-    waiting = [(formula, False)]
+    waiting = [(formula, False) for formula in reversed(formulas)]
     while waiting:
         current, ready = waiting.pop()
         if current in found:
@@ -177,7 +178,7 @@ def core(formula: Formula) -> Formula:
 def _core(formula: Formula, done: dict[Formula, Formula]) -> Formula:
     """The core of one formula, given that of its parts."""
 
-    def linear(side: Linear) -> Linear:
+    def linear(side: Linear[Count]) -> Linear[Count]:
         return Linear(tuple((factor, type(count)(done[count.of])) for factor, count in side.terms), side.constant)
 
     match formula:

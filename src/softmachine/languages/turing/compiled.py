@@ -9,7 +9,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.languages.turing.configuration import Configuration
+from softmachine.languages.turing.configuration import Action, Configuration
 from softmachine.languages.turing.machine import MOVES, Tape, TuringMachine
 
 CHUNK = 1 << 22
@@ -44,6 +44,27 @@ def advance(machine: TuringMachine, configuration: Configuration, max_steps: int
             heads += tapes.grow()
     configuration.state = machine.states[progress[0]]
     configuration.steps = int(progress[1])
+    configuration.heads = [int(head) + tapes.first for head in heads]
+    configuration.cells = tapes.cells(symbols)
+
+
+def replay(machine: TuringMachine, configuration: Configuration, actions: tuple[Action, ...], codes: Integers) -> None:
+    """Apply actions, given by their numbers, one after the other, in place."""
+    symbols = (machine.blank, *(symbol for symbol in machine.symbols if symbol != machine.blank))
+    number = {symbol: index for index, symbol in enumerate(symbols)}
+    shape = (len(actions), machine.tapes)
+    write = np.array([[number[symbol] for symbol in action.write] for action in actions], dtype=np.int64)
+    move = np.array([[MOVES[letter] for letter in action.move] for action in actions], dtype=np.int64)
+    tapes = _Tapes(configuration, symbols, two_way=True)
+    heads = np.array([head - tapes.first for head in configuration.heads], dtype=np.int64)
+    done = 0
+    while done < len(codes):
+        done += _replayed(write.reshape(shape), move.reshape(shape), tapes.array, heads, codes[done : done + CHUNK])
+        if done < len(codes) and (heads.min() < 1 or heads.max() >= tapes.array.shape[1] - 1):
+            heads += tapes.grow()
+    if len(codes):
+        configuration.state = actions[int(codes[-1])].state
+    configuration.steps += len(codes)
     configuration.heads = [int(head) + tapes.first for head in heads]
     configuration.cells = tapes.cells(symbols)
 
@@ -186,3 +207,18 @@ def _one_tape(table: _Table, array: Integers, heads: Integers, progress: Integer
         steps += 1
     heads[0], progress[0], progress[1] = head, state, steps
     return outcome
+
+
+@_compile
+def _replayed(write: Integers, move: Integers, array: Integers, heads: Integers, codes: Integers) -> int:
+    """Apply actions as long as the heads are inside of the array; say how many were."""
+    tapes, length = array.shape
+    for count in range(codes.size):
+        for tape in range(tapes):
+            if heads[tape] < 1 or heads[tape] >= length - 1:
+                return count
+        action = codes[count]
+        for tape in range(tapes):
+            array[tape, heads[tape]] = write[action, tape]
+            heads[tape] += move[action, tape]
+    return int(codes.size)

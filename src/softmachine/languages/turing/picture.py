@@ -10,6 +10,8 @@ from softmachine.languages.turing.machine import MOVES, TuringMachine
 
 WINDOW = 30
 """So many cells to each side of the head are shown."""
+AHEAD = 100_000
+"""The columns of a trace make room for the cells that so many steps reach."""
 
 
 def tape_line(configuration: Configuration, tape: int, first: int = 0, window: int = WINDOW) -> str:
@@ -36,7 +38,8 @@ def configuration_lines(configuration: Configuration, first: int = 0) -> Iterato
 def trace_lines(machine: TuringMachine, word: Iterable[str], actions: Sequence[Action]) -> Iterator[str]:
     """Every configuration of a run, from the start on: one text each, a line a tape, the cells below each other."""
     configuration = Configuration.initial(machine, word)
-    leftmost = min(min(accumulate((MOVES[a.move[k]] for a in actions), initial=0)) for k in range(machine.tapes))
+    seen = actions[:AHEAD]
+    leftmost = min(min(accumulate((MOVES[a.move[k]] for a in seen), initial=0)) for k in range(machine.tapes))
     yield "\n".join(configuration_lines(configuration, leftmost))
     for action in actions:
         configuration.apply(action)

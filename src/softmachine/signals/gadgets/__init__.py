@@ -1,7 +1,20 @@
 """Gadgets: functions over the five primitives. Each says what it assumes, what it guarantees and what it costs."""
 
+from softmachine.signals.gadgets.addressing import broadcast, occurs, ones, repeated, search_step
 from softmachine.signals.gadgets.integers import at_least, clip, is_zero, where_zero
 from softmachine.signals.gadgets.logic import all_of, any_of, exclusive_or, gate, rounded, select
+from softmachine.signals.gadgets.registers import (
+    code,
+    decreased,
+    difference,
+    is_place_zero,
+    kept,
+    matches,
+    overwritten,
+    place,
+    snapped,
+    step_of,
+)
 from softmachine.signals.gadgets.retrieval import (
     Located,
     Squared,
@@ -25,8 +38,12 @@ __all__ = [
     "all_of",
     "any_of",
     "at_least",
+    "broadcast",
     "clip",
+    "code",
     "count",
+    "decreased",
+    "difference",
     "exclusive_or",
     "exists",
     "fetch",
@@ -34,14 +51,25 @@ __all__ = [
     "first_position",
     "gate",
     "here",
+    "is_place_zero",
     "is_zero",
+    "kept",
     "latest",
     "locate",
     "lookup",
+    "matches",
     "mean",
+    "occurs",
+    "ones",
+    "overwritten",
+    "place",
     "previous",
+    "repeated",
     "rounded",
+    "search_step",
     "select",
+    "snapped",
+    "step_of",
     "table",
     "where_zero",
 ]

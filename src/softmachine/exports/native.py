@@ -119,6 +119,12 @@ def _read(folder: Path, place: Place) -> tuple[dict[str, Any], Mapping[str, NDAr
         if (folder / name).stat().st_size > MOST_BYTES:
             raise SourceError(f"{name} is larger than {MOST_BYTES >> 20} MiB", place=place)
     data = json.loads((folder / NAMES).read_text(encoding="utf-8"))
+    if data["format"] in ("softmachine-map", "softmachine-set"):
+        raise SourceError(
+            "this was written by `softmachine export`; it is not a model that softmachine runs",
+            place=place,
+            hint="its README.md says how to use it",
+        )
     if data["format"] != FORMAT or data["version"] != VERSION:
         raise SourceError(f"format {data['format']!r} version {data['version']!r} is not known here", place=place)
     try:

@@ -42,10 +42,10 @@ def refuse(problems: Sequence[Problem], lines: Sequence[str]) -> None:
     raise SourceError(message, place=first.place)
 
 
-def invalid(name: str, problems: Sequence[Problem], place: Place | None, lines: Sequence[str] = ()) -> InvalidError:
+def invalid(what: str, problems: Sequence[Problem], place: Place | None, lines: Sequence[str] = ()) -> InvalidError:
     """The error that reports all broken rules at once, each with its line if the text is given."""
     listing = [f"{problem}{_indented(excerpt(problem.place, lines), 8)}" for problem in _most(problems)]
-    return InvalidError(f"S-RASP program {name!r}", listing, place=place)
+    return InvalidError(what, listing, place=place)
 
 
 def excerpt(place: Place | None, lines: Sequence[str]) -> list[str]:

@@ -1,0 +1,215 @@
+"""What each construction pays for the same runs of a Turing machine: the trade-off that the theory is about, measured.
+
+Run with ``python benchmarks/constructions.py [--plot FILE] [--steps N ...] [MACHINE]``. For growing numbers of steps:
+the size of the weights, how many significant bits the numbers between sublayers need (measured: formats with fewer
+bits stop), the tokens of a step, the speed of the dense engine, and where float32 and bfloat16 give out.
+"""
+
+from __future__ import annotations
+
+import os
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
+import argparse
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+import softmachine as sm
+from softmachine.arithmetic.base import Array
+from softmachine.arithmetic.operator import Floats
+from softmachine.arithmetic.rounded import Format, Rounded
+from softmachine.constructions.ternary_tokens import TernaryCodec
+from softmachine.engines.decode import continuation
+from softmachine.engines.dense import DenseEngine
+from softmachine.errors import SoftmachineError
+from softmachine.languages.turing import TuringMachine
+from softmachine.runs import codec_of
+from softmachine.transformer import DecoderCodec, Prompt, SegmentedCodec, Transformer
+
+NAMES = {"chapter-8": "chapter 8", "ternary": "ternary", "ternary-summary": "ternary, summaries"}
+MOST_BITS = 53
+TIMED = 200
+"""So many tokens are decoded to measure the speed."""
+
+
+class Significant(Rounded):
+    """Numbers with so many significant bits and any exponent."""
+
+    def __init__(self, bits: int) -> None:
+        super().__init__("float16")
+        self.name = f"{bits} bits"
+
+        def nearest(numbers: Array) -> Floats:
+            mantissa, exponent = np.frexp(np.asarray(numbers, dtype=np.float64))
+            return np.asarray(np.ldexp(np.rint(np.ldexp(mantissa, bits)), exponent - bits))
+
+        self.format = Format(nearest, float("inf"))
+
+
+@dataclass(frozen=True)
+class Row:
+    """One construction on one number of steps."""
+
+    construction: str
+    steps: int
+    context: int
+    layers: int
+    width: int
+    parameters: int
+    largest_weight: float
+    bits: int | None
+    tokens_per_step: float
+    speed: float
+    breaks: dict[str, int | None]
+
+
+def contexts(codec: DecoderCodec, steps: int) -> list[tuple[Prompt, tuple[str, ...]]]:
+    """The contexts of a run on the empty input, as the interpreter has them."""
+    if isinstance(codec, SegmentedCodec):
+        return list(codec.expected_segments("", steps))
+    return [(codec.prompt(""), tuple(token for token in codec.expected("", steps) if token is not None))]
+
+
+def model(machine: TuringMachine, construction: str, steps: int) -> Transformer:
+    """The weights that serve so many steps."""
+    if construction == "chapter-8":
+        return sm.compile(machine)
+    for bits in range(4, 25):
+        codec = TernaryCodec(machine, bits, construction == "ternary-summary")
+        longest = max(len(prompt.tokens) + len(said) for prompt, said in contexts(codec, steps))
+        if longest <= 1 << bits:
+            return sm.compile(machine, construction, length=1 << bits)
+    raise SystemExit(f"{steps} steps do not fit into 2^24 tokens")
+
+
+def first_failure(transformer: Transformer, arithmetic: object, steps: int) -> int | None:
+    """The number of the first token that an arithmetic does not decide, or decides wrongly; None if there is none."""
+    codec = codec_of(transformer)
+    assert isinstance(codec, DecoderCodec)
+    try:
+        engine = DenseEngine(transformer, arithmetic)  # type: ignore[arg-type]
+    except SoftmachineError:
+        return 0
+    right = 0
+    for prompt, said in contexts(codec, steps):
+        if not said:
+            continue
+        try:
+            for wanted, found in zip(said, continuation(engine, prompt, said[:-1], 32), strict=True):
+                if wanted != found:
+                    return right
+                right += 1
+        except SoftmachineError:
+            return right
+    return None
+
+
+def bits_needed(transformer: Transformer, steps: int) -> int | None:
+    """The fewest significant bits with which the run is decided, and right."""
+    low, high = 0, MOST_BITS
+    if first_failure(transformer, Significant(high), steps) is not None:
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if first_failure(transformer, Significant(middle), steps) is None else (middle, high)
+    return high
+
+
+def speed(transformer: Transformer, steps: int) -> float:
+    """Tokens per second of the dense engine in float64."""
+    from softmachine.runs import Running
+
+    running = Running(transformer, "", max_steps=steps)
+    began = time.process_time()
+    count = sum(1 for _ in islice(iter(running), TIMED))
+    return count / (time.process_time() - began)
+
+
+def measure(machine: TuringMachine, construction: str, steps: int) -> Row:
+    """Everything about one construction and one number of steps."""
+    transformer = model(machine, construction, steps)
+    codec = codec_of(transformer)
+    assert isinstance(codec, DecoderCodec)
+    said = contexts(codec, steps)
+    return Row(
+        construction=construction,
+        steps=steps,
+        context=max(len(prompt.tokens) + len(tokens) for prompt, tokens in said),
+        layers=len(transformer.layers),
+        width=transformer.width,
+        parameters=transformer.parameters,
+        largest_weight=float(transformer.largest_weight),
+        bits=bits_needed(transformer, steps),
+        tokens_per_step=sum(len(tokens) for _, tokens in said) / steps,
+        speed=speed(transformer, steps),
+        breaks={name: first_failure(transformer, name, steps) for name in ("float32", "bfloat16")},
+    )
+
+
+def table_of(rows: list[Row], machine: TuringMachine) -> Table:
+    """The rows, for people."""
+    table = Table(title=f"{machine.name}: the same run by three constructions")
+    headings = "construction steps context layers width parameters |weight| bits tokens/step tokens/s float32 bfloat16"
+    for heading in headings.split():
+        table.add_column(heading, justify="left" if heading == "construction" else "right")
+    for row in rows:
+        ends = ["holds" if row.breaks[name] is None else f"to {row.breaks[name]}" for name in ("float32", "bfloat16")]
+        sizes = (f"{row.steps:,}", f"{row.context:,}", f"{row.layers}", f"{row.width}", f"{row.parameters:,}")
+        bits = "more" if row.bits is None else str(row.bits)
+        more = (f"{row.largest_weight:g}", bits, f"{row.tokens_per_step:.2f}", f"{row.speed:,.0f}", *ends)
+        table.add_row(NAMES[row.construction], *sizes, *more)
+    return table
+
+
+def plot(rows: list[Row], file: str) -> None:
+    """Four pictures over the number of steps."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    pictures: list[tuple[str, Callable[[Row], float | None]]] = [
+        ("significant bits needed", lambda row: row.bits),
+        ("largest context (tokens)", lambda row: row.context),
+        ("layers", lambda row: row.layers),
+        ("tokens a step", lambda row: row.tokens_per_step),
+    ]
+    figure, axes = plt.subplots(2, 2, figsize=(9, 6), layout="constrained")
+    for axis, (title, value) in zip(axes.flat, pictures, strict=True):
+        for construction, name in NAMES.items():
+            own = [row for row in rows if row.construction == construction]
+            axis.plot([row.steps for row in own], [value(row) for row in own], marker="o", label=name)
+        axis.set_xscale("log", base=2)
+        axis.set_xlabel("steps of the machine")
+        axis.set_title(title)
+        axis.set_ylim(bottom=0)
+    axes[0][0].legend()
+    figure.savefig(file, dpi=110)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("machine", nargs="?", default="binary-counter", help="a machine that runs on the empty input")
+    parser.add_argument("--steps", type=int, nargs="+", default=[16, 64, 256, 1024])
+    parser.add_argument("--plot", metavar="FILE")
+    given = parser.parse_args()
+    machine = sm.load(given.machine)
+    if not isinstance(machine, TuringMachine):
+        raise SystemExit(f"{given.machine} is not a Turing machine")
+    rows = [measure(machine, construction, steps) for construction in NAMES for steps in given.steps]
+    Console(width=140).print(table_of(rows, machine))
+    if given.plot:
+        plot(rows, given.plot)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""How fast the fast engine decodes: tokens a second by length, for three machines, hard and soft.
+
+Run with ``python benchmarks/fast.py``. Everything is measured in one run, on one core, in seconds of that core; what
+counts are the ratios to the dense engine and to the plain interpreter.
+"""
+
+from __future__ import annotations
+
+import os
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
+import time
+
+from rich.console import Console
+from rich.table import Table
+
+import softmachine as sm
+from softmachine.engines.fast import FastEngine
+from softmachine.languages.turing import TuringMachine, execute
+from softmachine.runs import codec_of
+from softmachine.transformer import DecoderCodec, Transformer
+
+MACHINES = {
+    "busy beaver 5": "busy-beaver-5",
+    "binary counter": "binary-counter",
+    "bouncer": "1RB1LA_1LA1RB",
+}
+LENGTHS = (10**4, 10**5, 10**6, 10**7)
+DENSE_STEPS = 1_000
+SHARPNESS = 64
+
+
+def fast(engine: FastEngine, model: Transformer, steps: int) -> tuple[float, float]:
+    """Tokens per second, and bytes per token besides the token itself."""
+    codec = codec_of(model)
+    assert isinstance(codec, DecoderCodec)
+    prompt = codec.prompt("").tokens
+    engine.start(prompt, codec.stops).go(1)  # compiles
+    run = engine.start(prompt, codec.stops)
+    began = time.process_time()
+    run.go(len(prompt) + steps)
+    seconds = time.process_time() - began
+    return run.read / seconds, run.memory.size / run.read
+
+
+def interpreted(machine: TuringMachine, steps: int) -> float:
+    """Steps per second of the compiled loop."""
+    execute(machine, "", max_steps=100_000)
+    began = time.process_time()
+    done = execute(machine, "", max_steps=steps).steps
+    return done / (time.process_time() - began)
+
+
+def main() -> None:
+    console = Console(width=110)
+    table = Table(title="fast engine, one core")
+    for heading in (
+        "machine",
+        "attention",
+        "tokens",
+        "tokens/s",
+        "× dense",
+        "of interpreter",
+        "bytes/token",
+        "ready in",
+    ):
+        table.add_column(heading, justify="right")
+    for name, source in MACHINES.items():
+        machine = sm.load(source)
+        assert isinstance(machine, TuringMachine)
+        hard = sm.compile(machine)
+        soft = sm.soften(hard, length=1000, sharpness=SHARPNESS)[0]
+        plain = interpreted(machine, LENGTHS[-1])
+        for attention, model in (("hard", hard), ("soft", soft)):
+            began = time.process_time()
+            sm.run(model, "", engine="dense", max_steps=DENSE_STEPS)
+            dense = DENSE_STEPS / (time.process_time() - began)
+            began = time.process_time()
+            engine = FastEngine(model)
+            fast(engine, model, 1)
+            ready = time.process_time() - began
+            for steps in LENGTHS:
+                speed, memory = fast(engine, model, steps)
+                table.add_row(
+                    name,
+                    attention,
+                    f"{steps:,}",
+                    f"{speed:,.0f}",
+                    f"{speed / dense:,.0f}",
+                    f"1/{plain / speed:.1f}",
+                    f"{1 + memory:.2f}",
+                    f"{ready:.2f} s",
+                )
+    console.print(table)
+    console.print(f"dense: {DENSE_STEPS:,} tokens in float64; interpreter: the compiled loop, {LENGTHS[-1]:,} steps")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""How fast stock checkpoints run by ``generate()``, and whether every token is right.
+
+Run with ``python benchmarks/stock.py [--machine busy-beaver-5] [--steps 8000] [--to gpt2] [--dtype float32]``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+
+import softmachine as sm
+from softmachine.transformer import DecoderCodec
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Generate a run with transformers, and compare every token.")
+    parser.add_argument("--machine", default="busy-beaver-5")
+    parser.add_argument("--steps", type=int, default=8000)
+    parser.add_argument("--to", default="gpt2")
+    parser.add_argument("--dtype", default="float32")
+    wanted = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        measure(wanted.machine, wanted.steps, wanted.to, wanted.dtype, Path(scratch) / "model")
+
+
+def measure(machine: str, steps: int, to: str, dtype: str, folder: Path) -> None:
+    began = time.perf_counter()
+    exported = sm.export(machine, folder, to=to, length=steps + 2, dtype=dtype)
+    print(f"export: {time.perf_counter() - began:.1f} s, {exported.parameters:,} parameters", flush=True)
+
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModelForCausalLM.from_pretrained(folder, dtype="auto")
+    began = time.perf_counter()
+    said = model.generate(**tokenizer("", return_tensors="pt", return_token_type_ids=False))[0].tolist()
+    seconds = time.perf_counter() - began
+    codec = sm.compile(machine, exported_construction(to, dtype), length=steps + 2).codec
+    assert isinstance(codec, DecoderCodec)
+    expected = [*codec.prompt("").tokens, *codec.expected("", steps)]
+    right = tokenizer.convert_ids_to_tokens(said) == expected
+    print(f"generate: {len(said):,} tokens, {len(said) / seconds:.0f} tokens/s, {'all right' if right else 'WRONG'}")
+
+
+def exported_construction(to: str, dtype: str) -> str | None:
+    from softmachine.constructions import stock_construction
+    from softmachine.exports.formats import stock_format
+
+    machine = sm.load("busy-beaver-5")
+    return stock_construction(machine, dtype, positions=stock_format(to).positions)
+
+
+if __name__ == "__main__":
+    main()

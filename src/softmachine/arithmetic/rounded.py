@@ -1,0 +1,93 @@
+"""Low precision: every number that is stored is rounded to a small format; sums are computed wide, as hardware does.
+
+The residual stream, weights, hidden units, queries, keys, values and attention weights are numbers of the format; a
+product of matrices, a score or a softmax is computed in float64 from such numbers, and the result rounded. How far each
+number is from that of exact arithmetic is measured where it is rounded and followed from there, as for float64, so that
+a run either is the exact run or stops and says where.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import ml_dtypes
+import numpy as np
+
+from softmachine.arithmetic.base import Array, Flags, Tensor
+from softmachine.arithmetic.floating import Float
+from softmachine.arithmetic.operator import FLOOR, FloatOperator, Floats
+from softmachine.errors import PrecisionError
+
+FORMATS: dict[str, type] = {
+    "bfloat16": ml_dtypes.bfloat16,
+    "float16": np.float16,
+    "float8_e4m3fn": ml_dtypes.float8_e4m3fn,
+    "float8_e5m2": ml_dtypes.float8_e5m2,
+}
+
+
+@dataclass(frozen=True)
+class Format:
+    """A set of numbers: the nearest one of each number, and the largest."""
+
+    nearest: Callable[[Array], Floats]
+    most: float
+
+    @staticmethod
+    def named(name: str) -> Format:
+        """The format of this name."""
+        dtype = FORMATS[name]
+        most = float(ml_dtypes.finfo(dtype).max)  # type: ignore[no-untyped-call]
+        return Format(lambda numbers: numbers.astype(dtype).astype(np.float64), most)
+
+
+class Rounded(Float):
+    """A small format: numbers are stored in it, and sums of their products are computed in float64.
+
+    Args:
+        name: One of ``FORMATS``.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__("float64")
+        self.name = name
+        self.format = Format.named(name)
+        self.follow_from, self.most_places = 0.0, 1 << 20
+
+    def stored(self, x: Tensor) -> Tensor:
+        """The nearest numbers of the format, which are further from the exact ones by as much as they moved."""
+        if not (np.abs(x.value) <= self.format.most).all():
+            raise PrecisionError(f"a number left the range of {self.name}", hint="use --arithmetic exact or float64")
+        value = self.format.nearest(x.value)
+        moved = np.abs(value - x.value)
+        return Tensor(value, moved if x.error is None else x.error + moved)
+
+    def numbers(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
+        return self.stored(super().numbers(rows))
+
+    def _rounded(self, exact: Fraction) -> tuple[np.floating, float]:
+        wide, _ = super()._rounded(exact)
+        if abs(wide) > self.format.most:
+            raise PrecisionError(f"the weight {float(exact):g} is out of the range of {self.name}")
+        value = np.float64(self.format.nearest(np.array([wide]))[0])
+        distance = abs(Fraction(float(value)) - exact)
+        return value, max(float(np.nextafter(float(distance), np.inf)), FLOOR) if distance else 0.0
+
+    def apply(self, operator: FloatOperator, x: Tensor) -> Tensor:
+        return self.stored(super().apply(operator, x))
+
+    def add(self, x: Tensor, y: Tensor) -> Tensor:
+        return self.stored(super().add(x, y))
+
+    def mean(self, chosen: Flags, value: Tensor) -> Tensor:
+        return self.stored(super().mean(chosen, value))
+
+    def weighted(self, share: Floats, value: Tensor) -> tuple[Array, Floats]:
+        """The mean with rounded weights, rounded; and how far rounding moved it."""
+        weights = self.format.nearest(share)
+        wide = weights @ value.value
+        result = self.format.nearest(wide)
+        moved = np.abs(weights - share) @ np.abs(value.value)
+        return result, np.asarray(moved + np.abs(result - wide))

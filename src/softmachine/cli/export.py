@@ -1,0 +1,173 @@
+"""``softmachine export``: a folder that other people's software loads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from softmachine.cli import options
+from softmachine.cli.output import Output
+from softmachine.errors import UsageError
+from softmachine.text import many
+
+if TYPE_CHECKING:
+    from softmachine.exports.exported import Exported
+
+NAME = "export"
+EXAMPLES = """[dim]Examples:[/]
+  softmachine export palindrome --to gpt2 --length 256 -o palindrome-gpt2
+  softmachine export busy-beaver-4 --to gpt2-default --length 128 -o bb4
+  softmachine export increment --to gpt2 --dtype bfloat16 --length 64 -o increment-bf16
+  softmachine export --set interp -o interp-models
+  softmachine export "Q_a since Q_b" --to gpt2 --length 128 -o since"""
+
+
+def command(
+    source: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[SOURCE]", show_default=False, help="What to export, see [b]softmachine run --help[/]."
+        ),
+    ] = None,
+    *,
+    folder: Annotated[
+        Path, typer.Option("--output", "-o", metavar="DIR", show_default=False, help="The folder to write.")
+    ],
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to",
+            metavar="FORMAT",
+            help="gpt2, gpt2-default (nothing but sizes in its configuration), llama, mistral, qwen2, onnx, gguf, or "
+            "native (what [b]softmachine compile[/] writes).",
+        ),
+    ] = "gpt2",
+    length: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            show_default=False,
+            help="The number of positions: marks, input and steps together; by default 256.",
+        ),
+    ] = None,
+    dtype: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            show_default=False,
+            help="The format of the weights: float32 (the default), bfloat16, float16 or float64.",
+        ),
+    ] = None,
+    set_name: Annotated[
+        str | None,
+        typer.Option(
+            "--set",
+            metavar="NAME",
+            show_default=False,
+            help="A ready-made set of models in place of SOURCE: interp, for interpretability.",
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", metavar="", help="Replace a model that was written there.")] = False,
+    construction: options.ConstructionName = None,
+    alphabet: options.Alphabet = None,
+    format_name: options.Format = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    _debug: options.Debug = False,
+) -> None:
+    """Write a model so that other people's software loads it, with a tokenizer, a model card and a map of it.
+
+    Before anything is written, the stock model is run on sample inputs and compared with the reference interpreter.
+    """
+    from softmachine import api
+    from softmachine.cli.models import opened
+    from softmachine.cli.progress import working
+
+    output = Output(as_json, quiet)
+    if (source is None) == (set_name is None):
+        raise UsageError("say what to export", hint="a SOURCE, or --set interp")
+    if set_name is not None:
+        _export_set(set_name, folder, to, dtype, force, output)
+        return
+    item = opened(source or "", format_name, alphabet)
+    if to == "native":
+        if dtype is not None:
+            raise UsageError("the native format has exact weights, and no --dtype")
+        model = api.compile(item, construction, length=length)
+        api.save(model, folder, force=force)
+        _answer_native(model.parameters, folder, output)
+        return
+    with working("exporting", output):
+        exported = api.export(item, folder, to=to, length=length, dtype=dtype, construction=construction, force=force)
+    if as_json:
+        output.answer(_answer(exported, to))
+    elif quiet:
+        output.say(str(folder))
+    else:
+        _say(exported, output)
+
+
+def _answer_native(parameters: int, folder: Path, output: Output) -> None:
+    if output.as_json:
+        files = sorted(file.name for file in folder.iterdir())
+        output.answer({"path": str(folder), "format": "native", "parameters": parameters, "files": files})
+    else:
+        output.say(str(folder) if output.quiet else f"wrote {folder}: exact weights, {many(parameters, 'parameter')}")
+
+
+def _export_set(name: str, folder: Path, to: str, dtype: str | None, force: bool, output: Output) -> None:
+    from softmachine.cli.progress import working
+    from softmachine.exporting import export_set
+
+    with working("exporting", output):
+        written = export_set(name, folder, to=to, dtype=dtype, force=force)
+    if output.as_json:
+        output.answer({"path": str(folder), "set": name, "models": [_answer(item, to) for item in written]})
+        return
+    output.say(str(folder) if output.quiet else f"wrote {folder}: {many(len(written), 'model')}")
+    for item in () if output.quiet else written:
+        output.say(f"  {item.folder.name:<20} {item.parameters:>10,} parameters, {item.length} positions")
+
+
+def _say(exported: Exported, output: Output) -> None:
+    first = exported.verified[0]
+    output.say(f"wrote {exported.folder}: {exported.architecture}, {exported.length:,} positions, {exported.dtype}")
+    output.say(
+        f"  verified on {many(first.inputs, 'input')}, {many(first.tokens, 'token')}, up to "
+        f"{many(first.longest, 'position')}"
+    )
+    for result in exported.verified:
+        margin = "" if result.margin is None else f", margin {result.margin:.3f}"
+        output.say(
+            f"  {result.dtype:<8} {'holds' + margin if result.holds else 'does not hold: ' + str(result.failure)}"
+        )
+    output.say(f"  how to use it: {exported.folder}/README.md")
+
+
+def _answer(exported: Exported, to: str) -> dict[str, Any]:
+    return {
+        "path": str(exported.folder),
+        "format": to,
+        "architecture": exported.architecture,
+        "length": exported.length,
+        "dtype": exported.dtype,
+        "dtypes_that_hold": list(exported.dtypes),
+        "parameters": exported.parameters,
+        "rounded": exported.rounded,
+        "verified": [
+            {
+                "dtype": result.dtype,
+                "holds": result.holds,
+                "inputs": result.inputs,
+                "tokens": result.tokens,
+                "longest": result.longest,
+                "margin": result.margin,
+                "failure": result.failure,
+            }
+            for result in exported.verified
+        ],
+        "files": sorted(file.name for file in exported.folder.iterdir()),
+    }

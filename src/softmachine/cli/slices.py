@@ -1,0 +1,102 @@
+"""``softmachine slices``: the Myhill–Nerode classes of a language, length by length."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from softmachine.cli import options
+from softmachine.cli.models import extended
+from softmachine.cli.output import Output
+from softmachine.errors import UsageError
+
+if TYPE_CHECKING:
+    from softmachine.languages.slices import Slice
+
+NAME = "slices"
+EXAMPLES = """[dim]Examples:[/]
+  softmachine slices palindrome --up-to 12
+  softmachine slices majority --up-to 12 --plot majority.png
+  softmachine slices "#<[Q_a] > #<[Q_b]" --up-to 10 --json"""
+
+
+def command(
+    source: options.Source,
+    *,
+    up_to: Annotated[
+        int, typer.Option("--up-to", metavar="N", min=1, help="The largest length; all words of each length are tried.")
+    ] = 10,
+    max_steps: Annotated[
+        int, typer.Option("--max-steps", metavar="N", min=1, help="How many steps a run on a word may take.")
+    ] = 1_000_000,
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", show_default=False, help="Draw the classes against the length (PNG or SVG)."),
+    ] = None,
+    alphabet: options.Alphabet = None,
+    format_name: options.Format = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    _debug: options.Debug = False,
+) -> None:
+    """Count the states that an automaton needs for the words of one length, and see how the number grows.
+
+    What C-RASP recognises, with or without chain of thought, has polynomially many (without relative counts).
+    """
+    from softmachine import api
+    from softmachine.cli.progress import bar
+    from softmachine.languages.deciding import decider
+    from softmachine.languages.growth import fit
+    from softmachine.languages.slices import describe, slices, table
+    from softmachine.languages.source import Source
+    from softmachine.runs import codec_of
+    from softmachine.transformer import Transformer
+
+    output = Output(as_json, quiet)
+    item = api.load(source, format_name)
+    language = codec_of(item).source if isinstance(item, Transformer) else item
+    if alphabet is not None:
+        language = extended(language, alphabet)
+    if not isinstance(language, Source):
+        raise UsageError(f"{source!r} does not say what it was made from")
+    accepts = decider(language, max_steps=max_steps)
+    found: list[Slice] = []
+    with bar("lengths", up_to, output) as advance:
+        for each in slices(accepts, language.alphabet, range(1, up_to + 1)):
+            found.append(each)
+            advance()
+    if plot is not None:
+        from softmachine.slices_plot import draw_slices
+
+        draw_slices(language.name, found, plot)
+    if as_json:
+        grown = fit({each.length: each.total for each in found})
+        output.answer(_answer(language.name, found, grown))
+        return
+    if not quiet:
+        output.say(f"{language}\n")
+    output.say(table(found))
+    output.say(describe(found))
+
+
+def _answer(name: str, found: list[Slice], grown: Any) -> dict[str, Any]:
+    return {
+        "name": name,
+        "slices": [
+            {"length": each.length, "words": each.words, "classes": each.total, "by_prefix_length": list(each.classes)}
+            for each in found
+        ],
+        "growth": None
+        if grown is None
+        else {
+            "law": str(grown.law),
+            "degree": grown.degree,
+            "power_error": grown.power_error,
+            "base": grown.base,
+            "exponential_error": grown.exponential_error,
+            "from": grown.first,
+            "to": grown.last,
+        },
+    }

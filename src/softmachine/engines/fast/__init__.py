@@ -1,0 +1,7 @@
+"""The fast engine: decodes with attention in far less than linear time, exactly."""
+
+from softmachine.engines.fast.audit import Audit, audit
+from softmachine.engines.fast.engine import FastEngine, FastPass
+from softmachine.engines.fast.grids import Declined
+
+__all__ = ["Audit", "Declined", "FastEngine", "FastPass", "audit"]

@@ -1,0 +1,139 @@
+"""Checkpoints: a run on disk, from which it goes on as if nothing had happened.
+
+The file is in the safetensors format: plain arrays and a header, nothing that could be executed. It is written in one
+piece, so that a full disk or a power cut leaves the last one. What is read is checked before compiled code works on it:
+that it belongs to the same model, its checksum, and that no index points outside of an array.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softmachine.engines.fast import code as status
+from softmachine.engines.fast.memory import Memory, consistent
+from softmachine.errors import Place, SourceError
+
+if TYPE_CHECKING:
+    from softmachine.engines.fast.engine import FastEngine, FastPass
+
+FORMAT = "softmachine checkpoint 1"
+_LARGEST = 2**62
+
+
+def save(run: FastPass, path: Path) -> None:
+    """Write a run to a file.
+
+    Raises:
+        SourceError: If that is not possible; the run goes on in memory.
+    """
+    from safetensors.numpy import save as to_bytes
+
+    arrays = {"tokens": run.tokens[: run.known].copy(), "info": run.info, "scalars": run.memory.scalars}
+    arrays |= {f"storage {name}": np.ascontiguousarray(array) for name, array in run.memory.parts.items()}
+    header = {
+        "format": FORMAT,
+        "model": run.engine.digest,
+        "prompt": str(run.prompt),
+        "general": json.dumps(sorted(run.engine.general)),
+        "checksum": _checksum(arrays),
+    }
+    name = None
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
+        with os.fdopen(handle, "wb") as file:
+            file.write(to_bytes(arrays, header))
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except OSError as problem:
+        if name:
+            Path(name).unlink(missing_ok=True)
+        raise SourceError(
+            f"the checkpoint cannot be written: {problem.strerror or problem}",
+            place=Place(str(path)),
+            hint="the last one, if there is one, is as it was",
+        ) from None
+
+
+def load(run: FastPass, path: Path) -> None:
+    """Let a fresh run of the same model and prompt go on from a file.
+
+    Raises:
+        SourceError: If there is no such file, it is damaged, or it is of another model or prompt.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    def wrong(what: str) -> SourceError:
+        return SourceError(f"the checkpoint {what}", place=Place(str(path)), hint="start without --resume")
+
+    try:
+        with safe_open(str(path), framework="numpy") as file:
+            header = file.metadata() or {}
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (it is no dictionary)
+    except (OSError, SafetensorError, ValueError, KeyError) as problem:
+        raise wrong(f"cannot be read: {problem}") from None
+    if header.get("format") != FORMAT or header.get("checksum") != _checksum(arrays):
+        raise wrong("is damaged, or not one of softmachine's")
+    _adopt_plans(run.engine, header.get("general", "[]"))
+    if header.get("model") != run.engine.digest:
+        raise wrong("is of another model, or of another version of softmachine")
+    given = run.tokens[: run.given].copy()
+    tokens, info, scalars = (arrays.get(name) for name in ("tokens", "info", "scalars"))
+    memory = Memory(run.engine.code)
+    if tokens is None or info is None or scalars is None or not _plausible(run, memory, tokens, info, scalars):
+        raise wrong("does not fit the model")
+    if header.get("prompt") != str(run.prompt) or not np.array_equal(tokens[: run.prompt], given[: run.prompt]):
+        raise wrong("is of a run on another input")
+    memory.scalars = scalars
+    parts = {name: arrays.get(f"storage {name}") for name in memory.parts}
+    if not all(consistent(storage, parts, int(info[status.AT])) for storage in run.engine.code.storages):
+        raise wrong("does not fit the model")
+    memory.parts = {name: part for name, part in parts.items() if part is not None}
+    run.memory, run.tokens, run.info, run.given = memory, tokens.astype(run.tokens.dtype), info, len(tokens)
+    run.info[status.STATUS] = status.RUNNING
+    run.first_answer = run.prompt - 1
+
+
+def _adopt_plans(engine: FastEngine, general: str) -> None:
+    """Serve the same heads by the general index."""
+    try:
+        names = json.loads(general)
+    except ValueError:
+        names = []
+    known = {plan.head.name for plan in engine.code.plans}
+    if isinstance(names, list) and all(isinstance(name, str) and name in known for name in names):
+        engine.use_general(frozenset(names))
+
+
+def _plausible(
+    run: FastPass, memory: Memory, tokens: NDArray[np.int64], info: NDArray[np.int64], scalars: NDArray[np.int64]
+) -> bool:
+    whole = info.dtype == scalars.dtype == np.int64 and tokens.ndim == 1 and tokens.dtype == run.tokens.dtype
+    if not whole or info.shape != (4,) or scalars.shape != memory.scalars.shape or not len(tokens):
+        return False
+    at, known = int(info[status.AT]), int(info[status.KNOWN])
+    vocabulary = len(run.engine.transformer.vocabulary)
+    return (
+        0 <= at <= known == len(tokens)
+        and info[status.STATUS] == status.RUNNING
+        and tokens.min() >= 0
+        and int(tokens.max()) < vocabulary
+        and bool((np.abs(scalars.astype(np.float64)) < _LARGEST).all())
+    )
+
+
+def _checksum(arrays: dict[str, NDArray[np.int64]]) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name} {array.dtype} {array.shape}\n".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()

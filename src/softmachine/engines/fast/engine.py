@@ -1,0 +1,246 @@
+"""The fast engine: a decoder's weights, analysed, turned into code, and run; token for token the exact run."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softmachine.coded import Coded
+from softmachine.engines.fast import code as status
+from softmachine.engines.fast.code import Code, generate
+from softmachine.engines.fast.flow import unfold
+from softmachine.engines.fast.memory import Memory
+from softmachine.engines.fast.store import compiled, interpreted
+from softmachine.errors import AmbiguousTokenError, InputError, PrecisionError
+from softmachine.transformer import Transformer
+
+CHUNK = 1 << 21
+"""So many positions at most are computed before Python gets a chance to see that the user wants to stop."""
+
+
+class FastEngine:
+    """Runs a decoder fast.
+
+    Args:
+        transformer: The weights.
+        plain: Run the generated code as plain Python: slow, but there at once; for short runs and tests.
+
+    Raises:
+        Declined: If some head or number is not of a kind that the engine knows; the message says which.
+    """
+
+    def __init__(self, transformer: Transformer, *, plain: bool = False) -> None:
+        self.transformer = transformer
+        self.plain = plain
+        self.flow = unfold(transformer)
+        self.general: frozenset[str] = frozenset()
+        self.code: Code = generate(self.flow)
+
+    @cached_property
+    def advance(self) -> Callable[..., None]:
+        """The generated function."""
+        return interpreted(self.code.text) if self.plain else compiled(self.code.text)
+
+    def replan(self, storage: int) -> None:
+        """Serve a head by the general index: something that its plan assumed does not hold in this run."""
+        self.use_general(self.general | {self.code.storages[storage].plan.head.name})
+
+    def use_general(self, names: frozenset[str]) -> None:
+        """Serve these heads by the general index."""
+        if names != self.general:
+            self.general = names
+            self.code = generate(self.flow, names)
+            self.__dict__.pop("advance", None)
+
+    @property
+    def digest(self) -> str:
+        """A hash of everything that decides how the engine runs this model."""
+        code, transformer = self.code, self.transformer
+        digest = hashlib.sha256(f"{code.text}\0{transformer.vocabulary}\0{transformer.outputs}".encode())
+        for array in (code.tables, *(code.tail.data if code.tail else ())):
+            digest.update(array.tobytes())
+        return digest.hexdigest()
+
+    def start(
+        self, tokens: Sequence[str], stops: Callable[[str], bool] = lambda _: False, said: Sequence[str] = ()
+    ) -> FastPass:
+        """A pass that reads these tokens and what was said after them, and then goes on."""
+        return FastPass(self, tokens, stops, said)
+
+    def answers(self, tokens: Sequence[str]) -> list[str]:
+        """The output of the largest logit at every position."""
+        return FastPass(self, tokens, lambda _: True, answer_all=True).answers()
+
+    def reread(self, tokens: NDArray[Any], atoms: Sequence[int], record: NDArray[np.int64]) -> None:
+        """Read tokens again, and write down the fractions that some atoms are at every position."""
+        code = generate(self.flow, self.general, atoms)
+        advance = interpreted(code.text) if self.plain else compiled(code.text)
+        again = FastPass(self, [], lambda _: True, answer_all=True)
+        again.tokens, again.given = tokens, len(tokens)
+        again.memory = Memory(code, record)
+        again.info[:] = [0, len(tokens), status.RUNNING, -1]
+        again.first_answer = len(tokens)
+        while again.read < len(tokens):
+            again.call(advance, len(tokens))
+
+
+class FastPass:
+    """A sequence being read and continued.
+
+    Args:
+        engine: The engine.
+        prompt: What is given.
+        stops: Which outputs end the run.
+        said: What is known to follow.
+        answer_all: Whether the output at every given position is wanted.
+    """
+
+    def __init__(
+        self,
+        engine: FastEngine,
+        prompt: Sequence[str],
+        stops: Callable[[str], bool],
+        said: Sequence[str] = (),
+        answer_all: bool = False,
+    ) -> None:
+        self.engine = engine
+        transformer = engine.transformer
+        index = transformer.token_index
+        tokens = (*prompt, *said)
+        strangers = [token for token in tokens if token not in index]
+        if strangers:
+            raise InputError(f"{strangers[0]!r} is not a token of {transformer.name!r}")
+        if not tokens and not answer_all:
+            raise InputError("there is nothing to go on from: the prompt is empty")
+        self.names = (*transformer.vocabulary, *(name for name in transformer.outputs if name not in index))
+        self.prompt = len(prompt)
+        self.given = len(tokens)
+        dtype = np.uint8 if len(self.names) <= 256 else np.int32
+        self.tokens: NDArray[Any] = np.zeros(max(2 * self.given, 1024), dtype=dtype)
+        self.tokens[: self.given] = [index[token] for token in tokens]
+        self.follow = np.array(
+            [-1 if stops(output) else index.get(output, -2) for output in transformer.outputs], dtype=np.int64
+        )
+        self.said = np.zeros(self.given + 1 if answer_all else 1, dtype=np.int64)
+        self.first_answer = 0 if answer_all else self.given - 1
+        self.info = np.array([0, self.given, status.RUNNING, -1], dtype=np.int64)
+        self.memory = Memory(engine.code)
+        self.stopped_by: str | None = None
+
+    @property
+    def read(self) -> int:
+        """How many positions have been computed."""
+        return int(self.info[status.AT])
+
+    @property
+    def known(self) -> int:
+        """How many tokens there are, given or appended; the one that stopped the run is not among them."""
+        return int(self.info[status.KNOWN])
+
+    @property
+    def size(self) -> int:
+        """The bytes that the run takes."""
+        return self.memory.size + self.tokens.nbytes
+
+    def said_since(self, most: int) -> Coded[str]:
+        """What was said after the prompt: so many tokens at most, and the one that stopped the run."""
+        end = self.known + (self.stopped_by is not None)
+        if self.stopped_by is None:
+            end = min(end, self.prompt + most)
+        return Coded(self.tokens[self.prompt : end], self.names)
+
+    def said_at(self, position: int) -> str:
+        """What was said after a position."""
+        return self.names[int(self.tokens[position + 1])]
+
+    def go(self, limit: int) -> bool:
+        """Compute positions until there are ``limit`` of them; whether the run goes on (nothing stopped it).
+
+        Raises:
+            AmbiguousTokenError: If two logits are equal.
+            PrecisionError: If numbers leave the range in which they are exact.
+        """
+        self._settle()
+        while self.stopped_by is None and self.read < limit:
+            target = min(limit, self.read + CHUNK)
+            if self.read >= self.engine.code.horizon:
+                raise PrecisionError(self._why_no_further())
+            target = min(target, self.engine.code.horizon)
+            self._make_room(target + 1)
+            self.call(self.engine.advance, target)
+        return self.stopped_by is None
+
+    def call(self, advance: Callable[..., None], target: int) -> None:
+        """Compute positions up to one, or until something has to be seen to, and see to it."""
+        advance(
+            self.tokens,
+            self.said,
+            self.memory.tables,
+            self.follow,
+            self.info,
+            self.memory.scalars,
+            target,
+            self.first_answer,
+            *self.memory.arrays,
+        )
+        self._settle()
+
+    def answers(self) -> list[str]:
+        """The outputs at all given positions."""
+        self.go(self.given)
+        outputs = self.engine.transformer.outputs
+        if not self.given:
+            return []
+        return [outputs[k] for k in [*self.said[: self.given - 1], self.info[status.SAID]]]
+
+    def _why_no_further(self) -> str:
+        code = self.engine.code
+        if code.proof:
+            return f"softmax is proved to decide as hard attention does up to position {code.horizon:,}, and no further"
+        return f"a run of more than {code.horizon:,} positions leaves the range in which the fast engine is exact"
+
+    def _make_room(self, size: int) -> None:
+        if size > self.tokens.size:
+            larger = np.zeros(max(size, 2 * self.tokens.size), dtype=self.tokens.dtype)
+            larger[: self.known] = self.tokens[: self.known]
+            self.tokens = larger
+
+    def _settle(self) -> None:
+        """See to what the code returned for."""
+        info = self.info
+        found = int(info[status.STATUS])
+        outputs = self.engine.transformer.outputs
+        if found == status.STOPPED:
+            stop = outputs[int(info[status.SAID])]
+            self.tokens[self.known] = self.names.index(stop)
+            self.stopped_by = stop
+        elif found == status.TIE:
+            names = ", ".join(repr(outputs[k]) for k in self.memory.tied()[:4])
+            where = f"at position {self.read} the next of {names} is not decided"
+            if self.engine.code.proof:
+                raise PrecisionError(f"{where}: without the errors of softmax the logits are equal")
+            raise AmbiguousTokenError(f"{where}: the logits are equal")
+        elif found == status.STRANGER:
+            raise InputError(f"{outputs[int(info[status.SAID])]!r} is not a token of {self.engine.transformer.name!r}")
+        elif found == status.TOO_LARGE:
+            raise PrecisionError(
+                f"at position {self.read} a number leaves the 64 bits in which the fast engine is exact",
+                hint="use --engine dense",
+            )
+        elif found >= status.REPLAN:
+            self._start_again(found - status.REPLAN)
+            info[status.STATUS] = status.RUNNING
+        elif found >= status.FULL:
+            self.memory.grow(self.memory.code.storages[found - status.FULL])
+            info[status.STATUS] = status.RUNNING
+
+    def _start_again(self, storage: int) -> None:
+        """Go through the tokens so far with a more general index."""
+        self.engine.replan(storage)
+        self.memory = Memory(self.engine.code)
+        self.info[status.AT] = 0

@@ -1,0 +1,136 @@
+"""What the generated code calls: fractions of 64-bit integers, and searches, all exact or with a flag that says no.
+
+Every function is plain Python that numba compiles; the tests run them both ways. Nothing here may index outside of an
+array, whatever the numbers: compiled code does not check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+
+LIMIT = 4.0e18
+"""Numbers whose floating-point estimate is below this fit into 64 bits, with room for the estimate's rounding."""
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def kernel(function: Function) -> Function:
+    """A function that is compiled together with the code that calls it, and kept on disk with that."""
+    compiled: Function = numba.njit(function)
+    return compiled
+
+
+@kernel
+def divisor(a: int, b: int) -> int:
+    """The greatest common divisor, at least 1."""
+    a, b = abs(a), abs(b)
+    while b:
+        a, b = b, a % b
+    return a if a else 1
+
+
+@kernel
+def lowest(n: int, d: int) -> tuple[int, int]:
+    """The fraction n/d, d > 0, in lowest terms."""
+    if d == 1:
+        return n, d
+    g = divisor(n, d)
+    return n // g, d // g
+
+
+@kernel
+def added(an: int, ad: int, bn: int, bd: int) -> tuple[int, int, bool]:
+    """The sum of two fractions in lowest terms, and whether it does not fit."""
+    if ad == bd:
+        if abs(float(an)) + abs(float(bn)) >= LIMIT:
+            return 0, 1, True
+        n, d = lowest(an + bn, ad)
+        return n, d, False
+    g = divisor(ad, bd)
+    p, q = bd // g, ad // g
+    if abs(float(an) * float(p)) + abs(float(bn) * float(q)) >= LIMIT or float(q) * float(bd) >= LIMIT:
+        return 0, 1, True
+    n, d = lowest(an * p + bn * q, q * bd)
+    return n, d, False
+
+
+@kernel
+def times(wn: int, wd: int, n: int, d: int) -> tuple[int, int, bool]:
+    """The product of two fractions, in lowest terms, and whether it does not fit."""
+    g, h = divisor(wn, d), divisor(n, wd)
+    wn, d, n, wd = wn // g, d // g, n // h, wd // h
+    if abs(float(wn) * float(n)) >= LIMIT or float(wd) * float(d) >= LIMIT:
+        return 0, 1, True
+    return wn * n, wd * d, False
+
+
+NOBODY, SINGLE, TWO, EVERY = 0, 1, 2, 3
+
+
+@kernel
+def top_of_parabola(slope: int, curve: int, last: int) -> tuple[int, int, int]:
+    """Where slope · j + curve · j² is largest for 0 ≤ j ≤ last: nowhere, at one, at two, or everywhere; first and last.
+
+    Both numbers are below 10^18 in absolute value. Nowhere is at -1.
+    """
+    if last < 0:
+        return NOBODY, -1, -1
+    if last == 0:
+        return SINGLE, 0, 0
+    if curve == 0:
+        if slope == 0:
+            return EVERY, 0, last
+        return (SINGLE, last, last) if slope > 0 else (SINGLE, 0, 0)
+    if curve > 0:
+        # The ends are best; their scores differ by last · (slope + curve · last).
+        if float(curve) * float(last) >= LIMIT:
+            return SINGLE, last, last
+        other = slope + curve * last
+        if other == 0:
+            return TWO, 0, last
+        return (SINGLE, last, last) if other > 0 else (SINGLE, 0, 0)
+    down = -2 * curve
+    j = slope // down
+    rest = slope - j * down
+    if rest == -curve and 0 <= j < last:
+        return TWO, j, j + 1
+    if rest > -curve:
+        j += 1
+    j = min(max(j, 0), last)
+    return SINGLE, j, j
+
+
+@kernel
+def neighbours(there: Any, first: int, least: int, most: int, n: int, d: int) -> tuple[int, int]:
+    """The places nearest to n/d, d > 0, at or below and above it, in a table that begins at ``first``.
+
+    Every place from ``least`` to ``most`` is inside of the table, and these two are taken. What is missing is given as
+    the other one.
+    """
+    below = n // d
+    above = below + 1
+    if below >= most:
+        return most, most
+    if above <= least:
+        return least, least
+    while there[below - first] < 0:
+        below -= 1
+    while there[above - first] < 0:
+        above += 1
+    return below, above
+
+
+@kernel
+def is_prime(i: int) -> int:
+    """1 if i is prime, else 0."""
+    if i < 2:
+        return 0
+    k = 2
+    while k * k <= i:
+        if i % k == 0:
+            return 0
+        k += 1
+    return 1

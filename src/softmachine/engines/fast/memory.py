@@ -1,0 +1,172 @@
+"""The arrays that generated code works on, and how they grow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softmachine.engines.fast.code import Code
+from softmachine.engines.fast.grids import HORIZON
+from softmachine.engines.fast.groups import COUNT, FIRST, GROUPS, INSERTED, LAST, rehash
+from softmachine.engines.fast.serving import Storage
+
+Integers = NDArray[np.int64]
+START = 64
+"""Storages begin with so many entries."""
+
+
+class Memory:
+    """All that a run remembers besides its tokens.
+
+    Args:
+        code: The code that works on it.
+        record: Where atoms are written down, if the code does that.
+    """
+
+    def __init__(self, code: Code, record: Integers | None = None) -> None:
+        self.code = code
+        self.record = record
+        self.tables: Integers = np.ascontiguousarray(code.tables).reshape(-1)
+        self.scalars: Integers = np.zeros(code.scalars, dtype=np.int64)
+        tail = code.tail
+        self.remembered = np.full(max(tail.memory * code.flow.vocabulary, 1) if tail else 1, -1, dtype=np.int64)
+        self.directions = np.zeros(max(len(tail.directions), 1) if tail else 1, dtype=np.int64)
+        self.hidden = np.zeros(max(len(tail.units), 1) if tail else 1, dtype=np.int64)
+        self.logits = np.zeros(len(code.flow.logits), dtype=np.int64)
+        self.parts: dict[str, Integers] = {}
+        for storage in code.storages:
+            self.parts |= zip(storage.arrays, _fresh(storage), strict=True)
+
+    @property
+    def arrays(self) -> list[Integers]:
+        """The arrays in the order of the code's parameters."""
+        data = self.code.tail.data if self.code.tail else ()
+        named = [self.parts[name] for storage in self.code.storages for name in storage.arrays]
+        return [
+            self.remembered,
+            self.directions,
+            self.hidden,
+            self.logits,
+            *data,
+            *named,
+            *([] if self.record is None else [self.record]),
+        ]
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return sum(array.nbytes for array in (self.tables, self.scalars, *self.arrays))
+
+    def tied(self) -> list[int]:
+        """The outputs of equal logits, after a tie."""
+        return np.flatnonzero(self.logits == self.logits.max()).tolist()
+
+    def grow(self, storage: Storage) -> None:
+        """Make room in a storage that is full."""
+        match storage.kind:
+            case "rows":
+                self._double(f"{storage.name}_rows")
+            case "table":
+                self._widen(storage)
+            case "groups":
+                for part in ("keys", "places", "values"):
+                    self._double(f"{storage.name}_{part}")
+                slots = np.full(4 * self.parts[f"{storage.name}_keys"].shape[0], -1, dtype=np.int64)
+                rehash(slots, self.parts[f"{storage.name}_keys"], int(self.parts[f"{storage.name}_meta"][GROUPS]))
+                self.parts[f"{storage.name}_slots"] = slots
+
+    def _double(self, name: str) -> None:
+        old = self.parts[name]
+        self.parts[name] = np.concatenate([old, np.zeros_like(old)])
+
+    def _widen(self, storage: Storage) -> None:
+        """Let a table reach the integer that did not fit, and as much further as it is long."""
+        there, values, meta = (self.parts[name] for name in storage.arrays)
+        first, wanted = int(meta[0]), int(meta[3])
+        low, high = first, first + there.size
+        if wanted < low:
+            low = wanted - there.size
+        else:
+            high = wanted + there.size + 1
+        larger = np.full(high - low, -1, dtype=np.int64)
+        larger[first - low : first - low + there.size] = there
+        rows = np.zeros((high - low) * storage.width, dtype=np.int64)
+        rows[(first - low) * storage.width : (first - low + there.size) * storage.width] = values
+        self.parts |= {storage.arrays[0]: larger, storage.arrays[1]: rows}
+        meta[0] = low
+
+
+def _fresh(storage: Storage) -> list[Any]:
+    """The arrays of a storage that nothing was put into, in the order of their names."""
+    whole = np.int64
+    width = storage.width
+    match storage.kind:
+        case "rows":
+            return [np.zeros(START * width, dtype=whole)]
+        case "table":
+            middle = np.array([-START // 2, 2 * HORIZON, -2 * HORIZON, 0], dtype=whole)
+            return [np.full(START, -1, dtype=whole), np.zeros(START * width, dtype=whole), middle]
+    keys = storage.key_width
+    components = len(storage.plan.queries) if hasattr(storage.plan, "queries") else 0
+    return [
+        np.zeros((START, keys), dtype=whole),
+        np.zeros((START, 3), dtype=whole),
+        np.zeros((START, 3 * width), dtype=whole),
+        np.full(4 * START, -1, dtype=whole),
+        np.zeros(2, dtype=whole),
+        np.zeros((2, keys), dtype=whole),
+        np.zeros(keys, dtype=whole),
+        np.zeros(width, dtype=whole),
+        np.zeros(components, dtype=whole),
+        np.zeros(width, dtype=whole),
+    ]
+
+
+def consistent(storage: Storage, parts: Mapping[str, Integers | None], positions: int) -> bool:
+    """Whether arrays from a file are what the code could have left after so many positions."""
+    arrays = [parts.get(name) for name in storage.arrays]
+    fresh = _fresh(storage)
+    for array, like in zip(arrays, fresh, strict=True):
+        if array is None or array.dtype != np.int64 or array.shape[1:] != like.shape[1:] or array.ndim != like.ndim:
+            return False
+    found = [array for array in arrays if array is not None]
+    if storage.kind == "rows":
+        return bool(found[0].size >= positions * storage.width)
+    if storage.kind == "table":
+        return _consistent_table(storage, found, positions)
+    return _consistent_groups(found, fresh, positions)
+
+
+def _consistent_table(storage: Storage, found: Sequence[Integers], positions: int) -> bool:
+    there, values, meta = found
+    if meta.shape != (4,) or values.size != there.size * storage.width or not there.size:
+        return False
+    first, least, most = (int(number) for number in meta[:3])
+    if least > most:
+        return positions <= 1 and bool((there < 0).all()) and abs(first) <= HORIZON
+    inside = first <= least and most < first + there.size and abs(first) <= 4 * HORIZON
+    return inside and bool(there[least - first] >= 0 and there[most - first] >= 0)
+
+
+def _consistent_groups(found: Sequence[Integers], fresh: Sequence[Integers], positions: int) -> bool:
+    keys, places, values, slots, meta = found[:5]
+    if any(array.shape != like.shape for array, like in zip(found[4:], fresh[4:], strict=True)):
+        return False
+    groups = int(meta[GROUPS])
+    sizes = keys.shape[0] == places.shape[0] == values.shape[0] and 0 <= groups <= keys.shape[0]
+    if not sizes or slots.size & (slots.size - 1) or 2 * groups > slots.size:
+        return False
+    used = np.sort(slots[slots >= 0])
+    if not np.array_equal(used, np.arange(groups)) or slots.min() < -1:
+        return False
+    here = places[:groups]
+    return bool(
+        0 <= meta[INSERTED] <= positions + 1
+        and (here[:, FIRST] >= 0).all()
+        and (here[:, LAST] >= here[:, FIRST]).all()
+        and (here[:, LAST] < positions + 1).all()
+        and (here[:, COUNT] >= 1).all()
+    )

@@ -1,0 +1,117 @@
+"""Which index serves a head: chosen from facts that are proved on the weights, and explained.
+
+The score of a head is split into the part of the key's position and the rest: query · key = rest + slope · j +
+curve · j². Then, from the cheapest:
+
+- nothing differs between keys: running sums;
+- only the position counts: the best position of a parabola, in closed form;
+- the rest is a parabola in one integer, and the position only breaks ties: a table indexed by that integer (that the
+  second component is the square of the first is checked for every key);
+- anything else: equal keys in groups, every group looked at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from softmachine.engines.fast.flow import FlowHead
+from softmachine.engines.fast.forms import Form
+from softmachine.engines.fast.grids import Grid, Linear, Number
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """How a head is served.
+
+    Args:
+        head: The head.
+        results: The atoms it gives, and the components of its value that they are.
+        values: What is known of these components, at a key.
+        numbers: What is known of them as retrieved.
+        why: For people.
+    """
+
+    head: FlowHead
+    results: tuple[tuple[int, int], ...]
+    values: tuple[Number, ...]
+    numbers: tuple[Number, ...]
+    why: str
+
+    kind = "plan"
+
+    @property
+    def whole(self) -> bool:
+        """Whether all values are integers over constants."""
+        return all(number.steady for number in self.values)
+
+
+@dataclass(frozen=True, eq=False)
+class Uniform(Plan):
+    """All keys have the same score."""
+
+    kind = "running sums"
+
+
+@dataclass(frozen=True, eq=False)
+class ByPosition(Plan):
+    """The score is slope · j + curve · j²: a closed form.
+
+    Args:
+        slope: The coefficient of j, and
+        curve: of j², over one denominator; None if they are fractions.
+        vertex: If the best j is known to be this integer, cut to what is visible.
+        forms: Slope and curve as forms.
+    """
+
+    forms: tuple[Form, Form]
+    slope: Linear | None
+    curve: Linear | None
+    vertex: Linear | None
+
+    kind = "closed form in the position"
+
+
+@dataclass(frozen=True, eq=False)
+class Parabola(Plan):
+    """The score is a parabola in an integer x, plus a smaller part that grows or falls with the position, or none.
+
+    Args:
+        x: The key's integer, and
+        square: its square, both over constants.
+        vertex: Where the parabola is largest.
+        later: Of equal keys, whether the last is chosen (or else the first).
+        queries: What x and its square are multiplied with, and
+        keys: x and its square, as forms.
+        slope: The coefficient of the position.
+        scores: The denominators of scores, without the position's part.
+    """
+
+    x: Linear
+    square: Linear
+    vertex: Linear
+    later: bool
+    queries: tuple[Form, Form]
+    keys: tuple[Form, Form]
+    slope: Linear
+    scores: Grid
+
+    kind = "table indexed by an integer"
+
+
+@dataclass(frozen=True, eq=False)
+class Groups(Plan):
+    """Equal keys in groups.
+
+    Args:
+        queries: The components of the query, and
+        keys: of the key, without the position's part.
+        slope: The coefficient of the key's position.
+        fractional: Whether keys are fractions.
+    """
+
+    queries: tuple[Form, ...]
+    keys: tuple[Form, ...]
+    slope: Form
+    fractional: bool
+
+    kind = "groups of equal keys"

@@ -1,0 +1,113 @@
+"""Code for all other heads: equal keys in groups."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from softmachine.attention import Choice, Mask
+from softmachine.engines.fast.grids import Number
+from softmachine.engines.fast.plans import Groups
+from softmachine.engines.fast.serving import Serving
+
+CHOICES = {
+    Choice.AVERAGE: "AVERAGE",
+    Choice.SOFTMAX: "AVERAGE",
+    Choice.LEFTMOST: "LEFTMOST",
+    Choice.RIGHTMOST: "RIGHTMOST",
+}
+
+
+class GroupCode:
+    """Code for all other heads: equal keys in groups.
+
+    Args:
+        serving: Where the code goes.
+    """
+
+    def __init__(self, serving: Serving) -> None:
+        self.serving = serving
+        self.writer = serving.writer
+
+    def serve(self, plan: Groups, name: str) -> None:
+        """Write the code of a head; ``name`` is the stem of its names."""
+        writer = self.writer
+        storage = self.serving.store("groups", name, plan, len(plan.keys) * (2 if plan.fractional else 1))
+        number = len(self.serving.storages) - 1
+        keys = [x for key in plan.keys for x in self.serving.value(key, Number(None), not plan.fractional)]
+        values = self.serving.values(plan)
+        arrays = ", ".join(
+            f"{name}_{part}" for part in ("keys", "places", "values", "slots", "meta", "box", "key", "value")
+        )
+        if plan.head.mask is Mask.CAUSAL:
+            self._insert_group(plan, name, number, (keys, values), f"insert({arrays}, i, {not plan.whole})")
+        else:
+            kept = [
+                [self.serving.scalar(f"{name}_{w}{k}", x) for k, x in enumerate(part)]
+                for w, part in zip("kv", (keys, values), strict=True)
+            ]
+            after, writer.lines = writer.lines, []
+            writer.write("if i > 0:")
+            writer.indent += 1
+            self._insert_group(plan, name, number, (kept[0], kept[1]), f"insert({arrays}, i - 1, {not plan.whole})")
+            writer.indent -= 1
+            self.serving.early += writer.lines
+            writer.lines = after
+        time = self._query(plan, name)
+        choice = CHOICES[plan.head.weighting.choice]
+        found = ", ".join(
+            f"{name}_{part}" for part in ("keys", "places", "values", "slots", "meta", "box", "key", "query")
+        )
+        writer.settle()
+        count = writer.fresh("c")
+        writer.write(
+            f"{count}, bad = search({found}, {time}, {choice}, {plan.fractional}, {not plan.whole}, {name}_out)"
+        )
+        writer.doubt("bad")
+        out = [f"{name}_out[{k}]" for k in range(storage.width)]
+        if plan.head.mask is not Mask.CAUSAL:
+            blank = ["0" if plan.whole or not k % 2 else "1" for k in range(storage.width)]
+            out = [f"({part} if {count} else {none})" for part, none in zip(out, blank, strict=True)]
+        self.serving.name_found(plan, out, f"max({count}, 1)")
+
+    def _insert_group(
+        self, plan: Groups, name: str, number: int, parts: tuple[list[str], list[str]], call: str
+    ) -> None:
+        writer = self.writer
+        del plan
+        writer.settle()
+        for which, part in zip(("key", "value"), parts, strict=True):
+            for k, x in enumerate(part):
+                writer.write(f"{name}_{which}[{k}] = {x}")
+        full = writer.fresh("f")
+        writer.write(f"{full} = {call}")
+        writer.fail(f"{full} == 1", f"FULL + {number}")
+        writer.doubt(f"{full} == 2")
+
+    def _query(self, plan: Groups, name: str) -> str:
+        """Fill in the query; the coefficient of the position on the same scale."""
+        writer = self.writer
+        time = writer.fresh("t")
+        # Keys are kept without their denominators, so each component of the query is divided by its key's.
+        overs = [1] * len(plan.keys)
+        if not plan.fractional:
+            overs = [self.serving.over(writer.numbers.of(key)) for key in plan.keys]
+        forms = [query.scaled(Fraction(1) / over) for query, over in zip(plan.queries, overs, strict=True)]
+        linear = writer.numbers.linear([*forms, plan.slope])
+        if linear is not None:
+            for k, part in enumerate(linear[:-1]):
+                writer.write(f"{name}_query[{k}] = {writer.numerator(part)}")
+            writer.write(f"{time} = {writer.numerator(linear[-1])}")
+            return time
+        parts = [writer.fraction(form) for form in (*forms, plan.slope)]
+        common = writer.fresh("d")
+        writer.write(f"{common} = 1")
+        for _, d in parts:
+            writer.doubt(f"float({common}) * float({d}) >= LIMIT")
+            writer.write(f"{common} = {common} // divisor({common}, {d}) * {d}")
+        for n, d in parts:
+            writer.doubt(f"abs(float({n})) * float({common}) >= LIMIT * float({d})")
+        writer.settle()
+        for k, (n, d) in enumerate(parts[:-1]):
+            writer.write(f"{name}_query[{k}] = {n} * ({common} // {d})")
+        writer.write(f"{time} = {parts[-1][0]} * ({common} // {parts[-1][1]})")
+        return time

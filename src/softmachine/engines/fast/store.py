@@ -1,0 +1,157 @@
+"""Generated code on disk, so that it is compiled once: the second start of a model takes no compiler.
+
+The folder is the user's own (``~/.cache/softmachine``, or where ``XDG_CACHE_HOME`` says). A file is named by a hash of
+its text and of everything that it is compiled with, is written in one piece, and its text is compared before it is
+used. If the folder cannot be had, or others could write to it, the code is compiled in memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any, cast
+
+FOLDER = "softmachine"
+DEEPEST = 20_000
+"""How deep numba may recurse."""
+
+
+def compiled(text: str) -> Callable[..., None]:
+    """The function ``advance`` of a module's text, as machine code."""
+    import numba
+
+    path = _kept(text)
+    function = _defined(text, str(path) if path else "<softmachine>")
+    compiler = numba.njit(nogil=True)
+    if path is None:
+        return cast(Callable[..., None], compiler(function))
+    try:
+        return _Kept(numba.njit(cache=True, nogil=True)(function), path, lambda: compiler(function))
+    except RuntimeError:  # numba finds no place for its files
+        return cast(Callable[..., None], compiler(function))
+
+
+class _Kept:
+    """Machine code from disk; compiled in memory, if what is on disk turns out to be damaged.
+
+    Args:
+        function: What numba makes of the function with its files.
+        path: The file of the generated text; numba's are named after it.
+        again: What makes it without files.
+    """
+
+    def __init__(self, function: Callable[..., None], path: Path, again: Callable[[], Callable[..., None]]) -> None:
+        self._function, self._path, self._again = function, path, again
+        self._works = False
+
+    def __call__(self, *arguments: object) -> None:
+        if self._works:
+            self._function(*arguments)
+            return
+        with _deep():
+            try:
+                self._function(*arguments)  # compiled code raises nothing itself: an error is one of loading
+            except MemoryError:
+                raise
+            except Exception:
+                with suppress(OSError):
+                    for file in (self._path.parent / "__pycache__").glob(f"{self._path.stem}.*"):
+                        file.unlink()
+                self._function = self._again()
+                self._function(*arguments)
+        self._works = True
+
+
+@contextmanager
+def _deep() -> Iterator[None]:
+    """Let numba recurse: it follows the branches of long functions that way."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, DEEPEST))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def interpreted(text: str) -> Callable[..., None]:
+    """The function ``advance`` as plain Python: slow, but there at once."""
+    names: dict[str, Any] = {}
+    exec(compile(text, "<softmachine>", "exec"), names)
+    names |= {name: item.py_func for name, item in names.items() if hasattr(item, "py_func")}
+    return cast(Callable[..., None], names["advance"])
+
+
+def _defined(text: str, filename: str) -> Any:
+    module = ModuleType(f"softmachine_generated_{_digest(text)[:32]}")
+    sys.modules[module.__name__] = module  # where numba looks for the function's names
+    exec(compile(text, filename, "exec"), module.__dict__)  # text that `code` generated, never a file's
+    return module.__dict__["advance"]
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(f"{_surroundings()}\0{text}".encode()).hexdigest()
+
+
+@cache
+def _surroundings() -> str:
+    """Everything else that compiled code depends on: the functions it calls, and the versions."""
+    import numba
+    import numpy as np
+
+    here = Path(__file__).parent
+    sources = [(here / name).read_text(encoding="utf-8") for name in ("kernels.py", "groups.py", "tail.py")]
+    return "\0".join([numba.__version__, np.__version__, str(here), *sources])
+
+
+def _kept(text: str) -> Path | None:
+    """The file of a text, written if it is not there; None if there is no safe place for it."""
+    try:
+        folder = cache_folder()
+        if folder is None:
+            return None
+        path = folder / f"decoder_{_digest(text)[:32]}.py"
+        if not path.is_file() or path.is_symlink() or path.read_text(encoding="utf-8") != text:
+            _write(path, text)
+    except OSError:
+        return None
+    return path
+
+
+def cache_folder() -> Path | None:
+    """The folder for generated code; None if it is not ours alone."""
+    root = os.environ.get("XDG_CACHE_HOME")
+    base = Path(root) if root and Path(root).is_absolute() else Path.home() / ".cache"
+    folder = base / FOLDER / "code"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for place in (folder, folder / "__pycache__"):
+        if place.is_symlink() or (place.exists() and not _private(place)):
+            return None
+    return folder
+
+
+def _private(folder: Path) -> bool:
+    """Whether only this user can write there."""
+    if os.name == "nt":
+        return True
+    found = folder.lstat()
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file in one piece: whoever reads it sees all of it or nothing."""
+    handle, name = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

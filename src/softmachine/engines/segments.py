@@ -1,0 +1,56 @@
+"""Decoding in segments: a model that writes a summary goes on from it alone, so that its context stays short."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from softmachine.engines.decode import decode
+from softmachine.engines.dense import DenseEngine
+from softmachine.transformer import Prompt
+
+
+@dataclass(frozen=True)
+class Said:
+    """A token, and where it was said.
+
+    Args:
+        token: The token.
+        segment: The number of the segment, from 0 on.
+        positions: How many tokens that segment's context has now, the prompt and this token included.
+    """
+
+    token: str
+    segment: int
+    positions: int
+
+
+def decode_segments(
+    engine: DenseEngine,
+    prompt: Prompt,
+    stops: Callable[[str], bool],
+    begins: Callable[[str], bool],
+    ends: Callable[[str], bool],
+) -> Iterator[Said]:
+    """The tokens that the model says, segment after segment.
+
+    Args:
+        engine: What runs the model.
+        prompt: What the first segment starts on.
+        stops: Whether the run is over with a token.
+        begins: Whether a token begins a summary.
+        ends: Whether a token ends one. The summary, both of these included, is the next prompt; nothing else is kept.
+    """
+    segment = 0
+    while True:
+        summary: list[str] = []
+        for count, token in enumerate(decode(engine, prompt, lambda token: stops(token) or ends(token)), 1):
+            yield Said(token, segment, len(prompt.tokens) + count)
+            if stops(token):
+                return
+            if begins(token):
+                summary = [token]
+            elif summary:
+                summary.append(token)
+        prompt = Prompt(tuple(summary))
+        segment += 1

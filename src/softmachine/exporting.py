@@ -1,0 +1,182 @@
+"""Exporting: from a source or a model to a folder that other people's software loads."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+from softmachine import zoo
+from softmachine.certify import certify
+from softmachine.certify import soften as soften_program
+from softmachine.checking import all_words
+from softmachine.compiler import compile_program
+from softmachine.constructions import CONSTRUCTIONS, construction_for, stock_construction
+from softmachine.errors import ConstructionError, InputError, UsageError
+from softmachine.exports.dialogue import dialogue_of
+from softmachine.exports.exported import Exported
+from softmachine.exports.folder import MARK, new_folder, require_free
+from softmachine.exports.formats import StockFormat, stock_format
+from softmachine.exports.lowered import require_decoder, require_length
+from softmachine.languages.source import Source
+from softmachine.runs import codec_of
+from softmachine.sources import read_source
+from softmachine.transformer import Transformer
+
+SHARPNESS = 32
+"""The scaled gap of every head: e⁻³² is less than float32 can see beside 1."""
+DEFAULT_LENGTH = 256
+SHORT_WORDS = 40
+"""So many of the shortest inputs are tried before a model is written, and a few long ones."""
+
+
+def export_stock(
+    item: Source | Transformer,
+    folder: Path,
+    *,
+    to: str,
+    length: int | None,
+    dtype: str | None,
+    construction: str | None,
+    force: bool,
+) -> Exported:
+    """Write a model, compiled on the way if need be, in a stock format; see :func:`softmachine.export`."""
+    form, dtype = stock_format(to), dtype or "float32"
+    require_free(folder, force=force)
+    require_length(DEFAULT_LENGTH if length is None else length)
+    if isinstance(item, Transformer):
+        positions = _positions(item, length)
+        model = _softened(item, positions)
+    else:
+        positions = DEFAULT_LENGTH if length is None else length
+        model = _compiled(item, construction or stock_construction(item, dtype, positions=form.positions), positions)
+    source = codec_of(model).source
+    return form.write(
+        model,
+        folder,
+        length=positions,
+        dtype=dtype,
+        dialogue=dialogue_of(model, _words(model, positions), positions),
+        about=f"{source}",
+        remedy=_remedy(source, model, form, dtype),
+        force=force,
+    )
+
+
+SETS: dict[str, tuple[tuple[str, int], ...]] = {
+    "interp": (
+        ("flip-flop-formula", 64),
+        ("response-formula", 64),
+        ("parity-formula", 64),
+        ("majority-formula", 64),
+        ("bigram-formula", 64),
+        ("dyck-1-formula", 64),
+        ("bit-inversion", 64),
+        ("parity", 64),
+        ("increment", 64),
+        ("divisible-by-three", 64),
+        ("busy-beaver-3", 64),
+        ("palindrome", 128),
+        ("busy-beaver-4", 128),
+        ("two-tape-palindrome", 128),
+        ("binary-addition", 256),
+    )
+}
+"""Ready-made sets of models with known circuits, of growing size: the zoo's names, and numbers of positions."""
+
+
+def export_set(name: str, folder: Path, *, to: str, dtype: str | None, force: bool) -> tuple[Exported, ...]:
+    """Write every model of a set to a folder of its own in one folder, all or nothing; see :data:`SETS`."""
+    if name not in SETS:
+        raise UsageError(f"there is no set {name!r}", hint=f"there is {', '.join(SETS)}")
+    written: list[Exported] = []
+    with new_folder(folder, force=force) as new:
+        for source, length in SETS[name]:
+            made = export_stock(
+                read_source(source), new / source, to=to, length=length, dtype=dtype, construction=None, force=False
+            )
+            written.append(replace(made, folder=folder / source))
+        models = [
+            {"folder": item.folder.name, "architecture": item.architecture, "positions": item.length}
+            for item in written
+        ]
+        facts = {"format": "softmachine-set", "version": 1, "name": name, "models": models}
+        (new / MARK).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    return tuple(written)
+
+
+def _positions(model: Transformer, length: int | None) -> int:
+    """The number of positions to write: what is wanted, at most what the weights were made for."""
+    if None not in (length, model.length) and (length or 0) > (model.length or 0):
+        raise UsageError(f"{model.name!r} was made for {model.length} positions, not {length}")
+    return length or model.length or DEFAULT_LENGTH
+
+
+def _compiled(item: Source, construction: str | None, length: int) -> Transformer:
+    """The model of a source, with softmax at a temperature that is certified for the length."""
+    theorem = construction_for(item, construction)
+    made_for = length if theorem.family else None
+    if "hard" not in theorem.attentions:
+        program, codec = theorem.program(item, theorem.attention("soft"), made_for)
+        return compile_program(program).with_codec(codec, theorem.name, made_for)
+    program, codec = theorem.program(item, "hard", made_for)
+    return _softened(compile_program(program).with_codec(codec, theorem.name, made_for), length)
+
+
+def _softened(model: Transformer, length: int) -> Transformer:
+    """The model itself if it is soft; else what the certificate for the length allows to put in its place."""
+    require_decoder(model)
+    if model.attention == "soft" or not any(head.query.bias for head in model.heads):
+        return model
+    codec = codec_of(model)
+    program, _ = construction_for(codec.source, model.construction).program(codec.source, "hard", model.length)
+    proof = certify(program, length, SHARPNESS)
+    if not proof.holds:
+        least = certify(program, length)
+        proof = certify(program, length, 1 << (least.sharpness - 1).bit_length())
+    return soften_program(program, proof).with_codec(codec, model.construction, model.length)
+
+
+def _words(model: Transformer, length: int) -> Iterator[tuple[str, ...]]:
+    """Inputs to try: those of the zoo, the shortest ones, and some that fill the positions."""
+    codec = codec_of(model)
+    entry = zoo.find(model.name)
+    seen: set[tuple[str, ...]] = set()
+    short = islice(all_words(codec.alphabet, length), SHORT_WORDS)
+    for word in (*_sampled(entry, codec.source), *_long(codec.alphabet, length), *short):
+        if word not in seen:
+            seen.add(word)
+            yield word
+
+
+def _sampled(entry: zoo.Entry | None, source: object) -> Iterator[tuple[str, ...]]:
+    """The zoo's own samples of a source."""
+    read: Callable[[str], Sequence[str]] = getattr(source, "word", tuple)
+    for sample in entry.samples if entry else ():
+        try:
+            yield tuple(read(sample.input))
+        except InputError:  # something else has the name of an entry
+            return
+
+
+def _long(alphabet: tuple[str, ...], length: int) -> Iterator[tuple[str, ...]]:
+    """Words of an eighth, a quarter and half of the positions, at random and of one symbol."""
+    chooser = random.Random(0)
+    for share in (8, 4, 2) if alphabet else ():
+        count = length // share
+        yield tuple(chooser.choice(alphabet) for _ in range(count))
+        yield (alphabet[0],) * count
+
+
+def _remedy(source: object, model: Transformer, form: StockFormat, dtype: str) -> str:
+    """What would hold where this model does not."""
+    try:
+        better = stock_construction(source, dtype, positions=form.positions)
+    except ConstructionError:
+        better = None
+    if better and better != model.construction and any(item.name == better for item in CONSTRUCTIONS):
+        return f"the construction {better} is made for {dtype}"
+    return "export it in float32, or for a smaller --length"

@@ -1,0 +1,151 @@
+"""The model card: what a checkpoint computes, up to which length, in which formats, and how to use it."""
+
+from __future__ import annotations
+
+from softmachine.exports.dialogue import Dialogue, Sample
+from softmachine.exports.exported import Exported
+from softmachine.exports.placed import Placed
+from softmachine.exports.verify import Verification
+from softmachine.text import many
+from softmachine.transformer import Transformer
+
+MOST_SHOWN = 12
+"""So many tokens of an example are shown."""
+
+_CARD = """\
+---
+library_name: transformers
+pipeline_tag: text-generation
+tags: [softmachine, compiled, mechanistic-interpretability]
+---
+
+# {name}
+
+{about}
+
+The weights were not trained: they were compiled, by the construction {construction}, and compute {what}
+{length:,} positions ({positions}). It is a stock `{architecture}`: {layers}, {heads} a layer, width {width:,},
+{vocabulary}, {parameters:,} parameters.
+
+## Use
+
+{use}
+## Numbers
+
+The weights are stored in {dtype}. Before this folder was written, they were run on sample inputs and compared, token
+for token, with the reference interpreter:
+
+| format | holds | inputs | tokens | longest | smallest margin |
+|---|---|---|---|---|---|
+{table}
+
+A margin of 1 is what exact arithmetic has; logits are {gain:,.0f} times that. **In a format that does not hold, the
+answers are wrong and nothing says so**{where}.
+
+## What is inside
+
+`softmachine.json` names every coordinate of the residual stream, every head and every unit. The value of a named signal
+is `residual[..., index] / scale`{inside}.
+
+Signals: {signals}.
+"""
+
+_USE = """\
+```python
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+tokenizer = AutoTokenizer.from_pretrained(".")
+model = AutoModelForCausalLM.from_pretrained(".", dtype="auto")
+inputs = tokenizer("{word}", return_tensors="pt", return_token_type_ids=False)
+print(tokenizer.decode(model.generate(**inputs)[0]))
+# {shown}
+```
+
+Symbols of an input are separated by blanks.{around} A word that is not in the vocabulary is an error.{answers}
+"""
+
+_INSIDE = """:
+
+```python
+import json
+
+where = {c["name"]: c for c in json.load(open("softmachine.json"))["coordinates"]}
+stream = model(**inputs, output_hidden_states=True).hidden_states[-2][0]
+print({name: (stream[-1, c["index"]] / c["scale"]).item() for name, c in where.items()})
+```
+"""
+
+
+def model_card(transformer: Transformer, placed: Placed, exported: Exported, dialogue: Dialogue, about: str) -> str:
+    """The card of a checkpoint for transformers."""
+    return _card(transformer, placed, exported, dialogue, about, _USE).format(
+        where="; `config.json` lists the formats that hold, under `softmachine`", inside=_INSIDE
+    )
+
+
+def plain_card(
+    transformer: Transformer, placed: Placed, exported: Exported, dialogue: Dialogue, about: str, use: str
+) -> str:
+    """The card of a file for other software, which is used as ``use`` says."""
+    return _card(transformer, placed, exported, dialogue, about, use).format(where="", inside="")
+
+
+def _card(
+    transformer: Transformer, placed: Placed, exported: Exported, dialogue: Dialogue, about: str, use: str
+) -> str:
+    """The text, with places left for what only some cards say."""
+    model = placed.model
+    spelled = dict(zip(model.vocabulary, model.spellings, strict=True))
+    index = {token: str(k) for k, token in enumerate(model.vocabulary)}
+    sample = _example(dialogue)
+    symbols = sample.prompt[len(dialogue.prefix) : len(sample.prompt) - len(dialogue.suffix)]
+    said = [token for token in sample.expected if token is not None]
+    said = said if dialogue.decodes else said[-1:]
+    shown = [*sample.prompt, *said[:MOST_SHOWN]]
+    marks = [f"`{spelled[token]}` {side}" for token, side in _marks(dialogue)]
+    usage = use.format(
+        word=" ".join(spelled[token] for token in symbols),
+        prompt=" ".join(spelled[token] for token in sample.prompt),
+        ids=", ".join(index[token] for token in sample.prompt),
+        stops=", ".join(index[token] for token in dialogue.stops),
+        length=exported.length,
+        shown=" ".join(spelled[token] for token in shown) + (" …" if len(said) > MOST_SHOWN else ""),
+        around=f" The tokenizer adds {' and '.join(marks)}." if marks else "",
+        answers="" if dialogue.decodes else " One token is generated: the answer at the last position.",
+    )
+    parts = {
+        "name": transformer.name,
+        "about": about,
+        "construction": transformer.construction or "of its author",
+        "what": "every run that fits in" if dialogue.decodes else "the answer at every position of words that fit in",
+        "positions": "marks, input and steps together" if dialogue.decodes else "marks and input together",
+        "architecture": placed.architecture,
+        "layers": many(len(model.layers), "layer"),
+        "heads": many(max((len(layer.heads) for layer in model.layers), default=0), "head"),
+        "vocabulary": many(len(model.vocabulary), "token"),
+        "use": usage,
+        "dtype": exported.dtype,
+        "table": "\n".join(map(_row, exported.verified)),
+        "signals": ", ".join(f"`{name}`" for name in dict.fromkeys(name.split("[")[0] for name in model.coordinates)),
+    }
+    # Names may have braces in them, and the text is filled in once more.
+    safe = {key: text.replace("{", "{{").replace("}", "}}") for key, text in parts.items()}
+    numbers = {"length": exported.length, "width": model.width, "parameters": exported.parameters, "gain": placed.gain}
+    return _CARD.format(**safe, **numbers, where="{where}", inside="{inside}")
+
+
+def _example(dialogue: Dialogue) -> Sample:
+    """A sample that is worth showing: the longest input with a run that fits on a line, if there is one."""
+    short = [sample for sample in dialogue.samples if len(sample.expected) <= MOST_SHOWN and sample.ends]
+    return max(short or dialogue.samples, key=lambda sample: len(sample.prompt))
+
+
+def _marks(dialogue: Dialogue) -> list[tuple[str, str]]:
+    return [*((token, "before") for token in dialogue.prefix), *((token, "after") for token in dialogue.suffix)]
+
+
+def _row(result: Verification) -> str:
+    margin = "–" if result.margin is None else f"{result.margin:.4f}"
+    holds = "yes" if result.holds else f"**no**: {result.failure}"
+    cells = (result.dtype, holds, f"{result.inputs:,}", f"{result.tokens:,}", f"{result.longest:,}", margin)
+    return f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |"

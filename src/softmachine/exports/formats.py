@@ -1,0 +1,59 @@
+"""The formats that models are written in, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from softmachine.errors import UsageError
+from softmachine.exports import checkpoint, gguf, onnx
+from softmachine.exports.exported import Exported
+from softmachine.exports.gpt2 import gpt2, gpt2_default
+from softmachine.exports.llama import llama, mistral, qwen2
+
+
+@dataclass(frozen=True)
+class StockFormat:
+    """A way to write a model so that other people's software loads it.
+
+    Args:
+        name: What the command line calls it.
+        about: What it is, in a line.
+        write: Writes a model, see :func:`.checkpoint.write`.
+        positions: Whether the architecture has an embedding of positions.
+    """
+
+    name: str
+    about: str
+    write: Callable[..., Exported]
+    positions: bool = True
+
+
+STOCK_FORMATS = {
+    item.name: item
+    for item in (
+        StockFormat("gpt2", "Hugging Face, GPT2LMHeadModel, neutral norms", partial(checkpoint.write, place=gpt2)),
+        StockFormat(
+            "gpt2-default",
+            "Hugging Face, GPT2LMHeadModel, default configuration",
+            partial(checkpoint.write, place=gpt2_default),
+        ),
+        StockFormat("llama", "Hugging Face, LlamaForCausalLM", partial(checkpoint.write, place=llama), False),
+        StockFormat("mistral", "Hugging Face, MistralForCausalLM", partial(checkpoint.write, place=mistral), False),
+        StockFormat("qwen2", "Hugging Face, Qwen2ForCausalLM", partial(checkpoint.write, place=qwen2), False),
+        StockFormat("onnx", "ONNX, for onnxruntime", onnx.write),
+        StockFormat("gguf", "GGUF, for llama.cpp", gguf.write, False),
+    )
+}
+
+
+def stock_format(name: str) -> StockFormat:
+    """The format of this name.
+
+    Raises:
+        UsageError: If there is none.
+    """
+    if name not in STOCK_FORMATS:
+        raise UsageError(f"there is no format {name!r} to export to", hint=f"choose native, {', '.join(STOCK_FORMATS)}")
+    return STOCK_FORMATS[name]

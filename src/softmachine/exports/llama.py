@@ -1,0 +1,120 @@
+"""LLaMA and its like: a lowered transformer without positions in a stock ``LlamaForCausalLM``, Mistral or Qwen2.
+
+The root mean square that the norm divides by is made a power of two by one constant C, so large that nothing else
+counts; the norm's own weight undoes it. Constants are read off C, since these architectures have no biases. The gated
+units compute SiLU(gate) · up, which is ReLU for a large gate and up = 1/gate's factor. Rotary positions are stretched
+until nothing rotates.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from softmachine.errors import ConstructionError
+from softmachine.exports.lowered import Affine, Array, Lowered, LoweredHead, LoweredLayer, head_width, most_heads
+from softmachine.exports.placed import SAMPLING_GAIN, Placed
+
+LARGE = 2.0**30
+"""C: a coordinate within ±1 changes C² by less than float32 can see."""
+SILU_GAIN = 2.0**22
+"""SiLU(2²² x) / 2²² is ReLU(x), except for |x| < 2⁻¹⁷, where the error is below 2⁻²³."""
+STRETCH = 1e37
+"""Positions are divided by this, so that every rotation is by an angle that no format can tell from 0."""
+
+_CLASSES = {"llama": "LlamaForCausalLM", "mistral": "MistralForCausalLM", "qwen2": "Qwen2ForCausalLM"}
+
+
+def _place(kind: str, model: Lowered, dtype: str) -> Placed:
+    if model.positions.any():
+        raise ConstructionError(
+            f"{model.name!r} uses position features, which a {kind} model does not have",
+            hint="Turing machines have a construction without: residues-without-positions; else export to gpt2",
+        )
+    if dtype == "float16":
+        raise ConstructionError(
+            f"a {kind} model cannot be made for float16, which has no room for the constant {LARGE:.0f} of its norms",
+            hint="export to gpt2, or in float32",
+        )
+    head = head_width(model)
+    width = 4
+    while width < model.width + 1 or width < head * most_heads(model):
+        width *= 4
+    place = _Place(model, width, head)
+    inner = 1 + max(0, *(len(layer.units) for layer in model.layers))
+    config = {
+        "model_type": kind,
+        "hidden_size": width,
+        "intermediate_size": inner,
+        "num_hidden_layers": len(model.layers),
+        "num_attention_heads": width // head,
+        "num_key_value_heads": width // head,
+        "max_position_embeddings": len(model.positions),
+        "rope_parameters": {"rope_type": "linear", "factor": STRETCH, "rope_theta": 10000.0},
+        "tie_word_embeddings": False,
+    }
+    if kind == "mistral":
+        config["sliding_window"] = None
+    tensors = place.tensors(inner, biased=kind == "qwen2")
+    return Placed(_CLASSES[kind], config, tensors, model, None, SAMPLING_GAIN, SILU_GAIN)
+
+
+llama, mistral, qwen2 = (partial(_place, kind) for kind in _CLASSES)
+
+
+class _Place:
+    """Where things go: coordinate c at c, the constant after all others."""
+
+    def __init__(self, model: Lowered, width: int, head: int) -> None:
+        self.model, self.width, self.head = model, width, head
+
+    def reading(self, affine: Affine) -> Array:
+        """The matrix of a map that reads the stream, and its bias off the constant."""
+        rows = np.zeros((len(affine.bias), self.width))
+        rows[:, : self.model.width] = affine.weight
+        rows[:, self.model.width] = affine.bias / LARGE
+        return rows
+
+    def tensors(self, inner: int, *, biased: bool) -> dict[str, Array]:
+        model = self.model
+        embedding = np.zeros((len(model.vocabulary), self.width))
+        embedding[:, : model.width], embedding[:, model.width] = model.embedding, LARGE
+        logits = Affine(model.unembedding.weight * SAMPLING_GAIN, model.unembedding.bias * SAMPLING_GAIN)
+        norm = np.full(self.width, LARGE / self.width**0.5)
+        tensors = {
+            "model.embed_tokens.weight": embedding,
+            "model.norm.weight": norm,
+            "lm_head.weight": self.reading(logits),
+        }
+        for k, layer in enumerate(model.layers):
+            own = {
+                "input_layernorm.weight": norm,
+                "post_attention_layernorm.weight": norm,
+                **self.attention(layer.heads),
+                **self.feed_forward(layer, inner),
+            }
+            if biased:
+                own |= {f"self_attn.{name}_proj.bias": np.zeros(self.width) for name in "qkv"}
+            tensors |= {f"model.layers.{k}.{name}": tensor for name, tensor in own.items()}
+        return tensors
+
+    def attention(self, heads: tuple[LoweredHead, ...]) -> dict[str, Array]:
+        parts = {name: np.zeros((self.width, self.width)) for name in "qkvo"}
+        for h, head in enumerate(heads):
+            first = h * self.head
+            parts["q"][first : first + len(head.query.bias)] = self.reading(head.query) * self.head**0.5
+            parts["k"][first : first + len(head.key.bias)] = self.reading(head.key)
+            parts["v"][first : first + len(head.value.bias)] = self.reading(head.value)
+            parts["o"][: self.model.width, first : first + head.output.shape[1]] = head.output
+        return {f"self_attn.{name}_proj.weight": tensor for name, tensor in parts.items()}
+
+    def feed_forward(self, layer: LoweredLayer, inner: int) -> dict[str, Array]:
+        units, width = len(layer.units), self.model.width
+        gate, up, down = np.zeros((inner, self.width)), np.zeros((inner, self.width)), np.zeros((self.width, inner))
+        gate[:units] = self.reading(layer.first) * SILU_GAIN
+        up[: units + 1, width] = 1 / (SILU_GAIN * LARGE)
+        down[:width, :units] = layer.second.weight
+        # One more unit is always 1, for what the layer adds everywhere.
+        gate[units, width], down[:width, units] = SILU_GAIN / LARGE, layer.second.bias
+        return {"mlp.gate_proj.weight": gate, "mlp.up_proj.weight": up, "mlp.down_proj.weight": down}

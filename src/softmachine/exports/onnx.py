@@ -1,0 +1,230 @@
+"""ONNX: a lowered transformer as a graph of standard operators, for onnxruntime and everything else that reads ONNX.
+
+No norms, ReLU, no cache: ``input_ids`` and ``attention_mask`` (both batch × sequence) in, ``logits`` out. Positions
+count what the mask lets through, so that batches may be padded at the left.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from softmachine.errors import PrecisionError, UsageError
+from softmachine.exports.card import plain_card
+from softmachine.exports.dialogue import Dialogue
+from softmachine.exports.exported import Exported
+from softmachine.exports.folder import MARK, new_folder, require_free
+from softmachine.exports.lowered import Affine, Lowered, LoweredHead, lower
+from softmachine.exports.mapping import mapping
+from softmachine.exports.placed import SAMPLING_GAIN, Placed
+from softmachine.exports.verify import Verification, wrong
+from softmachine.transformer import Transformer
+
+OPSET = 17
+DTYPES = ("float32", "float64")
+FILE = "model.onnx"
+UNSEEN = -1e30
+_NEEDED = "pip install 'softmachine[onnx]'"
+
+
+def write(
+    transformer: Transformer,
+    folder: Path,
+    *,
+    length: int,
+    dtype: str,
+    dialogue: Dialogue,
+    about: str,
+    remedy: str = "",
+    force: bool = False,
+) -> Exported:
+    """Write ``model.onnx``, after onnxruntime has said what it should; see :func:`.checkpoint.write`."""
+    try:
+        import onnx
+        import onnxruntime  # noqa: F401
+    except ImportError as error:
+        raise UsageError(f"exporting to onnx needs {error.name}, which is not installed", hint=_NEEDED) from None
+    if dtype not in DTYPES:
+        raise UsageError(f"models are not written to onnx in {dtype}", hint=f"choose {' or '.join(DTYPES)}")
+    require_free(folder, force=force)
+    model = lower(transformer, length)
+    graph = _Graph(model, dtype)
+    placed = Placed("ONNX", {}, graph.weights, model, None, SAMPLING_GAIN, 1.0)
+    with new_folder(folder, force=force) as new:
+        onnx.save(graph.proto(), str(new / FILE))
+        result = _verified(new / FILE, model, dialogue, dtype)
+        if not result.holds:
+            raise PrecisionError(f"{transformer.name!r} does not hold: {result.failure}", hint=remedy or None)
+        size = sum(int(weight.size) for weight in graph.weights.values())
+        exported = Exported(folder, "ONNX", length, dtype, (result,), size, 0)
+        (new / "README.md").write_text(
+            plain_card(transformer, placed, exported, dialogue, about, _USE), encoding="utf-8"
+        )
+        data = mapping(transformer, placed, exported, dialogue)
+        (new / MARK).write_text(json.dumps(data, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    return exported
+
+
+_USE = """\
+```python
+import json, numpy as np, onnxruntime
+
+session = onnxruntime.InferenceSession("model.onnx")
+facts = json.load(open("softmachine.json"))
+ids = [{ids}]  # {prompt}
+stops = [{stops}]
+while ids[-1] not in stops and len(ids) < {length}:
+    tokens = np.array([ids])
+    logits = session.run(["logits"], {{"input_ids": tokens, "attention_mask": np.ones_like(tokens)}})[0]
+    ids.append(int(logits[0, -1].argmax()))
+print(" ".join(facts["vocabulary"][k]["text"] for k in ids))
+# {shown}
+```
+"""
+
+
+class _Graph:
+    """The nodes and weights of the graph, built layer by layer."""
+
+    def __init__(self, model: Lowered, dtype: str) -> None:
+        self.model, self.dtype = model, np.dtype(dtype)
+        self.nodes: list[Any] = []
+        self.weights: dict[str, Any] = {}
+        self._build()
+
+    def _build(self) -> None:
+        model = self.model
+        self.weight("embedding", model.embedding)
+        self.weight("positions", model.positions)
+        one, zero = self.integers("one", [1]), self.integers("zero", [0])
+        # Positions count the tokens that are not masked.
+        self.node("CumSum", ["attention_mask", self.integers("axis 1", 1)], "counted")
+        self.node("Sub", ["counted", one], "shifted")
+        self.node("Max", ["shifted", zero], "position_ids")
+        self.node("Gather", ["embedding", "input_ids"], "embedded", axis=0)
+        self.node("Gather", ["positions", "position_ids"], "placed", axis=0)
+        self.node("Add", ["embedded", "placed"], "stream")
+        self._mask()
+        stream = "stream"
+        for depth, layer in enumerate(model.layers):
+            for h, head in enumerate(layer.heads):
+                stream_after = f"layer {depth} head {h} stream"
+                self.head(
+                    f"layer {depth} head {h}", head, f"stream {depth}" if depth else "stream", stream, stream_after
+                )
+                stream = stream_after
+            if layer.units or layer.second.bias.any():
+                units = self.affine(f"layer {depth} units", layer.first, stream)
+                self.node("Relu", [units], f"layer {depth} active")
+                added = self.affine(f"layer {depth} output", layer.second, f"layer {depth} active")
+                self.node("Add", [stream, added], f"stream {depth + 1}")
+            else:
+                self.node("Identity", [stream], f"stream {depth + 1}")
+            stream = f"stream {depth + 1}"
+        logits = Affine(model.unembedding.weight * SAMPLING_GAIN, model.unembedding.bias * SAMPLING_GAIN)
+        self.node("Identity", [self.affine("unembedding", logits, stream)], "logits")
+
+    def _mask(self) -> None:
+        """What is added to scores: a large negative number where j > i, or where the mask says so."""
+        self.node("Shape", ["input_ids"], "shape")
+        self.node("Gather", ["shape", self.integers("index 1", 1)], "sequence length", axis=0)
+        self.node("Range", [self.integers("from", 0), "sequence length", self.integers("by", 1)], "range")
+        self.node("Unsqueeze", ["range", self.integers("axes 0", [0])], "keys")
+        self.node("Unsqueeze", ["range", self.integers("axes 1", [1])], "queries")
+        self.node("LessOrEqual", ["keys", "queries"], "past")
+        self.node("Cast", ["attention_mask"], "there flat", to=_BOOL)
+        self.node("Unsqueeze", ["there flat", self.integers("axes 1 too", [1])], "there")
+        self.node("And", ["past", "there"], "visible")
+        self.weights["seen"] = np.zeros((), dtype=self.dtype)
+        self.weights["unseen"] = np.array(UNSEEN, dtype=self.dtype)
+        self.node("Where", ["visible", "seen", "unseen"], "mask")
+
+    def head(self, name: str, head: LoweredHead, before: str, stream: str, after: str) -> None:
+        """One head: it reads the stream before the layer, and adds to the stream as other heads have left it."""
+        value = self.affine(f"{name} value", head.value, before)
+        scores = "mask"
+        if len(head.query.bias):
+            query = self.affine(f"{name} query", head.query, before)
+            key = self.affine(f"{name} key", head.key, before)
+            self.node("Transpose", [key], f"{name} keys", perm=[0, 2, 1])
+            self.node("MatMul", [query, f"{name} keys"], f"{name} products")
+            self.node("Add", [f"{name} products", "mask"], f"{name} scores")
+            scores = f"{name} scores"
+        self.node("Softmax", [scores], f"{name} weights", axis=-1)
+        self.node("MatMul", [f"{name} weights", value], f"{name} found")
+        self.weight(f"{name} output", head.output.T)
+        self.node("MatMul", [f"{name} found", f"{name} output"], f"{name} added")
+        self.node("Add", [stream, f"{name} added"], after)
+
+    def affine(self, name: str, affine: Affine, of: str) -> str:
+        self.weight(f"{name} weight", affine.weight.T)
+        self.weight(f"{name} bias", affine.bias)
+        self.node("MatMul", [of, f"{name} weight"], f"{name} product")
+        self.node("Add", [f"{name} product", f"{name} bias"], name)
+        return name
+
+    def weight(self, name: str, value: Any) -> str:
+        self.weights[name] = np.ascontiguousarray(value, dtype=self.dtype)
+        return name
+
+    def integers(self, name: str, value: int | Sequence[int]) -> str:
+        self.weights[name] = np.array(value, dtype=np.int64)
+        return name
+
+    def node(self, kind: str, inputs: Sequence[str], output: str, **attributes: Any) -> None:
+        from onnx import helper
+
+        self.nodes.append(helper.make_node(kind, list(inputs), [output], name=output, **attributes))
+
+    def proto(self) -> Any:
+        """The model as ONNX's own data."""
+        import onnx
+        from onnx import TensorProto, helper, numpy_helper
+
+        shape, real = ["batch", "sequence"], helper.np_dtype_to_tensor_dtype(self.dtype)
+        inputs = [
+            helper.make_tensor_value_info(name, TensorProto.INT64, shape) for name in ("input_ids", "attention_mask")
+        ]
+        output = helper.make_tensor_value_info("logits", real, [*shape, len(self.model.vocabulary)])
+        weights = [numpy_helper.from_array(value, name) for name, value in self.weights.items()]
+        graph = helper.make_graph(self.nodes, self.model.name, inputs, [output], weights)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="softmachine")
+        model.ir_version = 8
+        onnx.checker.check_model(model)
+        return model
+
+
+_BOOL = 9
+"""The number of the Boolean type in ONNX."""
+
+
+def _verified(file: Path, model: Lowered, dialogue: Dialogue, dtype: str) -> Verification:
+    """What onnxruntime says, sequence by sequence: each token is predicted from those before."""
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
+    index = {token: k for k, token in enumerate(model.vocabulary)}
+    margin, failure, longest, tokens = float("inf"), None, 0, 0
+    for sample in dialogue.samples:
+        said = [index[token] if token is not None else None for token in sample.expected]
+        ids = [index[token] for token in sample.prompt]
+        first = len(ids) - 1 if dialogue.decodes else 0
+        ids += [token for token in said[:-1] if token is not None] if dialogue.decodes else []
+        batch = np.array([ids])
+        (logits,) = session.run(["logits"], {"input_ids": batch, "attention_mask": np.ones_like(batch)})
+        longest, tokens = max(longest, len(ids)), tokens + len(said)
+        for step, right in enumerate(said):
+            row = logits[0, first + step]
+            found = int(row.argmax())
+            if right is None:
+                continue
+            distance = float(row[found] - np.partition(row, -2)[-2])
+            if found != right or not distance > 0:
+                failure = failure or wrong(model.vocabulary, dialogue, dtype, sample, step, right, found)
+            margin = min(margin, distance)
+    smallest = margin / SAMPLING_GAIN if failure is None and margin < float("inf") else None
+    return Verification(dtype, len(dialogue.samples), tokens, longest, smallest, failure)

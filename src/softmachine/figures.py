@@ -1,0 +1,39 @@
+"""Pictures in files: matplotlib where it is installed, PNG or SVG, and nothing is overwritten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from softmachine.errors import UsageError
+
+
+@contextmanager
+def picture(file: Path, width: float, height: float) -> Iterator[Any]:
+    """A figure of matplotlib to draw on, so many inches wide and high; it is written to the file at the end.
+
+    Raises:
+        UsageError: If matplotlib is missing, or the file exists, has another ending or cannot be written.
+    """
+    if file.suffix.lower() not in (".png", ".svg"):
+        raise UsageError(f"{file} should end in .png or .svg")
+    if file.exists():
+        raise UsageError(f"{file} exists already", hint="choose another name")
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise UsageError("drawing needs matplotlib", hint="pip install 'softmachine[plot]'") from None
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    yield figure
+    scratch = file.with_name(f".{file.name}.part")
+    try:
+        figure.savefig(scratch, format=file.suffix[1:].lower(), dpi=150)
+        scratch.replace(file)
+    except OSError as error:
+        raise UsageError(f"cannot write {file}: {error.strerror}") from None
+    finally:
+        scratch.unlink(missing_ok=True)

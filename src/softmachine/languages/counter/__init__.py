@@ -1,0 +1,37 @@
+"""Counter machines: the data type, its text form, what they do, and how a Turing machine becomes one."""
+
+from softmachine.languages.counter.condition import (
+    FALSE,
+    TRUE,
+    And,
+    Comparison,
+    Condition,
+    Constant,
+    Linear,
+    Not,
+    Or,
+    compare,
+)
+from softmachine.languages.counter.from_turing import counter_machine
+from softmachine.languages.counter.interpreter import (
+    Configuration,
+    Reason,
+    Result,
+    RunError,
+    execute,
+    execute_from,
+    step,
+    transitions,
+)
+from softmachine.languages.counter.machine import CounterMachine, Transition, Verdict
+from softmachine.languages.counter.relative import relative_counter_machine
+from softmachine.languages.counter.syntax import looks_like, parse, to_text
+from softmachine.languages.linear import Relation
+
+__all__ = [
+    "CounterMachine", "Transition", "Verdict",
+    "Condition", "Comparison", "Relation", "Linear", "Not", "And", "Or", "Constant", "TRUE", "FALSE", "compare",
+    "Configuration", "Reason", "Result", "RunError", "execute", "execute_from", "step", "transitions",
+    "counter_machine", "relative_counter_machine",
+    "parse", "to_text", "looks_like",
+]  # fmt: skip

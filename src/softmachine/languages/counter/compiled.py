@@ -1,0 +1,236 @@
+"""The compiled loop for long runs: the same steps as the reference interpreter's, tens of millions a second.
+
+Tests become branching programs: a comparison is a node that leads to another one, or to true or false. Counters are
+64-bit integers here. The loop makes no step from counters so large that a sum could leave their range; such steps are
+left to the interpreter in Python, whose integers have no end. So is whatever ends a run, and every breach of the rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from softmachine.languages.counter.condition import And, Comparison, Condition, Constant, Not, Or
+from softmachine.languages.counter.interpreter import Configuration
+from softmachine.languages.counter.machine import CounterMachine, Transition
+from softmachine.languages.linear import Relation
+
+CHUNK = 1 << 22
+"""So many steps at most are made before Python gets a chance to see that the user wants to stop."""
+LARGEST = 1 << 62
+"""No sum may be larger."""
+
+STOPPED, CHUNK_DONE, TOO_LARGE = 0, 1, 2
+TRUE, FALSE = -1, -2
+
+Integers = NDArray[np.int64]
+Loop = TypeVar("Loop", bound=Callable[..., int])
+
+
+def advance(machine: CounterMachine, configuration: Configuration, max_steps: int) -> None:
+    """Go on, in place, until there is something for the interpreter to do or ``max_steps`` steps are made in all."""
+    limit = _largest_value(machine)
+    if limit < 1 or any(value > limit for value in configuration.counters.values()):
+        return
+    states = {state: number for number, state in enumerate(machine.states)}
+    table = _table(machine, states, limit)
+    counters = np.array([configuration.counters[name] for name in machine.counters], dtype=np.int64)
+    progress = np.array([states[configuration.state], configuration.steps], dtype=np.int64)
+    outcome = CHUNK_DONE
+    while outcome == CHUNK_DONE and progress[1] < max_steps:
+        outcome = _loop(table, counters, progress, min(max_steps, int(progress[1]) + CHUNK))
+    configuration.state = machine.states[progress[0]]
+    configuration.steps = int(progress[1])
+    configuration.counters = dict(zip(machine.counters, counters.tolist(), strict=True))
+
+
+def _largest_value(machine: CounterMachine) -> int:
+    """The largest value of counters from which a step is certain to stay in the range of 64-bit integers."""
+    change = max((abs(change) for one in machine.transitions for _, change in one.updates), default=0)
+    limit = LARGEST - change
+    for transition in machine.transitions:
+        for comparison in transition.test.comparisons() if transition.test is not None else ():
+            difference = comparison.difference
+            weight = sum(abs(coefficient) for coefficient, _ in difference.terms)
+            limit = min(limit, (LARGEST - abs(difference.constant) - 1) // max(weight, 1))
+    return limit
+
+
+class _Table(NamedTuple):
+    """A machine in numbers. The transitions are sorted by the state that they leave; ``else`` is apart from them."""
+
+    first: Integers
+    """[state] -> its first transition; one more entry for the end."""
+    otherwise: Integers
+    """[state] -> its ``else``, or -1."""
+    entry: Integers
+    """[transition] -> the node where its test begins, TRUE or FALSE."""
+    target: Integers
+    """[transition] -> state."""
+    first_update: Integers
+    update_counter: Integers
+    update_change: Integers
+    """[transition] -> its first update; one more entry for the end."""
+    on_true: Integers
+    on_false: Integers
+    """[node] -> a node, TRUE or FALSE."""
+    is_equation: Integers
+    constant: Integers
+    first_term: Integers
+    term_counter: Integers
+    term_factor: Integers
+    """[node] -> its first term; one more entry for the end: Σ factor · counter + constant = 0, or ≥ 0."""
+    limit: int
+    look_at_all: bool
+    """Whether two tests may hold together: it is not proven that none do."""
+
+
+class _Nodes:
+    """The nodes of branching programs."""
+
+    def __init__(self, counters: dict[str, int]) -> None:
+        self.counters = counters
+        self.on_true: list[int] = []
+        self.on_false: list[int] = []
+        self.is_equation: list[int] = []
+        self.constant: list[int] = []
+        self.first_term = [0]
+        self.term_counter: list[int] = []
+        self.term_factor: list[int] = []
+
+    def add(self, condition: Condition, on_true: int, on_false: int) -> int:
+        """The node at which the program begins that leads to one of these."""
+        match condition:
+            case Constant(value):
+                return on_true if value else on_false
+            case Not(of):
+                return self.add(of, on_false, on_true)
+            case And(operands):
+                for operand in reversed(operands):
+                    on_true = self.add(operand, on_true, on_false)
+                return on_true
+            case Or(operands):
+                for operand in reversed(operands):
+                    on_false = self.add(operand, on_true, on_false)
+                return on_false
+            case Comparison():
+                return self._comparison(condition, on_true, on_false)
+            case _:
+                raise TypeError(f"{type(condition).__name__} is not a condition")
+
+    def _comparison(self, comparison: Comparison, on_true: int, on_false: int) -> int:
+        difference, relation = comparison.difference, comparison.relation
+        if relation in (Relation.LESS, Relation.AT_MOST, Relation.UNEQUAL):
+            on_true, on_false = on_false, on_true
+        self.on_true.append(on_true)
+        self.on_false.append(on_false)
+        self.is_equation.append(relation in (Relation.EQUAL, Relation.UNEQUAL))
+        self.constant.append(difference.constant - (relation in (Relation.GREATER, Relation.AT_MOST)))
+        for factor, name in difference.terms:
+            self.term_counter.append(self.counters[name])
+            self.term_factor.append(factor)
+        self.first_term.append(len(self.term_counter))
+        return len(self.on_true) - 1
+
+
+def _table(machine: CounterMachine, states: dict[str, int], limit: int) -> _Table:
+    counters = {name: number for number, name in enumerate(machine.counters)}
+    nodes = _Nodes(counters)
+    ordered: list[Transition] = []
+    first, otherwise = [0], [-1] * len(states)
+    for state in machine.states:
+        ordered += (one for one in machine.leaving(state) if one.test is not None)
+        first.append(len(ordered))
+    for transition in machine.transitions:
+        if transition.test is None:
+            otherwise[states[transition.source]] = len(ordered)
+            ordered.append(transition)
+    entry = [nodes.add(one.test, TRUE, FALSE) for one in ordered if one.test is not None]
+    first_update = [0]
+    for transition in ordered:
+        first_update.append(first_update[-1] + len(transition.updates))
+    updates = [update for transition in ordered for update in transition.updates]
+    return _Table(
+        first=_integers(first),
+        otherwise=_integers(otherwise),
+        entry=_integers(entry),
+        target=_integers([states[transition.target] for transition in ordered]),
+        first_update=_integers(first_update),
+        update_counter=_integers([counters[name] for name, _ in updates]),
+        update_change=_integers([change for _, change in updates]),
+        on_true=_integers(nodes.on_true),
+        on_false=_integers(nodes.on_false),
+        is_equation=_integers(nodes.is_equation),
+        constant=_integers(nodes.constant),
+        first_term=_integers(nodes.first_term),
+        term_counter=_integers(nodes.term_counter),
+        term_factor=_integers(nodes.term_factor),
+        limit=limit,
+        look_at_all=not machine.determinism.proven,
+    )
+
+
+def _integers(numbers: list[int]) -> Integers:
+    return np.array(numbers, dtype=np.int64)
+
+
+def _compile(loop: Loop) -> Loop:
+    """The loop as machine code, kept on disk where there is a place for it."""
+    try:
+        compiled: Loop = numba.njit(cache=True)(loop)
+    except RuntimeError:  # neither the package's folder nor the user's cache can be written to
+        compiled = numba.njit(loop)
+    return compiled
+
+
+@_compile
+def _loop(table: _Table, counters: Integers, progress: Integers, limit: int) -> int:
+    """Make steps up to the limit; stop before a step that cannot be made, and say so.
+
+    Changes the counters and the progress: the state and the number of steps.
+    """
+    # Taken out of the table once: within the loop that takes time.
+    first, otherwise, entry, target = table.first, table.otherwise, table.entry, table.target
+    first_update, update_counter, update_change = table.first_update, table.update_counter, table.update_change
+    on_true, on_false, is_equation, constant = table.on_true, table.on_false, table.is_equation, table.constant
+    first_term, term_counter, term_factor = table.first_term, table.term_counter, table.term_factor
+    state, steps = progress
+    outcome = CHUNK_DONE
+    while steps < limit and outcome == CHUNK_DONE:
+        chosen = -1
+        for transition in range(first[state], first[state + 1]):
+            node = entry[transition]
+            while node >= 0:
+                value = constant[node]
+                for term in range(first_term[node], first_term[node + 1]):
+                    value += term_factor[term] * counters[term_counter[term]]
+                holds = value == 0 if is_equation[node] else value >= 0
+                node = on_true[node] if holds else on_false[node]
+            if node == TRUE:
+                if chosen >= 0:
+                    outcome = STOPPED
+                chosen = transition
+                if not table.look_at_all:
+                    break
+        if chosen < 0:
+            chosen = otherwise[state]
+        if chosen < 0 or outcome == STOPPED:
+            outcome = STOPPED
+            break
+        start, end = first_update[chosen], first_update[chosen + 1]
+        for update in range(start, end):
+            if counters[update_counter[update]] + update_change[update] < 0:
+                outcome = STOPPED
+        if outcome == CHUNK_DONE:
+            for update in range(start, end):
+                counters[update_counter[update]] += update_change[update]
+                if counters[update_counter[update]] > table.limit:
+                    outcome = TOO_LARGE
+            state = target[chosen]
+            steps += 1
+    progress[0], progress[1] = state, steps
+    return outcome

@@ -1,0 +1,220 @@
+"""The reference interpreter: what a counter machine does, by definition.
+
+It is the oracle of everything that is compiled from the machine, so it is written to be obviously right. Long runs
+are handed to `softmachine.languages.counter.compiled`, which the tests hold to this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from softmachine.errors import InputError, InvalidError, UsageError
+from softmachine.languages.counter.machine import CounterMachine, Transition, Verdict
+from softmachine.languages.counter.validation import where
+
+PLAIN_STEPS = 3_000
+"""So many steps are made here before the compiled loop takes over: short runs never pay for its start."""
+
+
+class Reason(StrEnum):
+    """Why a run ended."""
+
+    ACCEPTING_STATE = "accepting state"
+    REJECTING_STATE = "rejecting state"
+    SHAPE = "shape"
+    """The letters of the input are not in the order that the machine asks for: it is rejected before any step."""
+    STEP_LIMIT = "step limit"
+
+
+class RunError(InvalidError):
+    """A run came to a point where the machine breaks the rules: stuck, a choice, or a counter below 0.
+
+    Args:
+        machine: What ran.
+        problem: What is wrong.
+        step: The number of the step that cannot be made, counted from 1.
+        counters: The values of the counters before it.
+    """
+
+    def __init__(self, machine: CounterMachine, problem: str, step: int, counters: Mapping[str, int]) -> None:
+        self.step = step
+        self.counters = dict(counters)
+        values = ", ".join(f"{name} = {value:,}" for name, value in counters.items()) or "it has no counters"
+        super().__init__(f"the run of counter machine {machine.name!r}", [f"at step {step:,}, {problem} ({values})"])
+
+
+@dataclass(slots=True)
+class Configuration:
+    """Everything that decides how a run goes on, and the number of steps that led here. It changes in place."""
+
+    state: str
+    counters: dict[str, int]
+    steps: int = 0
+
+    def apply(self, transition: Transition) -> None:
+        """Make one step: change the counters and the state. No test is consulted."""
+        for name, change in transition.updates:
+            self.counters[name] += change
+        self.state = transition.target
+        self.steps += 1
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a run ended.
+
+    Args:
+        machine: What ran.
+        verdict: What the end means; None if the step limit was reached.
+        reason: Why the run ended.
+        steps: How many transitions were taken.
+        state: The last state.
+        counters: The last values of the counters.
+        transitions: The transitions taken, if a trace was asked for.
+    """
+
+    machine: CounterMachine = field(repr=False)
+    verdict: Verdict | None
+    reason: Reason
+    steps: int
+    state: str
+    counters: Mapping[str, int]
+    transitions: tuple[Transition, ...] | None = field(default=None, repr=False)
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the run ended in an accepting state."""
+        return self.verdict is Verdict.ACCEPT
+
+    @property
+    def halted(self) -> bool:
+        """Whether the machine stopped by itself."""
+        return self.reason is not Reason.STEP_LIMIT
+
+
+def step(machine: CounterMachine, configuration: Configuration) -> Transition | Reason:
+    """The transition that the machine takes next, or why it stops. The configuration stays as it is.
+
+    Raises:
+        RunError: If no transition applies, or two do, or one that would take a counter below 0.
+    """
+    verdict = machine.verdict(configuration.state)
+    if verdict is not None:
+        return Reason.ACCEPTING_STATE if verdict is Verdict.ACCEPT else Reason.REJECTING_STATE
+    counters = configuration.counters
+    leaving = machine.leaving(configuration.state)
+    applying = [one for one in leaving if one.test is not None and one.test.holds(counters)]
+    applying = applying or [one for one in leaving if one.test is None]
+
+    def fault(problem: str) -> RunError:
+        return RunError(machine, problem, configuration.steps + 1, counters)
+
+    if not applying:
+        raise fault(f"no transition of state {configuration.state!r} applies; cover the case, or add an 'else'")
+    if len(applying) > 1:
+        raise fault(f"two transitions apply: {where(applying[0])} and {where(applying[1])}; make one test exclude it")
+    for name, change in applying[0].updates:
+        if counters[name] + change < 0:
+            raise fault(f"{where(applying[0])} takes counter {name!r} to {counters[name] + change:,}, below 0")
+    return applying[0]
+
+
+def transitions(machine: CounterMachine, word: str | Iterable[str]) -> Iterator[Transition]:
+    """The transitions that a machine takes on an input, one after the other, as long as it runs.
+
+    Raises:
+        InputError: If a letter of the input is not in the machine's alphabet.
+        RunError: If the machine breaks the rules.
+    """
+    letters = machine.word(word)
+    if not machine.has_shape(letters):
+        return
+    configuration = Configuration(machine.start, machine.initial(letters))
+    while not isinstance(transition := step(machine, configuration), Reason):
+        configuration.apply(transition)
+        yield transition
+
+
+def execute(
+    machine: CounterMachine, word: str | Iterable[str], *, max_steps: int = 1_000_000, trace: bool = False
+) -> Result:
+    """Run a machine on an input.
+
+    A run that ends after exactly ``max_steps`` steps has ended: the limit is reached only if another step is possible.
+
+    Args:
+        machine: What to run.
+        word: Its input: text, or its letters.
+        max_steps: How many steps to make at most.
+        trace: Whether to keep the transitions taken. Such a run is slower.
+
+    Raises:
+        InputError: If a letter of the input is not in the machine's alphabet.
+        RunError: If the machine breaks the rules.
+        UsageError: If the step limit is negative.
+    """
+    letters = machine.word(word)
+    counters = machine.initial(letters)
+    if not machine.has_shape(letters):
+        taken = () if trace else None
+        return Result(machine, Verdict.REJECT, Reason.SHAPE, 0, machine.start, counters, taken)
+    return execute_from(machine, counters, max_steps=max_steps, trace=trace)
+
+
+def execute_from(
+    machine: CounterMachine, counters: Mapping[str, int], *, max_steps: int = 1_000_000, trace: bool = False
+) -> Result:
+    """Run a machine on counters that start with these values, and 0 where none is given.
+
+    Args:
+        machine: What to run.
+        counters: Values of counters, by name.
+        max_steps: How many steps to make at most.
+        trace: Whether to keep the transitions taken. Such a run is slower.
+
+    Raises:
+        InputError: If there is no such counter, or a value is negative.
+        RunError: If the machine breaks the rules.
+        UsageError: If the step limit is negative.
+    """
+    if max_steps < 0:
+        raise UsageError(f"a run of {max_steps} steps is not possible", hint="write a step limit of 0 or more")
+    for name, value in counters.items():
+        if name not in machine.counters or value < 0:
+            problem = f"counter {name!r} cannot start with {value}" if value < 0 else f"there is no counter {name!r}"
+            raise InputError(problem, hint=f"the counters of {machine.name!r} are {' '.join(machine.counters)}")
+    configuration = Configuration(machine.start, {name: counters.get(name, 0) for name in machine.counters})
+    taken: list[Transition] | None = [] if trace else None
+    reason = _advance(machine, configuration, max_steps if trace else min(max_steps, PLAIN_STEPS), taken)
+    if reason is Reason.STEP_LIMIT and configuration.steps < max_steps:
+        from softmachine.languages.counter.compiled import advance
+
+        while reason is Reason.STEP_LIMIT and configuration.steps < max_steps:
+            advance(machine, configuration, max_steps)
+            # Counters beyond its integers, and what ends the run, are left to the plain loop.
+            reason = _advance(machine, configuration, min(max_steps, configuration.steps + max(PLAIN_STEPS, 1)), taken)
+    verdict = machine.verdict(configuration.state) if reason is not Reason.STEP_LIMIT else None
+    return Result(
+        machine,
+        verdict,
+        reason,
+        configuration.steps,
+        configuration.state,
+        configuration.counters,
+        None if taken is None else tuple(taken),
+    )
+
+
+def _advance(
+    machine: CounterMachine, configuration: Configuration, max_steps: int, taken: list[Transition] | None
+) -> Reason:
+    """Go on until the machine stops or has made ``max_steps`` steps in all; say which."""
+    while not isinstance(transition := step(machine, configuration), Reason):
+        if configuration.steps >= max_steps:
+            return Reason.STEP_LIMIT
+        configuration.apply(transition)
+        if taken is not None:
+            taken.append(transition)
+    return transition

@@ -1,0 +1,104 @@
+"""Counter machines and their conditions as text, with no more parentheses than needed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from softmachine.languages.counter.condition import FALSE, TRUE, And, Comparison, Condition, Constant, Linear, Not, Or
+from softmachine.languages.counter.machine import CounterMachine, Transition
+
+RESERVED = frozenset({"and", "or", "not", "else", "true", "false"})
+_PLAIN_LETTER = re.compile(r"[^\s'\"#:][^\s]*")
+
+
+def to_text(machine: CounterMachine) -> str:
+    """The text of a machine, which `parse` reads back."""
+    lines = [f"machine {_word(machine.name)}", _header("input", machine.alphabet)]
+    lines += ["order"] if machine.order else []
+    lines += [_header("counters", machine.work_counters)] if machine.work_counters else []
+    lines.append(_header("start", (machine.start,)))
+    for keyword, states in (("accept", machine.accept), ("reject", machine.reject)):
+        lines += [_header(keyword, states)] if states else []
+    return "\n".join([*lines, "", *(transition_text(one) for one in machine.transitions)]) + "\n"
+
+
+def transition_text(transition: Transition) -> str:
+    """A transition as a line."""
+    test = "else" if transition.test is None else condition_text(transition.test)
+    changes = ", ".join(
+        f"{name_text(name)} {'-' if change < 0 else '+'}= {abs(change)}" for name, change in transition.updates
+    )
+    end = f": {changes}" if changes else ""
+    return f"{name_text(transition.source)}: {test} -> {name_text(transition.target)}{end}"
+
+
+def condition_text(condition: Condition) -> str:
+    """A condition as text."""
+    match _plain(condition):
+        case Comparison(left, relation, right):
+            return f"{linear_text(left)} {relation} {linear_text(right)}"
+        case Constant(value):
+            return "true" if value else "false"
+        case Not(of):
+            return f"not {_inside(of, (And, Or))}"
+        case And(operands):
+            return " and ".join(_inside(operand, (And, Or)) for operand in operands)
+        case Or(operands):
+            return " or ".join(_inside(operand, (Or,)) for operand in operands)
+        case _:
+            raise TypeError(f"{type(condition).__name__} has no text form")
+
+
+def _plain(condition: Condition) -> Condition:
+    """The same condition, if it is a conjunction or disjunction of one operand or none without that."""
+    while isinstance(condition, And | Or) and len(condition.operands) == 1:
+        condition = condition.operands[0]
+    if isinstance(condition, And | Or) and not condition.operands:
+        return TRUE if isinstance(condition, And) else FALSE
+    return condition
+
+
+def _inside(condition: Condition, looser: tuple[type[And] | type[Or], ...]) -> str:
+    text = condition_text(condition)
+    return f"({text})" if isinstance(_plain(condition), looser) else text
+
+
+def linear_text(linear: Linear) -> str:
+    """A sum as text."""
+    text = ""
+    for coefficient, name in linear.terms:
+        factor = "" if abs(coefficient) == 1 else f"{abs(coefficient)}*"
+        text += _sign(coefficient, text) + factor + name_text(name)
+    if linear.constant or not text:
+        text += _sign(linear.constant, text) + str(abs(linear.constant))
+    return text
+
+
+def name_text(name: str) -> str:
+    """A state or counter: as it is if it is a word, or else in quotes."""
+    return name if re.fullmatch(r"[^\W\d]\w*", name) and name not in RESERVED else quoted(name)
+
+
+def quoted(name: str) -> str:
+    """A name in quotes."""
+    escaped = name.replace("\\", "\\\\").replace("'", "\\'")
+    shown = (
+        character if character.isprintable() else f"\\U{ord(character):08X}" for character in escaped
+    )  # line ends, too, would end the statement
+    return "'" + "".join(shown) + "'"
+
+
+def _header(keyword: str, names: Iterable[str]) -> str:
+    return " ".join([keyword, *(_word(name) for name in names)])
+
+
+def _word(name: str) -> str:
+    return name if _PLAIN_LETTER.fullmatch(name) and name.isprintable() else quoted(name)
+
+
+def _sign(number: int, before: str) -> str:
+    """The sign in front of a number, where something stands before it or nothing does."""
+    if before:
+        return " - " if number < 0 else " + "
+    return "-" if number < 0 else ""

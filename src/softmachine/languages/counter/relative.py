@@ -1,0 +1,149 @@
+"""Turing machine → counter machine for arbitrary words, given by the relative encoding.
+
+Counters see of a word only how often each letter occurs. The relative encoding makes a number of every letter that says
+where it occurs: β(x) is x in binary without its leading ones and the first 0, and the number Xᵢ of the letter aᵢ has
+β(Xᵢ) = wᵢ 1 0…0, where wᵢ has a 1 just where the word has aᵢ. The 1 after it marks the end: without it β would fix
+wᵢ only up to zeros at the end.
+
+    abb      X    in binary    β(X)     w
+    a       41       101001    1001     100
+    b       78      1001110    01110    011
+
+The counter machine reads the numbers by halving them: first each until its end mark has come out, then all of them
+once for every letter of the word, the last one first. In every such round a 1 comes out of exactly one number, and its
+letter is pushed on the right stack of `softmachine.languages.counter.from_turing`; when none comes out, this was the
+0 in front of the word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from softmachine.errors import ConstructionError
+from softmachine.languages.counter.condition import compare
+from softmachine.languages.counter.from_turing import Reduction
+from softmachine.languages.counter.machine import CounterMachine, Transition
+from softmachine.languages.counter.macros import POWERS_OF_TWO, both, transfer
+from softmachine.languages.turing import TuringMachine
+
+MOST_LETTERS = 32
+
+
+def relative_counter_machine(
+    machine: TuringMachine, *, work_counters: int = 4, strides: Sequence[int] = POWERS_OF_TWO
+) -> CounterMachine:
+    """The counter machine that does with the relative encoding of a word what a Turing machine does with the word.
+
+    Its input counters, named after the letters, must start with the numbers of the encoding (see
+    `softmachine.languages.crasp.encode`), so it is run with `execute_from`. It has 4 work counters, or 3, for longer
+    runs. With numbers that do not encode a word, the run gets stuck.
+
+    Cost, for a word of n letters over m: reading takes (n + 1)·m loops of halving, one for every end mark and for
+    every zero after it, and n of pushing, each as long as the number has strides; then every step of the Turing
+    machine is as in `counter_machine`.
+
+    Args:
+        machine: A Turing machine with one tape.
+        work_counters: 4, or 3 for longer runs.
+        strides: How far a loop may go in one step, 1 among them.
+
+    Raises:
+        ConstructionError: If the machine has more than one tape, or an argument makes no sense.
+    """
+    if len(machine.alphabet) > MOST_LETTERS:
+        raise ConstructionError(
+            f"the alphabet of {machine.name!r} has {len(machine.alphabet)} letters, but the relative encoding, "
+            f"whose numbers double with every letter, is for at most {MOST_LETTERS}"
+        )
+    reduction = Reduction(machine, machine.alphabet, work_counters, strides, loaded=True)
+    loader = _Loader(reduction)
+    start = loader.strip(1) if machine.alphabet else reduction.start(0)
+    return reduction.finish(start, order=False)
+
+
+class _Loader:
+    """The part of the machine that reads the numbers.
+
+    The number of the i-th letter is in slot i or i-1; slot 0 is a work counter. So there is always one empty slot next
+    to a number that is to be halved, and after a round all numbers have moved by one slot, down or up in turns. The
+    right stack moves in the same rhythm between its counters of arrangements 0 and 1.
+    """
+
+    def __init__(self, reduction: Reduction) -> None:
+        self.reduction = reduction
+        self.letters = reduction.letters
+        self.slots = (reduction.work[0], *reduction.letters)
+        self._made: set[str] = set()
+
+    def strip(self, letter: int) -> str:
+        """The state in which a number in its own slot loses the zeros at its end and the mark; it moves one down."""
+        if letter > len(self.letters):
+            return self._round(0, 0, 0)
+        upper, lower = self.slots[letter], self.slots[letter - 1]
+        down, up, back = (f"strip_{letter}_{phase}" for phase in ("down", "up", "back"))
+        after = self.strip(letter + 1)
+        self._add(
+            *self._halving(down, upper, lower),
+            Transition(down, compare(upper, "=", 1), ((upper, -1),), after),
+            Transition(down, both(compare(upper, "=", 0), compare(lower, ">=", 1)), (), up),
+            *self._halving(up, lower, upper),
+            Transition(up, compare(lower, "=", 1), ((lower, -1),), back),
+            Transition(up, both(compare(lower, "=", 0), compare(upper, ">=", 1)), (), down),
+            *transfer(back, upper, lower, self.reduction.strides),
+            Transition(back, compare(upper, "=", 0), (), after),
+        )
+        return down
+
+    def _round(self, arrangement: int, index: int, found: int) -> str:
+        """The state in which the round's number at an index is halved, and a 1 was found in some letter's, or none.
+
+        In rounds of arrangement 0 the numbers move up, the last letter's first; in rounds of arrangement 1 down, the
+        first letter's first. In the first state of a round the right stack gets to its new counter beforehand.
+        """
+        name = f"round_{arrangement}_{index}_{found}"
+        if name in self._made:
+            return name
+        self._made.add(name)
+        count = len(self.letters)
+        letter = count - index if arrangement == 0 else index + 1
+        lower, upper = self.slots[letter - 1], self.slots[letter]
+        source, target = (lower, upper) if arrangement == 0 else (upper, lower)
+        when = None
+        if index == 0:
+            stack, old = (self.reduction.right_stack(number) for number in (arrangement, 1 - arrangement))
+            base = len(self.reduction.digit)
+            self._add(*transfer(name, old, stack, self.reduction.strides, factor=base))
+            when = compare(old, "=", 0)
+        self._add(*transfer(name, source, target, self.reduction.strides, divisor=2, when=when))
+        for bit in (0, 1):
+            if bit and found:
+                continue
+            seen = letter if bit else found
+            took = ((source, -1),) if bit else ()
+            last = index + 1 == count
+            after, push = (
+                self._after_round(arrangement, seen) if last else (self._round(arrangement, index + 1, seen), ())
+            )
+            self._add(Transition(name, both(compare(source, "=", bit), when), (*took, *push), after))
+        return name
+
+    def _after_round(self, arrangement: int, found: int) -> tuple[str, tuple[tuple[str, int], ...]]:
+        """What follows a round: a state, and the letter that was found as the lowest digit of the right stack."""
+        if found:
+            digit = self.reduction.digit[self.letters[found - 1]]
+            return self._round(1 - arrangement, 0, 0), ((self.reduction.right_stack(1 - arrangement), digit),)
+        start = self.reduction.start(arrangement)
+        if arrangement == 0:
+            return start, ()
+        spare = self.slots[0]  # the first number's leading ones are there
+        self._add(
+            *transfer("clear", spare, None, self.reduction.strides),
+            Transition("clear", compare(spare, "=", 0), (), start),
+        )
+        return "clear", ()
+
+    def _halving(self, state: str, source: str, target: str) -> Iterator[Transition]:
+        return transfer(state, source, target, self.reduction.strides, divisor=2)
+
+    def _add(self, *transitions: Transition) -> None:
+        self.reduction.transitions += transitions

@@ -1,0 +1,99 @@
+"""Everything that can be wrong with the definition of a counter machine."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from softmachine.languages.counter.condition import LARGEST_NUMBER
+from softmachine.languages.counter.determinism import always_negative
+
+if TYPE_CHECKING:
+    from softmachine.languages.counter.machine import CounterMachine, Transition
+
+MOST_REPORTED = 20
+
+
+def problems_of(machine: CounterMachine) -> list[str]:
+    """Everything that is wrong with a definition, one sentence each."""
+    problems = [*_name_problems(machine), *_state_problems(machine)]
+    for transition in machine.transitions:
+        problems += _transition_problems(machine, transition)
+    if not problems:  # of transitions that make sense
+        problems += [*_overlaps(machine), *_negative(machine)]
+    more = len(problems) - MOST_REPORTED
+    return problems if more <= 0 else [*problems[:MOST_REPORTED], f"… and {more:,} more"]
+
+
+def _name_problems(machine: CounterMachine) -> Iterator[str]:
+    for name, times in Counter(machine.counters).items():
+        if times > 1:
+            yield f"counter {name!r} is listed {times} times; letters are counters, too, so call it something else"
+        if not name:
+            yield "a counter or letter has an empty name"
+    for letter in machine.alphabet:
+        if len(letter) > 1 and any(character.isspace() for character in letter):
+            yield f"letter {letter!r} has blanks in it"
+
+
+def _state_problems(machine: CounterMachine) -> Iterator[str]:
+    for kind, states in (("accept", machine.accept), ("reject", machine.reject)):
+        for state, times in Counter(states).items():
+            if times > 1:
+                yield f"state {state!r} is listed {times} times in {kind!r}"
+    for state in machine.accept:
+        if state in machine.reject:
+            yield f"state {state!r} both accepts and rejects"
+    known = {*machine.accept, *machine.reject, *(transition.source for transition in machine.transitions)}
+    if machine.start not in known:
+        yield f"there is no state {machine.start!r} to start in: {_NO_STATE}"
+    for transition in machine.transitions:
+        if transition.target not in known:
+            yield f"{where(transition)} goes to state {transition.target!r}, which does not exist: {_NO_STATE}"
+
+
+_NO_STATE = "no transition leaves it, and it neither accepts nor rejects"
+
+
+def _transition_problems(machine: CounterMachine, transition: Transition) -> Iterator[str]:
+    if transition.source in (*machine.accept, *machine.reject):
+        yield f"{where(transition)} leaves a state in which the run has already ended; remove it"
+    known = set(machine.counters)
+    tested = (
+        name
+        for comparison in (transition.test.comparisons() if transition.test is not None else ())
+        for side in (comparison.left, comparison.right)
+        for _, name in side.terms
+    )
+    for name in dict.fromkeys((*tested, *(name for name, _ in transition.updates))):
+        if name not in known:
+            counters = " ".join(machine.counters) or "none"
+            yield f"{where(transition)} uses counter {name!r}, which does not exist (there are {counters})"
+    for name, times in Counter(name for name, _ in transition.updates).items():
+        if times > 1:
+            yield f"{where(transition)} changes counter {name!r} {times} times; write one change"
+    if any(abs(change) > LARGEST_NUMBER for _, change in transition.updates):
+        yield f"{where(transition)} changes a counter by more than {LARGEST_NUMBER:,}"
+    if transition.test is None and next(one for one in machine.leaving(transition.source) if one.test is None) is not (
+        transition
+    ):
+        yield f"{where(transition)} is a second 'else' of state {transition.source!r}; keep one"
+
+
+def _overlaps(machine: CounterMachine) -> Iterator[str]:
+    for overlap in machine.determinism.overlaps:
+        values = ", ".join(f"{name} = {value:,}" for name, value in overlap.witness.items())
+        when = f"both apply when {values}" if values else "both apply"
+        pair = f"{where(overlap.one)} and {where(overlap.two)}"
+        yield f"it is not deterministic: {pair} {when}; make one test exclude the other"
+
+
+def _negative(machine: CounterMachine) -> Iterator[str]:
+    for transition, name in always_negative(machine):
+        yield f"{where(transition)} takes counter {name!r} below 0 whenever it applies; its test should ask for enough"
+
+
+def where(transition: Transition) -> str:
+    """A transition and its place, for a message."""
+    return f"transition {str(transition)!r}" + (f" ({transition.place})" if transition.place else "")

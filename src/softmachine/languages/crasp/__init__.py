@@ -1,0 +1,20 @@
+"""C-RASP, with and without chain of thought: programs, their text form, what they mean, and what they are made from."""
+
+from softmachine.languages.crasp.core import Core, core, counted
+from softmachine.languages.crasp.evaluate import Evaluation
+from softmachine.languages.crasp.formula import Comparison, NamedFormula, compare
+from softmachine.languages.crasp.incremental import Result, generate, run
+from softmachine.languages.crasp.program import ACCEPT, REJECT, Definition, Program, Rule
+from softmachine.languages.crasp.relation import RELATIONS, Encoding, PositionRelation, beta, decode, encode
+from softmachine.languages.crasp.syntax import looks_like, parse, to_text
+from softmachine.languages.crasp.terms import Conditional, Count, Maximum, Minimum, NamedTerm, Number, Term, term
+
+__all__ = [
+    "Program", "Definition", "Rule", "ACCEPT", "REJECT",
+    "Comparison", "NamedFormula", "compare",
+    "Term", "Number", "Count", "NamedTerm", "Conditional", "Minimum", "Maximum", "term",
+    "parse", "to_text", "looks_like",
+    "core", "Core", "counted",
+    "run", "generate", "Result", "Evaluation",
+    "PositionRelation", "RELATIONS", "beta", "Encoding", "encode", "decode",
+]  # fmt: skip

@@ -1,0 +1,156 @@
+"""The reference evaluator: what programs mean, straight from the definitions.
+
+A count at position i looks at all positions up to i again, so a chain of thought of n tokens takes about n² steps.
+`softmachine.languages.crasp.incremental` is the fast one; the tests hold it to this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from softmachine.errors import StuckError
+from softmachine.languages.crasp.formula import Comparison, NamedFormula
+from softmachine.languages.crasp.program import ACCEPT, REJECT, Program, formulas_of
+from softmachine.languages.crasp.relation import RELATIONS
+from softmachine.languages.crasp.terms import Conditional, Count, Maximum, Minimum, NamedTerm, Number, Term
+from softmachine.languages.linear import Linear
+from softmachine.languages.temporal.formula import And, Constant, Formula, Iff, Implies, Not, Or, Symbol
+
+
+class Evaluation:
+    """The value of every formula and term of a program, at every position of a growing sequence of tokens.
+
+    Position 0 is the place before the first token: no symbol is there, and every count is 0.
+    """
+
+    def __init__(self, program: Program, tokens: Iterable[str] = ()) -> None:
+        self.program = program
+        self.tokens: list[str] = []
+        self._formulas = self._in_order()
+        self._values: dict[Formula, list[bool]] = {formula: [] for formula in self._formulas}
+        self._numbers: dict[tuple[Number, int], int] = {}
+        self._evaluate()
+        for token in tokens:
+            self.append(token)
+
+    def append(self, token: str) -> None:
+        """Let a token follow."""
+        self.tokens.append(token)
+        self._evaluate()
+
+    def holds(self, formula: Formula, position: int = -1) -> bool:
+        """Whether a formula of the program is true at a position, by default the last one."""
+        return self._values[formula][position]
+
+    def value(self, name: str, position: int) -> bool | int:
+        """What a name stands for at a position."""
+        body = self.program[name]
+        return self._total(body, position) if isinstance(body, Linear) else self.holds(body, position)
+
+    def next_token(self) -> str:
+        """The head of the first rule whose body holds at the last position.
+
+        Raises:
+            StuckError: If there is none.
+        """
+        for rule in self.program.rules:
+            if self.holds(rule.body):
+                return rule.token
+        raise stuck(self.program, len(self.tokens), self.tokens[-1] if self.tokens else None)
+
+    def _in_order(self) -> tuple[Formula, ...]:
+        """All formulas of the program, each after those it needs."""
+        program = self.program
+        bodies = [*(entry.body for entry in program.definitions), *(rule.body for rule in program.rules)]
+        if program.accept is not None:
+            bodies.append(program.accept)
+        return tuple(dict.fromkeys(formula for body in bodies for formula in formulas_of(body)))
+
+    def _evaluate(self) -> None:
+        """Find all values at the last position."""
+        position = len(self.tokens)
+        self._numbers.clear()
+        for formula in self._formulas:
+            self._values[formula].append(self._truth(formula, position))
+
+    def _truth(self, formula: Formula, i: int) -> bool:
+        def here(part: Formula) -> bool:
+            return self._values[part][i]
+
+        match formula:
+            case Symbol(symbol):
+                return i > 0 and self.tokens[i - 1] == symbol
+            case Constant(value):
+                return value
+            case Not(of):
+                return not here(of)
+            case And(operands):
+                return all(here(operand) for operand in operands)
+            case Or(operands):
+                return any(here(operand) for operand in operands)
+            case Implies(left, right):
+                return not here(left) or here(right)
+            case Iff(left, right):
+                return here(left) == here(right)
+            case Comparison(one, relation, other):
+                return relation.holds(self._total(one, i), self._total(other, i))
+            case NamedFormula(name):
+                return self.value(name, i) is True
+            case _:
+                raise TypeError(f"{type(formula).__name__} is not a formula of C-RASP")
+
+    def _total(self, term: Term, i: int) -> int:
+        total = term.constant
+        for coefficient, number in term.terms:
+            if (number, i) not in self._numbers:
+                self._numbers[number, i] = self._number(number, i)
+            total += coefficient * self._numbers[number, i]
+        return total
+
+    def _number(self, number: Number, i: int) -> int:
+        match number:
+            case Count(of, None):
+                return sum(self._values[of][j] for j in range(1, i + 1))
+            case Count(of, str(relation)):
+                row = RELATIONS[relation].row(i) if i > 0 else ()
+                return sum(self._values[of][j] for j in range(1, i + 1) if j in row)
+            case NamedTerm(name):
+                return int(self.value(name, i))
+            case Conditional(condition, then, otherwise):
+                return self._total(then if self._values[condition][i] else otherwise, i)
+            case Minimum(of):
+                return min(self._total(each, i) for each in of)
+            case Maximum(of):
+                return max(self._total(each, i) for each in of)
+        raise TypeError(f"{type(number).__name__} is not a number of C-RASP")
+
+
+def generate(program: Program, word: str | Iterable[str]) -> Iterator[str]:
+    """The chain of thought of a program on a word, token after token; it ends with ACC or REJ, or not at all.
+
+    Raises:
+        InputError: If a symbol is not in the alphabet.
+        StuckError: If no rule applies.
+    """
+    evaluation = Evaluation(program, program.word(word))
+    token = ""
+    while token not in (ACCEPT, REJECT):
+        token = evaluation.next_token()
+        yield token
+        evaluation.append(token)
+
+
+def satisfies(program: Program, word: str | Iterable[str]) -> bool:
+    """Whether the formula that a program without rules ends with is true at the last position of a word."""
+    if program.accept is None:
+        raise TypeError(f"{program.name} has rules")
+    return Evaluation(program, program.word(word)).holds(program.accept)
+
+
+def stuck(program: Program, position: int, token: str | None) -> StuckError:
+    """The error of a run that no rule continues."""
+    where = f"at position {position}, after {token!r}" if token is not None else "on the empty word"
+    return StuckError(
+        f"C-RASP program {program.name!r} is stuck {where}: no rule's body holds there",
+        hint="a last rule with the body true catches what is left, as in: REJ <- true",
+    )

@@ -1,0 +1,107 @@
+"""Formulas of C-RASP, as immutable data.
+
+A formula is true or false at every position 1 … n of a sequence of tokens, and only the past is visible. Symbols and
+Boolean connectives are those of temporal logic; C-RASP adds comparisons of terms, and names. It is the counting part
+TL[#←, +] of temporal logic, also known as K_t[#] (Yang and Chiang, "Counting Like Transformers"), with names, and with
+counts through a relation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from softmachine.errors import InvalidError
+from softmachine.languages.crasp.terms import (
+    Conditional,
+    Count,
+    Maximum,
+    Minimum,
+    NamedTerm,
+    Number,
+    Term,
+    formulas_in,
+    largest_number,
+)
+from softmachine.languages.linear import Linear, Relation
+from softmachine.languages.temporal.formula import LARGEST_NUMBER, Formula
+
+if TYPE_CHECKING:
+    from softmachine.languages.temporal.printing import Level, Writer
+
+Shape: TypeAlias = tuple[object, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NamedFormula(Formula):
+    """The name of a formula that is defined before."""
+
+    name: str
+
+    @property
+    def label(self) -> tuple[object, ...]:
+        """The name."""
+        return (self.name,)
+
+    def write(self, _writer: Writer) -> tuple[str, Level]:
+        """The name."""
+        from softmachine.languages.temporal.printing import Level
+
+        return self.name, Level.ATOM
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Formula):
+    """``2*#[φ] - P + 3 <= 5``: two terms compare so."""
+
+    left: Term
+    relation: Relation
+    right: Term
+
+    def __post_init__(self) -> None:
+        if any(largest_number(side) > LARGEST_NUMBER for side in (self.left, self.right)):
+            raise InvalidError("the comparison", ["it has a number larger than 10^18, the largest there is"])
+        super().__post_init__()
+
+    @property
+    def parts(self) -> tuple[Formula, ...]:
+        """What is counted and what is asked for, from left to right."""
+        return formulas_in(self.left) + formulas_in(self.right)
+
+    @property
+    def label(self) -> tuple[object, ...]:
+        """The relation, and what the terms are apart from their formulas."""
+        return (self.relation, _shape(self.left), _shape(self.right))
+
+    def write(self, writer: Writer) -> tuple[str, Level]:
+        """The two terms with the relation between them."""
+        from softmachine.languages.crasp.printing import write_term
+        from softmachine.languages.temporal.printing import Level
+
+        sides = (write_term(side, writer) for side in (self.left, self.right))
+        return f" {writer.words.get(self.relation, self.relation)} ".join(sides), Level.ATOM
+
+
+def _shape(term: Term) -> Shape:
+    """A term without its formulas."""
+    return (term.constant, *((coefficient, _shape_of(number)) for coefficient, number in term.terms))
+
+
+def _shape_of(number: Number) -> Shape:
+    match number:
+        case Count(_, relation):
+            return ("count", relation)
+        case NamedTerm(name):
+            return ("name", name)
+        case Conditional(_, then, otherwise):
+            return ("conditional", _shape(then), _shape(otherwise))
+        case Minimum(of):
+            return ("min", *map(_shape, of))
+        case Maximum(of):
+            return ("max", *map(_shape, of))
+
+
+def compare(left: Term | int, relation: str, right: Term | int) -> Comparison:
+    """A comparison, as in ``compare(term(Count(Symbol("a"))), ">=", 2)``."""
+    sides = (Linear[Number]((), side) if isinstance(side, int) else side for side in (left, right))
+    return Comparison(next(sides), Relation(relation), next(sides))

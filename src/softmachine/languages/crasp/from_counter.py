@@ -1,0 +1,241 @@
+"""From counter machines to C-RASP with chain of thought.
+
+The tokens of the chain of thought are the machine's transitions: to write one is to take it. Nothing else needs to be
+stored, since every counter can be counted from the tokens so far ("Softmax Transformers are Turing-Complete", Section
+3)::
+
+    x = (number of letters x) + Σ_ρ (what ρ adds to x) · #[Q_ρ]
+
+The machine sees how often each letter occurs, so the languages are permutation-invariant, unary if there is one letter,
+or letter-bounded, a₁* … aₘ*, if the machine asks for letters in order. One token a step, and one for the verdict; the
+program has a name for every counter and every state, and one rule for every transition and halting state. It counts
+single tokens only; just to see whether letters are in order a count is inside of another one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from softmachine.languages.counter import (
+    And as CounterAnd,
+)
+from softmachine.languages.counter import (
+    Comparison as CounterComparison,
+)
+from softmachine.languages.counter import (
+    Condition,
+    CounterMachine,
+    Transition,
+    Verdict,
+)
+from softmachine.languages.counter import (
+    Constant as CounterConstant,
+)
+from softmachine.languages.counter import (
+    Linear as CounterLinear,
+)
+from softmachine.languages.counter import (
+    Not as CounterNot,
+)
+from softmachine.languages.counter import (
+    Or as CounterOr,
+)
+from softmachine.languages.crasp.formula import Comparison, NamedFormula, compare
+from softmachine.languages.crasp.program import ACCEPT, REJECT, RESERVED, Definition, Program, Rule
+from softmachine.languages.crasp.terms import Count, NamedTerm, Number, Term, term
+from softmachine.languages.linear import Linear
+from softmachine.languages.temporal.formula import FALSE, TRUE, And, Formula, Not, Symbol
+from softmachine.languages.temporal.structure import conjunction, disjunction
+
+VERDICTS = {Verdict.ACCEPT: ACCEPT, Verdict.REJECT: REJECT}
+
+
+def counter_program(machine: CounterMachine) -> Program:
+    """The program that writes the transitions of a machine on an input, and then the verdict.
+
+    On an input where the machine gets stuck, the program does so too. Where the machine would take a counter below 0,
+    which is an error of the machine, the program just goes on.
+    """
+    tokens = transition_tokens(machine)
+    names = Names()
+    begins = Not(disjunction(Symbol(token) for token in tokens)) if tokens else TRUE
+    values = {letter: term(Count(Symbol(letter))) for letter in machine.alphabet}
+    steps = simulation(machine, tokens, names, initial=values, begins=begins)
+    rules = steps.rules
+    if machine.order and len(machine.alphabet) > 1:
+        refused = Rule(REJECT, And((steps.begins, Not(_shape(machine.alphabet)))))
+        rules = (refused, *rules)
+    return Program(
+        name=machine.name, alphabet=machine.alphabet, definitions=steps.definitions, rules=rules, place=machine.place
+    )
+
+
+def transition_tokens(machine: CounterMachine, taken: Collection[str] = ()) -> dict[str, Transition]:
+    """The tokens that stand for the transitions of a machine, in their order.
+
+    A transition is called by the state it leaves, with a number if there are several. Those of states that no
+    transitions lead to, or that halt, have none.
+    """
+    reached = _reached(machine)
+    tokens: dict[str, Transition] = {}
+    used = {*machine.alphabet, *taken, ACCEPT, REJECT}
+    numbers: dict[str, int] = {}
+    for transition in machine.transitions:
+        state = transition.source
+        if state not in reached or machine.verdict(state) is not None:
+            continue
+        numbers[state] = numbers.get(state, 0) + 1
+        name = state if len(machine.leaving(state)) == 1 else f"{state}_{numbers[state]}"
+        token = unique(name, used)
+        used.add(token)
+        tokens[token] = transition
+    return tokens
+
+
+def _reached(machine: CounterMachine) -> set[str]:
+    """The states that transitions lead to from the start, whatever their tests are."""
+    reached: set[str] = set()
+    waiting = [machine.start]
+    while waiting:
+        state = waiting.pop()
+        if state not in reached:
+            reached.add(state)
+            if machine.verdict(state) is None:
+                waiting += [transition.target for transition in machine.leaving(state)]
+    return reached
+
+
+class Names:
+    """Names for definitions, each given once."""
+
+    def __init__(self) -> None:
+        self._used = set(RESERVED)
+
+    def __call__(self, wish: str) -> str:
+        """A name that is like this one."""
+        plain = re.sub(r"\W", "_", wish)
+        if not re.match(r"[^\W\d]", plain) or plain.startswith("Q_"):
+            plain = f"_{plain}"
+        name = unique(plain, self._used)
+        self._used.add(name)
+        return name
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """A counter machine at work inside a program.
+
+    Args:
+        definitions: The counters, and for every state the transitions that lead to it.
+        rules: One for each transition, and those of the verdicts.
+        begins: Where the machine starts, with a name if it is no single token.
+    """
+
+    definitions: tuple[Definition, ...]
+    rules: tuple[Rule, ...]
+    begins: Formula
+
+
+def simulation(
+    machine: CounterMachine,
+    tokens: Mapping[str, Transition],
+    names: Names,
+    *,
+    initial: Mapping[str, Term],
+    begins: Formula,
+) -> Simulation:
+    """The definitions and rules that let a machine run.
+
+    Args:
+        machine: The machine.
+        tokens: What its transitions are called.
+        names: Names for definitions.
+        initial: What the counters start with, 0 if it is not said.
+        begins: What is true at the position after which the machine starts, and after none of the tokens.
+    """
+    counters = {counter: names(counter) for counter in machine.counters}
+    definitions = [
+        Definition(name, _value(counter, initial.get(counter, Linear()), tokens)) for counter, name in counters.items()
+    ]
+    if not isinstance(begins, Symbol):
+        starting = names("begins")
+        definitions.append(Definition(starting, begins))
+        begins = NamedFormula(starting)
+    rules: list[Rule] = []
+    for state in machine.states:
+        arrivals: list[Formula] = [begins] if state == machine.start else []
+        arrivals += (Symbol(token) for token, transition in tokens.items() if transition.target == state)
+        if not arrivals:
+            continue
+        name = names(f"in_{state}")
+        definitions.append(Definition(name, disjunction(arrivals)))
+        here = NamedFormula(name)
+        verdict = machine.verdict(state)
+        if verdict is not None:
+            rules.append(Rule(VERDICTS[verdict], here))
+            continue
+        leaving = [(token, transition) for token, transition in tokens.items() if transition.source == state]
+        # What is left to `else` needs no test where its rule is the last one.
+        for token, transition in sorted(leaving, key=lambda entry: entry[1].test is None):
+            guard = TRUE if transition.test is None else condition_formula(transition.test, counters)
+            rules.append(Rule(token, here if guard == TRUE else And((here, *_operands(guard)))))
+    return Simulation(tuple(definitions), tuple(rules), begins)
+
+
+def condition_formula(condition: Condition, counters: Mapping[str, str]) -> Formula:
+    """A condition on counters as a formula, given the names of the terms that count them."""
+    match condition:
+        case CounterComparison(left, relation, right):
+            return Comparison(_term(left, counters), relation, _term(right, counters))
+        case CounterConstant(value):
+            return TRUE if value else FALSE
+        case CounterNot(of):
+            return Not(condition_formula(of, counters))
+        case CounterAnd(operands):
+            return conjunction(condition_formula(operand, counters) for operand in operands)
+        case CounterOr(operands):
+            return disjunction(condition_formula(operand, counters) for operand in operands)
+        case _:
+            raise TypeError(f"{type(condition).__name__} is not a condition on counters")
+
+
+def _term(linear: CounterLinear, counters: Mapping[str, str]) -> Term:
+    numbers: tuple[tuple[int, Number], ...] = tuple(
+        (coefficient, NamedTerm(counters[counter])) for coefficient, counter in linear.terms
+    )
+    return Linear(numbers, linear.constant)
+
+
+def _value(counter: str, initial: Term, tokens: Mapping[str, Transition]) -> Term:
+    """The value of a counter: the initial one and what the transitions so far have added."""
+    by_change: dict[int, list[str]] = {}
+    for token, transition in tokens.items():
+        change = dict(transition.updates).get(counter, 0)
+        if change:
+            by_change.setdefault(change, []).append(token)
+    changes: tuple[tuple[int, Number], ...] = tuple(
+        (change, Count(disjunction(Symbol(token) for token in group))) for change, group in by_change.items()
+    )
+    return initial + Linear(changes)
+
+
+def _shape(alphabet: tuple[str, ...]) -> Formula:
+    """The letters come in this order: nowhere does one stand after a later one."""
+    misplaced: list[Formula] = []
+    for index, letter in enumerate(alphabet[:-1]):
+        later = Count(disjunction(Symbol(other) for other in alphabet[index + 1 :]))
+        misplaced.append(And((Symbol(letter), compare(term(later), ">", 0))))
+    return compare(term(Count(disjunction(misplaced))), "=", 0)
+
+
+def _operands(formula: Formula) -> tuple[Formula, ...]:
+    return formula.operands if isinstance(formula, And) else (formula,)
+
+
+def unique(name: str, used: Collection[str]) -> str:
+    """The name, longer if it is used."""
+    while name in used:
+        name += "_"
+    return name

@@ -1,0 +1,39 @@
+"""From Turing machines to C-RASP with chain of thought, through counter machines.
+
+Words of the shape a₁* … aₘ* need only be counted; arbitrary words are written as numbers first, by the relative
+encoding. Both are as long as what a counter machine takes for the run (see
+`softmachine.languages.counter.from_turing`), which is exponential in the space that the Turing machine uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from softmachine.languages.counter.from_turing import counter_machine
+from softmachine.languages.counter.relative import relative_counter_machine
+from softmachine.languages.crasp.from_counter import counter_program
+from softmachine.languages.crasp.program import Program
+from softmachine.languages.crasp.relative import relative_program
+from softmachine.languages.turing import TuringMachine
+
+
+def bounded_program(machine: TuringMachine, *, letters: Sequence[str] | None = None) -> Program:
+    """The program that does with words a₁^n₁ … aₘ^nₘ what a Turing machine does; other words are rejected.
+
+    Args:
+        machine: A Turing machine with one tape.
+        letters: The letters that inputs are made of, in their order; by default those of its alphabet.
+
+    Raises:
+        ConstructionError: If the machine has more than one tape, or not these letters.
+    """
+    return counter_program(counter_machine(machine, letters=letters))
+
+
+def turing_program(machine: TuringMachine) -> Program:
+    """The program that does with a word, by the relative encoding, what a Turing machine does with it.
+
+    Raises:
+        ConstructionError: If the machine has more than one tape.
+    """
+    return relative_program(relative_counter_machine(machine))

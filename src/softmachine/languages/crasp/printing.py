@@ -1,0 +1,76 @@
+"""C-RASP as text: the form that ``syntax.parse`` reads."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from softmachine.languages.crasp.terms import Conditional, Count, Maximum, Minimum, NamedTerm, Number, Term, formulas_in
+from softmachine.languages.linear import Linear
+from softmachine.languages.temporal.printing import ASCII, Level, Writer, quoted, sign
+from softmachine.languages.temporal.structure import subformulas
+
+if TYPE_CHECKING:
+    from softmachine.languages.crasp.program import Program
+    from softmachine.languages.temporal.formula import Formula
+
+WIDEST_HEAD = 16
+
+
+def to_text(program: Program) -> str:
+    """A program as text. Reading it gives the same program back."""
+    names = (entry.name for entry in program.definitions)
+    width = min(
+        WIDEST_HEAD, max((len(head) for head in (*names, *(_token(rule.token) for rule in program.rules))), default=0)
+    )
+    lines = [
+        f"program {_token(program.name)}",
+        f"alphabet {' '.join(_token(letter) for letter in program.alphabet)}",
+        *(f"{entry.name:{width}} := {body_text(entry.body)}" for entry in program.definitions),
+        *(f"{_token(rule.token):{width}} <- {body_text(rule.body)}" for rule in program.rules),
+    ]
+    if program.accept is not None:
+        lines.append(f"accept {body_text(program.accept)}")
+    return "\n".join(lines) + "\n"
+
+
+def body_text(body: Formula | Term) -> str:
+    """A formula or a term as text."""
+    if not isinstance(body, Linear):
+        return str(body)
+    writer = Writer(ASCII)
+    for formula in formulas_in(body):
+        for part in subformulas(formula):
+            writer.write(part)
+    return write_term(body, writer)
+
+
+def write_term(term: Term, writer: Writer) -> str:
+    """A term as text, whose formulas are written already."""
+    text = ""
+    for coefficient, number in term.terms:
+        factor = "" if abs(coefficient) == 1 else f"{abs(coefficient)}*"
+        text += sign(coefficient, text) + factor + _number(number, writer)
+    if term.constant or not text:
+        text += sign(term.constant, text) + str(abs(term.constant))
+    return text
+
+
+def _number(number: Number, writer: Writer) -> str:
+    match number:
+        case Count(of, relation):
+            return f"#{relation or ''}[{writer.inside(of, Level.IFF)}]"
+        case NamedTerm(name):
+            return name
+        case Conditional(condition, then, otherwise):
+            branches = f"{write_term(then, writer)} : {write_term(otherwise, writer)}"
+            return f"({writer.inside(condition, Level.IFF)} ? {branches})"
+        case Minimum(of):
+            return f"min({', '.join(write_term(each, writer) for each in of)})"
+        case Maximum(of):
+            return f"max({', '.join(write_term(each, writer) for each in of)})"
+
+
+def _token(token: str) -> str:
+    """A token as a line has it: as it is, or in quotes."""
+    return token if re.fullmatch(r"\w+", token) else quoted(token)

@@ -1,0 +1,161 @@
+"""Relations between positions, for counts such as ``#R[φ]``; and R, which writes words into lengths.
+
+β(x) is what follows the first 0 of x in binary, from the most significant end; it is undefined for x = 2^k - 1. A
+position x is in R with those positions i of the past where the i-th bit of β(x) is 1. A sequence of tokens that is long
+enough has, for every word v over {0, 1}, a length x with β(x) = v: they are (2^k - 1)·2^(|v| + 1) + val(v) for
+k = 1, 2, 3, … So a word over a_1 … a_m can be written as m lengths, one for the set of positions of each letter, and
+that is what the relative encoding does ("Softmax Transformers are Turing-Complete", Section 4; the rules are in
+`softmachine.languages.crasp.relative`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+
+from softmachine.errors import InputError, UsageError
+
+
+def beta(x: int) -> str | None:
+    """What follows the first 0 of x in binary; None if there is no 0 in it.
+
+    Raises:
+        UsageError: If x is not positive.
+    """
+    if x < 1:
+        raise UsageError(f"β is defined for numbers from 1 on, not for {x}")
+    _, zero, rest = f"{x:b}".partition("0")
+    return rest if zero else None
+
+
+def numbers_with(bits: str) -> Iterator[int]:
+    """The numbers x with β(x) = bits, in increasing order."""
+    k = 1
+    while True:
+        yield ((1 << k) - 1) * (1 << (len(bits) + 1)) + int(bits or "0", 2)
+        k += 1
+
+
+def row(x: int) -> tuple[int, ...]:
+    """The positions that x is in R with: those i where the i-th bit of β(x) is 1, in increasing order."""
+    return tuple(i for i, bit in enumerate(beta(x) or "", start=1) if bit == "1")
+
+
+@dataclass(frozen=True)
+class PositionRelation:
+    """A relation between a position and positions of its past.
+
+    Args:
+        name: What formulas call it, as the R of ``#R[φ]``.
+        row: The positions j ≤ i that position i is in the relation with, in increasing order.
+        about: What it is, in one line.
+        farthest: No row of the first 2^62 positions has a position beyond this one; None if that is not known.
+    """
+
+    name: str
+    row: Callable[[int], Sequence[int]]
+    about: str = ""
+    farthest: int | None = None
+
+
+_RELATIONS = {"R": PositionRelation("R", row, "position j with the places of the ones in β(j)", farthest=62)}
+RELATIONS: Mapping[str, PositionRelation] = MappingProxyType(_RELATIONS)
+"""The relations that there are, by their names."""
+
+
+def define_relation(name: str, row: Callable[[int], Sequence[int]], *, about: str = "") -> PositionRelation:
+    """Define a relation, after which ``#name[φ]`` is a term.
+
+    Args:
+        name: What formulas call it.
+        row: For every position i ≥ 1 the positions j with 1 ≤ j ≤ i that it is in the relation with, in order.
+        about: What it is, in one line.
+
+    Raises:
+        UsageError: If the name is taken or could not be read, or the function gives other positions.
+    """
+    if not re.fullmatch(r"[^\W\d]\w*", name) or name in RELATIONS:
+        raise UsageError(f"{name!r} cannot be the name of a relation", hint="write letters and digits, and a new name")
+    for i in range(1, 33):
+        positions = tuple(row(i))
+        if list(positions) != sorted(set(positions)) or any(not 1 <= j <= i for j in positions):
+            raise UsageError(f"relation {name!r} has {positions} at position {i}; positions are 1 … {i}, in order")
+    _RELATIONS[name] = PositionRelation(name, row, about=about)
+    return _RELATIONS[name]
+
+
+class Encoding(StrEnum):
+    """When a letter counts as encoded in the length of the tokens so far, in phase I of the relative encoding."""
+
+    EXACT = "exact"
+    """β(length) is the letter's indicator word. What the paper's prose says; no C-RASP formula says it."""
+    LITERAL = "literal"
+    """#R[Q_a] = #[Q_a] and #R[true] = #[Q_a], as printed: this fixes β(length) only up to zeros at its end."""
+    MARKED = "marked"
+    """The same with an end marker that follows the word and counts as every letter: β(length) is w_a 1 0*."""
+
+
+def encode(
+    word: Iterable[str], alphabet: Sequence[str], encoding: Encoding = Encoding.MARKED
+) -> tuple[tuple[int, ...], int]:
+    """The lengths X that stand for a word, one for each letter of the alphabet, and the length after phase I.
+
+    Each X is the first length, after that of the letter before, at which the letter counts as encoded; there a marker
+    follows.
+
+    Raises:
+        InputError: If a symbol is not in the alphabet.
+    """
+    symbols = tuple(word)
+    for symbol in symbols:
+        if symbol not in alphabet:
+            raise InputError(f"symbol {symbol!r} is not in the alphabet {' '.join(alphabet)}")
+    marked = encoding is Encoding.MARKED
+    length = len(symbols) + marked
+    found: list[int] = []
+    for letter in alphabet:
+        bits = "".join("1" if symbol == letter else "0" for symbol in symbols) + "1" * marked
+        while not _fits(length, bits, encoding):
+            length += 1
+        found.append(length)
+        length += 1
+    return tuple(found), length
+
+
+def _fits(length: int, bits: str, encoding: Encoding) -> bool:
+    here = (beta(length) if length else None) or ""
+    if encoding is Encoding.EXACT:
+        return length > 0 and beta(length) == bits
+    return here.rstrip("0") == bits.rstrip("0")
+
+
+def decode(lengths: Sequence[int], alphabet: Sequence[str], encoding: Encoding = Encoding.MARKED) -> tuple[str, ...]:
+    """The word that some lengths stand for.
+
+    Raises:
+        InputError: If no word has these positions of its letters.
+    """
+    if len(lengths) != len(alphabet):
+        raise InputError(f"there are {len(lengths)} lengths for {len(alphabet)} letters")
+    rows: list[str] = []
+    for letter, length in zip(alphabet, lengths, strict=True):
+        bits = (beta(length) if length > 0 else None) or ""
+        if encoding is not Encoding.EXACT:
+            bits = bits.rstrip("0")
+        if encoding is Encoding.MARKED:
+            if not bits:
+                raise InputError(f"β({length}) has no end marker, so {length} encodes no positions of {letter!r}")
+            bits = bits[:-1]
+        rows.append(bits)
+    longest = max(map(len, rows), default=0)
+    if encoding is not Encoding.LITERAL and len(set(map(len, rows))) > 1:
+        raise InputError(f"the lengths {tuple(lengths)} stand for words of different lengths")
+    symbols = []
+    for place, column in enumerate(zip(*(bits.ljust(longest, "0") for bits in rows), strict=True), start=1):
+        if column.count("1") != 1:
+            raise InputError(f"the lengths {tuple(lengths)} give position {place} {column.count('1')} letters, not one")
+        symbols.append(alphabet[column.index("1")])
+    return tuple(symbols)

@@ -1,0 +1,74 @@
+"""Sources of one statement a line: lines, statements, words, and symbols in quotes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+QUOTED = r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*\""""
+WORD = re.compile(rf"(?:{QUOTED})(?=\s|$)|\S+")
+_FIRST_WORD = re.compile(r"\s*(\w+)")
+_ESCAPE = re.compile(
+    r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U(000[0-9a-fA-F]{5}|0010[0-9a-fA-F]{4})|(.))", re.DOTALL
+)
+_ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\", "'": "'", '"': '"'}
+TAB = 8
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word of a statement and where it stands, counted from 1."""
+
+    text: str
+    line: int
+    column: int
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement: its text, where comments are left out and columns are kept, and its first line, counted from 1."""
+
+    text: str
+    line: int
+
+    @property
+    def keyword(self) -> str:
+        """Its first word."""
+        found = _FIRST_WORD.match(self.text)
+        return found[1] if found else ""
+
+    def words(self) -> list[Word]:
+        """Its words, which blanks separate; a quoted one counts as one."""
+        return [
+            Word(found[0], self.line + offset, found.start() + 1)
+            for offset, line in enumerate(self.text.split("\n"))
+            for found in WORD.finditer(line)
+        ]
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines of a text, whatever ends them."""
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def unquote(quoted: str) -> str | None:
+    r"""The symbol in quotes, or None if the quotes do not match or there is an unknown escape in it.
+
+    The escapes are ``\\``, ``\'``, ``\"``, ``\n``, ``\r``, ``\t``, ``\x41``, ``\u0041`` and ``\U00000041``.
+    """
+    if not re.fullmatch(QUOTED, quoted):
+        return None
+    inner = quoted[1:-1]
+    unknown = [found[0] for found in _ESCAPE.finditer(inner) if found[4] and found[4] not in _ESCAPED]
+    return None if unknown else _ESCAPE.sub(_unescape, inner)
+
+
+def _unescape(found: re.Match[str]) -> str:
+    code = found[1] or found[2] or found[3]
+    return chr(int(code, 16)) if code else _ESCAPED[found[4]]
+
+
+def indentation(line: str) -> int:
+    """How far a line is indented, in blanks."""
+    expanded = line.expandtabs(TAB)
+    return len(expanded) - len(expanded.lstrip())

@@ -1,0 +1,73 @@
+"""Sums with integer coefficients, and how they compare: what temporal logic and C-RASP say about counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from operator import eq, ge, gt, le, lt, ne
+from typing import Generic, TypeVar
+
+Number = TypeVar("Number", bound=Hashable)
+"""What is summed: a count, say."""
+
+
+@dataclass(frozen=True)
+class Linear(Generic[Number]):
+    """A sum of numbers with integer coefficients, and a constant. The numbers are in the order of writing.
+
+    Args:
+        terms: Pairs of a coefficient and a number. A number may occur twice, and a coefficient may be 0.
+        constant: What is added.
+    """
+
+    terms: tuple[tuple[int, Number], ...] = ()
+    constant: int = 0
+
+    def __add__(self, other: Linear[Number]) -> Linear[Number]:
+        return Linear(self.terms + other.terms, self.constant + other.constant)
+
+    def __sub__(self, other: Linear[Number]) -> Linear[Number]:
+        return self + -1 * other
+
+    def __rmul__(self, factor: int) -> Linear[Number]:
+        return Linear(
+            tuple((factor * coefficient, number) for coefficient, number in self.terms), factor * self.constant
+        )
+
+    @property
+    def largest(self) -> int:
+        """The largest absolute value of its coefficients and its constant."""
+        return max(abs(number) for number in (self.constant, *(coefficient for coefficient, _ in self.terms)))
+
+    def merged(self) -> Linear[Number]:
+        """The same number, every term once and no coefficient 0."""
+        coefficients: dict[Number, int] = {}
+        for coefficient, number in self.terms:
+            coefficients[number] = coefficients.get(number, 0) + coefficient
+        return Linear(tuple((total, number) for number, total in coefficients.items() if total), self.constant)
+
+
+class Relation(StrEnum):
+    """How two numbers may compare."""
+
+    LESS = "<"
+    AT_MOST = "<="
+    EQUAL = "="
+    UNEQUAL = "!="
+    AT_LEAST = ">="
+    GREATER = ">"
+
+    def holds(self, left: int, right: int) -> bool:
+        """Whether two numbers compare so."""
+        return _MEANING[self](left, right)
+
+
+_MEANING: Mapping[Relation, Callable[[int, int], bool]] = {
+    Relation.LESS: lt,
+    Relation.AT_MOST: le,
+    Relation.EQUAL: eq,
+    Relation.UNEQUAL: ne,
+    Relation.AT_LEAST: ge,
+    Relation.GREATER: gt,
+}

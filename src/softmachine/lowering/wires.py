@@ -1,0 +1,159 @@
+"""Wires of a circuit in the making: equal gates are made once, and gates that constants decide are not made at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
+from math import gcd
+
+from softmachine.errors import ConstructionError
+from softmachine.languages.circuit import Circuit, Gate, GateKind
+from softmachine.languages.circuit.circuit import MOST_GATES
+
+FALSE, TRUE = 0, 1
+"""The constants; every other wire is a number from 2 on."""
+MOST_WIRES = 1 << 20
+MOST_ARGUMENTS = 1 << 16
+"""Gates with more arguments, repetitions counted, are not made."""
+_SMALLER = "use a smaller precision or shorter inputs"
+
+Key = tuple[GateKind, tuple[tuple[int, int], ...], int]
+
+
+class Wires:
+    """Gates AND, OR, NOT and THR over inputs, without repetitions.
+
+    Args:
+        inputs: The names of the inputs; their wires are 2, 3, ….
+    """
+
+    def __init__(self, inputs: Sequence[str]) -> None:
+        self.inputs = tuple(inputs)
+        self._gates: dict[int, Key] = {}
+        self._made: dict[Key, int] = {}
+        self._opposite: dict[int, int] = {FALSE: TRUE, TRUE: FALSE}
+
+    def input(self, index: int) -> int:
+        """The wire of an input."""
+        return 2 + index
+
+    def opposite(self, wire: int) -> int:
+        """NOT."""
+        if wire not in self._opposite:
+            found = self._gate(GateKind.NOT, {wire: 1})
+            self._opposite[wire], self._opposite[found] = found, wire
+        return self._opposite[wire]
+
+    def positive(self, wire: int) -> tuple[int, bool]:
+        """The wire and True, or what it is the opposite of and False."""
+        kind = self._gates.get(wire)
+        return (wire, True) if kind is None or kind[0] is not GateKind.NOT else (self._opposite[wire], False)
+
+    def every(self, wires: Iterable[int]) -> int:
+        """AND."""
+        found = set(wires) - {TRUE}
+        if FALSE in found or any(self._opposite.get(wire) in found for wire in found):
+            return FALSE
+        if len(found) < 2:
+            return found.pop() if found else TRUE
+        return self._gate(GateKind.AND, dict.fromkeys(found, 1))
+
+    def some(self, wires: Iterable[int]) -> int:
+        """OR."""
+        found = set(wires) - {FALSE}
+        if TRUE in found or any(self._opposite.get(wire) in found for wire in found):
+            return TRUE
+        if len(found) < 2:
+            return found.pop() if found else FALSE
+        return self._gate(GateKind.OR, dict.fromkeys(found, 1))
+
+    def thresholds(self, weights: Iterable[tuple[int, int]], leasts: Iterable[int]) -> list[int]:
+        """For each threshold whether the weights of the true wires sum up to at least so much.
+
+        Args:
+            weights: Pairs of a wire, no constant and each once, and its weight, which may be negative.
+            leasts: The thresholds.
+        """
+        sizes: dict[int, int] = {}
+        offset = 0
+        for wire, weight in weights:
+            sizes[wire if weight > 0 else self.opposite(wire)] = abs(weight)
+            offset -= min(weight, 0)
+        total = sum(sizes.values())
+        return [self._threshold(sizes, total, least + offset) for least in leasts]
+
+    def _threshold(self, weights: dict[int, int], total: int, least: int) -> int:
+        if least <= 0:
+            return TRUE
+        return FALSE if total < least else self._counted(*_reduced(weights, least))
+
+    def _counted(self, weights: dict[int, int], least: int) -> int:
+        if all(weight >= least for weight in weights.values()):
+            return self.some(weights)
+        if sum(weights.values()) - min(weights.values()) < least:
+            return self.every(weights)
+        if sum(weights.values()) > MOST_ARGUMENTS:
+            raise ConstructionError(
+                f"a gate would need {sum(weights.values()):,} arguments; at most {MOST_ARGUMENTS:,} are allowed",
+                hint=_SMALLER,
+            )
+        return self._gate(GateKind.THR, weights, least)
+
+    def _gate(self, kind: GateKind, arguments: Mapping[int, int], least: int = 0) -> int:
+        key = (kind, tuple(sorted(arguments.items())), least)
+        if key not in self._made:
+            if len(self._made) >= MOST_WIRES:
+                raise ConstructionError(f"the circuit has more than {MOST_WIRES:,} gates in the making", hint=_SMALLER)
+            wire = 2 + len(self.inputs) + len(self._made)
+            self._made[key], self._gates[wire] = wire, key
+        return self._made[key]
+
+    def circuit(self, name: str, outputs: Sequence[tuple[str, int]]) -> Circuit:
+        """The circuit that computes these wires under these names, and what they need."""
+        needed = self._needed([wire for _, wire in outputs])
+        if len(needed) + len(outputs) + 2 > MOST_GATES:
+            raise ConstructionError(
+                f"the circuit would have {len(needed):,} gates; at most {MOST_GATES:,} are allowed", hint=_SMALLER
+            )
+        names = {self.input(index): given for index, given in enumerate(self.inputs)}
+        names |= {wire: f"g{wire}" for wire in self._gates} | {FALSE: "g0", TRUE: "g1"}
+        gates = [Gate(names[wire], self._gates[wire][0], *self._arguments(wire, names)) for wire in sorted(needed)]
+        constants = {wire for _, wire in outputs} & {FALSE, TRUE}
+        gates += [Gate(names[wire], GateKind.ONE if wire == TRUE else GateKind.ZERO) for wire in sorted(constants)]
+        gates += [Gate(given, GateKind.BUF, (names[wire],)) for given, wire in outputs]
+        return Circuit(name=name, inputs=self.inputs, gates=tuple(gates), outputs=tuple(given for given, _ in outputs))
+
+    def _arguments(self, wire: int, names: Mapping[int, str]) -> tuple[tuple[str, ...], int | None]:
+        kind, arguments, least = self._gates[wire]
+        repeated = tuple(names[argument] for argument, times in arguments for _ in range(times))
+        return repeated, least if kind is GateKind.THR else None
+
+    def _needed(self, wires: Iterable[int]) -> set[int]:
+        needed: set[int] = set()
+        waiting = [wire for wire in wires if wire in self._gates]
+        while waiting:
+            wire = waiting.pop()
+            if wire not in needed:
+                needed.add(wire)
+                waiting += [argument for argument, _ in self._gates[wire][1] if argument in self._gates]
+        return needed
+
+
+def _reduced(weights: dict[int, int], least: int) -> tuple[dict[int, int], int]:
+    """The same threshold with smaller weights and fewer wires.
+
+    No weight needs to be above the threshold; common factors cancel. If the large weights have a common factor g and
+    the small ones together do not fill what the largest multiple of g below the threshold lacks, they do not matter.
+    """
+    order = sorted(weights.items(), key=lambda item: item[1])
+    sizes = [min(weight, least) for _, weight in order]
+    factors = list(accumulate(reversed(sizes), gcd))[::-1]
+    below = 0
+    kept = 0
+    for place, (size, factor) in enumerate(zip(sizes, factors, strict=True)):
+        if below < least - (-(-least // factor) - 1) * factor:
+            kept = place
+        below += size
+    factor = factors[kept]
+    wires = [wire for wire, _ in order]
+    return {wire: size // factor for wire, size in zip(wires[kept:], sizes[kept:], strict=True)}, -(-least // factor)

@@ -1,0 +1,180 @@
+"""Registers: numbers of r bits as vectors of ±1, the least significant bit first; all zeros mean that none is there.
+
+Everything here is exact on such vectors, and gives such vectors again: the residual stream only ever holds -1, 0 and 1
+(Brösamle and Eckstein, "The Expressive Power of Low Precision Softmax Transformers"). Numbers wrap around at 2^r where
+nothing else is said.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from softmachine.errors import ConstructionError
+from softmachine.positions import Feature
+from softmachine.signals.kinds import BIT, SIGN, Kind, integer
+from softmachine.signals.primitives import named, position, relu
+from softmachine.signals.signal import Signal, constant, stack, total, weighted
+
+
+def code(number: int, bits: int) -> tuple[int, ...]:
+    """A number as ±1, the least significant bit first."""
+    return tuple(1 if number >> bit & 1 else -1 for bit in range(bits))
+
+
+def place(bits: int) -> Signal:
+    """The register of the position: what a sinusoidal embedding with frequencies 2^-k would be, rounded to its sign."""
+    return stack(*(position(Feature("±bit", (bit,))) for bit in range(bits)))
+
+
+def _at_most_one(parts: int) -> Kind:
+    """The kind of a sum of so many numbers of -1, 0 and 1, shifted so that it is at most 1."""
+    return integer(-2 * parts, 1)
+
+
+def is_place_zero(name: str, register: Signal) -> Signal:
+    """A bit: whether a register holds 0. One unit: ReLU(-b₀ - … - b_(r-1) - (r - 1))."""
+    return matches(name, register, (-1,) * len(register))
+
+
+def matches(name: str, register: Signal, number: tuple[int, ...], *, off: Signal | None = None) -> Signal:
+    """A bit: whether a vector of ±1 is this one, and no bit of ``off`` is 1. One unit."""
+    _same_width(f"matches {name!r}", register, len(number))
+    parts = [(sign, register[k]) for k, sign in enumerate(number)]
+    parts += [(-1, off[k]) for k in range(len(off))] if off is not None else []
+    return relu(name, weighted(parts, 1 - len(number), _at_most_one(len(parts))))
+
+
+def kept(name: str, register: Signal, where: Signal, *, after: Signal | None = None) -> Signal:
+    """A register where a bit is 1, else none: ReLU(x + w - 1) - ReLU(-x + w - 1). Two units a bit.
+
+    Not named: it is added to whatever register it is for.
+    """
+    where.require_bits(f"kept {name!r}")
+    up, down = (
+        relu(
+            f"{name} {mark}",
+            stack(*(weighted([(sign, register[k]), (1, where)], -1, integer(-2, 1)) for k in range(len(register)))),
+            after=after,
+        )
+        for mark, sign in (("+", 1), ("-", -1))
+    )
+    return stack(*(weighted([(1, up[k]), (-1, down[k])], 0, SIGN) for k in range(len(register))))
+
+
+def overwritten(name: str, register: Signal, where: Signal, new: Signal, *, after: Signal | None = None) -> Signal:
+    """A register that is replaced where a bit is 1; ``new`` must be none elsewhere. Two units a bit.
+
+    The sum of the old register and something, so that a narrow program changes it in place, if nobody reads the old one
+    later: ``after`` makes it wait.
+    """
+    old = kept(f"old {name}", register, where, after=after)
+    return named(name, total(register, old * -1, new, kind=SIGN))
+
+
+def decreased(name: str, register: Signal, power: int = 0, *, after: Signal | None = None) -> Signal:
+    """A register less 2^power, 0 if that is negative; none stays none. One unit a bit.
+
+    For every bit from the power on, one unit finds that it is the lowest one set: it is cleared and those below it,
+    down to the power, are set. Numbers below 2^power become 0.
+    """
+    bits = len(register)
+    change: list[list[tuple[int, Signal]]] = [[] for _ in range(bits)]
+    for top in range(power, bits):
+        unit = relu(f"{name}: borrow at {top}", _lowest(register, range(power, top), top), after=after)
+        for bit in range(power, top):
+            change[bit].append((2, unit))
+        change[top].append((-2, unit))
+    for low in range(power):
+        unit = relu(f"{name}: below {2**power}, bit {low}", _lowest(register, range(power, bits), low), after=after)
+        change[low].append((-2, unit))
+    return named(name, stack(*(weighted([(1, register[k]), *parts], 0, SIGN) for k, parts in enumerate(change))))
+
+
+def _lowest(register: Signal, clear: range, bit: int) -> Signal:
+    """Positive, and 1, iff one bit is set and certain others are clear."""
+    parts = [(1, register[bit]), *((-1, register[k]) for k in clear)]
+    return weighted(parts, -len(clear), _at_most_one(len(parts)))
+
+
+def step_of(name: str, register: Signal, up: Signal, down: Signal, *, wraps: bool) -> Signal:
+    """What is to be added to a register to count it up where one bit is 1, and down where another is.
+
+    One unit a bit for each direction; one more for each if it ``wraps`` around between 2^r - 1 and 0.
+    """
+    bits = len(register)
+    change: list[list[tuple[int, Signal]]] = [[] for _ in range(bits)]
+    for direction, where, sign in (("up", up, 1), ("down", down, -1)):
+        for top in range(bits + wraps):
+            parts = [(1, where), *((sign, register[k]) for k in range(min(top, bits)))]
+            parts += [(-sign, register[top])] if top < bits else []
+            unit = relu(f"{name}: {direction} at {top}", weighted(parts, 1 - len(parts), _at_most_one(len(parts))))
+            for bit in range(min(top, bits)):
+                change[bit].append((-2 * sign, unit))
+            if top < bits:
+                change[top].append((2 * sign, unit))
+    return stack(*(weighted(parts, 0, integer(-2, 2)) for parts in change))
+
+
+def difference(name: str, first: Signal, second: Signal, where: Signal, complement: Signal | None = None) -> Signal:
+    """The first register less the second, where a bit is 1; else none. Three layers, by looking ahead for borrows.
+
+    Where the bit ``complement`` is 1 as well, the complement -1 - x in place of the difference x: every bit flipped.
+
+    Assumes that both hold numbers where the bit is 1. Units find the bits in which they differ, then from which bit a
+    borrow arrives (a smaller bit of the first, and equal bits since), then the exclusive or. 2r, r(r - 1)/2, 2r units;
+    2r + 2 more for the complement.
+    """
+    _same_width(f"difference {name!r}", first, len(second))
+    where.require_bits(f"difference {name!r}")
+    bits = len(first)
+    shut = stack(*([where - 2] * bits))
+    less = relu(f"{name}: less", second - first + shut).known(BIT)
+    more = relu(f"{name}: more", first - second + shut).known(BIT)
+    differ = (less + more).known(BIT)
+    cases = [(constant(0), where, 1)]
+    if complement is not None:
+        flipped = relu(f"{name}: flipped", where + complement - 1).known(BIT)
+        cases = [(complement, where - flipped, 1), (1 - complement, flipped, -1)]
+    result = []
+    for bit in range(bits):
+        borrow = constant(0)
+        if bit:
+            arriving = [
+                relu(
+                    f"{name}: borrow {source} to {bit}",
+                    weighted(
+                        [(1, less[source]), *((-1, differ[k]) for k in range(source + 1, bit))], 0, integer(-bits, 1)
+                    ),
+                )
+                for source in range(bit)
+            ]
+            borrow = named(f"{name}: borrow at {bit}", weighted([(1, unit) for unit in arriving], 0, BIT))
+        digit: list[tuple[int, Signal]] = []
+        for off, here, sign in cases:
+            alone = relu(f"{name}: bit {bit}, no borrow", differ[bit] - borrow - off)
+            borrowed = relu(f"{name}: bit {bit}, borrow", borrow - differ[bit] - off)
+            digit += [(2 * sign, alone), (2 * sign, borrowed), (-sign, here)]
+        result.append(weighted(digit, 0, SIGN))
+    return stack(*result)
+
+
+def snapped(name: str, signal: Signal) -> Signal:
+    """The nearest of -1, 0 and 1 of a number within 1/4 of one (Lemma 9 of seed 003, on both sides). Four units each.
+
+    ReLU(2x - 1/2) - ReLU(2x - 3/2) - ReLU(-2x - 1/2) + ReLU(-2x - 3/2); of bits, the first two.
+    """
+    half, more = Fraction(1, 2), Fraction(3, 2)
+    parts = []
+    for k, kind in enumerate(signal.kinds):
+        label = f"{name}[{signal.labels[k] if signal.labels else k}]" if len(signal) > 1 else name
+        x = signal[k] * 2
+        snap = relu(f"{label}: from 1/4", x - half) - relu(f"{label}: from 3/4", x - more)
+        if not kind.is_bit:
+            snap = snap - relu(f"{label}: to -1/4", -x - half) + relu(f"{label}: to -3/4", -x - more)
+        parts.append(snap.known(BIT if kind.is_bit else SIGN))
+    return named(name, stack(*parts), restores=signal)
+
+
+def _same_width(gadget: str, register: Signal, width: int) -> None:
+    if len(register) != width:
+        raise ConstructionError(f"{gadget} takes registers of one width, but they are {len(register)} and {width} wide")

@@ -1,0 +1,84 @@
+"""Small formats: what is stored is a number of the format, and a run is the exact run or stops and says where."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import softmachine as sm
+from softmachine.arithmetic import LOW, arithmetic
+from softmachine.arithmetic.integers import Int8
+from softmachine.arithmetic.rounded import FORMATS, Rounded
+from softmachine.attention import Choice
+from softmachine.errors import PrecisionError, UsageError
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_number_that_is_stored_is_one_of_the_format(name: str) -> None:
+    numbers, rng = Rounded(name), np.random.default_rng(0)
+    rows = [[Fraction(int(x), 97) for x in row] for row in rng.integers(-300, 300, (5, 4))]
+    x = numbers.numbers(rows)
+    weights = [[(c, Fraction(int(w), 7)) for c, w in enumerate(row)] for row in rng.integers(-9, 9, (3, 4))]
+    y = numbers.apply(numbers.operator(weights, 4, [Fraction(1, 3)] * 3), x)
+    for tensor in (x, y, numbers.add(y, y)):
+        assert (tensor.value == tensor.value.astype(FORMATS[name]).astype(np.float64)).all()
+    exact = [[sum(w * row[c] for c, w in own) + Fraction(1, 3) for own in weights] for row in rows]
+    assert y.error is not None
+    for value, error, wanted in zip(y.value.ravel(), y.error.ravel(), [x for row in exact for x in row], strict=True):
+        assert abs(Fraction(float(value)) - wanted) <= Fraction(float(error)) * Fraction(1001, 1000)
+    assert (y.error > 0).any()
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_softmax_weights_are_rounded_and_the_bounds_cover_it(name: str) -> None:
+    numbers, wide, rng = Rounded(name), arithmetic("float64"), np.random.default_rng(1)
+    queries, keys, values = ([[Fraction(int(x)) for x in row] for row in rng.integers(-1, 2, (6, 3))] for _ in range(3))
+    visible = np.tril(np.ones((6, 6), dtype=bool))
+    found = []
+    for each in (numbers, wide):
+        query, key, value = (each.numbers(rows)[None] for rows in (queries, keys, values))
+        scale = each.numbers([[Fraction(2)]] * 6)[:, 0]
+        found.append(each.soft(query, key, None, visible, scale, value))
+    low, high = found
+    assert low.error is not None
+    assert (np.abs(low.value - high.value) <= low.error + 1e-9).all()
+    assert (low.value == low.value.astype(FORMATS[name]).astype(np.float64)).all()
+
+
+def test_chapter_8_is_refused_where_a_format_cannot_decide_and_the_head_is_named() -> None:
+    model = sm.compile("binary-counter")
+    with pytest.raises(PrecisionError, match=r"head '.*' at position \d+ cannot choose.*bfloat16"):
+        sm.run(model, "", arithmetic="bfloat16", max_steps=400)
+    with pytest.raises(PrecisionError, match="int8"):
+        sm.run(model, "", arithmetic="int8", max_steps=4)
+    with pytest.raises(UsageError, match="there is no arithmetic"):
+        sm.run(model, "", arithmetic="float4")
+
+
+def test_int8_holds_integers_and_nothing_else() -> None:
+    numbers = Int8()
+    with pytest.raises(PrecisionError, match="1/2 is not an integer"):
+        numbers.numbers([[Fraction(1, 2)]])
+    with pytest.raises(PrecisionError, match="128 is not an integer of 8 bits"):
+        numbers.operator([[(0, Fraction(128))]], 1, [Fraction(0)])
+    large = numbers.operator([[(0, Fraction(100))]], 1, [Fraction(0)])
+    with pytest.raises(PrecisionError, match="left the range"):
+        numbers.apply(large, numbers.numbers([[Fraction(2)]])[None])
+    values = numbers.numbers([[Fraction(0)], [Fraction(1)]])[None]
+    both = np.ones((1, 1, 2), dtype=bool)
+    with pytest.raises(PrecisionError, match="mean of different numbers"):
+        numbers.mean(both, values)
+    query, key = numbers.numbers([[Fraction(1)]])[None], numbers.numbers([[Fraction(3)], [Fraction(3)]])[None]
+    chosen = numbers.choose(query, key, None, np.ones((1, 2), dtype=bool), Choice.RIGHTMOST)
+    assert chosen.tolist() == [[[False, True]]]
+    with pytest.raises(PrecisionError, match="softmax"):
+        numbers.soft(query, key, None, np.ones((1, 2), dtype=bool), query, values)
+
+
+def test_all_low_formats_have_their_names() -> None:
+    assert [arithmetic(name).name for name in LOW] == list(LOW)
+    assert set(LOW) == {*FORMATS, "int8"}
+    assert ml_dtypes.bfloat16 is FORMATS["bfloat16"]

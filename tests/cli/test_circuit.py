@@ -1,0 +1,59 @@
+"""``softmachine circuit``, ``show --growth``, and what ``show`` says of chains of thought."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from softmachine.languages import formats
+from tests.cli.conftest import Cli
+
+
+def test_a_formula_becomes_a_circuit_that_says_the_same(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "since.bench"
+    called = cli("circuit", "Q_a since Q_b", "--inputs", "4", "--arithmetic", "fixed:6", "-o", file)
+    assert called.status == 0
+    assert "compared on all 16 words: no disagreement" in called.out
+    again = formats.parse(file.read_text(), source=str(file))
+    assert len(again.word("0000")) == 4
+    refused = cli("circuit", "Q_a since Q_b", "--inputs", "4", "-o", file)
+    assert refused.status == 2
+    assert "exists already" in refused.err
+
+
+def test_the_figures_of_a_circuit_as_json(cli: Cli) -> None:
+    answer = cli("circuit", "prev Q_a", "--alphabet", "ab", "--inputs", "3", "--arithmetic", "fixed:5", "--json").json
+    assert answer["words"] == 8
+    assert answer["disagreements"] == []
+    assert answer["depth"] >= 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--inputs", "3", "--gates", "NC"], "AC or TC"),
+        (["--inputs", "3", "-o", "since.png"], ".bench"),
+        (["--inputs", "3", "--arithmetic", "float64"], "fixed"),
+        (["--inputs", "0"], "--inputs"),
+    ],
+)
+def test_bad_requests_for_circuits_are_refused(cli: Cli, arguments: list[str], message: str) -> None:
+    called = cli("circuit", "Q_a since Q_b", *arguments)
+    assert called.status == 2
+    assert message in called.err
+
+
+def test_growth_is_measured_at_several_lengths(cli: Cli) -> None:
+    out = cli("show", "increment", "--construction", "ternary", "--growth", "16,32,64").out
+    assert "depth      14, 17, 19" in out
+    assert "measured for n = 16, 32, 64" in out
+    fixed = cli("show", "palindrome", "--growth", "16,32", "--json").json
+    assert set(fixed["width"].values()) == {52}
+    for wrong in ("16;32", "-1,2", ""):
+        assert cli("show", "palindrome", "--growth", wrong).status == 2
+
+
+def test_show_says_how_long_chains_of_thought_are(cli: Cli) -> None:
+    assert "at most" in cli("show", "parity-crasp", "--json").json["chain_of_thought"]
+    assert cli("show", "palindrome", "--json").json["chain_of_thought"] is None

@@ -1,0 +1,47 @@
+"""``softmachine slices``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Cli
+
+
+def test_slices_counts_classes_and_says_how_they_grow(cli: Cli) -> None:
+    called = cli("slices", "palindrome", "--up-to", 9)
+    assert called.status == 0
+    assert called.out.startswith("Turing machine palindrome")
+    assert "     6          8         25          8\n" in called.out
+    assert called.out.splitlines()[-1].startswith("classes: exponential: like 1.4")
+
+
+def test_slices_of_a_formula_over_more_letters(cli: Cli) -> None:
+    answer = cli("slices", "#<[Q_a] > 2", "--up-to", 3, "--alphabet", "ab", "--json").json
+    assert [entry["classes"] for entry in answer["slices"]] == [2, 3, 7]
+    assert answer["slices"][2]["by_prefix_length"] == [1, 2, 2, 2]
+    assert answer["growth"] is None
+    longer = cli("slices", "Q_a", "--up-to", 12, "--alphabet", "ab", "--json").json
+    assert longer["growth"]["law"] == "polynomial"
+
+
+def test_slices_of_a_saved_model_are_those_of_its_source(cli: Cli, saved: Path) -> None:
+    assert cli("slices", saved, "--up-to", 4).out == cli("slices", "parity", "--up-to", 4).out
+
+
+@pytest.mark.parametrize("ending", ["png", "svg"])
+def test_slices_are_drawn(cli: Cli, tmp_path: Path, ending: str) -> None:
+    file = tmp_path / f"picture.{ending}"
+    assert cli("slices", "parity", "--up-to", 6, "--plot", file).status == 0
+    assert file.read_bytes()[:4] in (b"\x89PNG", b"<?xm")
+    again = cli("slices", "parity", "--up-to", 6, "--plot", file)
+    assert again.status == 2
+    assert "exists already" in again.err
+
+
+def test_slices_explains_what_it_cannot_do(cli: Cli) -> None:
+    called = cli("slices", "parity", "--up-to", 30)
+    assert called.status == 2
+    assert "go up to length 20" in called.err
+    assert "words of length 30, too many to try" in called.err

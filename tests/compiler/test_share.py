@@ -1,0 +1,52 @@
+"""Narrow programs: fewer coordinates, the same numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import softmachine as sm
+from softmachine.checking import all_words, check_words
+from softmachine.compiler import compile_program
+from softmachine.constructions import construction_for
+from softmachine.errors import ConstructionError
+from softmachine.positions import I
+from softmachine.signals import Program, constant, loop, named, position, relu, stack, token
+from softmachine.signals.gadgets import decreased, place
+
+
+@pytest.mark.parametrize("name", ["increment", "palindrome", "binary-addition"])
+def test_a_narrow_decoder_decides_as_the_wide_one_does(name: str) -> None:
+    source = sm.load(name)
+    theorem = construction_for(source)
+    program, codec = theorem.program(source, "hard", None)
+    wide, narrow = compile_program(program), compile_program(replace(program, narrow=True))
+    assert narrow.width < 0.7 * wide.width
+    assert len(narrow.layers) == len(wide.layers)
+    model = narrow.with_codec(codec, theorem.name)
+    assert check_words(model, all_words(codec.alphabet, 3), arithmetic="exact", max_steps=40).holds
+
+
+def test_a_register_is_changed_in_place() -> None:
+    register = place(3)
+    for number in range(5):
+        register = decreased(f"less {number + 1}", register)
+    made = compile_program(Program("p", ("a",), ("x", "y", "z"), register, narrow=True))
+    assert made.width == 3
+    assert len(made.layers) == 5
+
+
+def test_units_wait_for_what_they_come_after() -> None:
+    bit = token("b", {"a": (1,)})
+    late = named("late", relu("2", relu("1", bit)))
+    waiting = relu("w", bit, after=late)
+    made = compile_program(Program("p", ("a",), ("x", "y"), stack(waiting, late), narrow=True))
+    assert ["w" in layer.feed_forward.units for layer in made.layers] == [False, False, True]
+
+
+def test_loops_cannot_be_narrow() -> None:
+    carried = loop("l", times=2, carry=constant(0), body=lambda x: x * 1)
+    program = Program("p", ("a",), ("x",), carried + position(I) * 0, narrow=True)
+    with pytest.raises(ConstructionError, match="cannot have loops"):
+        compile_program(program)

@@ -1,0 +1,139 @@
+"""What is chosen for a head, growth, changes of plan, and audits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+import softmachine as sm
+from softmachine.engines.fast import FastEngine, audit
+from softmachine.engines.fast.explain import explanation, summary
+from softmachine.engines.fast.flow import unfold
+from softmachine.engines.fast.plans import ByPosition, Groups, Parabola, Uniform
+from softmachine.errors import AmbiguousTokenError, InputError, UsageError
+from softmachine.runs import codec_of
+from softmachine.transformer import AffineMap, Matrix, Transformer
+from tests.engines.transformers import CAUSAL, RandomTransformer, random_word
+
+
+@pytest.fixture(scope="module")
+def model() -> Transformer:
+    return sm.compile("busy-beaver-5")
+
+
+def test_chapter_8_is_served_by_closed_forms_and_a_table(model: Transformer) -> None:
+    kinds = [type(plan) for plan in FastEngine(model).code.plans]
+    assert kinds == [Uniform, ByPosition, ByPosition, ByPosition, ByPosition, Parabola]
+
+
+def test_names_play_no_part(model: Transformer) -> None:
+    nameless = replace(model, coordinates=tuple(f"x{k}" for k in range(model.width)))
+    assert FastEngine(nameless).code.text == FastEngine(model).code.text
+
+
+def test_one_code_serves_machines_of_one_shape() -> None:
+    assert FastEngine(sm.compile("busy-beaver-4")).code.text == FastEngine(sm.compile("busy-beaver-5")).code.text
+
+
+def test_explanations_name_every_head(model: Transformer) -> None:
+    code = FastEngine(model).code
+    assert [row[1] for row in explanation(code)] == [head.name for head in model.heads]
+    assert any("1,073,741,824" in line for line in summary(code))
+
+
+def test_what_nothing_reads_is_left_out(model: Transformer) -> None:
+    flow = unfold(model)
+    assert len(flow.order) < len(flow.atoms) + len(flow.heads)
+
+
+def spoiled(model: Transformer) -> Transformer:
+    """The square of the cell is off by one from the second write on, so that keys leave the parabola."""
+    block = model.blocks[0]
+    layers = list(block.layers)
+    (head,) = layers[2].heads
+    rows = list(head.key.weight.rows)
+    state = next(c for c, name in enumerate(model.coordinates) if name.startswith("state["))
+    rows[1] = tuple(sorted([*rows[1], (state, Fraction(1))]))
+    key = AffineMap(Matrix(tuple(rows), head.key.weight.columns), head.key.bias)
+    layers[2] = replace(layers[2], heads=(replace(head, key=key),))
+    return replace(model, blocks=(replace(block, layers=tuple(layers)), *model.blocks[1:]))
+
+
+def test_keys_that_leave_the_parabola_change_the_plan(model: Transformer) -> None:
+    wrong = spoiled(model)
+    engine = FastEngine(wrong, plain=True)
+    assert [type(plan) for plan in engine.code.plans][-1] is Parabola
+    tokens = [*codec_of(model).prompt("").tokens, *map(str, codec_of(model).expected("", 60))]
+    found = engine.answers(tokens)
+    assert [type(plan) for plan in engine.code.plans][-1] is Groups
+    from softmachine.engines.dense import DenseEngine
+
+    assert found == DenseEngine(wrong, "exact").answers([tokens])[0]
+
+
+def test_tables_grow_to_both_sides() -> None:
+    for source in ("1RA1RZ_------", "1LA1RZ_------"):
+        run = sm.run(source, engine="fast", max_steps=3_000)
+        assert run.output == "1" * 3_000
+
+
+def test_unknown_tokens_and_empty_prompts_are_refused(model: Transformer) -> None:
+    engine = FastEngine(model, plain=True)
+    with pytest.raises(InputError, match="not a token"):
+        engine.start(["nonsense"])
+    with pytest.raises(InputError, match="empty"):
+        engine.start([])
+
+
+def test_a_tie_of_logits_stops_the_run() -> None:
+    transformer = RandomTransformer(3, masks=CAUSAL).transformer()
+    row: tuple[tuple[int, Fraction], ...] = ()
+    outputs = len(transformer.outputs)
+    flat = AffineMap(Matrix((row,) * outputs, transformer.width), (Fraction(0),) * outputs)
+    with pytest.raises(AmbiguousTokenError, match="'y0', 'y1'"):
+        FastEngine(replace(transformer, unembedding=flat), plain=True).answers(["a"])
+
+
+def test_audits_pass_on_a_run_and_find_a_wrong_token(model: Transformer) -> None:
+    codec = codec_of(model)
+    run = FastEngine(model, plain=True).start(codec.prompt("").tokens)
+    run.go(120)
+    assert audit(run, 100, seed=1).holds
+    run.tokens[80] = (run.tokens[80] + 1) % len(model.vocabulary)
+    found = audit(run, 119, seed=2)
+    assert 79 in {difference.position for difference in found.differences}
+    assert "wrong" in str(found)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_audits_agree_on_random_transformers(seed: int) -> None:
+    """Fractions, ties, leftmost and rightmost choices, biases: nothing that the audit sees otherwise."""
+    transformer = RandomTransformer(seed, masks=CAUSAL).transformer()
+    transformer = replace(transformer, outputs=("a", "b", "c", "d")[: len(transformer.outputs)])
+    run = FastEngine(transformer, plain=True).start(random_word(seed, 6), lambda token: token == "d")
+    try:
+        run.go(20)
+    except AmbiguousTokenError:
+        return
+    assert audit(run, 20, seed=seed).holds
+
+
+def test_only_fast_runs_are_audited(model: Transformer) -> None:
+    from softmachine.runs import Running
+
+    running = Running(model, "", engine="dense", max_steps=3)
+    list(running)
+    with pytest.raises(UsageError, match="fast"):
+        running.audit(1)
+
+
+def test_code_that_would_take_minutes_to_compile_is_declined(
+    model: Transformer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from softmachine.engines.fast import Declined, code
+
+    monkeypatch.setattr(code, "MOST_LINES", 50)
+    with pytest.raises(Declined, match="more than 50 lines"):
+        FastEngine(model)

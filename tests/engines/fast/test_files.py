@@ -1,0 +1,203 @@
+"""What the fast engine keeps on disk: generated code, and checkpoints."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+import softmachine as sm
+from softmachine.engines.fast import FastEngine, FastPass, checkpoint, store
+from softmachine.errors import SourceError, UsageError
+from softmachine.runs import Running, codec_of
+from softmachine.transformer import DecoderCodec, Transformer
+
+
+@pytest.fixture(scope="module")
+def model() -> Transformer:
+    return sm.compile("binary-counter")
+
+
+def fresh(model: Transformer, *, plain: bool = True) -> FastPass:
+    codec = codec_of(model)
+    assert isinstance(codec, DecoderCodec)
+    return FastEngine(model, plain=plain).start(codec.prompt("").tokens, codec.stops)
+
+
+def test_generated_code_is_kept_and_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    text = "def advance(x):\n    x[0] = 7\n"
+    box = np.zeros(1, dtype=np.int64)
+    for _ in range(2):
+        store.compiled(text)(box)
+    assert box[0] == 7
+    folder = store.cache_folder()
+    assert folder is not None
+    (source,) = folder.glob("*.py")
+    assert source.read_text() == text
+    assert list((folder / "__pycache__").glob("*.nbc"))
+
+
+def test_a_file_with_another_text_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    text = "def advance(x):\n    x[0] = 8\n"
+    box = np.zeros(1, dtype=np.int64)
+    store.compiled(text)(box)
+    folder = store.cache_folder()
+    assert folder is not None
+    (source,) = folder.glob("*.py")
+    source.write_text("def advance(x):\n    x[0] = 666\n")
+    store.compiled(text)(box)
+    assert box[0] == 8
+    assert source.read_text() == text
+
+
+def test_damaged_machine_code_is_compiled_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    text = "def advance(x):\n    x[0] = 9\n"
+    box = np.zeros(1, dtype=np.int64)
+    store.compiled(text)(box)
+    folder = store.cache_folder()
+    assert folder is not None
+    for file in (folder / "__pycache__").glob("*.nbc"):
+        file.write_bytes(b"rubbish")
+    box[0] = 0
+    store.compiled(text)(box)
+    assert box[0] == 9
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions are another matter there")
+def test_a_folder_that_others_can_write_to_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    folder = store.cache_folder()
+    assert folder is not None
+    folder.chmod(0o777)
+    assert store.cache_folder() is None
+    box = np.zeros(1, dtype=np.int64)
+    store.compiled("def advance(x):\n    x[0] = 3\n")(box)
+    assert box[0] == 3
+    assert not list(folder.iterdir())
+
+
+def test_a_run_goes_on_from_its_checkpoint(model: Transformer, tmp_path: Path) -> None:
+    straight = fresh(model)
+    straight.go(700)
+    first = fresh(model)
+    first.go(300)
+    checkpoint.save(first, tmp_path / "run")
+    second = fresh(model)
+    checkpoint.load(second, tmp_path / "run")
+    second.go(700)
+    assert list(second.said_since(10**6)) == list(straight.said_since(10**6))
+
+
+def test_the_general_index_has_checkpoints_too(model: Transformer, tmp_path: Path) -> None:
+    straight, first, second = fresh(model), fresh(model), fresh(model)
+    straight.go(260)
+    first.engine.use_general(frozenset({"last write"}))
+    first = first.engine.start(codec_of(model).prompt("").tokens)
+    first.go(130)
+    checkpoint.save(first, tmp_path / "run")
+    checkpoint.load(second, tmp_path / "run")
+    second.go(260)
+    assert list(second.said_since(10**6)) == list(straight.said_since(10**6))
+
+
+@pytest.mark.parametrize("cut", [0, 7, 100, 1000])
+def test_a_checkpoint_that_is_cut_is_refused(model: Transformer, tmp_path: Path, cut: int) -> None:
+    run = fresh(model)
+    run.go(300)
+    checkpoint.save(run, tmp_path / "run")
+    whole = (tmp_path / "run").read_bytes()
+    (tmp_path / "run").write_bytes(whole[:cut])
+    with pytest.raises(SourceError, match="cannot be read"):
+        checkpoint.load(fresh(model), tmp_path / "run")
+
+
+def test_a_checkpoint_with_a_changed_byte_is_refused(model: Transformer, tmp_path: Path) -> None:
+    run = fresh(model)
+    run.go(300)
+    checkpoint.save(run, tmp_path / "run")
+    data = bytearray((tmp_path / "run").read_bytes())
+    data[-5] ^= 1
+    (tmp_path / "run").write_bytes(bytes(data))
+    with pytest.raises(SourceError, match="damaged"):
+        checkpoint.load(fresh(model), tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [
+        ("_meta", (0, 10**6)),
+        ("_meta", (1, -(10**6))),
+        ("_meta", (2, 10**6)),
+        ("info", (0, 10**6)),
+        ("tokens", (5, 255)),
+    ],
+)
+def test_a_forged_checkpoint_cannot_point_outside(
+    model: Transformer, tmp_path: Path, part: str, change: tuple[int, int]
+) -> None:
+    run = fresh(model)
+    run.go(300)
+    path = tmp_path / "run"
+    checkpoint.save(run, path)
+    from safetensors import safe_open
+
+    with safe_open(str(path), framework="numpy") as file:
+        header = file.metadata()
+    arrays = load_file(str(path))
+    name = next(name for name in arrays if name.endswith(part))
+    arrays[name][change[0]] = change[1]
+    header["checksum"] = checkpoint._checksum(arrays)
+    save_file(arrays, str(path), header)
+    with pytest.raises(SourceError, match="does not fit"):
+        checkpoint.load(fresh(model), path)
+
+
+def test_a_checkpoint_of_another_model_or_input_is_refused(model: Transformer, tmp_path: Path) -> None:
+    run = fresh(model)
+    run.go(300)
+    checkpoint.save(run, tmp_path / "run")
+    with pytest.raises(SourceError, match="another model"):
+        checkpoint.load(fresh(sm.compile("busy-beaver-5")), tmp_path / "run")
+    increment = sm.compile("increment")
+    first = FastEngine(increment, plain=True).start(codec_of(increment).prompt("10").tokens)
+    first.go(4)
+    checkpoint.save(first, tmp_path / "run")
+    second = FastEngine(increment, plain=True).start(codec_of(increment).prompt("11").tokens)
+    with pytest.raises(SourceError, match="another input"):
+        checkpoint.load(second, tmp_path / "run")
+
+
+def test_a_disk_that_is_full_leaves_run_and_old_checkpoint(
+    model: Transformer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "run"
+    running = Running(model, "", engine="fast", max_steps=100, checkpoint=path)
+    list(running.pieces())
+    before = path.read_bytes()
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    again = Running(model, "", max_steps=200, checkpoint=path, resume=path)
+    list(again.pieces())
+    assert again.unsaved is not None
+    assert "No space left" in again.unsaved
+    assert len(again.tokens) == 201
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["run"]
+
+
+def test_checkpoints_need_the_fast_engine_and_a_folder(model: Transformer, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="only the fast engine"):
+        sm.run(model, engine="dense", checkpoint=tmp_path / "run")
+    with pytest.raises(UsageError, match="no folder"):
+        sm.run(model, checkpoint=tmp_path / "nowhere" / "run")
+    with pytest.raises(SourceError, match="cannot be read"):
+        sm.run(model, resume=tmp_path / "run")

@@ -1,0 +1,116 @@
+"""Compiled Turing machines on the fast engine say what the reference interpreter says, token for token."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+import softmachine as sm
+from softmachine import zoo
+from softmachine.engines.fast import FastEngine
+from softmachine.errors import UsageError
+from softmachine.languages.turing import Tape, TuringMachine
+from softmachine.runs import codec_of
+from softmachine.transformer import DecoderCodec, Transformer
+from tests.engines.fast.reference import expected_codes
+from tests.machines import random_machine, random_word
+
+BENCHMARKS = {
+    "busy beaver 5": "busy-beaver-5",
+    "binary counter": "binary-counter",
+    "bouncer": "1RB1LA_1LA1RB",
+}
+TAPES = list(Tape)
+
+
+def tokens_of(model: Transformer, word: tuple[str, ...] | str, steps: int, *, plain: bool) -> list[str]:
+    codec = codec_of(model)
+    assert isinstance(codec, DecoderCodec)
+    prompt = codec.prompt(word).tokens
+    run = FastEngine(model, plain=plain).start(prompt, codec.stops)
+    limit = codec.token_limit(steps)
+    run.go(len(prompt) + limit)
+    return list(run.said_since(limit))
+
+
+def agrees(machine: TuringMachine, word: tuple[str, ...] | str, steps: int, *, plain: bool = True) -> None:
+    model = sm.compile(machine)
+    assert tokens_of(model, word, steps, plain=plain) == list(codec_of(model).expected(word, steps))
+
+
+@pytest.mark.parametrize("entry", [e for e in zoo.entries() if e.file.startswith("turing/")], ids=lambda e: e.name)
+def test_machines_of_the_zoo(entry: zoo.Entry) -> None:
+    machine = entry.load()
+    assert isinstance(machine, TuringMachine)
+    for sample in entry.samples[:1]:
+        agrees(machine, sample.input, 300)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_machines(seed: int) -> None:
+    rng = random.Random(seed)
+    machine = random_machine(rng, tapes=rng.choice([1, 1, 2]), symbols=rng.randrange(2, 5), tape=rng.choice(TAPES))
+    agrees(machine, random_word(rng, machine, rng.randrange(5)), 120)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(20))
+def test_2000_random_machines(part: int) -> None:
+    for seed in range(1000 + 100 * part, 1100 + 100 * part):
+        rng = random.Random(seed)
+        tapes = rng.choice([1, 1, 1, 2, 3])
+        machine = random_machine(rng, tapes=tapes, symbols=rng.randrange(2, 5), tape=rng.choice(TAPES))
+        agrees(machine, random_word(rng, machine, rng.randrange(8)), 200)
+
+
+def long_run_agrees(model: Transformer, steps: int) -> None:
+    wanted = expected_codes(model, steps)
+    run = sm.run(model, "", engine="fast", max_steps=steps)
+    found = run.tokens.codes[1 : 1 + len(wanted)]  # type: ignore[attr-defined]
+    assert np.array_equal(found, wanted)
+    assert run.steps == len(wanted)
+
+
+def test_a_hundred_thousand_steps_of_machine_code() -> None:
+    long_run_agrees(sm.compile("busy-beaver-5"), 100_000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("source", BENCHMARKS.values(), ids=list(BENCHMARKS))
+def test_ten_million_steps(source: str) -> None:
+    long_run_agrees(sm.compile(source), 10_000_000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("soft", [False, True])
+def test_all_of_busy_beaver_5(soft: bool) -> None:
+    model = sm.soften("busy-beaver-5", length=1000, sharpness=64)[0] if soft else sm.compile("busy-beaver-5")
+    wanted = expected_codes(model, 50_000_000)
+    run = sm.run(model, "", engine="fast")
+    assert (run.verdict, run.steps, run.output.count("1")) == ("halt", 47_176_870, 4_098)
+    assert np.array_equal(run.tokens.codes[1:-1], wanted)  # type: ignore[attr-defined]
+
+
+def test_a_run_that_turns_out_to_be_long_changes_to_the_fast_engine() -> None:
+    short = sm.run("busy-beaver-4")
+    assert (short.engine, short.verdict) == ("dense", "halt")
+    long = sm.run("binary-counter", max_steps=5_000)
+    assert (long.engine, long.arithmetic, long.steps) == ("fast", "exact", 5_000)
+    assert list(long.tokens) == list(codec_of(long.transformer).expected("", 5_000))
+
+
+def test_float32_is_never_replaced() -> None:
+    assert sm.run("binary-counter", max_steps=2_500, arithmetic="float32").engine == "dense"
+
+
+def test_a_run_that_ends_exactly_at_the_limit_has_ended() -> None:
+    model = sm.compile("busy-beaver-4")
+    assert sm.run(model, engine="fast", max_steps=107).verdict == "halt"
+    assert sm.run(model, engine="fast", max_steps=106).verdict is None
+
+
+def test_an_encoder_is_not_for_the_fast_engine() -> None:
+    with pytest.raises(UsageError, match="encoder"):
+        sm.run("always Q_a", "aa", engine="fast")

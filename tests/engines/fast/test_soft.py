@@ -1,0 +1,93 @@
+"""Softmax: the fast engine says what dense softmax says, and stops where its proof ends."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+import softmachine as sm
+from softmachine.attention import softmax
+from softmachine.engines.dense import DenseEngine
+from softmachine.engines.fast import Declined, FastEngine
+from softmachine.errors import PrecisionError
+from softmachine.positions import Feature
+from softmachine.transformer import Transformer
+
+
+@pytest.fixture(scope="module")
+def soft() -> Transformer:
+    return sm.soften("busy-beaver-4", length=200)[0]
+
+
+def with_scale(model: Transformer, factor: Fraction) -> Transformer:
+    """The same model with all temperatures changed."""
+
+    def changed(scale: Fraction | Feature) -> Fraction | Feature:
+        if isinstance(scale, Fraction):
+            return scale * factor
+        return Feature(scale.kind, (int(Fraction(scale.parameters[0]) * factor),))  # type: ignore[arg-type]
+
+    blocks = tuple(
+        replace(
+            block,
+            layers=tuple(
+                replace(
+                    layer,
+                    heads=tuple(
+                        head if not head.query.bias else replace(head, weighting=softmax(changed(head.weighting.scale)))
+                        for head in layer.heads
+                    ),
+                )
+                for layer in block.layers
+            ),
+        )
+        for block in model.blocks
+    )
+    return replace(model, blocks=blocks)
+
+
+def test_soft_runs_are_those_of_dense_softmax(soft: Transformer) -> None:
+    run = sm.run(soft, engine="fast")
+    assert (run.verdict, run.steps) == ("halt", 107)
+    tokens = soft.codec.prompt("").tokens + tuple(run.tokens)  # type: ignore[union-attr]
+    enclosed = DenseEngine(soft, "ball").answers([tokens[:40]])[0]
+    assert enclosed == list(tokens[1:41])
+
+
+def test_the_proof_covers_what_the_certificate_covers(soft: Transformer) -> None:
+    code = FastEngine(soft).code
+    assert code.proof is not None
+    assert code.proof.holds
+    assert code.horizon >= 200
+
+
+def test_errors_bound_what_dense_softmax_measures(soft: Transformer) -> None:
+    engine = FastEngine(soft, plain=True)
+    proof = engine.code.proof
+    assert proof is not None
+    hard = sm.compile("busy-beaver-4")
+    tokens = (*hard.codec.prompt("").tokens, *sm.run(hard).tokens[:30])  # type: ignore[union-attr]
+    streams = [DenseEngine(model, "float64").residual_stream([tokens]).value for model in (hard, soft)]
+    assert abs(streams[0] - streams[1]).max() <= sum(proof.errors.values()) + 1e-9
+
+
+def test_a_warm_softmax_is_declined(soft: Transformer) -> None:
+    with pytest.raises(Declined, match="softmax"):
+        FastEngine(with_scale(soft, Fraction(1, 20)))
+
+
+def test_a_colder_softmax_is_proved_for_longer_runs(soft: Transformer) -> None:
+    horizons = [FastEngine(with_scale(soft, Fraction(k))).code.horizon for k in (1, 2, 3)]
+    assert horizons == sorted(horizons)
+    assert horizons[2] > 100 * horizons[0]
+
+
+def test_a_run_stops_where_the_proof_ends() -> None:
+    model = sm.soften("binary-counter", length=20)[0]
+    horizon = FastEngine(model).code.horizon
+    with pytest.raises(PrecisionError, match="proved"):
+        sm.run(model, engine="fast", max_steps=2 * horizon)
+    within = sm.run(model, engine="fast", max_steps=min(horizon // 2, 3000))
+    assert list(within.tokens) == list(model.codec.expected("", within.steps))  # type: ignore[union-attr]

@@ -1,0 +1,197 @@
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from softmachine.errors import SourceError
+from softmachine.languages.counter import (
+    And,
+    Condition,
+    CounterMachine,
+    Or,
+    Transition,
+    compare,
+    looks_like,
+    parse,
+    to_text,
+)
+from softmachine.languages.formats import recognise
+from tests.counter_machines import random_condition, random_counter_machine
+
+EXAMPLE = """
+input a b                       # counter a starts with the number of a's
+counters x y z                  # more counters, starting at 0
+start q0
+accept yes
+reject no
+q0: a >= 2 -> q0: a -= 2, x += 1
+q0: a = 1 and b = 0 -> yes  # a comment
+q0: else -> no
+"""
+
+
+def test_the_example_of_the_contract_is_read() -> None:
+    machine = parse(EXAMPLE)
+    assert (machine.name, machine.alphabet, machine.work_counters, machine.order) == (
+        "machine", ("a", "b"), ("x", "y", "z"), False,
+    )  # fmt: skip
+    assert (machine.start, machine.accept, machine.reject) == ("q0", ("yes",), ("no",))
+    assert machine.transitions == (
+        Transition("q0", compare("a", ">=", 2), (("a", -2), ("x", 1)), "q0"),
+        Transition("q0", And((compare("a", "=", 1), compare("b", "=", 0))), (), "yes"),
+        Transition("q0", None, (), "no"),
+    )
+    assert machine.transitions[1].place is not None
+    assert str(machine.transitions[1].place) == "<string>:8:1"
+
+
+def condition(text: str) -> Condition:
+    test = parse(f"input a b\nstart q\naccept q2\nq: {text} -> q2").transitions[0].test
+    assert test is not None
+    return test
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("a = 1 or b = 1 and a = 2", "a = 1 or (b = 1 and a = 2)"),
+        ("not a = 1 and b = 1", "(not (a = 1)) and b = 1"),
+        ("2*a·3 ≥ 1", "6*a >= 1"),
+        ("a == 1", "a = 1"),
+        ("a ≠ b", "a != b"),
+        ("2*(a - (b + 1)) < 0", "2*a - 2*b - 2 < 0"),
+        ("-a + 5 − b <= −3 + 0", "- a - b + 5 <= - 3"),
+        ("(((a > 1)))", "a > 1"),
+        ("((a)) > (1)", "a > 1"),
+        ("'a' > 1", "a > 1"),
+    ],
+)
+def test_different_ways_to_write_a_test(text: str, same: str) -> None:
+    assert condition(text) == condition(same)
+
+
+def test_a_line_that_is_indented_deeper_goes_on_with_the_one_before() -> None:
+    machine = parse(
+        "input a\nstart q\naccept y\nq: a > 3\n     or\n  # why not\n  a = 1 -> y:\n   a -= 1\nq: else -> y\n"
+    )
+    assert machine.transitions[0].test == Or((compare("a", ">", 3), compare("a", "=", 1)))
+    assert machine.transitions[0].updates == (("a", -1),)
+
+
+def test_words_of_the_language_may_be_names_where_they_are_no_keywords() -> None:
+    machine = parse(
+        "machine 'my machine'\ninput # 1 'and'  # two blanks make a comment\n"
+        "counters order\nstart start\naccept accept\n"
+        "start: '#' = 0 and '1' >= 1 and 'and' > 1 -> accept: 'and' -= 1\nstart: else -> input\ninput: order = 0 -> 7\n"
+        "7 : else -> accept"
+    )
+    assert machine.name == "my machine"
+    assert machine.alphabet == ("#", "1", "and")
+    assert machine.states == ("start", "input", "7", "accept")
+    assert parse(to_text(machine)) == machine
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_machines_survive_the_way_through_writer_and_reader(seed: int) -> None:
+    rng = random.Random(seed)
+    machine = random_counter_machine(rng, letters=rng.randint(0, 3), work_counters=rng.randint(0, 3))
+    text = to_text(machine)
+    again = parse(text)
+    assert to_text(again) == text
+    # Conjunctions of one condition are written as that condition.
+    assert [(one.source, one.updates, one.target) for one in again.transitions] == [
+        (one.source, one.updates, one.target) for one in machine.transitions
+    ]
+    assert (again.alphabet, again.work_counters, again.order) == (
+        machine.alphabet,
+        machine.work_counters,
+        machine.order,
+    )
+    values = [{name: rng.randint(0, 5) for name in machine.counters} for _ in range(50)]
+    for one, two in zip(machine.transitions, again.transitions, strict=True):
+        assert [machine.guard(one).holds(some) for some in values] == [again.guard(two).holds(some) for some in values]
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=100, deadline=None)
+def test_conditions_survive_the_way_through_writer_and_reader(seed: int) -> None:
+    one = random_condition(random.Random(seed), ("a", "b"), depth=4)
+    two = condition(str(one))
+    assert str(two) == str(one)
+    assert [one.holds({"a": a, "b": b}) for a in range(6) for b in range(6)] == [
+        two.holds({"a": a, "b": b}) for a in range(6) for b in range(6)
+    ]
+
+
+@given(st.lists(st.text(min_size=1, max_size=6), min_size=4, max_size=4, unique=True))
+@settings(max_examples=100, deadline=None)
+def test_names_of_any_characters_survive(names: list[str]) -> None:
+    letters = tuple(name for name in names[:2] if not (len(name) > 1 and any(char.isspace() for char in name)))
+    counter, state = names[2:]
+    machine = CounterMachine(
+        name=names[0], alphabet=letters, work_counters=(counter,), start=state,
+        accept=("end",) if state != "end" else (),
+        transitions=(
+            Transition(state, compare(counter, ">=", 1), ((counter, -1), *((letter, 2) for letter in letters)), state),
+            Transition(state, None, (), "end" if state != "end" else state),
+        ),
+    )  # fmt: skip
+    assert parse(to_text(machine)) == machine
+    assert to_text(parse(to_text(machine))) == to_text(machine)
+
+
+HEAD = "input a b\nstart q\naccept yes\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "place", "message"),
+    [
+        ("q: a > 2 > 3 -> yes", "4:10", "join comparisons with 'and'"),
+        ("q: a => 3 -> yes", "4:7", "'>' cannot stand here"),
+        ("q a -> b", "4:3", "':' should come"),
+        ("q: 2 a > 1 -> yes", "4:6", "a product is written with *"),
+        ("q: a*b = 1 -> yes", "4:5", "a product of counters is not linear"),
+        ("q: true -> yes: a = 2", "4:19", "a counter is changed with += or -="),
+        ("q: true ->", "4:11", "the transition ends too early"),
+        ("q: 'a > 2", "4:4", "this quote is never closed"),
+        (r"q: '\q' > 2 -> yes", "4:4", "unknown escape"),
+        ("q: a > 2 $ -> yes", "4:10", "the character '$' means nothing here"),
+        ("q: a > 2000000000000000000 -> yes", "4:8", "numbers go up to"),
+        ("q: a > 2 -> yes: a += " + "9" * 5000, "4:23", "numbers go up to"),
+        ("start q", "4:1", "there is already a line that begins with 'start'"),
+        ("order a b", "4:1", "'order' is followed by nothing"),
+        ("machine a b", "4:1", "'machine' is followed by what the machine is called"),
+        ("q: " + "(" * 2000 + "a > 1 -> yes", "4:2003", "this bracket is never closed"),
+        ("q: " + "not " * 2000 + "a > 1 -> yes", "4:7600", "nested more than 100 deep"),
+        ("reject 'no", "4:8", "not a name in quotes"),
+    ],
+)
+def test_mistakes_are_shown_where_they_are(line: str, place: str, message: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        parse(HEAD + line, source="m.cm")
+    assert str(caught.value).startswith(f"m.cm:{place}: ")
+    assert message in str(caught.value)
+    assert "^" in str(caught.value)
+
+
+def test_all_mistakes_are_reported_at_once() -> None:
+    with pytest.raises(SourceError) as caught:
+        parse("start q\nq: a > -> yes\nq: a 3 -> yes")
+    assert str(caught.value).count("cannot stand here") == 2
+    assert "there is no line that begins with 'input'" in str(caught.value)
+
+
+def test_a_text_that_is_far_too_long_is_refused() -> None:
+    with pytest.raises(SourceError, match="at most"):
+        parse("#" * (1 << 21))
+
+
+def test_it_is_recognised() -> None:
+    assert looks_like(EXAMPLE)
+    assert recognise(EXAMPLE) == "counter"
+    assert recognise("?", filename="x.CM") == "counter"
+    assert not looks_like("alphabet a\nACC <- #[Q_a] = 0")
+    assert not looks_like("start state: q\ntable:\n  q: {R: q}")

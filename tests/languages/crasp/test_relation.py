@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+from itertools import islice, product
+
+import pytest
+
+from softmachine.errors import InputError, UsageError
+from softmachine.languages.crasp import RELATIONS, Encoding, Evaluation, beta, decode, encode, parse, run
+from softmachine.languages.crasp.relation import _RELATIONS, define_relation, numbers_with, row
+
+TABLE = {
+    1: None, 2: "", 3: None, 4: "0", 5: "1", 6: "", 7: None, 8: "00", 9: "01", 10: "10",
+    11: "11", 12: "0", 13: "1", 14: "", 15: None, 16: "000", 17: "001", 18: "010", 19: "011", 20: "100",
+}  # fmt: skip
+ROWS = {5: (1,), 9: (2,), 10: (1,), 11: (1, 2), 13: (1,), 17: (3,), 18: (2,), 19: (2, 3), 20: (1,)}
+ALL = [Encoding.EXACT, Encoding.LITERAL, Encoding.MARKED]
+
+
+def words(longest: int) -> list[str]:
+    return ["".join(word) for length in range(longest + 1) for word in product("ab", repeat=length)]
+
+
+def test_beta_is_what_follows_the_first_zero() -> None:
+    assert {x: beta(x) for x in TABLE} == TABLE
+    assert {x: row(x) for x in TABLE} == {x: ROWS.get(x, ()) for x in TABLE}
+    with pytest.raises(UsageError, match="from 1 on, not for 0"):
+        beta(0)
+
+
+def test_every_bit_string_is_beta_of_infinitely_many_numbers() -> None:
+    for length in range(5):
+        for bits in map("".join, product("01", repeat=length)):
+            found = list(islice(numbers_with(bits), 4))
+            assert found == [x for x in range(1, found[-1] + 1) if beta(x) == bits]
+
+
+def test_a_row_ends_long_before_its_position() -> None:
+    for x in range(1, 5000):
+        assert all(1 <= i < x.bit_length() - 1 for i in row(x)) or not row(x)
+    farthest = RELATIONS["R"].farthest
+    assert farthest is not None
+    assert row(2**61 + 2**60 - 1) == tuple(range(1, 61))
+    assert farthest >= 60
+
+
+FIGURES = {
+    ("ab", Encoding.EXACT): ((10, 25), 26),
+    ("ab", Encoding.LITERAL): ((5, 9), 10),
+    ("ab", Encoding.MARKED): ((21, 38), 39),
+    ("bb", Encoding.EXACT): ((8, 11), 12),
+    ("bb", Encoding.LITERAL): ((2, 11), 12),
+    ("bb", Encoding.MARKED): ((17, 23), 24),
+    ("aba", Encoding.EXACT): ((21, 50), 51),
+    ("aba", Encoding.LITERAL): ((21, 25), 26),
+    ("aba", Encoding.MARKED): ((43, 74), 75),
+}
+
+
+@pytest.mark.parametrize(("word", "encoding"), FIGURES)
+def test_the_figures_of_phase_one(word: str, encoding: Encoding) -> None:
+    assert encode(word, "ab", encoding) == FIGURES[word, encoding]
+
+
+def test_decoding_inverts_encoding() -> None:
+    for word in words(6):
+        for encoding in ALL:
+            lengths, _ = encode(word, "ab", encoding)
+            assert "".join(decode(lengths, "ab", encoding)) == word
+    for word in map("".join, product("abc", repeat=3)):
+        assert "".join(decode(encode(word, "abc")[0], "abc")) == word
+
+
+def test_different_words_have_different_lengths() -> None:
+    for encoding in ALL:
+        found = [encode(word, "ab", encoding)[0] for word in words(6)]
+        assert len(set(found)) == len(found)
+
+
+def test_the_closed_form_for_two_letters() -> None:
+    for length in range(1, 8):
+        for bits in product("01", repeat=length):
+            word = "".join("a" if bit == "1" else "b" for bit in bits)
+            first = int("".join(bits), 2)
+            second = 2**length - 1 - first
+            (one, two), total = encode(word, "ab", Encoding.EXACT)
+            assert one == 2 ** (length + 1) + first
+            assert two == (1 if second > first else 3) * 2 ** (length + 1) + second
+            assert total == two + 1
+            assert 5 * 2 ** (length - 1) + 1 <= total <= 13 * 2 ** (length - 1)
+
+
+def test_with_the_end_marker_the_first_length_is_the_word_itself() -> None:
+    for word in words(8):
+        bits = "".join("1" if letter == "a" else "0" for letter in word)
+        assert encode(word, "ab")[0][0] == int(f"10{bits}1", 2)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "message"),
+    [
+        ((21,), "1 lengths for 2 letters"),
+        ((2, 38), "no end marker"),
+        ((21, 21), "2 letters, not one"),
+        ((17, 17), "0 letters, not one"),
+        ((21, 23), "2 letters, not one"),
+        ((21, 74), "different lengths"),
+        ((0, 38), "no end marker"),
+    ],
+)
+def test_lengths_that_stand_for_no_word_are_refused(lengths: tuple[int, ...], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        decode(lengths, "ab")
+
+
+def test_unknown_letters_are_refused() -> None:
+    with pytest.raises(InputError, match="symbol 'c' is not in the alphabet a b"):
+        encode("abc", "ab")
+
+
+def test_a_new_relation_can_be_counted_through() -> None:
+    define_relation("before", lambda i: range(max(1, i - 1), i), about="the position before")
+    try:
+        program = parse("alphabet a b\naccept #before[Q_a] = 1")
+        for word in words(5):
+            assert run(program, word).accepted == (word[-2:-1] == "a")
+        nested = parse("alphabet a b\naccept #[#before[Q_a] = 1 and Q_b] >= 2")
+        for word in words(6):
+            assert run(nested, word).accepted == (word.count("ab") >= 2)
+            assert nested.accept is not None
+            assert Evaluation(nested, word).holds(nested.accept) == (word.count("ab") >= 2)
+        with pytest.raises(UsageError, match="cannot be the name"):
+            define_relation("before", lambda i: ())
+    finally:
+        del _RELATIONS["before"]
+    with pytest.raises(UsageError, match="positions are 1 … 1, in order"):
+        define_relation("after", lambda i: (i + 1,))

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from softmachine.errors import UsageError
+from softmachine.languages import counter, turing
+from softmachine.languages.crasp import Encoding, encode, evaluate, parse, run, to_text
+from softmachine.languages.crasp.from_turing import bounded_program, turing_program
+from softmachine.languages.crasp.relative import relative_program
+from softmachine.sources import read_source
+
+AT_ONCE = counter.parse("input a b\nstart yes\naccept yes", name="at once")
+EVEN = counter.parse(
+    "input a b\nstart q\naccept yes\nreject no\nq: a >= 2 -> q: a -= 2\nq: a = 0 -> yes\nq: a = 1 -> no", name="even"
+)
+
+
+def words(longest: int, letters: str = "ab") -> list[str]:
+    return ["".join(word) for length in range(longest + 1) for word in product(letters, repeat=length)]
+
+
+def lengths(word: str, tokens: tuple[str, ...]) -> tuple[tuple[int, ...], int]:
+    """The lengths at which the markers came, and the length after the last one."""
+    places = [len(word) + index for index, token in enumerate(tokens) if token.startswith("M_")]
+    return tuple(places), places[-1] + 1
+
+
+@pytest.mark.parametrize("encoding", [Encoding.LITERAL, Encoding.MARKED])
+def test_phase_one_writes_the_encoding(encoding: Encoding) -> None:
+    program = relative_program(AT_ONCE, encoding=encoding)
+    for word in words(5):
+        result = run(program, word)
+        assert lengths(word, result.tokens) == encode(word, "ab", encoding)
+        assert result.accepted
+    for word in words(2):
+        assert tuple(evaluate.generate(program, word)) == run(program, word).tokens
+
+
+def test_phase_one_writes_the_encoding_of_three_letters() -> None:
+    program = relative_program(counter.parse("input a b c\nstart yes\naccept yes"))
+    for word in words(3, "abc"):
+        assert lengths(word, run(program, word).tokens) == encode(word, "abc")
+
+
+def test_the_figures_with_the_end_marker() -> None:
+    program = relative_program(AT_ONCE)
+    assert lengths("ab", run(program, "ab").tokens) == ((21, 38), 39)
+    assert lengths("bb", run(program, "bb").tokens) == ((17, 23), 24)
+    assert lengths("aba", run(program, "aba").tokens) == ((43, 74), 75)
+
+
+def test_without_the_end_marker_ab_fires_at_length_5() -> None:
+    literal = relative_program(EVEN, encoding=Encoding.LITERAL)
+    tokens = run(literal, "ab").tokens
+    assert tokens[:4] == ("l_a", "l_a", "l_a", "M_a")
+    # β(5) is 1, not 10, so the word seems to end in a. With β(X_a) = 10 it would be seen that X_a is even.
+    assert not run(literal, "ab").accepted
+    assert encode("ab", "ab", Encoding.EXACT)[0][0] % 2 == 0
+    for word in words(6)[1:]:
+        assert (encode(word, "ab", Encoding.EXACT)[0][0] % 2 == 0) == word.endswith("b")
+
+
+ENDS_IN_B = counter.parse(
+    "input a b\nstart q\naccept yes\nreject no\nq: a = 5 -> no\nq: a >= 6 -> r: a -= 4\nr: a >= 4 -> r: a -= 4\n"
+    "q: a <= 4 -> no\nr: a = 1 -> yes\nr: a != 1 and a <= 3 -> no",
+    name="ends in b",
+)
+
+
+def test_with_the_end_marker_the_last_letter_is_the_second_digit() -> None:
+    program = relative_program(ENDS_IN_B)
+    for word in words(6):
+        assert run(program, word).accepted == word.endswith("b")
+
+
+def test_a_program_keeps_its_tokens_apart() -> None:
+    machine = counter.parse("input $ l_a M_$\nstart M_l_a\naccept yes\nM_l_a: true -> yes", name="odd letters")
+    program = relative_program(machine)
+    assert program.relations == ("R",)
+    assert len(program.tokens) == 3 + 1 + 6 + 1 + 1
+    assert parse(to_text(program), name=program.name) == program
+    word = ("l_a", "$", "M_$")
+    first = encode(word, machine.alphabet)[1] - 1
+    assert run(program, word).tokens[first - 3] not in machine.alphabet
+    assert run(program, word).accepted
+
+
+def test_what_makes_no_sense_is_refused() -> None:
+    with pytest.raises(UsageError, match="C-RASP does not express the exact encoding"):
+        relative_program(AT_ONCE, encoding=Encoding.EXACT)
+    ordered = counter.parse("input a b\norder\nstart yes\naccept yes")
+    with pytest.raises(UsageError, match="asks for letters in order"):
+        relative_program(ordered)
+
+
+@pytest.fixture(scope="module")
+def palindrome() -> turing.TuringMachine:
+    machine = read_source("palindrome")
+    assert isinstance(machine, turing.TuringMachine)
+    return machine
+
+
+def test_palindromes_by_the_relative_encoding(palindrome: turing.TuringMachine) -> None:
+    program = turing_program(palindrome)
+    longest: dict[int, int] = {}
+    for word in words(6):
+        result = run(program, word)
+        assert result.accepted == (word == word[::-1]), word
+        longest[len(word)] = max(longest.get(len(word), 0), len(result.tokens))
+    assert longest == {0: 26, 1: 42, 2: 74, 3: 137, 4: 256, 5: 469, 6: 855}
+
+
+def test_palindromes_by_the_relative_encoding_as_defined(palindrome: turing.TuringMachine) -> None:
+    program = turing_program(palindrome)
+    for word in ("", "b"):
+        assert tuple(evaluate.generate(program, word)) == run(program, word).tokens
+
+
+@pytest.mark.parametrize("name", ["power-of-two", "parity", "anbncn", "equality"])
+def test_turing_machines_by_counters(name: str) -> None:
+    machine = read_source(name)
+    assert isinstance(machine, turing.TuringMachine)
+    program = turing_program(machine)
+    length = 4 if len(machine.alphabet) < 3 else 3
+    for size in range(length + 1):
+        for word in product(machine.alphabet, repeat=size):
+            assert run(program, word).verdict == turing.execute(machine, word).verdict, word
+    bounded = bounded_program(machine)
+    order = machine.alphabet
+    for size in range(7 if len(order) < 3 else 5):
+        for word in product(order, repeat=size):
+            expected = turing.execute(machine, word).accepted and list(word) == sorted(word, key=order.index)
+            assert run(bounded, word).accepted == expected, word

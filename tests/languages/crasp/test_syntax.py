@@ -1,0 +1,262 @@
+from __future__ import annotations
+
+import pytest
+
+from softmachine.errors import InvalidError, SourceError, UsageError
+from softmachine.languages.crasp import (
+    Comparison,
+    Conditional,
+    Count,
+    Maximum,
+    Minimum,
+    NamedFormula,
+    NamedTerm,
+    Program,
+    Rule,
+    Term,
+    compare,
+    looks_like,
+    parse,
+    term,
+    to_text,
+)
+from softmachine.languages.linear import Linear
+from softmachine.languages.temporal import TRUE, And, Formula, Not, Once, Or, Symbol
+from tests.crasp_programs import random_program
+
+CONTRACT = """
+    alphabet a b                    # input letters
+    P := #[Q_a] - 2*#[Q_t]          # named term or formula; #[p] counts the past, this position included; #R[p] counts through the relation R
+    ACC <- P = 0                    # rules of chain of thought, in order: the first body that holds at the last position gives the next token
+    REJ <- P = 1
+    t   <- P >= 2
+"""  # noqa: E501 - as the contract has it
+A, B = Symbol("a"), Symbol("b")
+
+
+def body(text: str, before: str = "") -> Formula | Term:
+    return parse(f"alphabet a b\n{before}\nx := {text}\naccept true")["x"]
+
+
+def refusal(text: str) -> str:
+    with pytest.raises((SourceError, InvalidError)) as caught:
+        parse(text, source="x.crasp")
+    return str(caught.value)
+
+
+def test_the_forms_of_the_contract_are_read() -> None:
+    program = parse(CONTRACT)
+    assert program.alphabet == ("a", "b")
+    assert program["P"] == Linear(((1, Count(A)), (-2, Count(Symbol("t")))))
+    p = term(NamedTerm("P"))
+    assert program.rules == (
+        Rule("ACC", compare(p, "=", 0)),
+        Rule("REJ", compare(p, "=", 1)),
+        Rule("t", compare(p, ">=", 2)),
+    )
+    assert program.tokens == ("a", "b", "ACC", "REJ", "t")
+    ends = parse("alphabet ( )\naccept #[ #[')'] > #['('] ] = 0 and #['('] = #[')']")
+    assert not ends.rules
+    assert isinstance(ends.accept, And)
+
+
+def test_terms_are_sums_of_numbers() -> None:
+    assert body("-#[Q_a] + 3*(#R[Q_b] - 2) - -1".replace("- -1", "+ 1")) == Linear(
+        ((-1, Count(A)), (3, Count(B, "R"))), -5
+    )
+    assert body("Q_a ? 1 : Q_b ? #[Q_a] : 3") == term(
+        Conditional(A, term(1), term(Conditional(B, term(Count(A)), term(3))))
+    )
+    assert body("2*(Q_a ? 1 : 0) - max(1, #[Q_a])") == Linear(
+        ((2, Conditional(A, term(1), term(0))), (-1, Maximum((term(1), term(Count(A))))))
+    )
+    assert body("min((1), Q_a ? 1 : 2)") == term(Minimum((term(1), term(Conditional(A, term(1), term(2))))))
+
+
+def test_a_name_is_what_its_definition_says() -> None:
+    assert body("y and not (y)", "y := Q_a") == And((NamedFormula("y"), Not(NamedFormula("y"))))
+    assert body("(y) + 1", "y := #[Q_a]") == Linear(((1, NamedTerm("y")),), 1)
+    assert body("((y)) = 1 or Q_a", "y := (#[Q_a])") == Or((compare(term(NamedTerm("y")), "=", 1), A))
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ("not Q_a and Q_b or Q_a", "((not Q_a) and Q_b) or Q_a"),
+        ("Q_a -> Q_b -> Q_a <-> Q_b", "(Q_a -> (Q_b -> Q_a)) <-> Q_b"),
+        ("!Q_a && Q_b || Q_a", "¬Q_a ∧ Q_b ∨ Q_a"),
+        ("#[Q_a] ≤ 2", "#[Q_a] <= 2"),
+        ("#[Q_a] == 2", "#[Q_a] = 2"),
+        ("#[Q_a] <-1", "#[Q_a] < -1"),
+        ("'a' and \"b\"", "Q_a and Q_b"),
+        ("#[true] = 1  # Q_b", "#[true] = 1"),
+        ("#[true]\n    = 1", "#[true] = 1"),
+        ("not #[Q_a] = 1", "not (#[Q_a] = 1)"),
+    ],
+)
+def test_there_are_several_ways_to_write_the_same(one: str, two: str) -> None:
+    assert body(one) == body(two)
+
+
+def test_lines_may_be_indented_split_and_commented() -> None:
+    text = "\ufeff# x\r\n\r\n  program 'my name'\r\n  alphabet a # '(' \t# y\r\n"
+    text += "  P :=  #[Q_a] +\r\n\r\n      2*#['#']\r\n  accept P=0"
+    program = parse(text)
+    assert program.name == "my name"
+    assert program.alphabet == ("a", "#", "(")
+    assert program["P"] == Linear(((1, Count(A)), (2, Count(Symbol("#")))))
+
+
+def test_tokens_may_have_any_characters() -> None:
+    text = "alphabet '\\'' 'x y' → <-\n'<- :=' <- '\\'' or 'x y' or '→' or '<-'\nACC <- true"
+    program = parse(text)
+    assert program.tokens == ("'", "x y", "→", "<-", "<- :=", "ACC")
+    assert parse(to_text(program)) == program
+
+
+def test_a_program_is_called_as_it_says_or_as_its_file() -> None:
+    text = "alphabet a\naccept true"
+    assert parse(text).name == "program"
+    assert parse(text, source="dir/majority.crasp").name == "majority"
+    assert parse(f"program p\n{text}", source="dir/majority.crasp").name == "p"
+    assert parse(f"program p\n{text}", name="q").name == "q"
+
+
+@pytest.mark.parametrize("thinks", [True, False])
+def test_a_written_program_is_read_back(thinks: bool) -> None:
+    for seed in range(150):
+        program = random_program(seed, thinks=thinks, depth=5)
+        again = parse(to_text(program))
+        assert again == program
+        assert hash(again) == hash(program)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("accept true", "it has no alphabet; write a line like: alphabet a b"),
+        ("alphabet a a b\naccept true", "letter 'a' is listed 2 times"),
+        ("alphabet a REJ\naccept true", "REJ ends a run, so it is no letter"),
+        ("alphabet a", "it says nothing; end with rules"),
+        ("alphabet a\nACC <- true\naccept true", "x.crasp:3:1: it has rules and ends with accept"),
+        ("alphabet a\naccept Q_b", "x.crasp:2:1: accept: 'b' is neither a letter nor the head of a rule"),
+        ("alphabet a\nx := Q_b and Q_c\naccept x", "'x': 'c' is neither"),
+        ("alphabet a\nand := true\naccept true", "'and' is a word of the language"),
+        ("alphabet a\nx-y := true\naccept true", "'x-y' is not a name"),
+        ("alphabet a\nQ_x := true\naccept true", "not Q_ at the start"),
+        ("alphabet a\nx := true\nx := #[Q_a]\naccept x", "'x' is defined twice"),
+        ("alphabet a\naccept x", "'x' is not defined here; define it in a line before, as in x := #[Q_a]"),
+        ("alphabet a\naccept a", "'a' is not defined here; to say that the symbol here is a, write Q_a"),
+        ("alphabet a\naccept t\nt <- true", "write Q_t"),
+        ("alphabet a\ncount := #[Q_a]\naccept cuont = 0", "did you mean count?"),
+        ("alphabet a\naccept y = 0\ny := #[Q_a]", "'y' is not defined here"),
+        ("alphabet a\ny := #[Q_a]\naccept y", "what is accepted is a formula, and this is a number"),
+        ("alphabet a\ny := #[Q_a]\nACC <- y", "the body of the rule for 'ACC' is a number"),
+        (
+            "alphabet a\ny := #[Q_a]\naccept y and true",
+            "'and' cannot stand here: expected a comparison such as '<=' or the end; counts and numbers",
+        ),
+        ("alphabet a\ny := Q_a\naccept y = 1", "'=' cannot stand here"),
+        ("alphabet a\ny := Q_a\naccept 1 + y = 1", "as a number it is written (y ? 1 : 0)"),
+        ("alphabet a\naccept #S[Q_a] = 0", "there is no relation 'S' to count through; there is R"),
+        ("alphabet a\naccept # [Q_a] = 0", "a count is written #[Q_a]"),
+        ("alphabet a\naccept #[#[Q_a]] = 0", "']' cannot stand here"),
+        ("alphabet a\naccept #[Q_a] * #[Q_a] = 0", "a product of two counts is not linear; multiply"),
+        ("alphabet a\naccept 2 #[Q_a] = 0", "write a product with *, as in 2*#[Q_a]"),
+        ("alphabet a\naccept #[Q_a] = 1 = 1", "join two comparisons with and"),
+        ("alphabet a\naccept #[Q_a] => 1", "'at least' is written >="),
+        ("alphabet a\naccept (Q_a or", "it ends too early: expected a formula or a term"),
+        ("alphabet a\naccept (Q_a", "this bracket is never closed; write ) where it ends"),
+        ("alphabet a\naccept Q_a)", "no open bracket"),
+        ("alphabet a\naccept Q_", "Q_ needs the name of a symbol"),
+        ("alphabet a\naccept 'a", "this quote is not closed"),
+        ("alphabet a\naccept ''", "there is no symbol between these quotes"),
+        ("alphabet a\naccept", "it ends too early: expected a formula or a term"),
+        ("alphabet a\nx :=\naccept true", "it ends too early"),
+        ("alphabet a\naccept #[Q_a] = 1000000000000000000001", "this number is too large"),
+        ("alphabet a\nx := 10 * 1000000000000000000\naccept true", "this number is too large"),
+        ("alphabet a\nACC = true", "this line says nothing; lines are like P := #[Q_a]"),
+        ("alphabet a\nalphabet b\naccept true", "there is already a line that begins with 'alphabet'"),
+        ("program a b\nalphabet a\naccept true", "'program' is followed by what it is called, in one word"),
+        ("alphabet a\nprev := Q_a\naccept prev Q_a", "'Q_a' cannot stand here: expected an operator such as 'and'"),
+        ("alphabet a\naccept Q_a since Q_a", "'since' is not defined here"),
+        ("alphabet a\n'' <- true", "this is not a symbol in quotes"),
+    ],
+)
+def test_a_mistake_is_explained(text: str, expected: str) -> None:
+    assert expected in refusal(text)
+
+
+def test_the_place_of_a_mistake_is_shown() -> None:
+    message = refusal("alphabet a\nP := #[Q_a]\nACC <- P = 0 and\n    P = P = 2\nREJ <- Q_a Q_a")
+    first, *rest = message.splitlines()
+    assert first.startswith("x.crasp:4:11: '=' cannot stand here: expected an operator such as 'and' or the end; ")
+    assert rest == [
+        "        P = P = 2",
+        "              ^",
+        "x.crasp:5:12: 'Q_a' cannot stand here: expected an operator such as 'and' or the end",
+        "    REJ <- Q_a Q_a",
+        "               ^",
+    ]
+
+
+def test_what_rests_on_a_mistake_is_not_reported_again() -> None:
+    message = refusal("alphabet a\nx := Q_a Q_a\ny := x and Q_a\nACC <- y")
+    assert message.count("x.crasp:") == 1
+
+
+def test_deep_and_long_texts_are_refused_and_break_nothing() -> None:
+    for text in ("(" * 5000 + "Q_a" + ")" * 5000, " and ".join(["Q_a"] * 5000)):
+        assert parse(f"alphabet a\naccept {text}")
+    for deep in (
+        "not " * 300 + "Q_a",
+        "#[" * 300 + "Q_a" + "] = 0" * 300,
+        "min(" * 300 + "1" + ")" * 300 + " = 1",
+        "(Q_a ? " * 300 + "1" + " : 2)" * 300 + " = 1",
+    ):
+        assert "nested more than 200 deep" in refusal(f"alphabet a\naccept {deep}")
+    assert "1,048,576" in refusal("#" * (1 << 20) + "##")
+    names = "\n".join(f"x{n + 1} := not x{n}" for n in range(3000))
+    program = parse(f"alphabet a\nx0 := Q_a\n{names}\naccept x3000")
+    assert parse(to_text(program)) == program
+
+
+def test_the_language_is_recognised_by_its_lines() -> None:
+    assert looks_like(CONTRACT)
+    assert looks_like("alphabet a\naccept #[Q_a] = 0")
+    assert looks_like("alphabet a\n'x y' <- foo")
+    assert not looks_like("alphabet a\nQ_a since Q_a")
+    assert not looks_like("alphabet a b\nx(i) = in(i) = 'a'\noutput x")
+    assert not looks_like("input a\nstart q\naccept yes\nq: a >= 1 -> q: a -= 1")
+
+
+def test_formulas_made_by_hand_print_and_compare() -> None:
+    formula = Comparison(term(Count(A)) - term(Conditional(B, term(1), term(0))), compare(0, "<", 1).relation, term(3))
+    assert str(And((formula, TRUE))) == "#[Q_a] - (Q_b ? 1 : 0) < 3 and true"
+    assert formula == body("#[Q_a] - (Q_b ? 1 : 0) < 3")
+    assert formula != body("#[Q_a] - (Q_b ? 1 : 1) < 3")
+    assert formula != body("#R[Q_a] - (Q_b ? 1 : 0) < 3")
+    assert repr(formula) == "<Comparison: #[Q_a] - (Q_b ? 1 : 0) < 3>"
+
+
+def test_a_program_by_hand_is_checked_as_well() -> None:
+    rules = (
+        Rule("", NamedFormula("x")),
+        Rule("b", compare(term(NamedTerm("y")), "=", 1)),
+        Rule("c", Once(A)),
+        Rule("d", compare(term(Count(TRUE, "S")), "=", 1)),
+    )
+    with pytest.raises(InvalidError) as caught:
+        Program(name="p", alphabet=("a", ""), rules=rules)
+    assert list(caught.value.problems) == [
+        "the alphabet has an empty symbol; a symbol has at least one character",
+        "a rule has an empty token",
+        "rule for '': 'x' is not defined before",
+        "rule for 'b': 'y' is not defined before",
+        "rule for 'c': C-RASP has no Once, only not, and, or, ->, <-> and comparisons of counts",
+        "rule for 'd': there is no relation 'S'; there is R",
+    ]
+    with pytest.raises(InvalidError, match="larger than 10\\^18"):
+        compare(term(Conditional(A, term(10**19), term(0))), "=", 0)
+    with pytest.raises(UsageError, match="one or more terms"):
+        Minimum(())
