@@ -47,6 +47,7 @@ _CODECS: dict[str, Callable[[dict[str, Any]], Codec]] = {
     "circuit": CircuitCodec.from_json,
     "evaluator": EvaluatorCodec.from_json,
     "graph": GraphCodec.from_json,
+    "configurations": ConfigurationCodec.from_json,
 }
 
 

@@ -101,7 +101,7 @@ class Configurations:
                 after = self.next(configuration, symbol)
                 if after is not None and after[0] in self.machine.accept:
                     yield origin, self.vertices - 1, configuration[1], symbol
-                elif after is not None and after[0] not in self.machine.final:
+                elif after in self.all:  # Others cannot be reached.
                     yield origin, self.number(after), configuration[1], symbol
 
     def _reached(self) -> list[Configuration]:

@@ -1,16 +1,18 @@
-"""The constructions for circuits and graphs."""
+"""The constructions for circuits and graphs, and what reduces to them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from softmachine.constructions import circuit, connectivity, evaluator
+from softmachine.constructions import circuit, configurations, connectivity, evaluator
 from softmachine.constructions.circuit_words import Addresses, CircuitCodec
+from softmachine.constructions.configuration_words import ConfigurationCodec
 from softmachine.constructions.construction import Construction, Made
 from softmachine.constructions.evaluator_words import EvaluatorCodec
 from softmachine.constructions.graph_words import GraphCodec
 from softmachine.languages.circuit import Circuit
 from softmachine.languages.graph import Graph
+from softmachine.languages.turing import TuringMachine
 
 
 def _circuit(addresses: Addresses) -> Callable[[Circuit, str, int | None], Made]:
@@ -31,6 +33,11 @@ def _evaluator(source: Circuit, attention: str, length: int | None) -> Made:
 def _connectivity(graph: Graph, attention: str, length: int | None) -> Made:
     del length
     return connectivity.transformer(len(graph.vertices), soft=attention == "soft"), GraphCodec(graph)
+
+
+def _configurations(machine: TuringMachine, attention: str, length: int | None) -> Made:
+    codec = ConfigurationCodec(machine, length or 0)
+    return configurations.transformer(machine, codec.length, soft=attention == "soft"), codec
 
 
 CIRCUITS: tuple[Construction, ...] = (
@@ -66,5 +73,14 @@ CIRCUITS: tuple[Construction, ...] = (
         Graph,
         ("hard", "soft"),
         _connectivity,
+    ),
+    Construction(
+        "configuration-graph",
+        "Lemmas 5.3, 5.4: a reduction to connectivity, stacked: machines that only read, constant precision",
+        "configurations as position features; padding; any F_b from F_2 on; only machines that write nothing",
+        TuringMachine,
+        ("hard", "soft"),
+        _configurations,
+        "how many letters words have at most",
     ),
 )
