@@ -30,8 +30,10 @@ def measure(machine: str, steps: int, to: str, dtype: str, folder: Path) -> None
     exported = sm.export(machine, folder, to=to, length=steps + 2, dtype=dtype)
     print(f"export: {time.perf_counter() - began:.1f} s, {exported.parameters:,} parameters", flush=True)
 
+    import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
+    torch.set_num_threads(1)  # matrices are small, and threads that wait for each other cost more than they give
     tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModelForCausalLM.from_pretrained(folder, dtype="auto")
     began = time.perf_counter()
     said = model.generate(**tokenizer("", return_tensors="pt", return_token_type_ids=False))[0].tolist()
