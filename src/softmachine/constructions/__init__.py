@@ -39,7 +39,6 @@ _CODECS: dict[str, Callable[[dict[str, Any]], Codec]] = {
     "ternary": TernaryCodec.from_json,
     "stream": StreamCodec.from_json,
     "counting": CountingCodec.from_json,
-    "configurations": ConfigurationCodec.from_json,
     "temporal": TemporalCodec.from_json,
     "srasp": SraspCodec.from_json,
     "crasp": crasp_words.codec_from_json,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from softmachine.constructions import address_bits, chapter8, chapter8_summary, configurations, crasp, residues, ternary
-from softmachine.constructions.configuration_words import ConfigurationCodec
+from softmachine.constructions import address_bits, chapter8, chapter8_summary, crasp, residues, ternary
 from softmachine.constructions.construction import Construction, Made
 from softmachine.constructions.crasp_truth import Sign
 from softmachine.constructions.summary_tokens import SummaryCodec
@@ -58,11 +57,6 @@ def _residues(*, positions: bool) -> Callable[[TuringMachine, str, int | None], 
         return residues.decoder(codec, positions=positions), codec
 
     return build
-
-
-def _configurations(machine: TuringMachine, attention: str, length: int | None) -> Made:
-    codec = ConfigurationCodec(machine, length or 0)
-    return configurations.transformer(machine, codec.length, soft=attention == "soft"), codec
 
 
 def _counting(*, relative: bool) -> Callable[[TuringMachine, str, int | None], Made]:
@@ -152,14 +146,5 @@ TURING: tuple[Construction, ...] = (
         TuringMachine,
         ("soft", "hard"),
         _counting(relative=True),
-    ),
-    Construction(
-        "configuration-graph",
-        "Lemmas 5.3, 5.4: a reduction to connectivity, stacked: machines that only read, constant precision",
-        "configurations as position features; padding; any F_b from F_2 on; only machines that write nothing",
-        TuringMachine,
-        ("hard", "soft"),
-        _configurations,
-        "how many letters words have at most",
     ),
 )
