@@ -77,6 +77,8 @@ def _entry(cell: Cell, witnesses: list[Witness]) -> Text:
 
     if not cell.languages:
         return Text("–", style="dim")
-    shown = ", ".join(str(witnesses.index(witness) + 1) for witness in cell.lower)
+    numbers = [witnesses.index(witness) + 1 for witness in cell.lower]
+    run = len(numbers) > 1 and numbers == list(range(numbers[0], numbers[-1] + 1))
+    shown = f"{numbers[0]}-{numbers[-1]}" if run else ", ".join(map(str, numbers))
     text = f"{cell.languages.replace('-uniform', '')} {f'[{shown}]' if shown else '†'}"
     return Text(text, style="bold" if cell.witnessed else "dim")
