@@ -16,6 +16,7 @@ from softmachine.compiler import compile_program
 from softmachine.languages.turing import Rule, TuringMachine
 from softmachine.positions import Feature
 from softmachine.signals import Program, attend, constant, loop, position, relu, stack
+from softmachine.text import listed
 from softmachine.transformer import Transformer
 from tests.compiler.programs import random_program
 from tests.engines.transformers import RandomTransformer
@@ -128,3 +129,8 @@ def test_names_are_not_taken_for_html() -> None:
     assert found.text.replace("\n", "") == str(transformer).replace("\n", "")
     run = sm.run(transformer, "0")
     assert "<script" not in run._repr_html_()
+
+
+def test_components_of_one_vector_are_listed_together() -> None:
+    assert listed(["i", "x[0]", "x[1]", "x[2]", "y[1]", "x[4]"]) == "i, x[0…2], y[1], x[4]"
+    assert listed([]) == ""

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from html import escape
 
 from softmachine.positions import Feature
-from softmachine.text import many
+from softmachine.text import listed, many
 from softmachine.transformer import Block, FeedForward, Head, Transformer
 
 _ARROW_COLUMN = 62
@@ -37,7 +37,7 @@ def _title(transformer: Transformer) -> str:
 def _body(transformer: Transformer) -> Iterable[str]:
     yield _line("embedding", "token", _written(transformer, (row for row in transformer.embedding.rows)))
     if transformer.features:
-        names = ", ".join(feature.name for feature in transformer.features)
+        names = listed(feature.name for feature in transformer.features)
         yield _line("", f"position  {names}", _written(transformer, transformer.position_embedding.rows))
     number = 0
     for block in transformer.blocks:

@@ -2,7 +2,29 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
+_COMPONENT = re.compile(r"(.*)\[(\d+)\]")
+
 
 def many(count: int, what: str) -> str:
     """A number of things: "1 token", "2,000 tokens"."""
     return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names with commas between; those of one vector that follow each other together: x[0], x[1], x[2] is x[0…2]."""
+    runs: list[tuple[str, int, int] | str] = []
+    for name in names:
+        found = _COMPONENT.fullmatch(name)
+        last = runs[-1] if runs else ""
+        if found and isinstance(last, tuple) and last[0] == found[1] and last[2] + 1 == int(found[2]):
+            runs[-1] = (last[0], last[1], last[2] + 1)
+        else:
+            runs.append((found[1], int(found[2]), int(found[2])) if found else name)
+    return ", ".join(run if isinstance(run, str) else _spelled(*run) for run in runs)
+
+
+def _spelled(name: str, first: int, last: int) -> str:
+    return f"{name}[{first}]" if first == last else f"{name}[{first}…{last}]"

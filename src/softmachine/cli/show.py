@@ -12,6 +12,7 @@ from softmachine.cli import options
 from softmachine.cli.models import Wanted, headline, open_model
 from softmachine.cli.output import Output, printable
 from softmachine.errors import UsageError
+from softmachine.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -208,7 +209,7 @@ def _rows(transformer: Transformer) -> Iterator[tuple[str, str]]:
     yield "construction", f"{transformer.construction or 'unknown'}: {_theorem(transformer) or 'no theorem'}"
     yield from _choice(transformer)
     yield "attention", ", ".join(str(weighting) for weighting in transformer.weightings) or "none"
-    yield "position features", ", ".join(feature.name for feature in transformer.features) or "none"
+    yield "position features", listed(feature.name for feature in transformer.features) or "none"
     yield "layers", f"{len(transformer.layers):,}"
     yield "heads", f"{len(transformer.heads):,}"
     yield "width", f"{transformer.width:,}"
