@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from softmachine import zoo
+from softmachine.languages import formats
 from tests.cli.conftest import Cli
 
 
@@ -113,3 +114,9 @@ def test_zoo_suggests_names(cli: Cli) -> None:
     called = cli("zoo", "palindrom")
     assert called.status == 2
     assert "did you mean palindrome" in called.err
+
+
+def test_help_names_every_format(cli: Cli) -> None:
+    words = cli("run", "--help").out.replace("│", " ").replace(",", " ").replace(".", " . ").split()
+    shown = " ".join(words).replace(" . ", ".")
+    assert [name for name in formats.FORMATS if name not in shown] == []

@@ -34,7 +34,8 @@ Format = Annotated[
         "--format",
         metavar="NAME",
         show_default=False,
-        help="The format of SOURCE: turingmachine.io, jflap, bbchallenge or temporal. By default it is recognised.",
+        help="The format of SOURCE: turingmachine.io, jflap, bbchallenge, temporal, srasp, crasp, counter, bench, "
+        "blif, aiger, bristol or edges. By default it is recognised.",
     ),
 ]
 ConstructionName = Annotated[

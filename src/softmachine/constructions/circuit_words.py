@@ -31,13 +31,10 @@ class Addresses(StrEnum):
         return Basis.AC if self is Addresses.BINARY else Basis.TC
 
 
-@dataclass(frozen=True)
-class CircuitCodec:
-    """The input, then padding for every gate and argument; the answer at a wire's position is what it holds."""
+class OfCircuit:
+    """What the codecs of circuits have in common."""
 
     circuit: Circuit
-    addresses: Addresses
-    kind: str = "circuit"
 
     @property
     def source(self) -> Circuit:
@@ -53,6 +50,15 @@ class CircuitCodec:
     def width(self) -> int:
         """The length of all input words."""
         return self.circuit.width
+
+
+@dataclass(frozen=True)
+class CircuitCodec(OfCircuit):
+    """The input, then padding for every gate and argument; the answer at a wire's position is what it holds."""
+
+    circuit: Circuit
+    addresses: Addresses
+    kind: str = "circuit"
 
     @cached_property
     def layout(self) -> Layout:

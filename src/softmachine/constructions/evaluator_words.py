@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from softmachine.constructions.circuit_words import bits_outcome, wire_values
+from softmachine.constructions.circuit_words import OfCircuit, bits_outcome, wire_values
 from softmachine.constructions.evaluator import ARGUMENT, OF, ONE, PAD, ZERO, pointer_width
 from softmachine.errors import ConstructionError, SourceError
 from softmachine.languages.circuit import Basis, Builder, Circuit, GateKind, simplified
@@ -30,7 +30,7 @@ def serialised(circuit: Circuit, word: Sequence[str], bits: int) -> tuple[list[s
 
 
 @dataclass(frozen=True)
-class EvaluatorCodec:
+class EvaluatorCodec(OfCircuit):
     """The circuit and its input as tokens, padded to a length; the answer at a wire's token is what it holds.
 
     The weights depend on the length only; circuit and input are what the transformer reads.
@@ -54,21 +54,6 @@ class EvaluatorCodec:
         while _tokens(self.written, pointer_width(length)) > length:
             length = _tokens(self.written, pointer_width(length))
         return length
-
-    @property
-    def source(self) -> Circuit:
-        """The circuit."""
-        return self.circuit
-
-    @property
-    def alphabet(self) -> tuple[str, ...]:
-        """The symbols of input words."""
-        return self.circuit.alphabet
-
-    @property
-    def width(self) -> int:
-        """The length of all input words."""
-        return self.circuit.width
 
     @cached_property
     def written(self) -> Circuit:

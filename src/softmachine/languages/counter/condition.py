@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -14,7 +15,7 @@ DEEPEST = 100
 """Conditions nested in one another. Whatever goes through them may be recursive."""
 
 
-class Condition:
+class Condition(ABC):
     """A condition on the counters. ``~p``, ``p & q`` and ``p | q`` make larger ones; ``str`` gives its text."""
 
     @property
@@ -34,9 +35,9 @@ class Condition:
         depth: int = self.__dict__["_depth"]
         return depth
 
+    @abstractmethod
     def holds(self, counters: Mapping[str, int]) -> bool:
         """Whether it is true for these values of the counters."""
-        raise NotImplementedError
 
     def comparisons(self) -> Iterator[Comparison]:
         """The comparisons in it, from left to right."""
