@@ -110,11 +110,11 @@ class Ball(Arithmetic[BallOperator]):
         return first_or_last(chosen, choice)
 
     def mean(self, chosen: Flags, value: Tensor) -> Tensor:
-        batch, queries, _ = chosen.shape
+        batch, queries = value.shape[0], chosen.shape[1]
         result = np.full((batch, queries, value.shape[-1]), _ZERO, dtype=object)
         with ctx.workprec(self.precision):
             for b, i in np.ndindex(batch, queries):
-                keys = np.flatnonzero(chosen[b, i])
+                keys = np.flatnonzero(chosen[b if len(chosen) > 1 else 0, i])
                 if len(keys) == 1:
                     result[b, i] = value.value[b, keys[0]]
                 elif len(keys):
@@ -129,16 +129,17 @@ class Ball(Arithmetic[BallOperator]):
         This holds for any key 0; it is taken where the score x is largest, as far as midpoints tell. So what all keys
         have in common cancels before it is multiplied, and equal values make a mean without error.
         """
-        batch, queries = query.shape[:2]
+        batch, queries = value.shape[0], query.shape[1]
         result = np.full((batch, queries, value.shape[-1]), _ZERO, dtype=object)
         with ctx.workprec(self.precision):
             scores = _scores(query, key, bias) * scale.value[:, None]
             for b, i in np.ndindex(batch, queries):
                 seen = np.flatnonzero(visible[i])
                 if len(seen):
-                    leader = _leader(scores[b, i, seen])
+                    scored = b if query.shape[0] > 1 else 0
+                    leader = _leader(scores[scored, i, seen])
                     offset = None if bias is None else bias.value[i, seen]
-                    gaps = _differences(query.value[b, i], key.value[b, seen], offset, leader)
+                    gaps = _differences(query.value[scored, i], key.value[scored, seen], offset, leader)
                     weights = np.array([(gap * scale.value[i]).exp() for gap in gaps], dtype=object)
                     result[b, i] = _weighted_mean(weights, value.value[b, seen], leader)
         return Tensor(result)

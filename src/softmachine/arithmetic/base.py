@@ -148,13 +148,19 @@ class Arithmetic(ABC, Generic[Operator]):
 
     @abstractmethod
     def mean(self, chosen: Flags, value: Tensor) -> Tensor:
-        """The mean of the chosen values: (batch, queries, keys) and (batch, keys, d) give (batch, queries, d)."""
+        """The mean of the chosen values: (batch, queries, keys) and (batch, keys, d) give (batch, queries, d).
+
+        Where all sequences choose the same, the flags may be those of one.
+        """
 
     @abstractmethod
     def soft(
         self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor, value: Tensor
     ) -> Tensor:
-        """The mean of the values with weights exp(scale · score), the maximum subtracted; ``scale`` one a query."""
+        """The mean of the values with weights exp(scale · score), the maximum subtracted; ``scale`` one a query.
+
+        Where the scores of all sequences are the same, ``query`` and ``key`` may be those of one.
+        """
 
     @abstractmethod
     def largest(self, x: Tensor) -> NDArray[np.intp]:

@@ -70,10 +70,10 @@ class Exact(Arithmetic[ExactOperator]):
         return first_or_last(chosen, choice)
 
     def mean(self, chosen: Flags, value: Tensor) -> Tensor:
-        batch, queries, _ = chosen.shape
+        batch, queries = value.shape[0], chosen.shape[1]
         result = np.full((batch, queries, value.shape[-1]), _ZERO, dtype=object)
         for b, i in np.ndindex(batch, queries):
-            keys = np.flatnonzero(chosen[b, i])
+            keys = np.flatnonzero(chosen[b if len(chosen) > 1 else 0, i])
             if len(keys):
                 result[b, i] = value.value[b, keys].sum(axis=0) / fmpq(len(keys))
         return Tensor(result)

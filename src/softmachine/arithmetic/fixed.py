@@ -165,11 +165,8 @@ class Fixed(Arithmetic[FixedOperator]):
         return Tensor(self._divided(numerator, inner.total(powers)))
 
     def _scores(self, query: Tensor, key: Tensor, bias: Tensor | None) -> Array:
-        grid = self.grid
-        scores = grid.zeros((query.shape[0], query.shape[1], key.shape[1]))
-        for c in range(query.shape[-1]):
-            scores = grid.add(scores, grid.multiply(query.value[:, :, None, c], key.value[:, None, :, c]))
-        return scores if bias is None else grid.add(scores, bias.value)
+        scores = self.grid.inner_products(query.value, key.value)
+        return scores if bias is None else self.grid.add(scores, bias.value)
 
     def _divided(self, numerator: Array, denominator: Array) -> Array:
         """The quotients in F_b; 0 where nothing is visible, and so nothing was summed."""

@@ -9,8 +9,10 @@ is the exact run or stops.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -33,6 +35,10 @@ _MANY_ROUNDINGS = 2.0**24
 """In large batches, errors of less than so many roundings are not worth the trouble: only deep networks have more."""
 _MOST_DOUBT = 300.0
 """Beyond this doubt about an exponent, a softmax is only known to lie between its values."""
+_MOST_SCORES = 2**17
+"""So many scores of a softmax are computed together, so that they stay in the cache."""
+_FEW_VALUES = 8
+"""Up to so many different values, distances from them are summed by matrix products."""
 
 
 class Float(Arithmetic[FloatOperator]):
@@ -49,7 +55,13 @@ class Float(Arithmetic[FloatOperator]):
         self.roundoff = 2.0**-self.digits
         self.most = float(np.finfo(self.dtype).max)
         self.least = float(np.finfo(self.dtype).smallest_normal)
+        self._rounded = lru_cache(maxsize=1 << 14)(self._nearest)
         self.follow_from, self.most_places = _FEW_ROUNDINGS * 2.0**-53, _MOST_PLACES
+
+    @property
+    def negligible(self) -> float:
+        """Smaller shares of attention count as zero; this is well above what processors are slow with."""
+        return max(self.least, 2.0**-890)
 
     def numbers(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
         shape = (len(rows), len(rows[0]) if rows else 0)
@@ -60,7 +72,7 @@ class Float(Arithmetic[FloatOperator]):
                     value[r, c], error[r, c] = self._rounded(number)
         return Tensor(value, error)
 
-    def _rounded(self, exact: Fraction) -> tuple[np.floating, float]:
+    def _nearest(self, exact: Fraction) -> tuple[np.floating, float]:
         """The number in the format, and an upper bound of how far that is from it."""
         try:
             with np.errstate(over="ignore"):
@@ -201,8 +213,7 @@ class Float(Arithmetic[FloatOperator]):
     def mean(self, chosen: Flags, value: Tensor) -> Tensor:
         counts = chosen.sum(axis=-1)
         if (counts == 1).all():
-            index = (np.arange(len(counts))[:, None], chosen.argmax(axis=-1))
-            return value[index]
+            return value[np.arange(value.shape[0])[:, None], chosen.argmax(axis=-1)]
         weights = chosen.astype(np.float64)
         some = np.maximum(counts[..., None], 1).astype(np.float64)
         size = np.abs(value.value).astype(np.float64)
@@ -227,19 +238,38 @@ class Float(Arithmetic[FloatOperator]):
     def soft(
         self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor, value: Tensor
     ) -> Tensor:
+        together = max(1, _MOST_SCORES // max(1, query.shape[1] * key.shape[1]))
+        if query.shape[0] == 1:
+            return self._soft(query, key, bias, visible, scale, value)
+        blocks = [slice(start, start + together) for start in range(0, query.shape[0], together)]
+        parts = [self._soft(query[part], key[part], bias, visible, scale, value[part]) for part in blocks]
+        return Tensor(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("value", "error")))
+
+    def _soft(
+        self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor, value: Tensor
+    ) -> Tensor:
         assert scale.error is not None
-        score, doubt = self._scores(query, key, bias)
+        exponent, doubt = self._scores(query, key, bias)
         factor = scale.value[:, None].astype(np.float64)
-        exponent = score * factor
-        self._check_finite(exponent)
-        top = np.where(visible, exponent, -np.inf).max(axis=-1, keepdims=True, initial=-np.inf)
+        of_scale = (np.abs(exponent) + doubt) * scale.error[:, None] if scale.error.any() else 0.0
+        exponent *= factor
+        size = np.abs(exponent)
+        self._check_finite(size.max(initial=0))
+        np.copyto(exponent, -np.inf, where=~visible)
+        top = exponent.max(axis=-1, keepdims=True, initial=-np.inf)
         top = np.where(np.isfinite(top), top, 0)
-        doubt = doubt * np.abs(factor) + (np.abs(score) + doubt) * scale.error[:, None]
-        doubt += 4 * self.roundoff * (np.abs(exponent) + np.abs(top))
-        weights = np.where(visible, np.exp(np.minimum(exponent - top, 0)), 0).astype(self.dtype).astype(np.float64)
-        share = weights / np.maximum(weights.sum(axis=-1, keepdims=True), 1)
-        result, moved = self.weighted(share, value)
-        return Tensor(result, self._softness(share, np.where(visible, doubt, 0), visible, value) + moved)
+        doubt *= np.abs(factor)
+        doubt += of_scale
+        size += np.abs(top)
+        size *= 4 * self.roundoff
+        doubt += size
+        np.copyto(doubt, 0, where=~visible)
+        exponent -= top
+        np.copyto(exponent, -np.inf, where=exponent < math.log(self.negligible))
+        weights = np.exp(exponent, out=exponent).astype(self.dtype, copy=False).astype(np.float64, copy=False)
+        weights /= np.maximum(weights.sum(axis=-1, keepdims=True), 1)
+        result, moved = self.weighted(weights, value)
+        return Tensor(result, self._softness(weights, doubt, visible, value) + moved)
 
     def weighted(self, share: Floats, value: Tensor) -> tuple[Array, Floats | float]:
         """The mean with these weights; and how far it moved beyond what a few roundings explain."""
@@ -255,20 +285,21 @@ class Float(Arithmetic[FloatOperator]):
         """
         keys, size = share.shape[-1], np.abs(value.value).astype(np.float64)
         value_error = np.zeros(size.shape) if value.error is None else value.error
-        growth = np.expm1(np.minimum(doubt, _MOST_DOUBT))
-        weight = np.where(visible, np.maximum(share, self.least), 0)
-        more = (weight * growth).sum(axis=-1, keepdims=True)
-        lowest = (share * np.exp(-np.minimum(doubt, _MOST_DOUBT))).sum(axis=-1, keepdims=True)
-        off = weight * (growth + more) / np.where(lowest > 0, lowest, 1)
-        batches, largest = np.arange(len(share))[:, None], share.argmax(axis=-1)
-        moved = np.empty((*share.shape[:2], size.shape[-1]))
-        for c in range(size.shape[-1]):
-            component = value.value[..., c].astype(np.float64)
-            moved[..., c] = (off * np.abs(component[:, None, :] - component[batches, largest][..., None])).sum(axis=-1)
-        underflow = 4 * self.least * (visible @ (size + 1))
+        most = doubt.max(axis=-1, keepdims=True, initial=0)
+        if (most <= 0.5).all():  # exp(d) - 1 <= d + d² and exp(-d) >= 1 - d
+            growth = doubt * (1 + doubt)
+            lowest = share.sum(axis=-1, keepdims=True) - np.einsum("bij,bij->bi", share, doubt)[..., None]
+        else:
+            growth = np.expm1(np.minimum(doubt, _MOST_DOUBT))
+            lowest = (share * np.exp(-np.minimum(doubt, _MOST_DOUBT))).sum(axis=-1, keepdims=True)
+        weight = np.where(visible, np.maximum(share, self.negligible), 0)
+        growth += np.einsum("bij,bij->bi", weight, growth)[..., None]
+        weight *= growth
+        off = np.divide(weight, np.where(lowest > 0, lowest, 1), out=weight)
+        underflow = 4 * self.negligible * (visible @ (size + 1))
         rounding = (2 * keys + 20) * self.roundoff * (share @ size) + underflow
-        error = (share + off) @ value_error + moved + rounding
-        known = np.isfinite(error) & (doubt.max(axis=-1, keepdims=True, initial=0) < _MOST_DOUBT)
+        error = (share + off) @ value_error + _moved(share, off, value.value.astype(np.float64, copy=False)) + rounding
+        known = np.isfinite(error) & (most < _MOST_DOUBT)
         width = 2.01 * (size + value_error).max(axis=1, keepdims=True, initial=0) * visible.any(axis=-1, keepdims=True)
         return np.asarray(np.where(known, np.minimum(error, width), width))
 
@@ -321,6 +352,23 @@ class Float(Arithmetic[FloatOperator]):
         """Where something is decided, all numbers must be in range."""
         if not (np.abs(numbers) <= self.most).all():
             raise PrecisionError(f"a number left the range of {self.name}", hint="use --arithmetic exact")
+
+
+def _moved(share: Floats, off: Floats, value: Floats) -> Floats:
+    """How far means move if shares are off by so much and what one gains is taken from the largest."""
+    largest = value[np.arange(len(value))[:, None], share.argmax(axis=-1)]
+    if largest.shape[1] <= _FEW_VALUES:
+        return np.asarray(np.einsum("bij,bijc->bic", off, np.abs(value[:, None] - largest[:, :, None])))
+    moved = np.empty(largest.shape)
+    for c in range(value.shape[-1]):
+        component, best = value[..., c], largest[..., c]
+        distinct = np.unique(best)
+        if len(distinct) <= _FEW_VALUES:
+            sums = off @ np.abs(component[..., None] - distinct)
+            moved[..., c] = np.take_along_axis(sums, np.searchsorted(distinct, best)[..., None], -1)[..., 0]
+        else:
+            moved[..., c] = np.einsum("bij,bij->bi", off, np.abs(component[:, None, :] - best[..., None]))
+    return moved
 
 
 def _off(size: Floats, grid: int) -> Flags:

@@ -80,7 +80,7 @@ class Int8(Arithmetic[IntegerOperator]):
     def mean(self, chosen: Flags, value: Tensor) -> Tensor:
         counts = chosen.sum(axis=-1, keepdims=True)
         if (counts == 1).all():
-            index = (np.arange(len(counts))[:, None], chosen.argmax(axis=-1))
+            index = (np.arange(value.shape[0])[:, None], chosen.argmax(axis=-1))
             return Tensor(value.value[index])
         total = chosen.astype(np.float64) @ value.value
         mean = total / np.maximum(counts, 1)

@@ -213,12 +213,12 @@ class Pass:
             feature = isinstance(head.weighting.scale, Feature)
             scale = numbers.scales([_scale(head, i, self.length) for i in positions], feature=feature)
             pairs = zip(queries, values, strict=True)
-            return [numbers.soft(query, key, bias, visible, scale, value) for query, value in pairs]
+            return [numbers.soft(*_once(query, key), bias, visible, scale, value) for query, value in pairs]
         # All queries of the group at once: those of the second head after those of the first, and so on.
         query, repeated = _joined(queries, axis=1), np.tile(visible, (len(group), 1))
         biases = None if bias is None else _joined([bias] * len(group), axis=0)
         try:
-            chosen = numbers.choose(query, key, biases, repeated, head.weighting.choice)
+            chosen = numbers.choose(*_once(query, key), biases, repeated, head.weighting.choice)
         except UndecidedError as doubt:
             which, at = divmod(doubt.query, len(positions))
             raise PrecisionError(
@@ -288,6 +288,14 @@ def _joined(parts: Sequence[Tensor], axis: int) -> Tensor:
         return Tensor(value)
     errors = [np.zeros(part.shape) if part.error is None else part.error for part in parts]
     return Tensor(value, np.concatenate(errors, axis))
+
+
+def _once(query: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
+    """Queries and keys of one sequence if those of all are the same, as where only positions decide; else all."""
+    same = query.shape[0] > 1 and all(
+        (part == part[:1]).all() for x in (query, key) for part in (x.value, x.error) if part is not None
+    )
+    return (query[:1], key[:1]) if same else (query, key)
 
 
 def _scale(head: Head, i: int, length: int | None) -> Fraction:
