@@ -78,9 +78,7 @@ class Exact(Arithmetic[ExactOperator]):
                 result[b, i] = value.value[b, keys].sum(axis=0) / fmpq(len(keys))
         return Tensor(result)
 
-    def soft(
-        self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor, value: Tensor
-    ) -> Tensor:
+    def shares(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> Flags:
         del scale
         chosen = self.choose(query, key, bias, visible, Choice.AVERAGE)
         if (chosen != visible).any():
@@ -88,7 +86,10 @@ class Exact(Arithmetic[ExactOperator]):
                 "softmax of different scores is not a rational number, so exact arithmetic cannot run it",
                 hint="use --arithmetic ball or float64, or --attention hard",
             )
-        return self.mean(chosen, value)
+        return chosen
+
+    def mix(self, shares: Flags, value: Tensor) -> Tensor:
+        return self.mean(shares, value)
 
     def largest(self, x: Tensor) -> NDArray[np.intp]:
         result = np.empty(x.shape[:-1], dtype=np.intp)

@@ -9,10 +9,10 @@ is the exact run or stops.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from softmachine.arithmetic.base import Arithmetic, Array, Flags, SparseRows, Te
 from softmachine.arithmetic.closecall import Contest, decide
 from softmachine.arithmetic.network import FloatNetwork, Place
 from softmachine.arithmetic.operator import FLOOR, LEAST, SLACK, FloatOperator, Floats, floored
+from softmachine.arithmetic.softmax import FloatShares, exponentials
 from softmachine.attention import Choice
 from softmachine.errors import PrecisionError
 
@@ -33,12 +34,8 @@ _MOST_PLACES = 128
 """So many places are looked at together, and in larger batches only those are where errors are worth it."""
 _MANY_ROUNDINGS = 2.0**24
 """In large batches, errors of less than so many roundings are not worth the trouble: only deep networks have more."""
-_MOST_DOUBT = 300.0
-"""Beyond this doubt about an exponent, a softmax is only known to lie between its values."""
 _MOST_SCORES = 2**17
-"""So many scores of a softmax are computed together, so that they stay in the cache."""
-_FEW_VALUES = 8
-"""Up to so many different values, distances from them are summed by matrix products."""
+"""So many scores of a softmax are computed together."""
 
 
 class Float(Arithmetic[FloatOperator]):
@@ -235,19 +232,15 @@ class Float(Arithmetic[FloatOperator]):
         bound = self.roundoff * np.abs(quotient).astype(np.float64) + max(self.least, FLOOR)
         return np.where(exact | (divisor == 1), 0.0, bound)
 
-    def soft(
-        self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor, value: Tensor
-    ) -> Tensor:
+    def shares(
+        self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor
+    ) -> list[FloatShares]:
+        """Some sequences at a time, so that their scores stay in the cache."""
         together = max(1, _MOST_SCORES // max(1, query.shape[1] * key.shape[1]))
-        if query.shape[0] == 1:
-            return self._soft(query, key, bias, visible, scale, value)
         blocks = [slice(start, start + together) for start in range(0, query.shape[0], together)]
-        parts = [self._soft(query[part], key[part], bias, visible, scale, value[part]) for part in blocks]
-        return Tensor(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("value", "error")))
+        return [self._shares(query[block], key[block], bias, visible, scale) for block in blocks]
 
-    def _soft(
-        self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor, value: Tensor
-    ) -> Tensor:
+    def _shares(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> FloatShares:
         assert scale.error is not None
         exponent, doubt = self._scores(query, key, bias)
         factor = scale.value[:, None].astype(np.float64)
@@ -255,53 +248,30 @@ class Float(Arithmetic[FloatOperator]):
         exponent *= factor
         size = np.abs(exponent)
         self._check_finite(size.max(initial=0))
-        np.copyto(exponent, -np.inf, where=~visible)
-        top = exponent.max(axis=-1, keepdims=True, initial=-np.inf)
-        top = np.where(np.isfinite(top), top, 0)
+        weight, top = exponentials(exponent, visible, self.negligible)
         doubt *= np.abs(factor)
         doubt += of_scale
         size += np.abs(top)
         size *= 4 * self.roundoff
         doubt += size
         np.copyto(doubt, 0, where=~visible)
-        exponent -= top
-        np.copyto(exponent, -np.inf, where=exponent < math.log(self.negligible))
-        weights = np.exp(exponent, out=exponent).astype(self.dtype, copy=False).astype(np.float64, copy=False)
-        weights /= np.maximum(weights.sum(axis=-1, keepdims=True), 1)
-        result, moved = self.weighted(weights, value)
-        return Tensor(result, self._softness(weights, doubt, visible, value) + moved)
+        stored = weight.astype(self.dtype, copy=False).astype(np.float64, copy=False)
+        return FloatShares.of(stored, doubt, visible, self.negligible)
+
+    def mix(self, shares: list[FloatShares], value: Tensor) -> Tensor:
+        if len(shares) == 1:
+            return self._mix(shares[0], value)
+        ends = [0, *accumulate(len(block.share) for block in shares)]
+        parts = [self._mix(block, value[start:end]) for block, (start, end) in zip(shares, pairwise(ends), strict=True)]
+        return Tensor(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("value", "error")))
+
+    def _mix(self, shares: FloatShares, value: Tensor) -> Tensor:
+        result, moved = self.weighted(shares.share, value)
+        return Tensor(result, shares.error(value, self.roundoff) + moved)
 
     def weighted(self, share: Floats, value: Tensor) -> tuple[Array, Floats | float]:
         """The mean with these weights; and how far it moved beyond what a few roundings explain."""
         return (share.astype(self.dtype) @ value.value).astype(self.dtype), 0.0
-
-    def _softness(self, share: Floats, doubt: Floats, visible: Flags, value: Tensor) -> Floats:
-        """How far a softmax mean can be off, if every exponent is within its doubt.
-
-        Then each weight is off by a factor of at most exp(±doubt), and their sum lies between ``lowest`` times and
-        1 + ``more`` times the computed one. What one share gains the others lose, so only differences from the value of
-        the largest share count: where one key or several of equal value have nearly all the weight, the doubt does not
-        matter. In any case the mean lies between the values.
-        """
-        keys, size = share.shape[-1], np.abs(value.value).astype(np.float64)
-        value_error = np.zeros(size.shape) if value.error is None else value.error
-        most = doubt.max(axis=-1, keepdims=True, initial=0)
-        if (most <= 0.5).all():  # exp(d) - 1 <= d + d² and exp(-d) >= 1 - d
-            growth = doubt * (1 + doubt)
-            lowest = share.sum(axis=-1, keepdims=True) - np.einsum("bij,bij->bi", share, doubt)[..., None]
-        else:
-            growth = np.expm1(np.minimum(doubt, _MOST_DOUBT))
-            lowest = (share * np.exp(-np.minimum(doubt, _MOST_DOUBT))).sum(axis=-1, keepdims=True)
-        weight = np.where(visible, np.maximum(share, self.negligible), 0)
-        growth += np.einsum("bij,bij->bi", weight, growth)[..., None]
-        weight *= growth
-        off = np.divide(weight, np.where(lowest > 0, lowest, 1), out=weight)
-        underflow = 4 * self.negligible * (visible @ (size + 1))
-        rounding = (2 * keys + 20) * self.roundoff * (share @ size) + underflow
-        error = (share + off) @ value_error + _moved(share, off, value.value.astype(np.float64, copy=False)) + rounding
-        known = np.isfinite(error) & (most < _MOST_DOUBT)
-        width = 2.01 * (size + value_error).max(axis=1, keepdims=True, initial=0) * visible.any(axis=-1, keepdims=True)
-        return np.asarray(np.where(known, np.minimum(error, width), width))
 
     def largest(self, x: Tensor) -> NDArray[np.intp]:
         assert x.error is not None
@@ -352,23 +322,6 @@ class Float(Arithmetic[FloatOperator]):
         """Where something is decided, all numbers must be in range."""
         if not (np.abs(numbers) <= self.most).all():
             raise PrecisionError(f"a number left the range of {self.name}", hint="use --arithmetic exact")
-
-
-def _moved(share: Floats, off: Floats, value: Floats) -> Floats:
-    """How far means move if shares are off by so much and what one gains is taken from the largest."""
-    largest = value[np.arange(len(value))[:, None], share.argmax(axis=-1)]
-    if largest.shape[1] <= _FEW_VALUES:
-        return np.asarray(np.einsum("bij,bijc->bic", off, np.abs(value[:, None] - largest[:, :, None])))
-    moved = np.empty(largest.shape)
-    for c in range(value.shape[-1]):
-        component, best = value[..., c], largest[..., c]
-        distinct = np.unique(best)
-        if len(distinct) <= _FEW_VALUES:
-            sums = off @ np.abs(component[..., None] - distinct)
-            moved[..., c] = np.take_along_axis(sums, np.searchsorted(distinct, best)[..., None], -1)[..., 0]
-        else:
-            moved[..., c] = np.einsum("bij,bij->bi", off, np.abs(component[:, None, :] - best[..., None]))
-    return moved
 
 
 def _off(size: Floats, grid: int) -> Flags:
