@@ -210,7 +210,7 @@ def test_hundreds_of_random_circuits_agree(seed: int, layout: str, attention: st
 @pytest.mark.slow
 @pytest.mark.parametrize("attention", ATTENTIONS)
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("seed", (9, 29, 159))
+@pytest.mark.parametrize("seed", [9, 29, 159])
 def test_all_inputs_of_ten_bits_in_fixed_point(seed: int, layout: str, attention: str) -> None:
     source = random_circuit(seed, inputs=10, gates=1 + seed % 60, outputs=2, fan_in=3)
     assert agrees(source, layout, attention)
