@@ -9,12 +9,12 @@ positions and all words, so that they hold for words nobody tried.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from softmachine.errors import ConstructionError
-from softmachine.positions import I
+from softmachine.positions import Feature, I
 from softmachine.signals.primitives import Attention, Carried, Fall, Loop, Named, Position, Token, Unit
 from softmachine.signals.program import Program
 from softmachine.signals.signal import Affine, Node, inputs_first
@@ -23,6 +23,9 @@ TOLERANCE = 0.25
 """A rounding gadget takes away errors up to this (Lemma 9)."""
 _UP = 1 + 2.0**-40
 """Bounds are computed in floats; this makes up for their rounding."""
+
+_DEEP = 700.0
+"""The exponential of minus this is the smallest number that weights are told from."""
 
 LEMMAS = {Fall.FLAT: "Lemma 6", Fall.LINEAR: "Lemma 8", Fall.QUADRATIC: "Lemma 7"}
 
@@ -77,6 +80,12 @@ def budget(program: Program, length: int, sharpness: int) -> Budget:
         sharpness: The scale of each head is this, divided by the head's gap.
     """
     return _Ledger(program, length, sharpness).settle()
+
+
+@lru_cache(maxsize=1024)
+def least_gap(gap: Fraction | Feature, length: int) -> Fraction:
+    """The smallest gap at any position of an input of this length."""
+    return gap if isinstance(gap, Fraction) else min(gap.at(i, length) for i in range(length + 1))
 
 
 class _BrokenError(Exception):
@@ -152,7 +161,7 @@ class _Ledger:
             return values
         if node.gap is None:
             raise ConstructionError(f"head {node.name!r} does not say what gap its scores have")
-        gap = node.gap if isinstance(node.gap, Fraction) else min(self.gaps(node))
+        gap = least_gap(node.gap, self.length)
         doubt = self.score_error(node)
         scaled = self.sharpness * (1 - 2 * doubt / float(gap))
         read = max(map(self.of_form, (*node.query, *node.key, *node.value)), default=0.0)
@@ -165,11 +174,6 @@ class _Ledger:
         )
         self.rows.append(HeadRow(node.name, LEMMAS[node.fall], str(node.gap), scaled, read, max(result, default=0.0)))
         return result
-
-    def gaps(self, node: Attention) -> Sequence[Fraction]:
-        assert node.gap is not None
-        assert not isinstance(node.gap, Fraction)
-        return [node.gap.at(i, self.length) for i in range(self.positions)]
 
     def score_error(self, node: Attention) -> float:
         """How far errors of queries and keys can move a score. Of a lookup with exact keys: per unit of distance."""
@@ -193,11 +197,17 @@ class _Ledger:
         spread = float(kind.high.at(self.positions) - kind.low.at(self.positions)) + 2 * error
         match node.fall:
             case Fall.FLAT:
-                return min(1.0, (self.positions - 1) * math.exp(-scaled)) * spread
+                return min(1.0, (self.positions - 1) * _fallen(scaled)) * spread
             case Fall.LINEAR:
-                return min(1.0, math.exp(-scaled) / -math.expm1(-scaled)) * spread
-        distances = range(1, self.positions + 1)
+                return min(1.0, _fallen(scaled) / -math.expm1(-scaled)) * spread
+        near = range(1, min(self.positions, math.isqrt(int(_DEEP / scaled))) + 1)
+        far = 2 * self.positions**2 * _fallen(_DEEP)  # 2k e^-_DEEP for every k beyond
         if self.is_position(value):  # The value is the index itself: a key k places away is off by k.
             slope = abs(float(next(iter(value.terms.values()))))
-            return sum(2 * k * slope * math.exp(-scaled * k * k) for k in distances if scaled * k * k < 700)
-        return min(1.0, sum(2 * math.exp(-scaled * k * k) for k in distances if scaled * k * k < 700)) * spread
+            return (sum(2 * k * _fallen(scaled * k * k) for k in near) + far) * slope
+        return min(1.0, sum(2 * _fallen(scaled * k * k) for k in near) + far) * spread
+
+
+def _fallen(exponent: float) -> float:
+    """e^-x, but never zero."""
+    return math.exp(-min(exponent, _DEEP))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from softmachine.attention import AVERAGE_HARD, softmax
-from softmachine.certify.budget import Budget, budget
+from softmachine.certify.budget import Budget, budget, least_gap
 from softmachine.certify.theorem import Theorem, theorem26
 from softmachine.compiler import compile_program
 from softmachine.errors import ConstructionError, UsageError
@@ -122,8 +122,7 @@ def _smallest(program: Program, length: int) -> int:
 def smallest_gap(program: Program, length: int) -> Fraction | None:
     """The smallest gap that any head promises, at any position of an input of this length."""
     gaps = [node.gap for node in inputs_first(program.logits.forms) if isinstance(node, Attention) and node.gap]
-    values = [gap if isinstance(gap, Fraction) else min(gap.at(i, length) for i in range(length + 1)) for gap in gaps]
-    return min(values, default=None)
+    return min((least_gap(gap, length) for gap in gaps), default=None)
 
 
 def soften(program: Program, certificate: Certificate) -> Transformer:
