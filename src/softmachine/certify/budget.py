@@ -9,13 +9,14 @@ positions and all words, so that they hold for words nobody tried.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
 from softmachine.errors import ConstructionError
 from softmachine.positions import Feature, I
-from softmachine.signals.primitives import Attention, Carried, Fall, Loop, Named, Position, Token, Unit
+from softmachine.signals.primitives import Attention, Fall, Loop, Named, Position, Token, Unit
 from softmachine.signals.program import Program
 from softmachine.signals.signal import Affine, Node, inputs_first
 
@@ -76,7 +77,7 @@ def budget(program: Program, length: int, sharpness: int) -> Budget:
 
     Args:
         program: The signals, with gaps promised at every head.
-        length: n: inputs have at most so many positions after position 0.
+        length: n: inputs have at most so many positions after position 0, if it is not padding that decides.
         sharpness: The scale of each head is this, divided by the head's gap.
     """
     return _Ledger(program, length, sharpness).settle()
@@ -96,21 +97,25 @@ class _Ledger:
     def __init__(self, program: Program, length: int, sharpness: int) -> None:
         self.program = program
         self.length = length
-        self.positions = length + 1
+        self.positions = program.positions or length + 1
         self.sharpness = sharpness
         self.errors: dict[Node, tuple[float, ...]] = {}
-        self.rows: list[HeadRow] = []
+        self.rows: dict[Node, HeadRow] = {}
 
     def settle(self) -> Budget:
         if self.program.margin is None:
             raise ConstructionError(f"{self.program.name!r} does not say by how much its logits differ")
         try:
-            for node in inputs_first(self.program.logits.forms):
-                self.errors[node] = self.of_node(node)
+            self.follow(self.program.logits.forms)
             worst = max(map(self.of_form, self.program.logits.forms), default=0.0)
         except _BrokenError as broken:
-            return Budget(tuple(self.rows), 0.0, str(broken))
-        return Budget(tuple(self.rows), float(self.program.margin) - 2 * worst * _UP, None)
+            return Budget(tuple(self.rows.values()), 0.0, str(broken))
+        return Budget(tuple(self.rows.values()), float(self.program.margin) - 2 * worst * _UP, None)
+
+    def follow(self, forms: tuple[Affine, ...]) -> None:
+        """The errors of all that forms depend on; what loops carry is known, and a loop's body is its own affair."""
+        for node in inputs_first(forms, _outside_loops, self.errors):
+            self.errors[node] = self.of_node(node)
 
     def of_form(self, form: Affine) -> float:
         """The error of an affine form: constants have none."""
@@ -133,9 +138,22 @@ class _Ledger:
                 return self.named(node)
             case Attention():
                 return self.attention(node)
-            case Loop() | Carried():
-                raise ConstructionError(f"loop {node.name!r}: there are no budgets for loops yet")
+            case Loop():
+                return self.loop(node)
         raise ConstructionError(f"there is no budget for {node.name!r}")
+
+    def loop(self, node: Loop) -> tuple[float, ...]:
+        """Turn by turn, until a turn ends with the errors that it began with: then all others do."""
+        outside = self.errors
+        carried = tuple(map(self.of_form, node.initial))
+        for _ in range(int(node.times.at(0, self.length)) if isinstance(node.times, Feature) else node.times):
+            self.errors = {**outside, node.carried: carried}
+            self.follow(node.body)
+            before, carried = carried, tuple(map(self.of_form, node.body))
+            if carried == before:
+                break
+        self.errors = outside
+        return carried
 
     def step(self, node: Unit) -> tuple[float, ...]:
         worst = max(map(self.of_form, node.forms), default=0.0)
@@ -155,9 +173,8 @@ class _Ledger:
     def attention(self, node: Attention) -> tuple[float, ...]:
         values = tuple(map(self.of_form, node.value))
         if not node.query and node.bias is None:
-            self.rows.append(
-                HeadRow(node.name, "exact", "–", math.inf, max(values, default=0.0), max(values, default=0.0))
-            )
+            worst = max(values, default=0.0)
+            self.note(node, HeadRow(node.name, "exact", "–", math.inf, worst, worst))
             return values
         if node.gap is None:
             raise ConstructionError(f"head {node.name!r} does not say what gap its scores have")
@@ -172,8 +189,14 @@ class _Ledger:
         result = tuple(
             (error + self.leak(node, form, scaled, error)) * _UP for form, error in zip(node.value, values, strict=True)
         )
-        self.rows.append(HeadRow(node.name, LEMMAS[node.fall], str(node.gap), scaled, read, max(result, default=0.0)))
+        worst = max(result, default=0.0)
+        self.note(node, HeadRow(node.name, LEMMAS[node.fall], str(node.gap), scaled, read, worst))
         return result
+
+    def note(self, node: Attention, row: HeadRow) -> None:
+        """Of the turns of a loop, the worst is kept."""
+        if node not in self.rows or row.error_out >= self.rows[node].error_out:
+            self.rows[node] = row
 
     def score_error(self, node: Attention) -> float:
         """How far errors of queries and keys can move a score. Of a lookup with exact keys: per unit of distance."""
@@ -206,6 +229,10 @@ class _Ledger:
             slope = abs(float(next(iter(value.terms.values()))))
             return (sum(2 * k * _fallen(scaled * k * k) for k in near) + far) * slope
         return min(1.0, sum(2 * _fallen(scaled * k * k) for k in near) + far) * spread
+
+
+def _outside_loops(node: Node) -> Iterable[Affine]:
+    return node.initial if isinstance(node, Loop) else node.inputs()
 
 
 def _fallen(exponent: float) -> float:
