@@ -20,7 +20,7 @@ Word = tuple[str, ...]
 
 BATCH = 512
 """So many words go through an encoder at a time."""
-MOST_SCORES = 2**24
+MOST_SCORES = 2**22
 """So many scores of a head are computed at a time, at most."""
 LONGEST = 60
 """So many characters of an input are shown."""
@@ -101,9 +101,7 @@ def check_words(
     began = time.perf_counter()
     inputs = tokens = 0
     wrong: list[Disagreement] = []
-    for batch in _batches(
-        words, (lambda _: 1) if decodes else (lambda word: _together(len(codec.prompt(word).tokens)))
-    ):
+    for batch in _batches(words, lambda word: 1 if decodes else _together(len(codec.prompt(word).tokens))):
         expected = [tuple(codec.expected(word, max_steps)) for word in batch]
         inputs += len(batch)
         tokens += sum(map(len, expected))
@@ -126,8 +124,9 @@ def _together(positions: int) -> int:
 def _batches(words: Iterable[Sequence[str]], most: Callable[[Word], int]) -> Iterator[list[Word]]:
     """The words in batches of one length each, without changing their order; ``most`` says how many go together."""
     for _, alike in groupby(map(tuple, words), len):
-        for word in alike:
-            yield [word, *islice(alike, most(word) - 1)]
+        rest = iter(alike)
+        for word in rest:
+            yield [word, *islice(rest, most(word) - 1)]
 
 
 def _compare_run(
