@@ -11,7 +11,7 @@ import softmachine as sm
 from softmachine.engines.fast import FastEngine, audit
 from softmachine.engines.fast.explain import explanation, summary
 from softmachine.engines.fast.flow import unfold
-from softmachine.engines.fast.plans import ByPosition, Groups, Parabola, Uniform
+from softmachine.engines.fast.plans import ByPosition, Forest, Parabola, Uniform
 from softmachine.errors import AmbiguousTokenError, InputError, UsageError
 from softmachine.runs import codec_of
 from softmachine.transformer import AffineMap, Matrix, Transformer
@@ -67,7 +67,7 @@ def test_keys_that_leave_the_parabola_change_the_plan(model: Transformer) -> Non
     assert [type(plan) for plan in engine.code.plans][-1] is Parabola
     tokens = [*codec_of(model).prompt("").tokens, *map(str, codec_of(model).expected("", 60))]
     found = engine.answers(tokens)
-    assert [type(plan) for plan in engine.code.plans][-1] is Groups
+    assert [type(plan) for plan in engine.code.plans][-1] is Forest
     from softmachine.engines.dense import DenseEngine
 
     assert found == DenseEngine(wrong, "exact").answers([tokens])[0]

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from softmachine.attention import Choice, Mask
 from softmachine.engines.fast.flow import Flow, FlowHead, Position, Unit
+from softmachine.engines.fast.forest import MANY
 from softmachine.engines.fast.forms import Form, combination
 from softmachine.engines.fast.grids import (
     BITS,
@@ -20,8 +21,9 @@ from softmachine.engines.fast.grids import (
     Numbers,
     feature_number,
 )
-from softmachine.engines.fast.plans import ByPosition, Groups, Parabola, Plan, Uniform
+from softmachine.engines.fast.plans import ByPosition, Forest, Groups, Parabola, Plan, Uniform
 from softmachine.positions import Feature
+from softmachine.text import many
 
 ONE = Fraction(1)
 
@@ -203,9 +205,23 @@ class Planner:
         fractional = not all(self.numbers.of(key).steady for key in keys)
         single = head.weighting.choice in (Choice.LEFTMOST, Choice.RIGHTMOST)
         numbers = tuple(_with_nothing(value) if single and value.steady else FRACTION for value in values)
-        what = "fractions" if fractional else "integers"
-        why = f"{len(keys)} components of the key, {what} of which nothing more is known"
-        return Groups(head, results, values, numbers, why, queries, keys, split.slope, fractional)
+        what = f"{many(len(keys), 'component')} of the key, {'fractions' if fractional else 'integers'}"
+        different = self._different(keys)
+        if different is not None and different <= MANY:
+            why = f"{what}; no more than {many(different, 'different key')}, looked at one by one"
+            return Groups(head, results, values, numbers, why, queries, keys, split.slope, fractional)
+        why = f"{what} of which nothing more is known: searched by branch and bound, from {MANY} different keys on"
+        return Forest(head, results, values, numbers, why, queries, keys, split.slope, fractional)
+
+    def _different(self, keys: tuple[Form, ...]) -> int | None:
+        """No more than so many different keys there are; None if that is not known."""
+        count = self.flow.vocabulary if any(key.tokens for key in keys) else 1
+        for number in {number for key in keys for number in key.terms}:
+            known = self.numbers.atoms[number]
+            if known.grid is None or known.grid.power:
+                return None
+            count *= known.high - known.low + 1
+        return count
 
 
 def _with_nothing(value: Number) -> Number:

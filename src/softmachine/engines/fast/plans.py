@@ -7,7 +7,8 @@ curve · j². Then, from the cheapest:
 - only the position counts: the best position of a parabola, in closed form;
 - the rest is a parabola in one integer, and the position only breaks ties: a table indexed by that integer (that the
   second component is the square of the first is checked for every key);
-- anything else: equal keys in groups, every group looked at.
+- anything else: equal keys in groups. If there may be many different keys, a k-d forest finds the best of them; if not,
+  every group is looked at.
 """
 
 from __future__ import annotations
@@ -115,3 +116,10 @@ class Groups(Plan):
     fractional: bool
 
     kind = "groups of equal keys"
+
+
+@dataclass(frozen=True, eq=False)
+class Forest(Groups):
+    """Equal keys in groups, of which there may be many, so that trees are kept over them."""
+
+    kind = "k-d forest over groups of equal keys"

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from softmachine.attention import Choice, Mask
 from softmachine.engines.fast.grids import Number
-from softmachine.engines.fast.plans import Groups
+from softmachine.engines.fast.plans import Forest, Groups
 from softmachine.engines.fast.serving import Serving
 
 CHOICES = {
@@ -31,15 +31,21 @@ class GroupCode:
     def serve(self, plan: Groups, name: str) -> None:
         """Write the code of a head; ``name`` is the stem of its names."""
         writer = self.writer
-        storage = self.serving.store("groups", name, plan, len(plan.keys) * (2 if plan.fractional else 1))
+        trees = isinstance(plan, Forest)
+        storage = self.serving.store(
+            "forest" if trees else "groups", name, plan, len(plan.keys) * (2 if plan.fractional else 1)
+        )
         number = len(self.serving.storages) - 1
         keys = [x for key in plan.keys for x in self.serving.value(key, Number(None), not plan.fractional)]
         values = self.serving.values(plan)
-        arrays = ", ".join(
-            f"{name}_{part}" for part in ("keys", "places", "values", "slots", "meta", "box", "key", "value")
-        )
+        groups = ("keys", "places", "values", "slots", "meta", "box")
+        near = "near" if plan.fractional else "keys"
+        forest = (near, "order", "boxes", "marks", "rest") if trees else ()
+        arrays = ", ".join(f"{name}_{part}" for part in (*groups, *forest, "key", "value"))
+        call = "insert_in_forest" if trees else "insert"
+        kinds = f"{plan.fractional}, {not plan.whole}" if trees else f"{not plan.whole}"
         if plan.head.mask is Mask.CAUSAL:
-            self._insert_group(plan, name, number, (keys, values), f"insert({arrays}, i, {not plan.whole})")
+            self._insert_group(plan, name, number, (keys, values), f"{call}({arrays}, i, {kinds})")
         else:
             kept = [
                 [self.serving.scalar(f"{name}_{w}{k}", x) for k, x in enumerate(part)]
@@ -48,20 +54,19 @@ class GroupCode:
             after, writer.lines = writer.lines, []
             writer.write("if i > 0:")
             writer.indent += 1
-            self._insert_group(plan, name, number, (kept[0], kept[1]), f"insert({arrays}, i - 1, {not plan.whole})")
+            self._insert_group(plan, name, number, (kept[0], kept[1]), f"{call}({arrays}, i - 1, {kinds})")
             writer.indent -= 1
             self.serving.early += writer.lines
             writer.lines = after
         time = self._query(plan, name)
         choice = CHOICES[plan.head.weighting.choice]
-        found = ", ".join(
-            f"{name}_{part}" for part in ("keys", "places", "values", "slots", "meta", "box", "key", "query")
-        )
+        forest = ("order", "boxes", "marks", "stack") if trees else ()
+        found = ", ".join(f"{name}_{part}" for part in (*groups, *forest, "key", "query"))
         writer.settle()
         count = writer.fresh("c")
-        writer.write(
-            f"{count}, bad = search({found}, {time}, {choice}, {plan.fractional}, {not plan.whole}, {name}_out)"
-        )
+        search = "search_forest" if trees else "search"
+        kinds = f"{plan.fractional}, {not plan.whole}"
+        writer.write(f"{count}, bad = {search}({found}, {time}, {choice}, {kinds}, {name}_out)")
         writer.doubt("bad")
         out = [f"{name}_out[{k}]" for k in range(storage.width)]
         if plan.head.mask is not Mask.CAUSAL:

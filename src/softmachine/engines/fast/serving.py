@@ -16,7 +16,7 @@ class Storage:
     """What a head keeps between positions.
 
     Args:
-        kind: "rows" (a row a position), "table" (a parabola's), or "groups".
+        kind: "rows" (a row a position), "table" (a parabola's), "groups", or "forest" (groups with trees over them).
         name: The stem of the arrays' names.
         plan: What it is for.
         width: The integers of a row of values.
@@ -32,10 +32,12 @@ class Storage:
     @property
     def arrays(self) -> tuple[str, ...]:
         """The names of the arrays that the code is given."""
+        groups = ("keys", "places", "values", "slots", "meta", "box", "key", "value", "query", "out")
         parts = {
             "rows": ("rows",),
             "table": ("there", "values", "meta"),
-            "groups": ("keys", "places", "values", "slots", "meta", "box", "key", "value", "query", "out"),
+            "groups": groups,
+            "forest": (*groups, "near", "order", "boxes", "marks", "rest", "stack"),
         }[self.kind]
         return tuple(f"{self.name}_{part}" for part in parts)
 

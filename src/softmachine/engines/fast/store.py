@@ -16,10 +16,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, cast
 
 FOLDER = "softmachine"
+KERNELS = ("kernels.py", "boxes.py", "forest.py", "groups.py", "finding.py", "descent.py", "tail.py")
+"""The modules that generated code calls."""
 DEEPEST = 20_000
 """How deep numba may recurse."""
 
@@ -85,8 +87,24 @@ def interpreted(text: str) -> Callable[..., None]:
     """The function ``advance`` as plain Python: slow, but there at once."""
     names: dict[str, Any] = {}
     exec(compile(text, "<softmachine>", "exec"), names)
-    names |= {name: item.py_func for name, item in names.items() if hasattr(item, "py_func")}
-    return cast(Callable[..., None], names["advance"])
+    return cast(Callable[..., None], plain_names(names)["advance"])
+
+
+def plain_names(names: dict[str, Any]) -> dict[str, Any]:
+    """The names of a module, with all that numba would compile as plain Python, however deep it is called."""
+    copies: dict[int, dict[str, Any]] = {}
+
+    def copied(names: dict[str, Any]) -> dict[str, Any]:
+        if id(names) not in copies:
+            copy = copies[id(names)] = dict(names)
+            for name, item in names.items():
+                function = getattr(item, "py_func", item)
+                if isinstance(function, FunctionType) and (function is not item or function.__globals__ is names):
+                    own = copied(function.__globals__)
+                    copy[name] = FunctionType(function.__code__, own, function.__name__, function.__defaults__)
+        return copies[id(names)]
+
+    return copied(names)
 
 
 def _defined(text: str, filename: str) -> Any:
@@ -107,7 +125,7 @@ def _surroundings() -> str:
     import numpy as np
 
     here = Path(__file__).parent
-    sources = [(here / name).read_text(encoding="utf-8") for name in ("kernels.py", "groups.py", "tail.py")]
+    sources = [(here / name).read_text(encoding="utf-8") for name in KERNELS]
     return "\0".join([numba.__version__, np.__version__, str(here), *sources])
 
 
