@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from softmachine.engines.fast.boxes import HUGE, bound
 from softmachine.engines.fast.finding import (
     AVERAGE,
@@ -50,22 +52,23 @@ def search_forest(
     fractional_keys: bool,
     fractions: bool,
     out: Any,
-) -> tuple[int, bool]:
-    """The same as `search`, by branch and bound through the trees of a forest."""
+) -> int:
+    """The same as `search`, by branch and bound through the trees of a forest; UNKNOWN if something does not fit."""
     groups = meta[GROUPS]
     if groups < MANY:
-        return search(
+        count, bad = search(
             keys, places, values, table, meta, box, corner, query, time, choice, fractional_keys, fractions, out
         )
+        return UNKNOWN if bad else count
     if time == 0 and not fractional_keys:
         g = at_corner(keys, table, box, corner, query)
         if g >= 0:
-            return take(places, values, g, time, choice, out), False
-    best, count = meta[HINT], 0
+            return take(places, values, g, time, choice, out)
+    best, count = meta[HINT], np.int64(0)
     n, d, bad = score(keys, best, query, when(places, best, time), time, fractional_keys)
     if bad:
-        return 0, True
-    start, size = 0, BLOCK
+        return UNKNOWN
+    start, size = np.int64(0), BLOCK
     while 2 * size <= groups:
         size *= 2
     while size >= BLOCK:
@@ -92,19 +95,19 @@ def search_forest(
                 count,
             )
             if bad:
-                return 0, True
+                return UNKNOWN
             start += size
         size //= 2
     for g in range(start, groups):
         a, b, bad = score(keys, g, query, when(places, g, time), time, fractional_keys)
         sign, unsure = compared(a, b, n, d)
         if bad or unsure:
-            return 0, True
+            return UNKNOWN
         if sign >= 0:
             best, count = accepted(places, values, g, sign, time, choice, fractions, out, best, count)
             n, d = a, b
     meta[HINT] = best
-    return concluded(places, values, best, time, choice, count, out)
+    return concluded(places, values, best, time, choice, count, out)[0]
 
 
 @kernel

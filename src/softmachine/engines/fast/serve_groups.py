@@ -66,8 +66,9 @@ class GroupCode:
         count = writer.fresh("c")
         search = "search_forest" if trees else "search"
         kinds = f"{plan.fractional}, {not plan.whole}"
-        writer.write(f"{count}, bad = {search}({found}, {time}, {choice}, {kinds}, {name}_out)")
-        writer.doubt("bad")
+        asked = f"{search}({found}, {time}, {choice}, {kinds}, {name}_out)"
+        writer.write(f"{count} = {asked}" if trees else f"{count}, bad = {asked}")
+        writer.doubt(f"{count} < 0" if trees else "bad")
         out = [f"{name}_out[{k}]" for k in range(storage.width)]
         if plan.head.mask is not Mask.CAUSAL:
             blank = ["0" if plan.whole or not k % 2 else "1" for k in range(storage.width)]
