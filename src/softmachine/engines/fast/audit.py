@@ -120,8 +120,10 @@ class _Auditor:
         scores, over = self._weighted(list(zip(query, head.key, strict=True)), position)
         own = sum((q * _value(key, token, atoms) for q, key in zip(query, head.key, strict=True)), Fraction(0))
         if head.bias is not None:
-            distances = np.array([int(head.bias.at(j, position)) for j in range(position)], dtype=object)
-            scores = scores + distances * over
+            biases = [head.bias.at(j, position) for j in range(position)]
+            common = lcm(over, *(bias.denominator for bias in biases))
+            scores = scores.astype(object) * (common // over)
+            scores, over = scores + np.array([int(bias * common) for bias in biases], dtype=object), common
             own += head.bias.at(position, position)
         self.scores += position + 1
         best = Fraction(int(scores.max()), over) if position else None

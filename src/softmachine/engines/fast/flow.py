@@ -145,6 +145,8 @@ class _Unfolding:
                 return self._feature(Feature("1/(i+1)")).scaled(Fraction(1, 2))
             case "(-1)^i":
                 return combination([(Fraction(-2), self._feature(Feature("bit", (0,))))], Fraction(1))
+            case "i/c":
+                return self._feature(plain).scaled(Fraction(1, item.parameters[0]))  # type: ignore[arg-type]
             case "±bit":
                 return combination([(Fraction(2), self._feature(Feature("bit", item.parameters)))], Fraction(-1))
         return self._feature(item)

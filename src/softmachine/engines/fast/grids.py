@@ -71,6 +71,7 @@ _FEATURES = {
     "1/(i+1)": Number(Grid(1, 1), 1, 1),
     "1/(i+1)²": Number(Grid(1, 2), 1, 1),
     "bit": BITS,
+    "cell bit": BITS,
     "mod": BITS,
     "power of two": BITS,
     "prime": BITS,
@@ -81,6 +82,8 @@ def feature_number(item: Feature, horizon: int = HORIZON) -> Number:
     """What is known of a position feature, up to a position."""
     if item.kind in ("i", "i²"):
         return Number(Grid(), 0, horizon if item.kind == "i" else horizon**2)
+    if item.kind == "(i-1)/(i+1)":
+        return Number(Grid(1, 1), 0, horizon)
     if item.kind not in _FEATURES:
         raise Declined(f"the position feature {item.name} is not known to the fast engine")
     return _FEATURES[item.kind]

@@ -1,4 +1,4 @@
-"""The arrays of a head's groups and of the forest over them: fresh, larger, and from a file."""
+"""The arrays of a head's groups and of the forest over them, or of all its keys: fresh, larger, and from a file."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.engines.fast.boxes import box_width
+from softmachine.engines.fast.dense import OVER, TABULATED, WANTED, tabulate
 from softmachine.engines.fast.descent import DEEPEST
 from softmachine.engines.fast.forest import COUNT, FIRST, LAST, LEAF, plant_again
 from softmachine.engines.fast.groups import GROUPS, HINT, INSERTED, LATEST, rehash
-from softmachine.engines.fast.plans import Groups
+from softmachine.engines.fast.plans import Dense, Groups
 from softmachine.engines.fast.serving import Storage
 
 Integers = NDArray[np.int64]
@@ -106,3 +107,37 @@ def _planted_again(storage: Storage, found: Sequence[Integers], groups: int) -> 
         return False
     plant_again(keys, places, values, near, order, boxes, marks, rest, groups, plan.fractional, not plan.whole)
     return True
+
+
+def dense_arrays(storage: Storage, capacity: int) -> dict[str, Integers]:
+    """Empty arrays for so many positions, by their names."""
+    plan = storage.plan
+    assert isinstance(plan, Dense)
+    width = storage.width
+    shapes = ((capacity, storage.key_width), (capacity, width), (capacity,), (3,), (len(plan.queries),), (width,))
+    return {name: np.zeros(shape, dtype=np.int64) for name, shape in zip(storage.arrays, shapes, strict=True)}
+
+
+def next_row(storage: Storage, parts: Mapping[str, Integers]) -> dict[str, Integers]:
+    """The arrays of a storage with the biases that are wanted next, and room for that position."""
+    plan = storage.plan
+    assert isinstance(plan, Dense)
+    arrays = {name: parts[name] for name in storage.arrays}
+    _, _, biases, meta, _, _ = arrays.values()
+    wanted = int(meta[WANTED])
+    if wanted >= len(biases):
+        larger = dense_arrays(storage, 2 * max(wanted, len(biases)))
+        for name, array in larger.items():
+            array[: len(arrays[name])] = arrays[name]
+        arrays = larger
+        _, _, biases, meta, _, _ = arrays.values()
+    meta[OVER] = tabulate(plan.bias, wanted, biases)
+    meta[TABULATED] = wanted + 1
+    return arrays
+
+
+def consistent_rows(found: Sequence[Integers], positions: int) -> bool:
+    """Whether the arrays of all keys from a file are long enough; biases are then tabulated anew."""
+    keys, values, biases, meta, _, _ = found
+    meta[:] = 0
+    return len(keys) == len(values) == len(biases) >= max(positions, 1) and meta.shape == (3,)

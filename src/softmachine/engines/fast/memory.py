@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 
 from softmachine.engines.fast.code import Code
 from softmachine.engines.fast.grids import HORIZON
-from softmachine.engines.fast.index import consistent_groups, group_arrays, larger_groups
+from softmachine.engines.fast.index import (
+    consistent_groups,
+    consistent_rows,
+    dense_arrays,
+    group_arrays,
+    larger_groups,
+    next_row,
+)
 from softmachine.engines.fast.serving import Storage
 
 Integers = NDArray[np.int64]
@@ -71,6 +78,8 @@ class Memory:
                 self._double(f"{storage.name}_rows")
             case "table":
                 self._widen(storage)
+            case "dense":
+                self.parts |= next_row(storage, self.parts)
             case "groups" | "forest":
                 self.parts |= larger_groups(storage, self.parts)
 
@@ -105,6 +114,8 @@ def _fresh(storage: Storage) -> list[Any]:
         case "table":
             middle = np.array([-START // 2, 2 * HORIZON, -2 * HORIZON, 0], dtype=whole)
             return [np.full(START, -1, dtype=whole), np.zeros(START * width, dtype=whole), middle]
+        case "dense":
+            return list(dense_arrays(storage, START).values())
     return list(group_arrays(storage, START).values())
 
 
@@ -118,6 +129,8 @@ def consistent(storage: Storage, parts: Mapping[str, Integers | None], positions
     found = [array for array in arrays if array is not None]
     if storage.kind == "rows":
         return bool(found[0].size >= positions * storage.width)
+    if storage.kind == "dense":
+        return consistent_rows(found, positions)
     if storage.kind == "table":
         return _consistent_table(storage, found, positions)
     return consistent_groups(storage, found, fresh, positions)

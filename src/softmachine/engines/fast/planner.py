@@ -14,15 +14,14 @@ from softmachine.engines.fast.grids import (
     BITS,
     FRACTION,
     HORIZON,
-    Declined,
     Grid,
     Linear,
     Number,
     Numbers,
     feature_number,
 )
-from softmachine.engines.fast.plans import ByPosition, Forest, Groups, Parabola, Plan, Uniform
-from softmachine.positions import Feature
+from softmachine.engines.fast.plans import ByPosition, Dense, Forest, Groups, Parabola, Plan, Uniform
+from softmachine.positions import Feature, Relation
 from softmachine.text import many
 
 ONE = Fraction(1)
@@ -78,6 +77,8 @@ class Planner:
         split = self._split(head)
         results = tuple(self.flow.retrieved(head))
         values = tuple(self.numbers.of(head.value[component]) for _, component in results)
+        if head.bias is not None and head.bias.kind != "distance":
+            return self._dense(head, results, values, split, head.bias)
         uniform = not split.pairs and split.slope.is_zero and split.curve.is_zero
         if uniform:
             return self._uniform(head, results, values)
@@ -91,9 +92,7 @@ class Planner:
         both = list(zip(head.query, head.key, strict=True))
         slope = combination((key.terms.get(plain, Fraction(0)), query) for query, key in both)
         curve = combination((key.terms.get(square, Fraction(0)), query) for query, key in both)
-        if head.bias is not None:
-            if head.bias.kind != "distance":
-                raise Declined(f"head {head.name!r} has the bias {head.bias}, which the fast engine does not know")
+        if head.bias is not None and head.bias.kind == "distance":
             slope = combination([(ONE, slope)], -ONE)
         pairs: dict[tuple[object, ...], tuple[Form, Form]] = {}
         for query, key in zip(head.query, head.key, strict=True):
@@ -212,6 +211,24 @@ class Planner:
             return Groups(head, results, values, numbers, why, queries, keys, split.slope, fractional)
         why = f"{what} of which nothing more is known: searched by branch and bound, from {MANY} different keys on"
         return Forest(head, results, values, numbers, why, queries, keys, split.slope, fractional)
+
+    def _dense(
+        self,
+        head: FlowHead,
+        results: tuple[tuple[int, int], ...],
+        values: tuple[Number, ...],
+        split: _Split,
+        bias: Relation,
+    ) -> Plan:
+        pairs = split.pairs
+        if not split.curve.is_zero:
+            pairs = (*pairs, (split.curve, Form(terms={self._places[Feature("i²")]: ONE})))
+        queries, keys = tuple(query for query, _ in pairs), tuple(key for _, key in pairs)
+        fractional = not all(self.numbers.of(key).steady for key in keys)
+        single = head.weighting.choice in (Choice.LEFTMOST, Choice.RIGHTMOST)
+        numbers = tuple(_with_nothing(value) if single and value.steady else FRACTION for value in values)
+        why = f"the bias {bias} is any function of two positions, so every key is compared; the time grows with the run"
+        return Dense(head, results, values, numbers, why, queries, keys, split.slope, fractional, bias)
 
     def _different(self, keys: tuple[Form, ...]) -> int | None:
         """No more than so many different keys there are; None if that is not known."""

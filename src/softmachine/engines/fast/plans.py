@@ -7,6 +7,7 @@ curve · j². Then, from the cheapest:
 - only the position counts: the best position of a parabola, in closed form;
 - the rest is a parabola in one integer, and the position only breaks ties: a table indexed by that integer (that the
   second component is the square of the first is checked for every key);
+- a part of the score is any function of the two positions: every key is looked at;
 - anything else: equal keys in groups. If there may be many different keys, a k-d forest finds the best of them; if not,
   every group is looked at.
 """
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 from softmachine.engines.fast.flow import FlowHead
 from softmachine.engines.fast.forms import Form
 from softmachine.engines.fast.grids import Grid, Linear, Number
+from softmachine.positions import Relation
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,3 +125,24 @@ class Forest(Groups):
     """Equal keys in groups, of which there may be many, so that trees are kept over them."""
 
     kind = "k-d forest over groups of equal keys"
+
+
+@dataclass(frozen=True, eq=False)
+class Dense(Plan):
+    """Every visible key is looked at, because the score has a part that is any function of the two positions.
+
+    Args:
+        queries: The components of the query, and
+        keys: of the key, without the position's part.
+        slope: The coefficient of the key's position.
+        fractional: Whether keys are fractions.
+        bias: The function of the two positions.
+    """
+
+    queries: tuple[Form, ...]
+    keys: tuple[Form, ...]
+    slope: Form
+    fractional: bool
+    bias: Relation
+
+    kind = "every key"

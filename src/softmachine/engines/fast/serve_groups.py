@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from softmachine.attention import Choice, Mask
-from softmachine.engines.fast.grids import Number
-from softmachine.engines.fast.plans import Forest, Groups
+from softmachine.engines.fast.grids import Linear, Number
+from softmachine.engines.fast.plans import Dense, Forest, Groups
 from softmachine.engines.fast.serving import Serving
 
 CHOICES = {
@@ -58,7 +58,7 @@ class GroupCode:
             writer.indent -= 1
             self.serving.early += writer.lines
             writer.lines = after
-        time = self._query(plan, name)
+        time = self.query(plan, name)[0]
         choice = CHOICES[plan.head.weighting.choice]
         forest = ("order", "boxes", "marks", "stack") if trees else ()
         found = ", ".join(f"{name}_{part}" for part in (*groups, *forest, "key", "query"))
@@ -89,8 +89,8 @@ class GroupCode:
         writer.fail(f"{full} == 1", f"FULL + {number}")
         writer.doubt(f"{full} == 2")
 
-    def _query(self, plan: Groups, name: str) -> str:
-        """Fill in the query; the coefficient of the position on the same scale."""
+    def query(self, plan: Groups | Dense, name: str) -> tuple[str, Linear | str]:
+        """Fill in the query; the coefficient of the position on the same scale, and what tells the denominator."""
         writer = self.writer
         time = writer.fresh("t")
         # Keys are kept without their denominators, so each component of the query is divided by its key's.
@@ -103,7 +103,7 @@ class GroupCode:
             for k, part in enumerate(linear[:-1]):
                 writer.write(f"{name}_query[{k}] = {writer.numerator(part)}")
             writer.write(f"{time} = {writer.numerator(linear[-1])}")
-            return time
+            return time, linear[-1]
         parts = [writer.fraction(form) for form in (*forms, plan.slope)]
         common = writer.fresh("d")
         writer.write(f"{common} = 1")
@@ -116,4 +116,4 @@ class GroupCode:
         for k, (n, d) in enumerate(parts[:-1]):
             writer.write(f"{name}_query[{k}] = {n} * ({common} // {d})")
         writer.write(f"{time} = {parts[-1][0]} * ({common} // {parts[-1][1]})")
-        return time
+        return time, common

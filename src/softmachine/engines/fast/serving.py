@@ -16,7 +16,8 @@ class Storage:
     """What a head keeps between positions.
 
     Args:
-        kind: "rows" (a row a position), "table" (a parabola's), "groups", or "forest" (groups with trees over them).
+        kind: "rows" (a row a position), "table" (a parabola's), "groups", "forest" (groups with trees over them), or
+            "dense" (every key).
         name: The stem of the arrays' names.
         plan: What it is for.
         width: The integers of a row of values.
@@ -37,6 +38,7 @@ class Storage:
             "rows": ("rows",),
             "table": ("there", "values", "meta"),
             "groups": groups,
+            "dense": ("keys", "values", "biases", "meta", "query", "out"),
             "forest": (*groups, "near", "order", "boxes", "marks", "rest", "stack"),
         }[self.kind]
         return tuple(f"{self.name}_{part}" for part in parts)

@@ -19,10 +19,10 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any, cast
+from typing import Any
 
 FOLDER = "softmachine"
-KERNELS = ("kernels.py", "boxes.py", "forest.py", "groups.py", "finding.py", "descent.py", "tail.py")
+KERNELS = ("kernels.py", "boxes.py", "forest.py", "groups.py", "finding.py", "descent.py", "dense.py", "tail.py")
 """The modules that generated code calls."""
 LARGE = {
     "insert_in_forest": ("groups", "22211222222" + "11ibb"),

@@ -138,6 +138,11 @@ def feature_code(item: Feature, place: Place) -> str:
             return f"{i} * {i}"
         case "bit":
             return f"(({i} >> {item.parameters[0]}) & 1)"
+        case "cell bit":
+            k, cells, offset = item.parameters
+            return f"(((max({i} - 1, 0) // {cells} + {offset}) >> {k}) & 1)"
+        case "(i-1)/(i+1)":
+            return f"max({i} - 1, 0)"
         case "mod":
             return f"(1 if {i} % {item.parameters[0]} == {item.parameters[1]} else 0)"
         case "power of two":
