@@ -50,6 +50,10 @@ class FastEngine:
         """Serve a head by the general index: something that its plan assumed does not hold in this run."""
         self.use_general(self.general | {self.code.storages[storage].plan.head.name})
 
+    def take_fractions(self) -> None:
+        """Keep all means as fractions: one of integers was not an integer."""
+        self.use_general(self.general | {plan.head.name for plan in self.code.plans if plan.evenly})
+
     def use_general(self, names: frozenset[str]) -> None:
         """Serve these heads by the general index."""
         if names != self.general:
@@ -232,15 +236,19 @@ class FastPass:
                 f"at position {self.read} a number leaves the 64 bits in which the fast engine is exact",
                 hint="use --engine dense",
             )
+        elif found == status.UNEVEN:
+            self.engine.take_fractions()
+            self._start_again()
+            info[status.STATUS] = status.RUNNING
         elif found >= status.REPLAN:
-            self._start_again(found - status.REPLAN)
+            self.engine.replan(found - status.REPLAN)
+            self._start_again()
             info[status.STATUS] = status.RUNNING
         elif found >= status.FULL:
             self.memory.grow(self.memory.code.storages[found - status.FULL])
             info[status.STATUS] = status.RUNNING
 
-    def _start_again(self, storage: int) -> None:
-        """Go through the tokens so far with a more general index."""
-        self.engine.replan(storage)
+    def _start_again(self) -> None:
+        """Go through the tokens so far with the engine's new plans."""
         self.memory = Memory(self.engine.code)
         self.info[status.AT] = 0

@@ -146,7 +146,7 @@ def _consistent_table(storage: Storage, found: Sequence[Integers], positions: in
         return False
     first, least, most = (int(number) for number in meta[:3])
     if least > most:
-        return positions <= 1 and bool((there < 0).all()) and abs(first) <= HORIZON
+        return (positions <= 1 or storage.may_be_empty) and bool((there < 0).all()) and abs(first) <= HORIZON
     inside = first <= least and most < first + there.size and abs(first) <= 4 * HORIZON
     return inside and bool(there[least - first] >= 0 and there[most - first] >= 0)
 
