@@ -65,10 +65,18 @@ class Audit:
 def audit(run: FastPass, count: int, seed: int | None = None) -> Audit:
     """Do random steps of a run again."""
     made = range(run.prompt - 1, run.read)
+    reach = min(made.stop, _Auditor(run).capacity)
+    return audit_of(run, audited(range(made.start, max(reach, made.start)), count, seed))
+
+
+def audited(candidates: range, count: int, seed: int | None = None) -> list[int]:
+    """Which of some steps to do again."""
+    return sorted(random.Random(seed).sample(candidates, min(count, len(candidates))))
+
+
+def audit_of(run: FastPass, steps: Sequence[int]) -> Audit:
+    """Do the steps at some positions again, in rising order."""
     auditor = _Auditor(run)
-    reach = min(made.stop, auditor.capacity)
-    candidates = range(made.start, max(reach, made.start))
-    steps = sorted(random.Random(seed).sample(candidates, min(count, len(candidates))))
     auditor.replay(steps[-1] if steps else 0)
     differences = []
     for position in steps:

@@ -244,7 +244,13 @@ def _recorded(writer: Writer, record: Sequence[int]) -> list[str]:
 
 
 def _assembled(
-    writer: Writer, serving: Serving, body: list[str], decision: list[str], tail: Tail | None, record: list[str], plans: Sequence[Plan]
+    writer: Writer,
+    serving: Serving,
+    body: list[str],
+    decision: list[str],
+    tail: Tail | None,
+    record: list[str],
+    plans: Sequence[Plan],
 ) -> str:
     """The whole module."""
     parameters = ["tokens", "said", "T", "follow", "info", "scalars", "limit", "first_answer", "memory", "directions"]

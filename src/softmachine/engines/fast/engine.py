@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
@@ -21,6 +22,10 @@ from softmachine.transformer import Transformer
 
 CHUNK = 1 << 21
 """So many positions at most are computed before Python gets a chance to see that the user wants to stop."""
+
+
+LARGEST_RESERVE = 1 << 28
+"""So many bytes at most are reserved for tokens beforehand."""
 
 
 class FastEngine:
@@ -71,10 +76,15 @@ class FastEngine:
         return digest.hexdigest()
 
     def start(
-        self, tokens: Sequence[str], stops: Callable[[str], bool] = lambda _: False, said: Sequence[str] = ()
+        self,
+        tokens: Sequence[str],
+        stops: Callable[[str], bool] = lambda _: False,
+        said: Sequence[str] = (),
+        *,
+        listening: bool = False,
     ) -> FastPass:
-        """A pass that reads these tokens and what was said after them, and then goes on."""
-        return FastPass(self, tokens, stops, said)
+        """A pass that reads these tokens and what was said after them, and then goes on; or that is told them later."""
+        return FastPass(self, tokens, stops, said, answer_all=listening)
 
     def answers(self, tokens: Sequence[str]) -> list[str]:
         """The output of the largest logit at every position."""
@@ -149,7 +159,28 @@ class FastPass:
     @property
     def size(self) -> int:
         """The bytes that the run takes."""
-        return self.memory.size + self.tokens.nbytes
+        return self.memory.size + self.known * self.tokens.itemsize
+
+    def again(self, codes: NDArray[Any]) -> None:
+        """Start over on another prompt, given as the numbers of its tokens."""
+        self.adopt(codes, len(codes))
+        self.memory.forget()
+        self.info[:] = [0, self.given, status.RUNNING, -1]
+        self.first_answer = self.given - 1
+        self.stopped_by = None
+
+    def adopt(self, codes: NDArray[Any], prompt: int) -> None:
+        """Let these be the tokens, of which so many are the prompt."""
+        self.prompt, self.given = prompt, len(codes)
+        self._make_room(self.given + 1)
+        self.tokens[: self.given] = codes
+        self.info[status.KNOWN] = self.given
+
+    def reserve(self, positions: int) -> None:
+        """Have room for so many tokens, so that they need not be moved; memory is only taken as they come."""
+        if positions * self.tokens.itemsize <= LARGEST_RESERVE:
+            with suppress(MemoryError):
+                self._make_room(positions + 1)
 
     def said_since(self, most: int) -> Coded[str]:
         """What was said after the prompt: so many tokens at most, and the one that stopped the run."""

@@ -85,9 +85,7 @@ def gated(
             f"equal keys the {'later' if later else 'earlier'} is better by less than a step; checked for every key: "
             "its second component is x²"
         )
-        return Gated(
-            head, results, values, numbers, why, x, square, vertex, curve, kinds, tuple(queries[:-2]), later
-        )
+        return Gated(head, results, values, numbers, why, x, square, vertex, curve, kinds, tuple(queries[:-2]), later)
     return None
 
 

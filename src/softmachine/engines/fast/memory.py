@@ -40,6 +40,17 @@ class Memory:
         for storage in code.storages:
             self.parts |= zip(storage.arrays, _fresh(storage), strict=True)
 
+    def forget(self) -> None:
+        """Begin anew: what was remembered of the positions is gone, the room for it and what is always so are not."""
+        self.scalars[:] = 0
+        for storage in self.code.storages:
+            if storage.kind == "table":
+                there, _, meta = (self.parts[name] for name in storage.arrays)
+                there[:] = -1
+                meta[1:] = _fresh(storage)[2][1:]
+            elif storage.kind != "rows":
+                self.parts |= zip(storage.arrays, _fresh(storage), strict=True)
+
     @property
     def arrays(self) -> list[Integers]:
         """The arrays in the order of the code's parameters."""

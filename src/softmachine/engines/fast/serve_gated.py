@@ -1,4 +1,4 @@
-"""Code for heads that look up an integer among keys of a few kinds: a table for each, and the best of what they give."""
+"""Code for heads that look up an integer among keys of a few kinds: a table for each, and the best of them all."""
 
 from __future__ import annotations
 

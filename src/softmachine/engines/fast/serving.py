@@ -65,9 +65,7 @@ class Serving:
         self.commits.append((name, becomes))
         return name
 
-    def store(
-        self, kind: str, name: str, plan: Plan, key_width: int = 0, *, may_be_empty: bool = False
-    ) -> Storage:
+    def store(self, kind: str, name: str, plan: Plan, key_width: int = 0, *, may_be_empty: bool = False) -> Storage:
         """Arrays for a head."""
         width = len(plan.results) * (1 if plan.whole else 2)
         self.storages.append(Storage(kind, name, plan, width, key_width, may_be_empty))
