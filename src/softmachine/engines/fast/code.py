@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,13 +25,21 @@ from softmachine.engines.fast.softness import Softness, soften
 from softmachine.engines.fast.tail import Tail, tail_of
 from softmachine.engines.fast.writing import HERE, Writer
 
+if TYPE_CHECKING:
+    from softmachine.engines.fast.memory import Memory
+
 RUNNING, STOPPED, TIE, STRANGER, TOO_LARGE, UNEVEN, FULL, REPLAN = 0, 1, 2, 3, 4, 5, 1000, 1_000_000
 """Why the code returned: the limit, a stop, equal logits, an output that is no token, overflow, a mean of integers that
 is none; a storage that is full, or that the plan is wrong for (plus the storage's number)."""
-MOST_LINES = 5_000
+MOST_LINES, MOST_CHARACTERS = 5_000, 400_000
 """Longer code is not compiled: that would take minutes."""
 AT, KNOWN, STATUS, SAID = 0, 1, 2, 3
 """What the numbers in `info` are: the next position, how many tokens are known, the status, the last output."""
+
+
+class TooLong(Exception):  # noqa: N818  (not an error: the model is interpreted)
+    """The code would be too long to be compiled."""
+
 
 _CHECK_MEANS = ("        if uneven:", "            break")
 _TELL_MEANS = ("    if uneven:", "        status = UNEVEN")
@@ -74,6 +83,17 @@ class Code:
     flow: Flow
     proof: Softness | None
 
+    def memory(self) -> Memory:
+        """Fresh memory for a run."""
+        from softmachine.engines.fast.memory import Memory
+
+        return Memory(self)
+
+    @property
+    def data(self) -> tuple[NDArray[np.int64], ...]:
+        """All tables."""
+        return (self.tables, *(self.tail.data if self.tail else ()))
+
     @property
     def horizon(self) -> int:
         """Runs of so many positions are exact; longer ones stop."""
@@ -91,6 +111,7 @@ def generate(flow: Flow, general: Iterable[str] = (), record: Sequence[int] = ()
     Raises:
         Declined: If there is a head or a number that the engine does not know how to treat, or a softmax that is not
             proved to decide as hard attention does.
+        TooLong: If the code would take too long to compile.
     """
     planner, proof = _planned(flow, general)
     writer = Writer(planner.numbers)
@@ -108,8 +129,8 @@ def generate(flow: Flow, general: Iterable[str] = (), record: Sequence[int] = ()
     decision = writer.lines
     plans = tuple(planner.plans[item] for item in flow.order if isinstance(item, FlowHead))
     text = _assembled(writer, serving, body, decision, tail, _recorded(writer, record), plans)
-    if text.count("\n") > MOST_LINES:
-        raise Declined(f"its code would have more than {MOST_LINES:,} lines, which takes too long to compile")
+    if text.count("\n") > MOST_LINES or len(text) > MOST_CHARACTERS:
+        raise TooLong
     tables = np.array(writer.tables, dtype=np.int64).reshape(len(writer.tables), flow.vocabulary).T.copy()
     return Code(text, tables, len(serving.scalars), tuple(serving.storages), tail, plans, flow, proof)
 

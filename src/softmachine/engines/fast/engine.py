@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 
 from softmachine.coded import Coded
 from softmachine.engines.fast import code as status
-from softmachine.engines.fast.code import Code, generate
-from softmachine.engines.fast.flow import unfold
+from softmachine.engines.fast.code import Code, TooLong, generate
+from softmachine.engines.fast.flow import Flow, require_causal, unfold
 from softmachine.engines.fast.memory import Memory
 from softmachine.engines.fast.store import compiled, interpreted
+from softmachine.engines.fast.table_code import TableCode, is_large, tables_of
+from softmachine.engines.fast.table_memory import TableMemory
 from softmachine.errors import AmbiguousTokenError, InputError, PrecisionError
 from softmachine.transformer import Transformer
 
@@ -34,17 +36,32 @@ class FastEngine:
     Args:
         transformer: The weights.
         plain: Run the generated code as plain Python: slow, but there at once; for short runs and tests.
+        tables: Whether the weights are data for code that is the same for all models, as it is by default if the model
+            is large, or become code of their own.
 
     Raises:
         Declined: If some head or number is not of a kind that the engine knows; the message says which.
     """
 
-    def __init__(self, transformer: Transformer, *, plain: bool = False) -> None:
+    def __init__(self, transformer: Transformer, *, plain: bool = False, tables: bool | None = None) -> None:
         self.transformer = transformer
         self.plain = plain
-        self.flow = unfold(transformer)
         self.general: frozenset[str] = frozenset()
-        self.code: Code = generate(self.flow)
+        self.code: Code | TableCode = self._code(tables)
+
+    def _code(self, tables: bool | None) -> Code | TableCode:
+        if tables or (tables is None and is_large(self.transformer)):
+            require_causal(self.transformer)
+            return tables_of(self.transformer)
+        try:
+            return generate(self.flow)
+        except TooLong:
+            return tables_of(self.transformer)
+
+    @cached_property
+    def flow(self) -> Flow:
+        """What has to be computed at every position."""
+        return unfold(self.transformer)
 
     @cached_property
     def advance(self) -> Callable[..., None]:
@@ -53,15 +70,19 @@ class FastEngine:
 
     def replan(self, storage: int) -> None:
         """Serve a head by the general index: something that its plan assumed does not hold in this run."""
-        self.use_general(self.general | {self.code.storages[storage].plan.head.name})
+        if isinstance(self.code, TableCode):
+            self.code = self.code.replanned(storage)
+        else:
+            self.use_general(self.general | {self.code.storages[storage].plan.head.name})
 
     def take_fractions(self) -> None:
         """Keep all means as fractions: one of integers was not an integer."""
+        assert isinstance(self.code, Code)
         self.use_general(self.general | {plan.head.name for plan in self.code.plans if plan.evenly})
 
     def use_general(self, names: frozenset[str]) -> None:
         """Serve these heads by the general index."""
-        if names != self.general:
+        if names != self.general and isinstance(self.code, Code):
             self.general = names
             self.code = generate(self.flow, names)
             self.__dict__.pop("advance", None)
@@ -71,7 +92,7 @@ class FastEngine:
         """A hash of everything that decides how the engine runs this model."""
         code, transformer = self.code, self.transformer
         digest = hashlib.sha256(f"{code.text}\0{transformer.vocabulary}\0{transformer.outputs}".encode())
-        for array in (code.tables, *(code.tail.data if code.tail else ())):
+        for array in code.data:
             digest.update(array.tobytes())
         return digest.hexdigest()
 
@@ -143,7 +164,7 @@ class FastPass:
         self.said = np.zeros(self.given + 1 if answer_all else 1, dtype=np.int64)
         self.first_answer = 0 if answer_all else self.given - 1
         self.info = np.array([0, self.given, status.RUNNING, -1], dtype=np.int64)
-        self.memory = Memory(engine.code)
+        self.memory: Memory | TableMemory = engine.code.memory()
         self.stopped_by: str | None = None
 
     @property
@@ -276,10 +297,10 @@ class FastPass:
             self._start_again()
             info[status.STATUS] = status.RUNNING
         elif found >= status.FULL:
-            self.memory.grow(self.memory.code.storages[found - status.FULL])
+            self.memory.make_room(found - status.FULL)
             info[status.STATUS] = status.RUNNING
 
     def _start_again(self) -> None:
         """Go through the tokens so far with the engine's new plans."""
-        self.memory = Memory(self.engine.code)
+        self.memory = self.engine.code.memory()
         self.info[status.AT] = 0

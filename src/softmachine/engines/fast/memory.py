@@ -75,8 +75,9 @@ class Memory:
         """The outputs of equal logits, after a tie."""
         return np.flatnonzero(self.logits == self.logits.max()).tolist()
 
-    def grow(self, storage: Storage) -> None:
+    def make_room(self, number: int) -> None:
         """Make room in a storage that is full."""
+        storage = self.code.storages[number]
         match storage.kind:
             case "rows":
                 self._double(f"{storage.name}_rows")

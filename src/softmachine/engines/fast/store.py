@@ -107,7 +107,8 @@ def _surroundings() -> str:
     import numpy as np
 
     here = Path(__file__).parent
-    sources = [(here / name).read_text(encoding="utf-8") for name in ("kernels.py", "groups.py", "tail.py")]
+    names = ("kernels.py", "groups.py", "tail.py", "table_rows.py", "table_groups.py", "table_kernel.py")
+    sources = [(here / name).read_text(encoding="utf-8") for name in names]
     return "\0".join([numba.__version__, np.__version__, str(here), *sources])
 
 
