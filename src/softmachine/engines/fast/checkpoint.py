@@ -19,8 +19,11 @@ from numpy.typing import NDArray
 
 from softmachine.coded import Packed
 from softmachine.engines.fast import code as status
+from softmachine.engines.fast.code import Code
 from softmachine.engines.fast.memory import Memory, consistent
 from softmachine.engines.fast.segments import SegmentedPass
+from softmachine.engines.fast.table_code import TableCode
+from softmachine.engines.fast.table_memory import TableMemory
 from softmachine.errors import Place, SourceError
 
 if TYPE_CHECKING:
@@ -47,7 +50,9 @@ def save(run: FastPass | SegmentedPass, path: Path) -> None:
 
 
 def _whole(run: FastPass) -> dict[str, NDArray[Any]]:
-    """The arrays of a run in one context."""
+    """The arrays of a run in one context; of a large model only the tokens, which are read again."""
+    if isinstance(run.memory, TableMemory):
+        return {"tokens": run.tokens[: run.known].copy()}
     arrays = {"tokens": run.tokens[: run.known].copy(), "info": run.info, "scalars": run.memory.scalars}
     return arrays | {f"storage {name}": np.ascontiguousarray(array) for name, array in run.memory.parts.items()}
 
@@ -127,6 +132,9 @@ def _load_segments(run: SegmentedPass, path: Path, header: dict[str, str], array
 
 def _load_whole(run: FastPass, path: Path, header: dict[str, str], arrays: dict[str, NDArray[Any]]) -> None:
     given = run.tokens[: run.given].copy()
+    if isinstance(run.engine.code, TableCode):
+        _read_again(run, path, header, arrays.get("tokens"), given)
+        return
     tokens, info, scalars = (arrays.get(name) for name in ("tokens", "info", "scalars"))
     memory = Memory(run.engine.code)
     if tokens is None or info is None or scalars is None or not _plausible(run, memory, tokens, info, scalars):
@@ -135,12 +143,27 @@ def _load_whole(run: FastPass, path: Path, header: dict[str, str], arrays: dict[
         raise _wrong(path, "is of a run on another input")
     memory.scalars = scalars
     parts = {name: arrays.get(f"storage {name}") for name in memory.parts}
-    if not all(consistent(storage, parts, int(info[status.AT])) for storage in run.engine.code.storages):
+    if not all(consistent(storage, parts, int(info[status.AT])) for storage in memory.code.storages):
         raise _wrong(path, "does not fit the model")
     memory.parts = {name: part for name, part in parts.items() if part is not None}
     run.memory, run.tokens, run.info, run.given = memory, tokens.astype(run.tokens.dtype), info, len(tokens)
     run.info[status.STATUS] = status.RUNNING
     run.first_answer = run.prompt - 1
+
+
+def _read_again(
+    run: FastPass, path: Path, header: dict[str, str], tokens: NDArray[Any] | None, given: NDArray[Any]
+) -> None:
+    """Let a run of a large model begin with the tokens of a checkpoint."""
+    vocabulary, prompt = len(run.engine.transformer.vocabulary), run.prompt
+    if tokens is None or tokens.ndim != 1 or tokens.dtype != run.tokens.dtype or not len(tokens):
+        raise _wrong(path, "does not fit the model")
+    if int(tokens.min()) < 0 or int(tokens.max()) >= vocabulary:
+        raise _wrong(path, "does not fit the model")
+    if header.get("prompt") != str(prompt) or not np.array_equal(tokens[:prompt], given[:prompt]):
+        raise _wrong(path, "is of a run on another input")
+    run.again(tokens)
+    run.prompt = prompt
 
 
 def _adopt_plans(engine: FastEngine, general: str) -> None:
@@ -149,7 +172,7 @@ def _adopt_plans(engine: FastEngine, general: str) -> None:
         names = json.loads(general)
     except ValueError:
         names = []
-    known = {plan.head.name for plan in engine.code.plans}
+    known = {plan.head.name for plan in engine.code.plans} if isinstance(engine.code, Code) else set()
     if isinstance(names, list) and all(isinstance(name, str) and name in known for name in names):
         engine.use_general(frozenset(names))
 

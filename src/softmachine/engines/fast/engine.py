@@ -117,7 +117,7 @@ class FastEngine:
         advance = interpreted(code.text) if self.plain else compiled(code.text)
         again = FastPass(self, [], lambda _: True, answer_all=True)
         again.tokens, again.given = tokens, len(tokens)
-        again.memory = Memory(code, record)
+        again.memory = Memory(code, record)  # of a model that has code of its own
         again.info[:] = [0, len(tokens), status.RUNNING, -1]
         again.first_answer = len(tokens)
         while again.read < len(tokens):

@@ -6,7 +6,6 @@ weights are data, and the code is the same for all models, so that it is compile
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -106,12 +105,12 @@ class TableCode:
             for item in self.program.heads
         ]
 
-    def summary(self) -> Sequence[str]:
+    def summary(self) -> list[str]:
         """What there is to say of the model as a whole."""
         rows, weights = len(self.program.rows[1]), len(self.program.rows[-1])
+        what = f"a large model: {len(self.program.heads)} heads with {len(self.program.indexes)} kinds of keys"
         return [
-            f"a large model: {len(self.program.heads)} heads with {len(self.program.indexes)} kinds of keys, "
-            f"{rows:,} rows of {weights:,} weights, interpreted by code that is the same for all large models",
+            f"{what}, {rows:,} rows of {weights:,} weights, interpreted by code that is the same for all large models",
             f"exact for runs up to {self.horizon:,} positions; a number that does not fit stops the run",
         ]
 

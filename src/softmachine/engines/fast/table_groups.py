@@ -16,9 +16,9 @@ AVERAGE, LEFTMOST, RIGHTMOST = 0, 1, 2
 FITS, FULL, TOO_LARGE, ODD = 0, 1, 2, 3
 
 INDEX, QUERY, WIDTH, VALUE, SIZE, FOUND, MODE, CHOICE, TIME, CAUSAL, VALUES, ODD_VALUES = range(12)
-"""The columns of ``heads``: its index; where its query is, and how long; where its value is, and how long; where what it
-finds goes; which values of a group it keeps; which of tied keys; the coefficient of the position; whether it sees its
-own position; where its values are kept; whether they are kept as fractions."""
+"""The columns of ``heads``: its index; where its query is, and how long; where its value is, and how long; where what
+it finds goes; which values of a group it keeps; which of tied keys; the coefficient of the position; whether it sees
+its own position; where its values are kept; whether they are kept as fractions."""
 KEY, PARTS, KEYS, CAPACITY, SLOTS, HASHED, PLACES, ODD_KEYS, BOX, SEES = range(10)
 """The columns of ``indexes``: where the key is, and how long; where keys are kept, and how many fit; where the hash
 table is, and how large; where places are kept; whether keys are kept as fractions; the box around all; the mask."""

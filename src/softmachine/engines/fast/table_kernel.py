@@ -25,7 +25,7 @@ from softmachine.engines.fast.table_rows import feature, put, rows
 
 ROWS, HEAD = 0, 1
 STREAM, OUTPUTS, FIRST_LOGIT, FIRST_ROW, LAST_ROW = range(5)
-"""What the numbers in ``sizes`` are: the width of the stream, the number of outputs, where the logits go, their rows."""
+"""What the numbers in ``sizes`` are: the stream's width, the number of outputs, where the logits go, their rows."""
 ODD_HEAD = 500_000
 """A head whose values are not small integers is said by its number and this."""
 

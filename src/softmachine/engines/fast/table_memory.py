@@ -53,7 +53,8 @@ class TableMemory:
             capacity, width = self.capacities[x], index.parts * (2 if x in code.odd_indexes else 1)
             hashed = 1 << (2 * capacity - 1).bit_length()
             self.indexes[x] = [
-                index.key, index.parts, keys, capacity, slots, hashed, places, x in code.odd_indexes, boxes, index.causal
+                index.key, index.parts, keys, capacity, slots, hashed, places, x in code.odd_indexes, boxes,
+                index.causal,
             ]  # fmt: skip
             keys, slots, places = keys + capacity * width, slots + hashed, places + capacity
             boxes += 2 * index.parts

@@ -105,7 +105,12 @@ class _Builder:
         self.places = transformer.width
         self.versions = [0] * transformer.width
         """How often each coordinate was written to: keys made of the same numbers are the same."""
-        self.starts, self.where, self.acts, self.biases, self.overs, self.large = [0], *([] for _ in range(5))
+        self.starts: list[int] = [0]
+        self.where: list[int] = []
+        self.acts: list[int] = []
+        self.biases: list[int] = []
+        self.overs: list[int] = []
+        self.large: list[bool] = []
         self.columns: list[int] = []
         self.weights: list[int] = []
         self.ops: list[tuple[int, int, int]] = []
@@ -227,16 +232,14 @@ class _Builder:
         """The rows of a head; where each component of what it finds goes."""
         if head.bias is not None and head.bias.kind != "distance":
             raise Declined(f"head {head.name!r} has the bias {head.bias}, which the fast engine does not know")
-        asked = [
-            (bool(entries) or bool(bias)) for entries, bias in zip(head.query.weight.rows, head.query.bias, strict=True)
-        ]
-        matter = [c for c, entries in enumerate(head.key.weight.rows) if entries and asked[c]]
+        asks, keys = head.query, head.key.weight.rows
+        matter = [c for c, entries in enumerate(keys) if entries and (asks.weight.rows[c] or asks.bias[c])]
         if len(matter) > MOST_PARTS:
             raise Declined(f"head {head.name!r} has keys of {len(matter):,} components")
         time = 0 if head.bias is None else -1
         if not head.weighting.hard and (matter or time):
             raise Declined(
-                f"head {head.name!r} is a softmax, which in a model of this size is not proved to decide as hard attention does"
+                f"head {head.name!r} is a softmax, and the model too large to prove that it decides as hard attention does"
             )
         used = sorted({c for entries in head.output.rows for c, _ in entries})
         query = self.room(len(matter))
