@@ -8,14 +8,22 @@ from softmachine.engines.dense import DenseEngine
 from softmachine.errors import UsageError
 from softmachine.transformer import Prompt
 
+PIECE = 1024
+"""So much of a long prompt is read at a time: scores take memory."""
 
-def decode(engine: DenseEngine, prompt: Prompt, stops: Callable[[str], bool]) -> Iterator[str]:
-    """The tokens that the model appends to the prompt, the stopping one included."""
+
+def decode(
+    engine: DenseEngine, prompt: Prompt, stops: Callable[[str], bool], said: Sequence[str] = ()
+) -> Iterator[str]:
+    """The tokens that the model appends to the prompt and what was said before, the stopping one included."""
     transformer = engine.transformer
     if not transformer.causal:
         raise UsageError(f"{transformer.name!r} looks ahead or needs the length, so it cannot decode token by token")
     run = engine.start()
-    new: Sequence[str] = prompt.tokens
+    new: Sequence[str] = (*prompt.tokens, *said)
+    while len(new) > PIECE:
+        run.extend([new[:PIECE]])
+        new = new[PIECE:]
     while True:
         stream = run.extend([new])
         token = transformer.outputs[int(run.decisions(stream[:, -1:])[0, 0])]

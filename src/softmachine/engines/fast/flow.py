@@ -93,9 +93,18 @@ def unfold(transformer: Transformer) -> Flow:
     Raises:
         UsageError: If the transformer looks ahead or needs the length.
     """
+    require_causal(transformer)
+    return _Unfolding(transformer).flow()
+
+
+def require_causal(transformer: Transformer) -> None:
+    """See that a transformer can decode.
+
+    Raises:
+        UsageError: If it looks ahead or needs the length.
+    """
     if not transformer.causal:
         raise UsageError(f"{transformer.name!r} looks ahead or needs the length, so it cannot decode token by token")
-    return _Unfolding(transformer).flow()
 
 
 class _Unfolding:

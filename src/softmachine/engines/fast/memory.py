@@ -47,6 +47,17 @@ class Memory:
         for storage in code.storages:
             self.parts |= zip(storage.arrays, _fresh(storage), strict=True)
 
+    def forget(self) -> None:
+        """Begin anew: what was remembered of the positions is gone, the room for it and what is always so are not."""
+        self.scalars[:] = 0
+        for storage in self.code.storages:
+            if storage.kind == "table":
+                there, _, meta = (self.parts[name] for name in storage.arrays)
+                there[:] = -1
+                meta[1:] = _fresh(storage)[2][1:]
+            elif storage.kind != "rows":
+                self.parts |= zip(storage.arrays, _fresh(storage), strict=True)
+
     @property
     def arrays(self) -> list[Integers]:
         """The arrays in the order of the code's parameters."""
@@ -71,8 +82,9 @@ class Memory:
         """The outputs of equal logits, after a tie."""
         return np.flatnonzero(self.logits == self.logits.max()).tolist()
 
-    def grow(self, storage: Storage) -> None:
+    def make_room(self, number: int) -> None:
         """Make room in a storage that is full."""
+        storage = self.code.storages[number]
         match storage.kind:
             case "rows":
                 self._double(f"{storage.name}_rows")
@@ -142,6 +154,6 @@ def _consistent_table(storage: Storage, found: Sequence[Integers], positions: in
         return False
     first, least, most = (int(number) for number in meta[:3])
     if least > most:
-        return positions <= 1 and bool((there < 0).all()) and abs(first) <= HORIZON
+        return (positions <= 1 or storage.may_be_empty) and bool((there < 0).all()) and abs(first) <= HORIZON
     inside = first <= least and most < first + there.size and abs(first) <= 4 * HORIZON
     return inside and bool(there[least - first] >= 0 and there[most - first] >= 0)

@@ -10,6 +10,7 @@ from softmachine.attention import Choice, Mask
 from softmachine.engines.fast.flow import Flow, FlowHead, Position, Unit
 from softmachine.engines.fast.forest import MANY
 from softmachine.engines.fast.forms import Form, combination
+from softmachine.engines.fast.gated import gated
 from softmachine.engines.fast.grids import (
     BITS,
     FRACTION,
@@ -21,6 +22,7 @@ from softmachine.engines.fast.grids import (
     feature_number,
 )
 from softmachine.engines.fast.plans import ByPosition, Dense, Forest, Groups, Parabola, Plan, Uniform
+from softmachine.engines.fast.records import Record, score_for_good
 from softmachine.positions import Feature, Relation
 from softmachine.text import many
 
@@ -84,7 +86,15 @@ class Planner:
             return self._uniform(head, results, values)
         if not split.pairs:
             return self._by_position(head, results, values, split)
-        plan = None if head.name in self.general else self._parabola(head, results, values, split)
+        plan = None
+        score = score_for_good(head, values, self.numbers)
+        if score is not None:
+            numbers = self._chosen(head, values, head.weighting.choice in (Choice.LEFTMOST, Choice.RIGHTMOST))
+            return Record(head, results, values, numbers, "the query is constant: a key's score never changes", score)
+        if head.name not in self.general:
+            plan = self._parabola(head, results, values, split) or gated(
+                self, head, results, values, split.pairs, split.slope
+            )
         return plan or self._groups(head, results, values, split)
 
     def _split(self, head: FlowHead) -> _Split:
@@ -134,7 +144,7 @@ class Planner:
         if slope and curve and (fixed := curve.fixed) is not None and fixed < 0:
             vertex = slope.divided(-2 * fixed)
         single = vertex is not None or head.weighting.choice in (Choice.LEFTMOST, Choice.RIGHTMOST)
-        numbers = tuple(_with_nothing(value) if single and value.steady else FRACTION for value in values)
+        numbers = self._chosen(head, values, single)
         what = "the score is a parabola of the position"
         if vertex is not None:
             what += " with an integer vertex, so one key is best"
@@ -173,7 +183,7 @@ class Planner:
         if curve is None or curve >= 0:
             return None
         vertex = queries[0].divided(-2 * curve)
-        later = self._breaks_ties(head, recency[0], queries[0].grid)
+        later = self.breaks_ties(head, recency[0], queries[0].grid)
         if vertex is None or later is None:
             return None
         numbers = tuple(_with_nothing(value) for value in values)
@@ -186,7 +196,7 @@ class Planner:
             head, results, values, numbers, why, x, square, vertex, later, *forms, recency[0], queries[0].grid
         )
 
-    def _breaks_ties(self, head: FlowHead, recency: Linear, scores: Grid) -> bool | None:
+    def breaks_ties(self, head: FlowHead, recency: Linear, scores: Grid) -> bool | None:
         """Whether the later of two equal keys is better (or the earlier); None unless the position only breaks ties."""
         if recency.low > 0 or recency.high < 0:
             # slope · j < 1 / (over · s^power), the least difference of two scores of different keys.
@@ -203,7 +213,7 @@ class Planner:
         queries, keys = zip(*split.pairs, strict=True)
         fractional = not all(self.numbers.of(key).steady for key in keys)
         single = head.weighting.choice in (Choice.LEFTMOST, Choice.RIGHTMOST)
-        numbers = tuple(_with_nothing(value) if single and value.steady else FRACTION for value in values)
+        numbers = self._chosen(head, values, single)
         what = f"{many(len(keys), 'component')} of the key, {'fractions' if fractional else 'integers'}"
         different = self._different(keys)
         if different is not None and different <= MANY:
@@ -239,6 +249,14 @@ class Planner:
                 return None
             count *= known.high - known.low + 1
         return count
+
+    def _chosen(self, head: FlowHead, values: tuple[Number, ...], single: bool) -> tuple[Number, ...]:
+        """What is known of values, of one key or as means of several.
+
+        Of integers, means are taken to be integers, too, until one is not: then the head is among the general ones.
+        """
+        whole = all(value.steady for value in values) and head.name not in self.general
+        return tuple(_with_nothing(value) if value.steady and (single or whole) else FRACTION for value in values)
 
 
 def _with_nothing(value: Number) -> Number:

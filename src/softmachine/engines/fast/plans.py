@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from softmachine.attention import Choice
 from softmachine.engines.fast.flow import FlowHead
 from softmachine.engines.fast.forms import Form
 from softmachine.engines.fast.grids import Grid, Linear, Number
@@ -47,6 +48,11 @@ class Plan:
         """Whether all values are integers over constants."""
         return all(number.steady for number in self.values)
 
+    @property
+    def evenly(self) -> bool:
+        """Whether means of tied values are taken to be integers, as the values are; that is checked at every step."""
+        return False
+
 
 @dataclass(frozen=True, eq=False)
 class Uniform(Plan):
@@ -72,6 +78,11 @@ class ByPosition(Plan):
     vertex: Linear | None
 
     kind = "closed form in the position"
+
+    @property
+    def evenly(self) -> bool:
+        """Whether means of tied values are taken to be integers."""
+        return self.vertex is None and _are_means(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +130,11 @@ class Groups(Plan):
 
     kind = "groups of equal keys"
 
+    @property
+    def evenly(self) -> bool:
+        """Whether means of tied values are taken to be integers."""
+        return _are_means(self)
+
 
 @dataclass(frozen=True, eq=False)
 class Forest(Groups):
@@ -146,3 +162,8 @@ class Dense(Plan):
     bias: Relation
 
     kind = "every key"
+
+
+def _are_means(plan: Plan) -> bool:
+    single = plan.head.weighting.choice in (Choice.LEFTMOST, Choice.RIGHTMOST)
+    return not single and any(number.grid is not None for number in plan.numbers)

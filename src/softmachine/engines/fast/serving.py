@@ -22,6 +22,7 @@ class Storage:
         plan: What it is for.
         width: The integers of a row of values.
         key_width: The integers of a key.
+        may_be_empty: Whether nothing may have been put into it, however long the run.
     """
 
     kind: str
@@ -29,6 +30,7 @@ class Storage:
     plan: Plan
     width: int
     key_width: int = 0
+    may_be_empty: bool = False
 
     @property
     def arrays(self) -> tuple[str, ...]:
@@ -67,10 +69,10 @@ class Serving:
         self.commits.append((name, becomes))
         return name
 
-    def store(self, kind: str, name: str, plan: Plan, key_width: int = 0) -> Storage:
+    def store(self, kind: str, name: str, plan: Plan, key_width: int = 0, *, may_be_empty: bool = False) -> Storage:
         """Arrays for a head."""
         width = len(plan.results) * (1 if plan.whole else 2)
-        self.storages.append(Storage(kind, name, plan, width, key_width))
+        self.storages.append(Storage(kind, name, plan, width, key_width, may_be_empty))
         return self.storages[-1]
 
     def name_whole(self, number: int, expression: str) -> None:
@@ -109,6 +111,9 @@ class Serving:
                 self.writer.settle()
                 # Kept in lowest terms, because other components are fractions; the denominator divides the grid's.
                 self.name_whole(number, f"{found[2 * index]} * ({self.over(value)} // {found[2 * index + 1]})")
+            elif known.grid is not None and plan.evenly:
+                self.name_whole(number, f"{found[index]} // {count}")
+                self.writer.write(f"uneven |= a{number} * {count} != {found[index]}")
             elif known.grid is not None:
                 self.name_whole(number, found[index])
             elif plan.whole:

@@ -22,7 +22,19 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 FOLDER = "softmachine"
-KERNELS = ("kernels.py", "boxes.py", "forest.py", "groups.py", "finding.py", "descent.py", "dense.py", "tail.py")
+KERNELS = (
+    "kernels.py",
+    "boxes.py",
+    "forest.py",
+    "groups.py",
+    "finding.py",
+    "descent.py",
+    "dense.py",
+    "tail.py",
+    "table_rows.py",
+    "table_groups.py",
+    "table_kernel.py",
+)
 """The modules that generated code calls."""
 LARGE = {
     "insert_in_forest": ("groups", "22211222222" + "11ibb"),
