@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from types import SimpleNamespace
+import inspect
+from collections.abc import Callable, Sequence
+from types import ModuleType, SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
@@ -17,6 +18,27 @@ from softmachine.engines.fast.plans import Forest
 from softmachine.engines.fast.serving import Storage
 
 GROUP_ARRAYS = ("keys", "places", "values", "slots", "meta", "box")
+
+
+def _plain(module: ModuleType, name: str) -> Callable[..., Any]:
+    return cast(Callable[..., Any], store.plain_names(vars(module))[name])
+
+
+def _compiled(module: ModuleType, name: str) -> Callable[..., Any]:
+    """A kernel as decoders call it, kept on disk as they are."""
+    parameters = ", ".join(inspect.signature(getattr(module, name).py_func).parameters)
+    if name in store.LARGE:
+        text = f"def advance({parameters}, found, {name}):\n    found[0] = {name}({parameters})\n"
+    else:
+        text = f"from {module.__name__} import {name}\n\n\n"
+        text += f"def advance({parameters}, found):\n    found[0], found[1] = {name}({parameters})\n"
+    advance, found = store.compiled(text), np.zeros(2, dtype=np.int64)
+
+    def call(*arguments: Any) -> Any:
+        advance(*arguments, found)
+        return found[0] if name in store.LARGE else found
+
+    return call
 
 
 class Index:
@@ -50,9 +72,9 @@ class Index:
         self.parts = group_arrays(self.storage, capacity)
         self.fractional_keys, self.fractions = fractional_keys, fractions
         self.count = 0
-        modules = [store.plain_names(vars(m)) if plain else vars(m) for m in (groups, finding, descent)]
         self._insert, self._scan, self._search = (
-            names[name] for names, name in zip(modules, ("insert_in_forest", "search", "search_forest"), strict=True)
+            _plain(module, name) if plain else _compiled(module, name)
+            for module, name in ((groups, "insert_in_forest"), (finding, "search"), (descent, "search_forest"))
         )
 
     def arrays(self, *names: str) -> list[NDArray[np.int64]]:
