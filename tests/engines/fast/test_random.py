@@ -6,11 +6,12 @@ from fractions import Fraction
 
 import pytest
 
+from softmachine.bounds import Bound
 from softmachine.engines.dense import DenseEngine
 from softmachine.engines.fast import Declined, FastEngine
 from softmachine.engines.fast.plans import ByPosition, Dense, Forest, Uniform
 from softmachine.errors import AmbiguousTokenError, PrecisionError
-from softmachine.positions import Feature, Relation, relation
+from softmachine.positions import Feature, Relation, feature, relation
 from softmachine.transformer import Transformer
 from tests.engines.fast.conftest import lower_thresholds
 from tests.engines.transformers import CAUSAL, RandomTransformer, random_word
@@ -26,6 +27,9 @@ def outcome(engine: DenseEngine | FastEngine, word: list[str]) -> list[str] | st
 
 relation("next door", lambda key, query: int(key == query - 1))
 relation("uneven share", lambda key, query: Fraction(3 * key - query, 2 + key % 3))
+feature("digit sum", lambda i, _: sum(map(int, str(i))), high=Bound.length())
+feature("half way", lambda i, _: Fraction(i // 2, i + 1), over="i+1")
+feature("third of a square", lambda i, _: Fraction(1, 3 + i * i % 7), over=None)
 BIASES = (Relation("next door"), Relation("uneven share"), Relation("distance"))
 FEATURES = (
     Feature("i"),
@@ -36,6 +40,9 @@ FEATURES = (
     Feature("i/c", (3,)),
     Feature("cell bit", (1, 2, 1)),
     Feature("bit", (1,)),
+    Feature("digit sum"),
+    Feature("half way"),
+    Feature("third of a square"),
 )
 
 

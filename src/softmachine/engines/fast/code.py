@@ -22,7 +22,7 @@ from softmachine.engines.fast.serve_integer import IntegerCode
 from softmachine.engines.fast.serve_position import PositionCode
 from softmachine.engines.fast.serve_uniform import UniformCode
 from softmachine.engines.fast.serving import Serving, Storage
-from softmachine.engines.fast.softness import Softness, soften
+from softmachine.engines.fast.softness import Softness, Unproved, soften
 from softmachine.engines.fast.store import LARGE
 from softmachine.engines.fast.tail import Tail, tail_of
 from softmachine.engines.fast.writing import HERE, Writer
@@ -129,6 +129,7 @@ def generate(flow: Flow, general: Iterable[str] = (), record: Sequence[int] = ()
     _decision(writer, flow, tail)
     writer.settle()
     decision = writer.lines
+    serving.tabulate(writer.features)
     plans = tuple(planner.plans[item] for item in flow.order if isinstance(item, FlowHead))
     text = _assembled(writer, serving, body, decision, tail, _recorded(writer, record), plans)
     if text.count("\n") > MOST_LINES or len(text) > MOST_CHARACTERS:
@@ -144,15 +145,19 @@ def _planned(flow: Flow, general: Iterable[str]) -> tuple[Planner, Softness | No
     soft = [plan.head for plan in planner.plans.values() if not plan.head.weighting.hard and plan.kind != Uniform.kind]
     if not soft:
         return planner, None
+    reason = ""
     while horizon > 1:
-        proof = soften(flow, planner.numbers, planner.plans)
-        if proof and proof.holds:
-            return planner, proof
+        try:
+            proof = soften(flow, planner.numbers, planner.plans)
+        except Unproved as why:
+            reason = str(why)
+        else:
+            if proof.holds:
+                return planner, proof
+            reason = f"errors of {proof.doubt:.1g} might change which logit is the largest"
         horizon //= 2
         planner = Planner(flow, names, horizon)
-    raise Declined(
-        f"head {soft[0].name!r} is a softmax, which is not proved to decide as hard attention does, at any length"
-    )
+    raise Declined(f"softmax is not proved to decide as hard attention does, at any length: {reason}")
 
 
 def _head(serving: Serving, plan: Plan) -> None:
@@ -180,7 +185,10 @@ def _head(serving: Serving, plan: Plan) -> None:
 def _unit(writer: Writer, number: int) -> None:
     """The code of a hidden unit; position features are written where they are used."""
     item = writer.numbers.flow.atoms[number]
-    if isinstance(item, Position) or not isinstance(item, Unit):
+    if isinstance(item, Position) and writer.numbers.atoms[number].grid is None:
+        values = writer.feature_table(item.feature)
+        writer.write(f"a{number}, a{number}d = {values}[2 * i], {values}[2 * i + 1]")
+    if not isinstance(item, Unit):
         return
     linear = writer.numbers.linear([item.form])
     if linear is None:

@@ -16,6 +16,7 @@ from softmachine.engines.fast import code as status
 from softmachine.engines.fast.code import Code, TooLong, generate
 from softmachine.engines.fast.flow import Flow, require_causal, unfold
 from softmachine.engines.fast.memory import Memory
+from softmachine.engines.fast.plans import Plan
 from softmachine.engines.fast.store import compiled, interpreted
 from softmachine.engines.fast.table_code import TableCode, is_large, tables_of
 from softmachine.engines.fast.table_memory import TableMemory
@@ -73,7 +74,9 @@ class FastEngine:
         if isinstance(self.code, TableCode):
             self.code = self.code.replanned(storage)
         else:
-            self.use_general(self.general | {self.code.storages[storage].plan.head.name})
+            plan = self.code.storages[storage].plan
+            assert isinstance(plan, Plan)
+            self.use_general(self.general | {plan.head.name})
 
     def take_fractions(self) -> None:
         """Keep all means as fractions: one of integers was not an integer."""

@@ -19,6 +19,8 @@ from softmachine.engines.fast.index import (
     next_row,
 )
 from softmachine.engines.fast.serving import Storage
+from softmachine.engines.fast.tabulated import tabulated
+from softmachine.positions import Feature
 
 Integers = NDArray[np.int64]
 START = 64
@@ -90,6 +92,11 @@ class Memory:
                 self._double(f"{storage.name}_rows")
             case "table":
                 self._widen(storage)
+            case "feature":
+                assert isinstance(storage.plan, Feature)
+                name = storage.arrays[0]
+                count = self.parts[name].size // storage.width
+                self.parts[name] = np.concatenate([self.parts[name], tabulated(storage.plan, count, 2 * count)])
             case "dense":
                 self.parts |= next_row(storage, self.parts)
             case "groups" | "forest":
@@ -126,6 +133,9 @@ def _fresh(storage: Storage) -> list[Any]:
         case "table":
             middle = np.array([-START // 2, 2 * HORIZON, -2 * HORIZON, 0], dtype=whole)
             return [np.full(START, -1, dtype=whole), np.zeros(START * width, dtype=whole), middle]
+        case "feature":
+            assert isinstance(storage.plan, Feature)
+            return [tabulated(storage.plan, 0, START)]
         case "dense":
             return list(dense_arrays(storage, START).values())
     return list(group_arrays(storage, START).values())
@@ -141,6 +151,12 @@ def consistent(storage: Storage, parts: Mapping[str, Integers | None], positions
     found = [array for array in arrays if array is not None]
     if storage.kind == "rows":
         return bool(found[0].size >= positions * storage.width)
+    if storage.kind == "feature":
+        assert isinstance(storage.plan, Feature)
+        return (
+            np.array_equal(found[0], tabulated(storage.plan, 0, len(found[0]) // storage.width))
+            and len(found[0]) >= START
+        )
     if storage.kind == "dense":
         return consistent_rows(found, positions)
     if storage.kind == "table":

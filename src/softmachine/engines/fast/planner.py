@@ -92,9 +92,9 @@ class Planner:
             numbers = self._chosen(head, values, head.weighting.choice in (Choice.LEFTMOST, Choice.RIGHTMOST))
             return Record(head, results, values, numbers, "the query is constant: a key's score never changes", score)
         if head.name not in self.general:
-            plan = self._parabola(head, results, values, split) or gated(
-                self, head, results, values, split.pairs, split.slope
-            )
+            plan = self._parabola(head, results, values, split)
+        if plan is None and head.name not in self.general and head.weighting.hard:
+            plan = gated(self, head, results, values, split.pairs, split.slope)
         return plan or self._groups(head, results, values, split)
 
     def _split(self, head: FlowHead) -> _Split:

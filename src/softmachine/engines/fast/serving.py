@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from softmachine.engines.fast.forms import Form
 from softmachine.engines.fast.grids import Number
 from softmachine.engines.fast.plans import Plan
+from softmachine.engines.fast.tabulated import width
 from softmachine.engines.fast.writing import HERE, Place, Writer
+from softmachine.positions import Feature
 
 
 @dataclass(frozen=True)
@@ -17,9 +19,9 @@ class Storage:
 
     Args:
         kind: "rows" (a row a position), "table" (a parabola's), "groups", "forest" (groups with trees over them), or
-            "dense" (every key).
+            "dense" (every key); "feature" (values of a position feature).
         name: The stem of the arrays' names.
-        plan: What it is for.
+        plan: What it is for: a head's plan, or a position feature.
         width: The integers of a row of values.
         key_width: The integers of a key.
         may_be_empty: Whether nothing may have been put into it, however long the run.
@@ -27,7 +29,7 @@ class Storage:
 
     kind: str
     name: str
-    plan: Plan
+    plan: Plan | Feature
     width: int
     key_width: int = 0
     may_be_empty: bool = False
@@ -40,6 +42,7 @@ class Storage:
             "rows": ("rows",),
             "table": ("there", "values", "meta"),
             "groups": groups,
+            "feature": ("values",),
             "dense": ("keys", "values", "biases", "meta", "query", "out"),
             "forest": (*groups, "near", "order", "boxes", "marks", "rest", "stack"),
         }[self.kind]
@@ -74,6 +77,19 @@ class Serving:
         width = len(plan.results) * (1 if plan.whole else 2)
         self.storages.append(Storage(kind, name, plan, width, key_width, may_be_empty))
         return self.storages[-1]
+
+    def tabulate(self, features: Sequence[Feature]) -> None:
+        """Arrays for position features, that reach to the present position."""
+        checks = []
+        for number, item in enumerate(features):
+            size = width(item)
+            self.storages.append(Storage("feature", f"feature{number}", item, size))
+            checks += [
+                f"        if feature{number}_values.size < s * {size}:",
+                f"            status = FULL + {len(self.storages) - 1}",
+                "            break",
+            ]
+        self.early = checks + self.early
 
     def name_whole(self, number: int, expression: str) -> None:
         """Name an atom that is kept as its numerator."""
