@@ -12,6 +12,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "
     os.environ.setdefault(variable, "1")
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numba
@@ -27,6 +28,10 @@ from softmachine.engines.fast.forest import LEAF
 from softmachine.engines.fast.groups import insert_in_forest
 
 Integers = NDArray[np.int64]
+Function = Callable[..., Any]
+insert: Function = insert_in_forest
+descend: Function = search_forest
+scan: Function = search
 SIZES = (128, 512, 2_048, 16_384, 131_072)
 SEARCHES = 2_000
 LOOKED_AT = 20_000_000
@@ -37,7 +42,7 @@ LOOKED_AT = 20_000_000
 def fill(groups: Any, trees: Any, rest: Any, all_keys: Any, value: Any) -> int:
     """Insert keys."""
     for i in range(all_keys.shape[0]):
-        if insert_in_forest(*groups, groups[0], *trees, rest, all_keys[i], value, i, False, False) != 0:
+        if insert(*groups, groups[0], *trees, rest, all_keys[i], value, i, False, False) != 0:
             return i
     return int(all_keys.shape[0])
 
@@ -47,7 +52,7 @@ def ask(groups: Any, trees: Any, stack: Any, corner: Any, queries: Any, when: in
     """Search the forest for every query."""
     total = 0
     for k in range(queries.shape[0]):
-        total += search_forest(*groups, *trees, stack, corner, queries[k], when, AVERAGE, False, False, out)
+        total += descend(*groups, *trees, stack, corner, queries[k], when, AVERAGE, False, False, out)
         total += out[0]
     return total
 
@@ -57,7 +62,7 @@ def look(groups: Any, corner: Any, queries: Any, when: int, out: Any) -> int:
     """Look at every group for every query."""
     total = 0
     for k in range(queries.shape[0]):
-        total += search(*groups, corner, queries[k], when, AVERAGE, False, False, out)[0]
+        total += scan(*groups, corner, queries[k], when, AVERAGE, False, False, out)[0]
         total += out[0]
     return total
 
@@ -85,11 +90,14 @@ def shapes(rng: np.random.Generator, size: int) -> dict[str, tuple[Integers, Int
     }
 
 
+def new(*shape: int) -> Integers:
+    return np.zeros(shape, dtype=np.int64)
+
+
 def measured(keys: Integers, queries: Integers, when: int) -> tuple[float, float, float]:
     """Seconds for an insertion, for a search in the forest, and for looking at every group."""
     size, d = keys.shape
     capacity = 1 << (size - 1).bit_length()
-    new = lambda *shape: np.zeros(shape, dtype=np.int64)  # noqa: E731
     slots = np.full(4 * capacity, -1, dtype=np.int64)
     groups = (new(capacity, d), new(capacity, 3), new(capacity, 3), slots, new(4), new(2, d))
     nodes = 2 * capacity // LEAF

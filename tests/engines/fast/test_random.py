@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
 from softmachine.bounds import Bound
 from softmachine.engines.dense import DenseEngine
-from softmachine.engines.fast import Declined, FastEngine
-from softmachine.engines.fast.plans import ByPosition, Dense, Forest, Uniform
+from softmachine.engines.fast import Declined, FastEngine, checkpoint
+from softmachine.engines.fast.code import Code
+from softmachine.engines.fast.plans import ByPosition, Dense, Forest, Plan, Uniform
 from softmachine.errors import AmbiguousTokenError, PrecisionError
 from softmachine.positions import Feature, Relation, feature, relation
 from softmachine.transformer import Transformer
@@ -56,6 +59,12 @@ def drawn(seed: int, *, integers: bool = False, strange: bool = False) -> Transf
     return made.transformer()
 
 
+def plans_of(transformer: Transformer) -> tuple[Plan, ...]:
+    code = FastEngine(transformer, plain=True).code
+    assert isinstance(code, Code)
+    return code.plans
+
+
 def compare(transformer: Transformer, seed: int, words: int, longest: int, *, plain: bool = True) -> tuple[int, int]:
     """How many words were compared, and how many the fast engine could not do."""
     try:
@@ -87,11 +96,7 @@ def test_random_transformers_with_small_trees_and_any_bias(seed: int, monkeypatc
 
 def test_the_random_transformers_have_heads_of_every_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     lower_thresholds(monkeypatch)
-    plans = [
-        plan
-        for seed in range(24)
-        for plan in FastEngine(drawn(seed, strange=True), plain=True).code.plans  # type: ignore[union-attr]
-    ]
+    plans = [plan for seed in range(24) for plan in plans_of(drawn(seed, strange=True))]
     assert {Forest, Dense, ByPosition, Uniform} <= set(map(type, plans))
 
 
@@ -132,10 +137,30 @@ def test_long_sequences_fill_the_forest_of_machine_code(seed: int) -> None:
 def wide(seed: int) -> Transformer | None:
     """A transformer that the forest serves; None if the seed gives none."""
     transformer = drawn(seed, integers=True)
-    plans = FastEngine(transformer, plain=True).code.plans
+    plans = plans_of(transformer)
     return transformer if Forest in map(type, plans) and len(plans) < 4 else None
 
 
 def test_an_empty_sequence_has_no_answers() -> None:
     transformer = RandomTransformer(1, masks=CAUSAL).transformer()
     assert FastEngine(transformer, plain=True).answers([]) == []
+
+
+def test_every_index_survives_a_checkpoint(tmp_path: Path) -> None:
+    """Keys of any bias, tabulated features, groups, running sums: a run goes on as if nothing had happened."""
+    kinds: set[type] = set()
+    for seed in range(60):
+        transformer = drawn(seed, integers=True, strange=True)
+        transformer = replace(transformer, outputs=("a", "b", "c", "c")[: len(transformer.outputs)])
+        runs = [FastEngine(transformer, plain=True).start(random_word(seed, 8)) for _ in range(3)]
+        try:
+            runs[0].go(80)
+        except (AmbiguousTokenError, PrecisionError):
+            continue
+        runs[1].go(70)
+        checkpoint.save(runs[1], tmp_path / "run")
+        checkpoint.load(runs[2], tmp_path / "run")
+        runs[2].go(80)
+        assert list(runs[2].said_since(100)) == list(runs[0].said_since(100))
+        kinds |= set(map(type, plans_of(transformer)))
+    assert {Dense, Uniform} <= kinds

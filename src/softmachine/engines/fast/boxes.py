@@ -22,10 +22,10 @@ OBLIQUE = 8
 """Keys of more components have boxes along the axes: there are too many slopes, and they help too little."""
 
 
-@kernel
 def box_width(components: int) -> int:
     """How many integers a box takes."""
-    return upper_ends(components) + components
+    slopes = components * (components - 1) // 2 if components <= OBLIQUE else 0
+    return 3 * components + slopes
 
 
 @kernel

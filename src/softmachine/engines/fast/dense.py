@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from softmachine.engines.fast.finding import AVERAGE, LEFTMOST
 from softmachine.engines.fast.grids import SAFE
-from softmachine.engines.fast.groups import compared, score
+from softmachine.engines.fast.groups import compared, integer, score
 from softmachine.engines.fast.kernels import LIMIT, added, kernel
 from softmachine.errors import PrecisionError
 from softmachine.positions import Relation
@@ -63,7 +63,7 @@ def search_all(
     """
     row = out.size
     step = 2 if fractions else 1
-    best, n, d, count, fits = -1, np.int64(0), np.int64(1), 0, True
+    best, n, d, count, fits = -1, integer(0), integer(1), 0, True
     for j in range(visible):
         a, b, bad = score(keys, j, query, j, time, fractional_keys)
         if bad or abs(float(a)) * float(meta[OVER]) + abs(float(biases[j]) * float(over)) * float(b) >= LIMIT:

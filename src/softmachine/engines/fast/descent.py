@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from softmachine.engines.fast.boxes import HUGE, bound
 from softmachine.engines.fast.finding import (
     AVERAGE,
@@ -26,7 +24,7 @@ from softmachine.engines.fast.finding import (
     when,
 )
 from softmachine.engines.fast.forest import BLOCK, COUNT, FINE, FIRST, LAST, LEAF, MANY, UNKNOWN
-from softmachine.engines.fast.groups import GROUPS, HINT, compared, score
+from softmachine.engines.fast.groups import GROUPS, HINT, compared, integer, score
 from softmachine.engines.fast.kernels import LIMIT, kernel
 
 DEEPEST = 128
@@ -64,11 +62,11 @@ def search_forest(
         g = at_corner(keys, table, box, corner, query)
         if g >= 0:
             return take(places, values, g, time, choice, out)
-    best, count = meta[HINT], np.int64(0)
+    best, count = meta[HINT], integer(0)
     n, d, bad = score(keys, best, query, when(places, best, time), time, fractional_keys)
     if bad:
         return UNKNOWN
-    start, size = np.int64(0), BLOCK
+    start, size = integer(0), BLOCK
     while 2 * size <= groups:
         size *= 2
     while size >= BLOCK:

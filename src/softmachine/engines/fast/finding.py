@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from softmachine.engines.fast.forest import COUNT, FIRST, LAST, UNKNOWN
-from softmachine.engines.fast.groups import GROUPS, compared, score, slot
+from softmachine.engines.fast.groups import GROUPS, compared, integer, score, slot
 from softmachine.engines.fast.kernels import LIMIT, added, kernel
 
 AVERAGE, LEFTMOST, RIGHTMOST = 0, 1, 2
@@ -44,7 +42,7 @@ def search(
         g = at_corner(keys, table, box, corner, query)
         if g >= 0:
             return take(places, values, g, time, choice, out), False
-    best, n, d, count = np.int64(-1), np.int64(0), np.int64(1), np.int64(0)
+    best, n, d, count = integer(-1), integer(0), integer(1), integer(0)
     for g in range(meta[GROUPS]):
         a, b, bad = score(keys, g, query, when(places, g, time), time, fractional_keys)
         sign, unsure = compared(a, b, n, d) if best >= 0 else (1, False)

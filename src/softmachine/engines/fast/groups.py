@@ -159,6 +159,12 @@ def score(keys: Any, g: int, query: Any, when: int, time: int, fractions: bool) 
 
 
 @kernel
+def integer(x: int) -> int:
+    """An integer that numba does not take for a constant: it compiles what is called with constants for each anew."""
+    return x
+
+
+@kernel
 def compared(an: int, ad: int, bn: int, bd: int) -> tuple[int, bool]:
     """The sign of a/a' - b/b', and whether that cannot be said."""
     if ad == bd:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from softmachine.engines.fast.boxes import box_width
 from softmachine.engines.fast.dense import OVER, TABULATED, WANTED, tabulate
 from softmachine.engines.fast.descent import DEEPEST
-from softmachine.engines.fast.forest import COUNT, FIRST, LAST, LEAF, plant_again
+from softmachine.engines.fast.forest import BLOCK, COUNT, FIRST, LAST, LEAF, plant_again
 from softmachine.engines.fast.groups import GROUPS, HINT, INSERTED, LATEST, rehash
 from softmachine.engines.fast.plans import Dense, Groups
 from softmachine.engines.fast.serving import Storage
@@ -37,7 +37,7 @@ def group_arrays(storage: Storage, capacity: int) -> dict[str, Integers]:
         "out": (width,),
         "near": (capacity if plan.fractional else 0, components),
         "order": (capacity, 2),
-        "boxes": (nodes, box_width.py_func(components)),
+        "boxes": (nodes, box_width(components)),
         "marks": (nodes, 3 + width),
         "rest": (capacity, components),
         "stack": (DEEPEST, 2),
@@ -105,7 +105,8 @@ def _planted_again(storage: Storage, found: Sequence[Integers], groups: int) -> 
         near = keys
     elif (keys[:groups, 1::2] < 1).any():
         return False
-    plant_again(keys, places, values, near, order, boxes, marks, rest, groups, plan.fractional, not plan.whole)
+    if groups >= BLOCK:
+        plant_again(keys, places, values, near, order, boxes, marks, rest, groups, plan.fractional, not plan.whole)
     return True
 
 

@@ -60,8 +60,8 @@ class GroupCode:
             writer.lines = after
         time = self.query(plan, name)[0]
         choice = CHOICES[plan.head.weighting.choice]
-        forest = ("order", "boxes", "marks", "stack") if trees else ()
-        found = ", ".join(f"{name}_{part}" for part in (*groups, *forest, "key", "query"))
+        looked = ("order", "boxes", "marks", "stack") if trees else ()
+        found = ", ".join(f"{name}_{part}" for part in (*groups, *looked, "key", "query"))
         writer.settle()
         count = writer.fresh("c")
         search = "search_forest" if trees else "search"
