@@ -86,8 +86,14 @@ class FastEngine:
     def use_general(self, names: frozenset[str]) -> None:
         """Serve these heads by the general index."""
         if names != self.general and isinstance(self.code, Code):
+            try:
+                self.code = generate(self.flow, names)
+            except TooLong:
+                raise PrecisionError(
+                    "what the plan of the run assumed does not hold, and the code that assumes less would be too long",
+                    hint="use --engine dense",
+                ) from None
             self.general = names
-            self.code = generate(self.flow, names)
             self.__dict__.pop("advance", None)
 
     @property
