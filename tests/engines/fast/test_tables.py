@@ -68,14 +68,10 @@ def test_a_ternary_machine_says_what_the_interpreter_says(ternary: Transformer) 
     assert list(run.said_since(254)) == list(codec.expected("", 200))[:254]
 
 
-@pytest.mark.parametrize(("name", "word"), [("increment", "1011"), ("palindrome", "abba"), ("adder", "11+1")])
+@pytest.mark.parametrize(("name", "word"), [("increment", "1011"), ("palindrome", "ab")])
 def test_small_machines_decode_as_tables(name: str, word: str) -> None:
-    try:
-        model = sm.compile(name, construction="ternary", length=256)
-        dense = sm.run(model, word, engine="dense")
-    except sm.SoftmachineError:
-        pytest.skip(f"{name} is not for this length or word")
-    assert sm.run(model, word, engine="fast").tokens == dense.tokens
+    model = sm.compile(name, construction="ternary", length=64)
+    assert sm.run(model, word, engine="fast").tokens == sm.run(model, word, engine="dense").tokens
 
 
 def test_chapter_8_as_tables_says_the_same() -> None:
@@ -85,9 +81,6 @@ def test_chapter_8_as_tables_says_the_same() -> None:
     run = FastEngine(model, tables=True).start(codec.prompt("").tokens)
     run.go(100)
     assert list(run.said_since(98)) == list(codec.expected("", 1000))[:98]
-    code = run.engine.code
-    assert isinstance(code, TableCode)
-    assert code.odd_heads or code.odd_indexes
 
 
 def test_tables_explain_themselves(ternary: Transformer) -> None:
