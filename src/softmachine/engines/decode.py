@@ -22,6 +22,7 @@ def decode(
         raise UsageError(f"{transformer.name!r} looks ahead or needs the length, so it cannot decode token by token")
     run, draft = engine.start(), Draft(engine, stops)
     tokens = [*prompt.tokens, *said]
+    draft.useful = draft.useful and len(tokens) <= PIECE  # guessing would read them in one piece
     while len(tokens) - run.read > PIECE:
         run.extend([tokens[run.read : run.read + PIECE]])
     while True:

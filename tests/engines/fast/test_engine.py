@@ -129,11 +129,11 @@ def test_only_fast_runs_are_audited(model: Transformer) -> None:
         running.audit(1)
 
 
-def test_code_that_would_take_minutes_to_compile_is_declined(
+def test_code_that_would_take_minutes_to_compile_becomes_tables(
     model: Transformer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from softmachine.engines.fast import Declined, code
+    from softmachine.engines.fast import code
+    from softmachine.engines.fast.table_code import TableCode
 
     monkeypatch.setattr(code, "MOST_LINES", 50)
-    with pytest.raises(Declined, match="more than 50 lines"):
-        FastEngine(model)
+    assert isinstance(FastEngine(model).code, TableCode)

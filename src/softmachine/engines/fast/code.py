@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 RUNNING, STOPPED, TIE, STRANGER, TOO_LARGE, UNEVEN, FULL, REPLAN = 0, 1, 2, 3, 4, 5, 1000, 1_000_000
 """Why the code returned: the limit, a stop, equal logits, an output that is no token, overflow, a mean of integers that
 is none; a storage that is full, or that the plan is wrong for (plus the storage's number)."""
-MOST_LINES, MOST_CHARACTERS = 5_000, 400_000
+MOST_LINES, MOST_CHARACTERS = 5_000, 80_000
 """Longer code is not compiled: that would take minutes."""
 AT, KNOWN, STATUS, SAID = 0, 1, 2, 3
 """What the numbers in `info` are: the next position, how many tokens are known, the status, the last output."""

@@ -19,7 +19,7 @@ from softmachine.engines.fast.table_memory import TableMemory
 from softmachine.engines.fast.table_program import Program, tabulate
 from softmachine.transformer import Layer, Transformer
 
-LARGE, MANY_HEADS = 4_000, 24
+LARGE, MANY_HEADS = 1_500, 16
 """A model with more weights than this that are not 0, and more heads than this, is interpreted; by measurement, see
 docs/fast-engine.md."""
 ARRAYS = (

@@ -239,8 +239,7 @@ class _Builder:
         time = 0 if head.bias is None else -1
         if not head.weighting.hard and (matter or time):
             raise Declined(
-                f"head {head.name!r} is a softmax, and the model too large to prove that it decides as hard attention "
-                "does"
+                f"head {head.name!r} is a softmax, and the model is too large to prove that it decides as a hard one"
             )
         used = sorted({c for entries in head.output.rows for c, _ in entries})
         query = self.room(len(matter))
