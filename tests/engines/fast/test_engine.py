@@ -9,6 +9,7 @@ import pytest
 
 import softmachine as sm
 from softmachine.engines.fast import FastEngine, audit
+from softmachine.engines.fast.code import Code
 from softmachine.engines.fast.explain import explanation, summary
 from softmachine.engines.fast.flow import unfold
 from softmachine.engines.fast.plans import ByPosition, Forest, Parabola, Uniform
@@ -23,8 +24,13 @@ def model() -> Transformer:
     return sm.compile("busy-beaver-5")
 
 
+def kinds_of(engine: FastEngine) -> list[type]:
+    assert isinstance(engine.code, Code)
+    return [type(plan) for plan in engine.code.plans]
+
+
 def test_chapter_8_is_served_by_closed_forms_and_a_table(model: Transformer) -> None:
-    kinds = [type(plan) for plan in FastEngine(model).code.plans]
+    kinds = kinds_of(FastEngine(model))
     assert kinds == [Uniform, ByPosition, ByPosition, ByPosition, ByPosition, Parabola]
 
 
@@ -64,10 +70,10 @@ def spoiled(model: Transformer) -> Transformer:
 def test_keys_that_leave_the_parabola_change_the_plan(model: Transformer) -> None:
     wrong = spoiled(model)
     engine = FastEngine(wrong, plain=True)
-    assert [type(plan) for plan in engine.code.plans][-1] is Parabola
+    assert kinds_of(engine)[-1] is Parabola
     tokens = [*codec_of(model).prompt("").tokens, *map(str, codec_of(model).expected("", 60))]
     found = engine.answers(tokens)
-    assert [type(plan) for plan in engine.code.plans][-1] is Forest
+    assert kinds_of(engine)[-1] is Forest
     from softmachine.engines.dense import DenseEngine
 
     assert found == DenseEngine(wrong, "exact").answers([tokens])[0]
