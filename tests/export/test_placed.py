@@ -17,7 +17,7 @@ from softmachine.exporting import _compiled
 from softmachine.exports.dialogue import dialogue_of
 from softmachine.exports.gpt2 import gpt2, gpt2_default
 from softmachine.exports.llama import llama, mistral, qwen2
-from softmachine.exports.lowered import lower
+from softmachine.exports.lower import lower
 from softmachine.exports.placed import Placed
 from softmachine.languages.source import Source
 from softmachine.positions import Feature

@@ -8,6 +8,7 @@ from functools import partial
 
 from softmachine.errors import UsageError
 from softmachine.exports import checkpoint, gguf, onnx
+from softmachine.exports.bert import bert
 from softmachine.exports.exported import Exported
 from softmachine.exports.gpt2 import gpt2, gpt2_default
 from softmachine.exports.llama import llama, mistral, qwen2
@@ -22,12 +23,16 @@ class StockFormat:
         about: What it is, in a line.
         write: Writes a model, see :func:`.checkpoint.write`.
         positions: Whether the architecture has an embedding of positions.
+        decodes: Whether it can go on from its input.
+        encodes: Whether every position may see all others.
     """
 
     name: str
     about: str
     write: Callable[..., Exported]
     positions: bool = True
+    decodes: bool = True
+    encodes: bool = False
 
 
 STOCK_FORMATS = {
@@ -42,7 +47,14 @@ STOCK_FORMATS = {
         StockFormat("llama", "Hugging Face, LlamaForCausalLM", partial(checkpoint.write, place=llama), False),
         StockFormat("mistral", "Hugging Face, MistralForCausalLM", partial(checkpoint.write, place=mistral), False),
         StockFormat("qwen2", "Hugging Face, Qwen2ForCausalLM", partial(checkpoint.write, place=qwen2), False),
-        StockFormat("onnx", "ONNX, for onnxruntime", onnx.write),
+        StockFormat(
+            "bert",
+            "Hugging Face, BertForTokenClassification, for encoders",
+            partial(checkpoint.write, place=bert, ahead=True),
+            decodes=False,
+            encodes=True,
+        ),
+        StockFormat("onnx", "ONNX, for onnxruntime", onnx.write, encodes=True),
         StockFormat("gguf", "GGUF, for llama.cpp", gguf.write, False),
     )
 }
