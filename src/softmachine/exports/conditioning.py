@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -51,8 +52,14 @@ def largest(affine: Affine, box: Box) -> Array:
     return sizes
 
 
-def conditioned(model: Lowered, boxes: list[Box]) -> Lowered:
-    """The same model, with every coordinate within ±1 as far as bounds say."""
+def conditioned(model: Lowered, before: Sequence[Box], boxes: Sequence[Box]) -> Lowered:
+    """The same model, with every coordinate within ±1 as far as bounds say.
+
+    Args:
+        model: Any model.
+        before: What coordinates can be before each layer.
+        boxes: What they can be before, between and after layers.
+    """
     sizes = np.max([np.maximum(np.abs(low), np.abs(high)).max(axis=0) for low, high in boxes], axis=0)
     scales = 2.0 ** -np.ceil(np.log2(np.maximum(sizes, 1.0)))
 
@@ -63,10 +70,10 @@ def conditioned(model: Lowered, boxes: list[Box]) -> Lowered:
         return Affine(affine.weight * scales[:, None], affine.bias * scales)
 
     layers = []
-    for layer, before in zip(model.layers, boxes, strict=False):
+    for layer, box in zip(model.layers, before, strict=True):
         heads = []
         for head in layer.heads:
-            query, key = _balanced(head.query, head.key, before)
+            query, key = _balanced(head.query, head.key, box)
             output = head.output * scales[:, None]
             heads.append(LoweredHead(head.name, reading(query), reading(key), reading(head.value), output))
         layers.append(LoweredLayer(tuple(heads), reading(layer.first), writing(layer.second), layer.units))

@@ -75,6 +75,10 @@ def dialogue_of(transformer: Transformer, words: Iterable[Sequence[str]], length
             samples.append(sample)
         if sum(len(sample.expected) for sample in samples) > ENOUGH_TOKENS:
             break
+    if not samples:
+        raise UsageError(
+            f"no input of {transformer.name!r} fits in {length:,} positions", hint="give a larger --length"
+        )
     lengths = [len(word) for word in islice(words_that_fit(codec, length), 2)]
     only = lengths[0] if codec.alphabet and len(lengths) == 1 else None
     return Dialogue(prefix, suffix, stops, decodes, tuple(samples), only)

@@ -9,7 +9,7 @@ stream is scaled by a power of two so that it stays within ±1. None of it chang
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -56,7 +56,7 @@ class _Lowering:
     def __init__(self, transformer: Transformer, lengths: Lengths, *, causal: bool) -> None:
         self.transformer, self.lengths, self.causal = transformer, lengths, causal
         self.count = lengths.positions
-        self.layers = tuple(self._unrolled())
+        self.layers, self.rounds = _unrolled(transformer, lengths)
         several = len(lengths.pairs) > 1
         self.of_length = [several and feature.needs_length for feature in transformer.features]
         self.finds_length = any(self.of_length)
@@ -72,8 +72,18 @@ class _Lowering:
     def lowered(self) -> Lowered:
         plain = self.plain()
         boxes = boxes_of(plain, every_position=self.tabled)
-        plain = replace(plain, layers=self.with_sight(plain.layers, boxes))
-        return conditioned(replace(plain, unembedding=self.unembedding(plain, boxes[-1])), boxes)
+        whole = replace(
+            plain,
+            layers=self.with_sight(plain.layers, boxes),
+            unembedding=self.unembedding(plain, boxes[-1]),
+        )
+        # What loops carry is as large after many rounds as after one, but bounds do not know that.
+        extra = len(plain.layers) - len(self.rounds)
+        firsts = [*range(extra), *(extra + k for k, first in enumerate(self.rounds) if first == k)]
+        once = boxes_of(replace(plain, layers=tuple(plain.layers[k] for k in firsts)), every_position=self.tabled)
+        place = {k: once[n] for n, k in enumerate(firsts)}
+        before = [place[k] for k in range(extra)] + [place[extra + first] for first in self.rounds]
+        return conditioned(whole, before, once)
 
     def plain(self) -> Lowered:
         """All but what heads see, and the logits."""
@@ -130,22 +140,6 @@ class _Lowering:
         rows = np.pad(self.position_embedding(waiting=True), ((0, 0), (0, more)))
         return length_layer(waiting, rows, self.lengths, first=self.first, flags=self.flags)
 
-    def _unrolled(self) -> Iterator[Layer]:
-        name, lengths = self.transformer.name, [n for n, _ in self.lengths.pairs]
-        depth = 0
-        for block in self.transformer.blocks:
-            counts = {block.count(n) for n in lengths}
-            if len(counts) > 1:
-                raise ConstructionError(
-                    f"{name!r} has a loop that runs {block.repeats} times, which is not the same for all inputs",
-                    hint="choose a --length for which it is",
-                )
-            depth += len(block.layers) * max(counts)
-            if depth > MOST_LAYERS:
-                raise ConstructionError(f"{name!r} unrolls to {depth:,} layers; at most {MOST_LAYERS} are written")
-            for _ in range(max(counts)):
-                yield from block.layers
-
     def layer(self, layer: Layer) -> LoweredLayer:
         first, second, units = _units(layer.feed_forward, self.count)
         return LoweredLayer(tuple(self.head(head) for head in layer.heads), first, second, units)
@@ -190,6 +184,26 @@ class _Lowering:
         bias[:] = math.floor(float(image(own, box)[0].min())) - 1
         weight[list(model.outputs)], bias[list(model.outputs)] = own.weight, own.bias
         return Affine(weight, bias)
+
+
+def _unrolled(transformer: Transformer, lengths: Lengths) -> tuple[tuple[Layer, ...], tuple[int, ...]]:
+    """The layers, those of loops again and again, and for each the index of the same one in the first round."""
+    layers: tuple[Layer, ...] = ()
+    rounds: tuple[int, ...] = ()
+    for block in transformer.blocks:
+        counts = {block.count(n) for n, _ in lengths.pairs}
+        if len(counts) > 1:
+            raise ConstructionError(
+                f"{transformer.name!r} has a loop that runs {block.repeats} times, which is not the same for all inputs"
+            )
+        (count,) = counts
+        depth = len(layers) + count * len(block.layers)
+        if depth > MOST_LAYERS:
+            message = f"{transformer.name!r} unrolls to {depth:,} layers; at most {MOST_LAYERS} are written"
+            raise ConstructionError(message)
+        rounds += tuple(range(len(layers), len(layers) + len(block.layers))) * count
+        layers += block.layers * count
+    return layers, rounds
 
 
 def _units(forward: FeedForward, length: int) -> tuple[Affine, Affine, tuple[str, ...]]:

@@ -22,6 +22,8 @@ from softmachine.transformer import Head
 
 UNDERFLOW = 128.0
 """e⁻¹²⁸ is 0 in float32."""
+LOWEST = 2.0**96
+"""No score is lower than minus twice this, whatever bounds of the others say."""
 
 
 def native(head: Head, *, causal: bool) -> bool:
@@ -46,6 +48,7 @@ def seeing(
     table = _biases(head, count) * scale
     scores = float(largest(lowered.query, box) @ largest(lowered.key, box))
     low = 2.0 ** np.ceil(np.log2(2 * scores + 2 * float(np.abs(table).max(initial=0)) + UNDERFLOW))
+    low = min(low, LOWEST)
     for i in range(count):
         for j in range(count):
             if not head.mask.sees(j, i):
