@@ -68,7 +68,7 @@ def command(
             "--set",
             metavar="NAME",
             show_default=False,
-            help="A ready-made set of models in place of SOURCE, for interpretability: interp, or encoders (--to bert).",
+            help="A ready-made set of models in place of SOURCE, for interpretability: interp; encoders, with --to bert.",
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", metavar="", help="Replace a model that was written there.")] = False,
@@ -89,7 +89,7 @@ def command(
 
     output = Output(as_json, quiet)
     if (source is None) == (set_name is None):
-        raise UsageError("say what to export", hint="a SOURCE, or --set interp")
+        raise UsageError("say what to export", hint="a SOURCE, or --set interp, or --set encoders --to bert")
     if set_name is not None:
         _export_set(set_name, folder, to, dtype, force, output)
         return
