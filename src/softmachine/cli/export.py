@@ -68,7 +68,7 @@ def command(
             "--set",
             metavar="NAME",
             show_default=False,
-            help="A ready-made set of models in place of SOURCE, for interpretability: interp; encoders, with --to bert.",
+            help="A ready-made set of models in place of SOURCE, for interpretability: interp, or encoders for bert.",
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", metavar="", help="Replace a model that was written there.")] = False,
