@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import groupby
+
 from softmachine.exports.dialogue import Dialogue, Sample
 from softmachine.exports.exported import Exported
 from softmachine.exports.placed import Placed
@@ -45,7 +48,7 @@ answers are wrong and nothing says so**{where}.
 ## What is inside
 
 `softmachine.json` names every coordinate of the residual stream, every head and every unit. The value of a named signal
-is `residual[..., index] / scale`{inside}.
+is `residual[..., index] / scale`{inside}
 
 Signals: {signals}.
 """
@@ -84,12 +87,12 @@ _INSIDE = """:
 
 ```python
 import json
+from pathlib import Path
 
-where = {c["name"]: c for c in json.load(open("softmachine.json"))["coordinates"]}
+coordinates = json.loads(Path("softmachine.json").read_text(encoding="utf-8"))["coordinates"]
 stream = model(**inputs, output_hidden_states=True).hidden_states[-1][0]
-print({name: (stream[-1, c["index"]] / c["scale"]).item() for name, c in where.items()})
-```
-"""
+print({c["name"]: round((stream[-1, c["index"]] / c["scale"]).item(), 3) for c in coordinates})
+```"""
 
 
 def model_card(transformer: Transformer, placed: Placed, exported: Exported, dialogue: Dialogue, about: str) -> str:
@@ -104,7 +107,7 @@ def plain_card(
     transformer: Transformer, placed: Placed, exported: Exported, dialogue: Dialogue, about: str, use: str
 ) -> str:
     """The card of a file for other software, which is used as ``use`` says."""
-    return _card(transformer, placed, exported, dialogue, about, use).format(where="", inside="")
+    return _card(transformer, placed, exported, dialogue, about, use).format(where="", inside=".")
 
 
 def _card(
@@ -122,7 +125,7 @@ def _card(
         shown = [*(spelled[token] for token in sample.prompt), *said[:MOST_SHOWN]]
     else:
         shown = said = [token or "·" for token in sample.expected]
-    marks = [f"`{spelled[token]}` {side}" for token, side in _marks(dialogue)]
+    marks = [f"`{spelled[token]}`{times} {side}" for token, times, side in _marks(dialogue)]
     usage = use.format(
         word=" ".join(spelled[token] for token in symbols),
         prompt=" ".join(spelled[token] for token in sample.prompt),
@@ -162,8 +165,12 @@ def _example(dialogue: Dialogue) -> Sample:
     return max(short or dialogue.samples, key=lambda sample: len(sample.prompt))
 
 
-def _marks(dialogue: Dialogue) -> list[tuple[str, str]]:
-    return [*((token, "before") for token in dialogue.prefix), *((token, "after") for token in dialogue.suffix)]
+def _marks(dialogue: Dialogue) -> Iterator[tuple[str, str, str]]:
+    """What the tokenizer adds, how often if more than once, and where."""
+    for tokens, side in ((dialogue.prefix, "before"), (dialogue.suffix, "after")):
+        for token, same in groupby(tokens):
+            count = len(list(same))
+            yield token, f" × {count}" if count > 1 else "", side
 
 
 def _row(result: Verification) -> str:

@@ -72,10 +72,14 @@ def write(
 
 _USE = """\
 ```python
-import json, numpy as np, onnxruntime
+import json
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
 
 session = onnxruntime.InferenceSession("model.onnx")
-facts = json.load(open("softmachine.json"))
+facts = json.loads(Path("softmachine.json").read_text(encoding="utf-8"))
 ids = [{ids}]  # {prompt}
 stops = [{stops}]
 while ids[-1] not in stops and len(ids) < {length}:
@@ -90,10 +94,14 @@ print(" ".join(facts["vocabulary"][k]["text"] for k in ids))
 
 _ASK = """\
 ```python
-import json, numpy as np, onnxruntime
+import json
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
 
 session = onnxruntime.InferenceSession("model.onnx")
-facts = json.load(open("softmachine.json"))
+facts = json.loads(Path("softmachine.json").read_text(encoding="utf-8"))
 tokens = np.array([[{ids}]])  # {prompt}
 logits = session.run(["logits"], {{"input_ids": tokens, "attention_mask": np.ones_like(tokens)}})[0]
 print(" ".join(facts["labels"][k] for k in logits[0].argmax(-1)))
