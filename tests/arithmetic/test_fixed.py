@@ -104,6 +104,24 @@ def test_weighted_sums_go_from_left_to_right(bits: int, data: st.DataObject) -> 
     assert fractions(grid, grid.chosen(flags[None, None], column)) == [reference.sum(chosen)]
 
 
+@pytest.mark.parametrize("bits", [2, 5, 7, 8, 15, 16, 31, 33])
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_inner_products_go_from_left_to_right(bits: int, data: st.DataObject) -> None:
+    """Integers alone are frequent here: they take the short way, others the long one."""
+    grid, reference = Grid(bits), Reference(bits)
+    number = numbers(bits)
+    if data.draw(st.booleans()):
+        number = st.integers(-3, 3).map(Fraction)
+    rows, width = data.draw(st.integers(1, 3)), data.draw(st.integers(0, 6))
+    drawn = data.draw(st.lists(st.lists(number, min_size=width, max_size=width), min_size=2 * rows, max_size=2 * rows))
+    x, y = drawn[:rows], drawn[rows:]
+    left, right = (np.array([units(grid, row) for row in part], dtype=grid.dtype) for part in (x, y))
+    found = grid.inner_products(left.reshape(1, rows, width), right.reshape(1, rows, width))
+    assert found.dtype == grid.dtype
+    assert fractions(grid, found) == [reference.inner(a, b) for a in x for b in y]
+
+
 def test_ties_are_rounded_away_from_zero() -> None:
     grid = Grid(2)
     half = units(grid, [Fraction(1, 2), Fraction(-1, 2)])

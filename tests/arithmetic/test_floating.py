@@ -228,8 +228,9 @@ def soft_number(chooser: random.Random) -> Fraction:
 def test_a_softmax_mean_is_within_its_error_of_the_exact_one(name: str, doubt: float) -> None:
     chooser, floats = random.Random(6), Float(name)
     for _ in range(60):
-        keys, width, d = chooser.randrange(1, 8), 2, chooser.randrange(1, 4)
-        parts = [exact_array((1, n, w), chooser, soft_number) for n, w in ((3, d), (keys, d), (keys, width))]
+        queries, keys = chooser.choice(((3, chooser.randrange(1, 8)), (12, chooser.randrange(1, 16))))
+        width, d = 2, chooser.randrange(1, 4)
+        parts = [exact_array((1, n, w), chooser, soft_number) for n, w in ((queries, d), (keys, d), (keys, width))]
         tensors, inside = [], []
         for part, spread in zip(parts, (doubt, doubt, 0), strict=True):
             tensor = stored(floats, part)
@@ -240,14 +241,14 @@ def test_a_softmax_mean_is_within_its_error_of_the_exact_one(name: str, doubt: f
             exact = [Fraction(float(v)) + s for v, s in zip(tensor.value.reshape(-1), shift, strict=True)]
             inside.append(np.array(exact, dtype=object).reshape(part.shape))
         scale = Fraction(chooser.choice((1, 1, 5)), chooser.choice((1, 3)))
-        visible = np.array([[chooser.random() < 0.7 for _ in range(keys)] for _ in range(3)])
+        visible = np.array([[chooser.random() < 0.7 for _ in range(keys)] for _ in range(queries)])
         try:
-            scales = floats.numbers([[scale]] * 3)[:, 0]
+            scales = floats.numbers([[scale]] * queries)[:, 0]
             found = floats.soft(tensors[0], tensors[1], None, visible, scales, tensors[2])
         except PrecisionError:
             continue
         assert found.error is not None
-        for i in range(3):
+        for i in range(queries):
             seen = np.flatnonzero(visible[i]).tolist()
             scores = [scale * (inside[0][0, i] * inside[1][0, j]).sum() for j in seen]
             for c in range(width):

@@ -26,6 +26,10 @@ _ZERO, _ONE = arb(0), arb(1)
 BallOperator = tuple[list[list[tuple[int, arb]]], list[arb]]
 
 
+_Weights = tuple[NDArray[np.intp], int, Array]
+"""Keys, the place of one among them, and weights relative to its own."""
+
+
 class Ball(Arithmetic[BallOperator]):
     """Balls whose midpoints have so many bits.
 
@@ -110,36 +114,49 @@ class Ball(Arithmetic[BallOperator]):
         return first_or_last(chosen, choice)
 
     def mean(self, chosen: Flags, value: Tensor) -> Tensor:
-        batch, queries, _ = chosen.shape
+        batch, queries = value.shape[0], chosen.shape[1]
         result = np.full((batch, queries, value.shape[-1]), _ZERO, dtype=object)
         with ctx.workprec(self.precision):
             for b, i in np.ndindex(batch, queries):
-                keys = np.flatnonzero(chosen[b, i])
+                keys = np.flatnonzero(chosen[b if len(chosen) > 1 else 0, i])
                 if len(keys) == 1:
                     result[b, i] = value.value[b, keys[0]]
                 elif len(keys):
                     result[b, i] = value.value[b, keys].sum(axis=0) / arb(len(keys))
         return Tensor(result)
 
-    def soft(
-        self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor, value: Tensor
-    ) -> Tensor:
-        """The softmax mean, from differences: v₀ + Σ exp(s (xⱼ - x₀)) (vⱼ - v₀) / Σ exp(s (xⱼ - x₀)).
+    def shares(
+        self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor
+    ) -> list[list[_Weights]]:
+        """exp(s (xⱼ - x₀)) for one key 0 of those that each query sees.
 
-        This holds for any key 0; it is taken where the score x is largest, as far as midpoints tell. So what all keys
-        have in common cancels before it is multiplied, and equal values make a mean without error.
+        It is taken where the score x is largest, as far as midpoints tell. So what all keys have in common cancels
+        before it is multiplied.
         """
-        batch, queries = query.shape[:2]
-        result = np.full((batch, queries, value.shape[-1]), _ZERO, dtype=object)
+        seen = [np.flatnonzero(row) for row in visible]
         with ctx.workprec(self.precision):
             scores = _scores(query, key, bias) * scale.value[:, None]
-            for b, i in np.ndindex(batch, queries):
-                seen = np.flatnonzero(visible[i])
+
+            def weights(b: int, i: int) -> _Weights:
+                if not len(seen[i]):
+                    return seen[i], 0, seen[i]
+                leader = _leader(scores[b, i, seen[i]])
+                offset = None if bias is None else bias.value[i, seen[i]]
+                gaps = _differences(query.value[b, i], key.value[b, seen[i]], offset, leader)
+                return seen[i], leader, np.array([(gap * scale.value[i]).exp() for gap in gaps], dtype=object)
+
+            return [[weights(b, i) for i in range(query.shape[1])] for b in range(query.shape[0])]
+
+    def mix(self, shares: list[list[_Weights]], value: Tensor) -> Tensor:
+        """The mean, from differences: v₀ + Σ exp(s (xⱼ - x₀)) (vⱼ - v₀) / Σ exp(s (xⱼ - x₀)).
+
+        This holds for any key 0; equal values make a mean without error.
+        """
+        result = np.full((value.shape[0], len(shares[0]), value.shape[-1]), _ZERO, dtype=object)
+        with ctx.workprec(self.precision):
+            for b, i in np.ndindex(*result.shape[:2]):
+                seen, leader, weights = shares[b if len(shares) > 1 else 0][i]
                 if len(seen):
-                    leader = _leader(scores[b, i, seen])
-                    offset = None if bias is None else bias.value[i, seen]
-                    gaps = _differences(query.value[b, i], key.value[b, seen], offset, leader)
-                    weights = np.array([(gap * scale.value[i]).exp() for gap in gaps], dtype=object)
                     result[b, i] = _weighted_mean(weights, value.value[b, seen], leader)
         return Tensor(result)
 

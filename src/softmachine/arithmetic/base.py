@@ -148,13 +148,27 @@ class Arithmetic(ABC, Generic[Operator]):
 
     @abstractmethod
     def mean(self, chosen: Flags, value: Tensor) -> Tensor:
-        """The mean of the chosen values: (batch, queries, keys) and (batch, keys, d) give (batch, queries, d)."""
+        """The mean of the chosen values: (batch, queries, keys) and (batch, keys, d) give (batch, queries, d).
+
+        Where all sequences choose the same, the flags may be those of one.
+        """
 
     @abstractmethod
+    def shares(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> Any:
+        """Attention in proportion to exp(scale · score), for :meth:`mix`; there is one ``scale`` a query."""
+
+    @abstractmethod
+    def mix(self, shares: Any, value: Tensor) -> Tensor:
+        """The mean of the values with these shares.
+
+        Where the scores of all sequences are the same, the shares may be those of one.
+        """
+
     def soft(
         self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor, value: Tensor
     ) -> Tensor:
-        """The mean of the values with weights exp(scale · score), the maximum subtracted; ``scale`` one a query."""
+        """Softmax attention: the shares, and the mean with them."""
+        return self.mix(self.shares(query, key, bias, visible, scale), value)
 
     @abstractmethod
     def largest(self, x: Tensor) -> NDArray[np.intp]:

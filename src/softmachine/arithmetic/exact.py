@@ -70,17 +70,15 @@ class Exact(Arithmetic[ExactOperator]):
         return first_or_last(chosen, choice)
 
     def mean(self, chosen: Flags, value: Tensor) -> Tensor:
-        batch, queries, _ = chosen.shape
+        batch, queries = value.shape[0], chosen.shape[1]
         result = np.full((batch, queries, value.shape[-1]), _ZERO, dtype=object)
         for b, i in np.ndindex(batch, queries):
-            keys = np.flatnonzero(chosen[b, i])
+            keys = np.flatnonzero(chosen[b if len(chosen) > 1 else 0, i])
             if len(keys):
                 result[b, i] = value.value[b, keys].sum(axis=0) / fmpq(len(keys))
         return Tensor(result)
 
-    def soft(
-        self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor, value: Tensor
-    ) -> Tensor:
+    def shares(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> Flags:
         del scale
         chosen = self.choose(query, key, bias, visible, Choice.AVERAGE)
         if (chosen != visible).any():
@@ -88,7 +86,10 @@ class Exact(Arithmetic[ExactOperator]):
                 "softmax of different scores is not a rational number, so exact arithmetic cannot run it",
                 hint="use --arithmetic ball or float64, or --attention hard",
             )
-        return self.mean(chosen, value)
+        return chosen
+
+    def mix(self, shares: Flags, value: Tensor) -> Tensor:
+        return self.mean(shares, value)
 
     def largest(self, x: Tensor) -> NDArray[np.intp]:
         result = np.empty(x.shape[:-1], dtype=np.intp)

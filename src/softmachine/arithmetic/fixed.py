@@ -147,29 +147,24 @@ class Fixed(Arithmetic[FixedOperator]):
         ones = chosen.sum(axis=-1).astype(self.inner.dtype)
         return Tensor(self._divided(numerator, self.inner.saturated(ones << self.inner.bits)))
 
-    def soft(
-        self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor, value: Tensor
-    ) -> Tensor:
-        """Σ e_j v_j / Σ e_j with e_j = exp(scale · (score_j - maximum)), all in F_b', the quotient rounded once to F_b.
-
-        The maximum is subtracted first: its exponential is 1, so that the sum is never 0.
-        """
+    def shares(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> Array:
+        """e_j = exp(scale · (score_j - maximum)) in F_b': the largest is 1, so that the sum is never 0."""
         inner = self.inner
         scores = inner.widened(self._scores(query, key, bias), self.grid.bits)
         lowest = -self.inner.limit - 1
         top = np.where(visible, scores, lowest).max(axis=-1, keepdims=True)
         below = np.where(visible, inner.saturated(np.where(visible, scores - top, 0)), 0)
         exponents = inner.multiply(below, scale.value[:, None])
-        powers = np.where(visible, inner.exponential(exponents), 0)
-        numerator = inner.weighted(powers, inner.widened(value.value, self.grid.bits))
-        return Tensor(self._divided(numerator, inner.total(powers)))
+        return np.where(visible, inner.exponential(exponents), 0)
+
+    def mix(self, shares: Array, value: Tensor) -> Tensor:
+        """Σ e_j v_j / Σ e_j, the sums in F_b', the quotient rounded once to F_b."""
+        numerator = self.inner.weighted(shares, self.inner.widened(value.value, self.grid.bits))
+        return Tensor(self._divided(numerator, self.inner.total(shares)))
 
     def _scores(self, query: Tensor, key: Tensor, bias: Tensor | None) -> Array:
-        grid = self.grid
-        scores = grid.zeros((query.shape[0], query.shape[1], key.shape[1]))
-        for c in range(query.shape[-1]):
-            scores = grid.add(scores, grid.multiply(query.value[:, :, None, c], key.value[:, None, :, c]))
-        return scores if bias is None else grid.add(scores, bias.value)
+        scores = self.grid.inner_products(query.value, key.value)
+        return scores if bias is None else self.grid.add(scores, bias.value)
 
     def _divided(self, numerator: Array, denominator: Array) -> Array:
         """The quotients in F_b; 0 where nothing is visible, and so nothing was summed."""

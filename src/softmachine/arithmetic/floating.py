@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from softmachine.arithmetic.base import Arithmetic, Array, Flags, SparseRows, Te
 from softmachine.arithmetic.closecall import Contest, decide
 from softmachine.arithmetic.network import FloatNetwork, Place
 from softmachine.arithmetic.operator import FLOOR, LEAST, SLACK, FloatOperator, Floats, floored
+from softmachine.arithmetic.softmax import FloatShares, exponentials
 from softmachine.attention import Choice
 from softmachine.errors import PrecisionError
 
@@ -31,8 +34,8 @@ _MOST_PLACES = 128
 """So many places are looked at together, and in larger batches only those are where errors are worth it."""
 _MANY_ROUNDINGS = 2.0**24
 """In large batches, errors of less than so many roundings are not worth the trouble: only deep networks have more."""
-_MOST_DOUBT = 300.0
-"""Beyond this doubt about an exponent, a softmax is only known to lie between its values."""
+_MOST_SCORES = 2**17
+"""So many scores of a softmax are computed together."""
 
 
 class Float(Arithmetic[FloatOperator]):
@@ -49,7 +52,13 @@ class Float(Arithmetic[FloatOperator]):
         self.roundoff = 2.0**-self.digits
         self.most = float(np.finfo(self.dtype).max)
         self.least = float(np.finfo(self.dtype).smallest_normal)
+        self._rounded = lru_cache(maxsize=1 << 14)(self._nearest)
         self.follow_from, self.most_places = _FEW_ROUNDINGS * 2.0**-53, _MOST_PLACES
+
+    @property
+    def negligible(self) -> float:
+        """Smaller shares of attention count as zero; this is well above what processors are slow with."""
+        return max(self.least, 2.0**-890)
 
     def numbers(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
         shape = (len(rows), len(rows[0]) if rows else 0)
@@ -60,7 +69,7 @@ class Float(Arithmetic[FloatOperator]):
                     value[r, c], error[r, c] = self._rounded(number)
         return Tensor(value, error)
 
-    def _rounded(self, exact: Fraction) -> tuple[np.floating, float]:
+    def _nearest(self, exact: Fraction) -> tuple[np.floating, float]:
         """The number in the format, and an upper bound of how far that is from it."""
         try:
             with np.errstate(over="ignore"):
@@ -201,8 +210,7 @@ class Float(Arithmetic[FloatOperator]):
     def mean(self, chosen: Flags, value: Tensor) -> Tensor:
         counts = chosen.sum(axis=-1)
         if (counts == 1).all():
-            index = (np.arange(len(counts))[:, None], chosen.argmax(axis=-1))
-            return value[index]
+            return value[np.arange(value.shape[0])[:, None], chosen.argmax(axis=-1)]
         weights = chosen.astype(np.float64)
         some = np.maximum(counts[..., None], 1).astype(np.float64)
         size = np.abs(value.value).astype(np.float64)
@@ -224,53 +232,46 @@ class Float(Arithmetic[FloatOperator]):
         bound = self.roundoff * np.abs(quotient).astype(np.float64) + max(self.least, FLOOR)
         return np.where(exact | (divisor == 1), 0.0, bound)
 
-    def soft(
-        self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor, value: Tensor
-    ) -> Tensor:
+    def shares(
+        self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor
+    ) -> list[FloatShares]:
+        """Some sequences at a time, so that their scores stay in the cache."""
+        together = max(1, _MOST_SCORES // max(1, query.shape[1] * key.shape[1]))
+        blocks = [slice(start, start + together) for start in range(0, query.shape[0], together)]
+        return [self._shares(query[block], key[block], bias, visible, scale) for block in blocks]
+
+    def _shares(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> FloatShares:
         assert scale.error is not None
-        score, doubt = self._scores(query, key, bias)
+        exponent, doubt = self._scores(query, key, bias)
         factor = scale.value[:, None].astype(np.float64)
-        exponent = score * factor
-        self._check_finite(exponent)
-        top = np.where(visible, exponent, -np.inf).max(axis=-1, keepdims=True, initial=-np.inf)
-        top = np.where(np.isfinite(top), top, 0)
-        doubt = doubt * np.abs(factor) + (np.abs(score) + doubt) * scale.error[:, None]
-        doubt += 4 * self.roundoff * (np.abs(exponent) + np.abs(top))
-        weights = np.where(visible, np.exp(np.minimum(exponent - top, 0)), 0).astype(self.dtype).astype(np.float64)
-        share = weights / np.maximum(weights.sum(axis=-1, keepdims=True), 1)
-        result, moved = self.weighted(share, value)
-        return Tensor(result, self._softness(share, np.where(visible, doubt, 0), visible, value) + moved)
+        of_scale = (np.abs(exponent) + doubt) * scale.error[:, None] if scale.error.any() else 0.0
+        exponent *= factor
+        size = np.abs(exponent)
+        self._check_finite(size.max(initial=0))
+        weight, top = exponentials(exponent, visible, self.negligible)
+        doubt *= np.abs(factor)
+        doubt += of_scale
+        size += np.abs(top)
+        size *= 4 * self.roundoff
+        doubt += size
+        np.copyto(doubt, 0, where=~visible)
+        stored = weight.astype(self.dtype, copy=False).astype(np.float64, copy=False)
+        return FloatShares.of(stored, doubt, visible, self.negligible)
+
+    def mix(self, shares: list[FloatShares], value: Tensor) -> Tensor:
+        if len(shares) == 1:
+            return self._mix(shares[0], value)
+        ends = [0, *accumulate(len(block.share) for block in shares)]
+        parts = [self._mix(block, value[start:end]) for block, (start, end) in zip(shares, pairwise(ends), strict=True)]
+        return Tensor(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("value", "error")))
+
+    def _mix(self, shares: FloatShares, value: Tensor) -> Tensor:
+        result, moved = self.weighted(shares.share, value)
+        return Tensor(result, shares.error(value, self.roundoff) + moved)
 
     def weighted(self, share: Floats, value: Tensor) -> tuple[Array, Floats | float]:
         """The mean with these weights; and how far it moved beyond what a few roundings explain."""
         return (share.astype(self.dtype) @ value.value).astype(self.dtype), 0.0
-
-    def _softness(self, share: Floats, doubt: Floats, visible: Flags, value: Tensor) -> Floats:
-        """How far a softmax mean can be off, if every exponent is within its doubt.
-
-        Then each weight is off by a factor of at most exp(±doubt), and their sum lies between ``lowest`` times and
-        1 + ``more`` times the computed one. What one share gains the others lose, so only differences from the value of
-        the largest share count: where one key or several of equal value have nearly all the weight, the doubt does not
-        matter. In any case the mean lies between the values.
-        """
-        keys, size = share.shape[-1], np.abs(value.value).astype(np.float64)
-        value_error = np.zeros(size.shape) if value.error is None else value.error
-        growth = np.expm1(np.minimum(doubt, _MOST_DOUBT))
-        weight = np.where(visible, np.maximum(share, self.least), 0)
-        more = (weight * growth).sum(axis=-1, keepdims=True)
-        lowest = (share * np.exp(-np.minimum(doubt, _MOST_DOUBT))).sum(axis=-1, keepdims=True)
-        off = weight * (growth + more) / np.where(lowest > 0, lowest, 1)
-        batches, largest = np.arange(len(share))[:, None], share.argmax(axis=-1)
-        moved = np.empty((*share.shape[:2], size.shape[-1]))
-        for c in range(size.shape[-1]):
-            component = value.value[..., c].astype(np.float64)
-            moved[..., c] = (off * np.abs(component[:, None, :] - component[batches, largest][..., None])).sum(axis=-1)
-        underflow = 4 * self.least * (visible @ (size + 1))
-        rounding = (2 * keys + 20) * self.roundoff * (share @ size) + underflow
-        error = (share + off) @ value_error + moved + rounding
-        known = np.isfinite(error) & (doubt.max(axis=-1, keepdims=True, initial=0) < _MOST_DOUBT)
-        width = 2.01 * (size + value_error).max(axis=1, keepdims=True, initial=0) * visible.any(axis=-1, keepdims=True)
-        return np.asarray(np.where(known, np.minimum(error, width), width))
 
     def largest(self, x: Tensor) -> NDArray[np.intp]:
         assert x.error is not None

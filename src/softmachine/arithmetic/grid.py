@@ -21,6 +21,8 @@ _HALF = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
 _AT_ONCE = 1 << 22
 """So many terms of sums are held in memory at a time."""
+_NARROW = 1 << 16
+"""Different numbers in a range of this size are found by counting."""
 
 
 class Grid:
@@ -77,6 +79,29 @@ class Grid:
         signed = np.where(beyond, np.uint64(self.limit), size).astype(np.int64)
         return np.where((x < 0) ^ (y < 0), -signed, signed)
 
+    def inner_products(self, x: Array, y: Array) -> Array:
+        """Σ_d x[b, q, d] · y[b, k, d], from left to right, as (b, q, k).
+
+        Most products need no rounding, as those of integers, and some sums cannot saturate; where this is so, it is
+        known from the factors, and small numbers are added as small integers.
+        """
+        small = np.dtype(next((f"int{size}" for size in (16, 32) if 2 * self.bits + 2 <= size), self.dtype))
+        found, reach = np.full((x.shape[0], x.shape[1], y.shape[1]), 0, dtype=small), 0
+        for c in range(x.shape[-1]):
+            left, right = x[:, :, None, c], y[:, None, :, c]
+            most = int(np.abs(left).max(initial=0)) * int(np.abs(right).max(initial=0)) >> self.bits
+            shift = min(_trailing_zeros(left), self.bits)
+            if most <= self.limit and shift + _trailing_zeros(right) >= self.bits:
+                product = (left >> shift).astype(small) * (right >> (self.bits - shift)).astype(small)
+            else:
+                product, most = self.multiply(left, right).astype(small, copy=False), most + 1
+            found += product
+            reach += most
+            if reach > self.limit:
+                np.maximum(found, -self.limit, out=found)
+                np.minimum(found, self.limit, out=found)
+        return found.astype(self.dtype, copy=False)
+
     def quotient(self, numerator: Array, denominator: Array, into: Grid) -> Array:
         """The quotient of each pair, rounded once, to the numbers of another grid."""
         if 2 * self.bits + into.bits + 2 <= 63:
@@ -129,21 +154,27 @@ class Grid:
         return found
 
     def weighted(self, weights: Array, values: Array) -> Array:
-        """Σ_k weights[b, q, k] · values[b, k, d], from left to right, as (b, q, d)."""
-        batch, queries, keys = weights.shape
-        width = values.shape[-1]
+        """Σ_k weights[b, q, k] · values[b, k, d], from left to right, as (b, q, d).
+
+        Terms of weight 0 add nothing, so only the others are looked at. Weights may be those of one sequence for all.
+        """
+        queries, (batch, _, width) = weights.shape[1], values.shape
+        counted = weights != 0
+        most = int(counted.sum(axis=-1).max(initial=0))
+        places = np.argsort(~counted, axis=-1, kind="stable")[..., :most]
+        weights = np.take_along_axis(weights, places, axis=-1)
         found = self.zeros((batch, queries, width))
         piece = max(1, _AT_ONCE // max(1, batch * queries * width))
-        for start in range(0, keys, piece):
+        for start in range(0, most, piece):
             part = slice(start, start + piece)
-            products = self.multiply(weights[:, :, None, part], values[:, None, part].swapaxes(-1, -2))
+            there = values[np.arange(batch)[:, None, None], places[..., part]].swapaxes(-1, -2)
+            products = self.multiply(weights[:, :, None, part], there)
             found = self.total(np.concatenate([found[..., None], products], axis=-1))
         return found
 
     def chosen(self, flags: Flags, values: Array) -> Array:
         """The sum of the chosen values, from left to right: (b, q, k) and (b, k, d) give (b, q, d)."""
-        batch, queries, keys = flags.shape
-        width = values.shape[-1]
+        (queries, keys), (batch, _, width) = flags.shape[1:], values.shape
         if self.dtype != object:
             size = np.abs(values).astype(np.float64)
             most = float((flags.astype(np.float64) @ size).max(initial=0))
@@ -158,8 +189,18 @@ class Grid:
         return found
 
 
+def _trailing_zeros(x: Array) -> int:
+    """The largest power of two that divides all numbers, as its exponent; for zeros alone, more than any number has."""
+    together = int(np.bitwise_or.reduce(x, axis=None))
+    return (together & -together).bit_length() - 1 if together else 1 << 16
+
+
 def _distinct(x: Array) -> tuple[Array, NDArray[np.intp]]:
     """The different numbers of an array, and where each of them stands."""
+    lowest = int(x.min(initial=0))
+    if x.dtype != object and int(x.max(initial=0)) - lowest < _NARROW:
+        counts = np.bincount(x.reshape(-1) - lowest)
+        return np.flatnonzero(counts) + lowest, (np.cumsum(counts > 0) - 1)[x.reshape(-1) - lowest]
     if x.dtype != object:
         distinct, inverse = np.unique(x, return_inverse=True)
         return distinct, inverse.reshape(-1)

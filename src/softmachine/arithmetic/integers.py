@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,7 +80,7 @@ class Int8(Arithmetic[IntegerOperator]):
     def mean(self, chosen: Flags, value: Tensor) -> Tensor:
         counts = chosen.sum(axis=-1, keepdims=True)
         if (counts == 1).all():
-            index = (np.arange(len(counts))[:, None], chosen.argmax(axis=-1))
+            index = (np.arange(value.shape[0])[:, None], chosen.argmax(axis=-1))
             return Tensor(value.value[index])
         total = chosen.astype(np.float64) @ value.value
         mean = total / np.maximum(counts, 1)
@@ -91,11 +91,13 @@ class Int8(Arithmetic[IntegerOperator]):
             )
         return Tensor(mean.astype(_WIDE))
 
-    def soft(
-        self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor, value: Tensor
-    ) -> Tensor:
-        del query, key, bias, visible, scale, value
-        raise PrecisionError("softmax gives no integers, so int8 cannot hold them", hint="use --attention hard")
+    def shares(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> NoReturn:
+        del query, key, bias, visible, scale
+        raise _no_softmax()
+
+    def mix(self, shares: NoReturn, value: Tensor) -> NoReturn:
+        del shares, value
+        raise _no_softmax()
 
     def largest(self, x: Tensor) -> NDArray[np.intp]:
         winner: NDArray[np.intp] = x.value.argmax(axis=-1)
@@ -124,3 +126,7 @@ def _stored(value: Any) -> Tensor:
     if value.size and (value.min() < LEAST or value.max() > MOST):
         raise PrecisionError("a number left the range of int8", hint="use --arithmetic float64 or exact")
     return Tensor(value)
+
+
+def _no_softmax() -> PrecisionError:
+    return PrecisionError("softmax gives no integers, so int8 cannot hold them", hint="use --attention hard")

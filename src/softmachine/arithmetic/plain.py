@@ -70,14 +70,15 @@ class PlainFloat(Arithmetic[PlainOperator]):
         some = np.maximum(chosen.sum(axis=-1, keepdims=True), 1).astype(self.dtype)
         return Tensor(chosen.astype(self.dtype) @ value.value / some)
 
-    def soft(
-        self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor, value: Tensor
-    ) -> Tensor:
+    def shares(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> Array:
         exponent = np.where(visible, self._scores(query, key, bias) * scale.value[:, None], -np.inf)
         top = exponent.max(axis=-1, keepdims=True, initial=-np.inf)
         weights = np.exp(exponent - np.where(np.isfinite(top), top, 0)).astype(self.dtype)
         total = weights.sum(axis=-1, keepdims=True)
-        return Tensor((weights / np.where(total > 0, total, 1)) @ value.value)
+        return np.asarray(weights / np.where(total > 0, total, 1))
+
+    def mix(self, shares: Array, value: Tensor) -> Tensor:
+        return Tensor(shares @ value.value)
 
     def largest(self, x: Tensor) -> NDArray[np.intp]:
         """The index of the largest number; a tie is an error, and so is what is not a number."""

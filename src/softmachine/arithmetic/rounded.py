@@ -67,8 +67,8 @@ class Rounded(Float):
     def numbers(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
         return self.stored(super().numbers(rows))
 
-    def _rounded(self, exact: Fraction) -> tuple[np.floating, float]:
-        wide, _ = super()._rounded(exact)
+    def _nearest(self, exact: Fraction) -> tuple[np.floating, float]:
+        wide, _ = super()._nearest(exact)
         if abs(wide) > self.format.most:
             raise PrecisionError(f"the weight {float(exact):g} is out of the range of {self.name}")
         value = np.float64(self.format.nearest(np.array([wide]))[0])

@@ -9,13 +9,14 @@ positions and all words, so that they hold for words nobody tried.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from softmachine.errors import ConstructionError
-from softmachine.positions import I
-from softmachine.signals.primitives import Attention, Carried, Fall, Loop, Named, Position, Token, Unit
+from softmachine.positions import Feature, I
+from softmachine.signals.primitives import Attention, Fall, Loop, Named, Position, Token, Unit
 from softmachine.signals.program import Program
 from softmachine.signals.signal import Affine, Node, inputs_first
 
@@ -23,6 +24,9 @@ TOLERANCE = 0.25
 """A rounding gadget takes away errors up to this (Lemma 9)."""
 _UP = 1 + 2.0**-40
 """Bounds are computed in floats; this makes up for their rounding."""
+
+_DEEP = 700.0
+"""The exponential of minus this is the smallest number that weights are told from."""
 
 LEMMAS = {Fall.FLAT: "Lemma 6", Fall.LINEAR: "Lemma 8", Fall.QUADRATIC: "Lemma 7"}
 
@@ -73,10 +77,16 @@ def budget(program: Program, length: int, sharpness: int) -> Budget:
 
     Args:
         program: The signals, with gaps promised at every head.
-        length: n: inputs have at most so many positions after position 0.
+        length: n: inputs have at most so many positions after position 0, if it is not padding that decides.
         sharpness: The scale of each head is this, divided by the head's gap.
     """
     return _Ledger(program, length, sharpness).settle()
+
+
+@lru_cache(maxsize=1024)
+def least_gap(gap: Fraction | Feature, length: int) -> Fraction:
+    """The smallest gap at any position of an input of this length."""
+    return gap if isinstance(gap, Fraction) else min(gap.at(i, length) for i in range(length + 1))
 
 
 class _BrokenError(Exception):
@@ -87,21 +97,25 @@ class _Ledger:
     def __init__(self, program: Program, length: int, sharpness: int) -> None:
         self.program = program
         self.length = length
-        self.positions = length + 1
+        self.positions = program.positions or length + 1
         self.sharpness = sharpness
         self.errors: dict[Node, tuple[float, ...]] = {}
-        self.rows: list[HeadRow] = []
+        self.rows: dict[Node, HeadRow] = {}
 
     def settle(self) -> Budget:
         if self.program.margin is None:
             raise ConstructionError(f"{self.program.name!r} does not say by how much its logits differ")
         try:
-            for node in inputs_first(self.program.logits.forms):
-                self.errors[node] = self.of_node(node)
+            self.follow(self.program.logits.forms)
             worst = max(map(self.of_form, self.program.logits.forms), default=0.0)
         except _BrokenError as broken:
-            return Budget(tuple(self.rows), 0.0, str(broken))
-        return Budget(tuple(self.rows), float(self.program.margin) - 2 * worst * _UP, None)
+            return Budget(tuple(self.rows.values()), 0.0, str(broken))
+        return Budget(tuple(self.rows.values()), float(self.program.margin) - 2 * worst * _UP, None)
+
+    def follow(self, forms: tuple[Affine, ...]) -> None:
+        """The errors of all that forms depend on; what loops carry is known, and a loop's body is its own affair."""
+        for node in inputs_first(forms, _outside_loops, self.errors):
+            self.errors[node] = self.of_node(node)
 
     def of_form(self, form: Affine) -> float:
         """The error of an affine form: constants have none."""
@@ -124,9 +138,22 @@ class _Ledger:
                 return self.named(node)
             case Attention():
                 return self.attention(node)
-            case Loop() | Carried():
-                raise ConstructionError(f"loop {node.name!r}: there are no budgets for loops yet")
+            case Loop():
+                return self.loop(node)
         raise ConstructionError(f"there is no budget for {node.name!r}")
+
+    def loop(self, node: Loop) -> tuple[float, ...]:
+        """Turn by turn, until a turn ends with the errors that it began with: then all others do."""
+        outside = self.errors
+        carried = tuple(map(self.of_form, node.initial))
+        for _ in range(int(node.times.at(0, self.length)) if isinstance(node.times, Feature) else node.times):
+            self.errors = {**outside, node.carried: carried}
+            self.follow(node.body)
+            before, carried = carried, tuple(map(self.of_form, node.body))
+            if carried == before:
+                break
+        self.errors = outside
+        return carried
 
     def step(self, node: Unit) -> tuple[float, ...]:
         worst = max(map(self.of_form, node.forms), default=0.0)
@@ -146,13 +173,12 @@ class _Ledger:
     def attention(self, node: Attention) -> tuple[float, ...]:
         values = tuple(map(self.of_form, node.value))
         if not node.query and node.bias is None:
-            self.rows.append(
-                HeadRow(node.name, "exact", "–", math.inf, max(values, default=0.0), max(values, default=0.0))
-            )
+            worst = max(values, default=0.0)
+            self.note(node, HeadRow(node.name, "exact", "–", math.inf, worst, worst))
             return values
         if node.gap is None:
             raise ConstructionError(f"head {node.name!r} does not say what gap its scores have")
-        gap = node.gap if isinstance(node.gap, Fraction) else min(self.gaps(node))
+        gap = least_gap(node.gap, self.length)
         doubt = self.score_error(node)
         scaled = self.sharpness * (1 - 2 * doubt / float(gap))
         read = max(map(self.of_form, (*node.query, *node.key, *node.value)), default=0.0)
@@ -163,13 +189,14 @@ class _Ledger:
         result = tuple(
             (error + self.leak(node, form, scaled, error)) * _UP for form, error in zip(node.value, values, strict=True)
         )
-        self.rows.append(HeadRow(node.name, LEMMAS[node.fall], str(node.gap), scaled, read, max(result, default=0.0)))
+        worst = max(result, default=0.0)
+        self.note(node, HeadRow(node.name, LEMMAS[node.fall], str(node.gap), scaled, read, worst))
         return result
 
-    def gaps(self, node: Attention) -> Sequence[Fraction]:
-        assert node.gap is not None
-        assert not isinstance(node.gap, Fraction)
-        return [node.gap.at(i, self.length) for i in range(self.positions)]
+    def note(self, node: Attention, row: HeadRow) -> None:
+        """Of the turns of a loop, the worst is kept."""
+        if node not in self.rows or row.error_out >= self.rows[node].error_out:
+            self.rows[node] = row
 
     def score_error(self, node: Attention) -> float:
         """How far errors of queries and keys can move a score. Of a lookup with exact keys: per unit of distance."""
@@ -193,11 +220,21 @@ class _Ledger:
         spread = float(kind.high.at(self.positions) - kind.low.at(self.positions)) + 2 * error
         match node.fall:
             case Fall.FLAT:
-                return min(1.0, (self.positions - 1) * math.exp(-scaled)) * spread
+                return min(1.0, (self.positions - 1) * _fallen(scaled)) * spread
             case Fall.LINEAR:
-                return min(1.0, math.exp(-scaled) / -math.expm1(-scaled)) * spread
-        distances = range(1, self.positions + 1)
+                return min(1.0, _fallen(scaled) / -math.expm1(-scaled)) * spread
+        near = range(1, min(self.positions, math.isqrt(int(_DEEP / scaled))) + 1)
+        far = 2 * self.positions**2 * _fallen(_DEEP)  # 2k e^-_DEEP for every k beyond
         if self.is_position(value):  # The value is the index itself: a key k places away is off by k.
             slope = abs(float(next(iter(value.terms.values()))))
-            return sum(2 * k * slope * math.exp(-scaled * k * k) for k in distances if scaled * k * k < 700)
-        return min(1.0, sum(2 * math.exp(-scaled * k * k) for k in distances if scaled * k * k < 700)) * spread
+            return (sum(2 * k * _fallen(scaled * k * k) for k in near) + far) * slope
+        return min(1.0, sum(2 * _fallen(scaled * k * k) for k in near) + far) * spread
+
+
+def _outside_loops(node: Node) -> Iterable[Affine]:
+    return node.initial if isinstance(node, Loop) else node.inputs()
+
+
+def _fallen(exponent: float) -> float:
+    """e^-x, but never zero."""
+    return math.exp(-min(exponent, _DEEP))

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from softmachine.attention import AVERAGE_HARD, softmax
-from softmachine.certify.budget import Budget, budget
+from softmachine.certify.budget import Budget, budget, least_gap
 from softmachine.certify.theorem import Theorem, theorem26
 from softmachine.compiler import compile_program
 from softmachine.errors import ConstructionError, UsageError
 from softmachine.positions import Feature
-from softmachine.signals.primitives import Attention, Named, Unit
+from softmachine.signals.primitives import Attention, Loop, Named, Unit
 from softmachine.signals.program import Program
 from softmachine.signals.signal import Affine, Node, Signal, inputs_first
 from softmachine.transformer import Transformer
@@ -98,7 +98,8 @@ def certify(program: Program, length: int, sharpness: int | None = None) -> Cert
     chosen = sharpness if sharpness is not None else _smallest(program, length)
     gap = smallest_gap(program, length)
     transformer = compile_program(program)
-    theorem = theorem26(transformer, length, gap or Fraction(1), program.margin or Fraction(1))
+    positions = program.positions or length + 1
+    theorem = theorem26(transformer, length, positions, gap or Fraction(1), program.margin or Fraction(1))
     layers = {head.name: k for k, layer in enumerate(transformer.layers, 1) for head in layer.heads}
     heads = [node for node in inputs_first(program.logits.forms) if isinstance(node, Attention)]
     scales = {node.name: str(_scale(node, chosen)) if node.query else "–" for node in heads}
@@ -122,8 +123,7 @@ def _smallest(program: Program, length: int) -> int:
 def smallest_gap(program: Program, length: int) -> Fraction | None:
     """The smallest gap that any head promises, at any position of an input of this length."""
     gaps = [node.gap for node in inputs_first(program.logits.forms) if isinstance(node, Attention) and node.gap]
-    values = [gap if isinstance(gap, Fraction) else min(gap.at(i, length) for i in range(length + 1)) for gap in gaps]
-    return min(values, default=None)
+    return min((least_gap(gap, length) for gap in gaps), default=None)
 
 
 def soften(program: Program, certificate: Certificate) -> Transformer:
@@ -157,6 +157,8 @@ def softened(program: Program, sharpness: int) -> Program:
                 rebuilt[node] = replace(node, forms=forms(node.forms), restores=forms(node.restores))
             case Unit():
                 rebuilt[node] = replace(node, forms=forms(node.forms), after=forms(node.after))
+            case Loop():
+                rebuilt[node] = replace(node, initial=forms(node.initial), body=forms(node.body))
             case _:
                 rebuilt[node] = node
     logits = Signal(forms(program.logits.forms), program.logits.kinds)

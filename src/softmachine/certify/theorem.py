@@ -13,7 +13,6 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from softmachine.errors import ConstructionError
 from softmachine.transformer import AffineMap, Head, Layer, Matrix, Transformer
 
 
@@ -34,28 +33,28 @@ class Theorem:
     k2: float
 
 
-def theorem26(transformer: Transformer, length: int, gap: Fraction, margin: Fraction) -> Theorem:
-    """The scaled gap that Theorem 26 asks for, for every input with so many positions after position 0.
+def theorem26(transformer: Transformer, length: int, positions: int, gap: Fraction, margin: Fraction) -> Theorem:
+    """The scaled gap that Theorem 26 asks for; a loop counts as the layers that it unrolls to.
 
     Args:
         transformer: The model with hard attention.
-        length: n; there are n + 1 positions.
+        length: n.
+        positions: How many positions there are.
         gap: The smallest gap of any head's scores at that length.
         margin: By how much the right logit exceeds the others.
     """
-    if any(block.repeats != 1 for block in transformer.blocks):
-        raise ConstructionError("Theorem 26 is about transformers without loops")
-    bound = _input_bound(transformer, length)
+    layers = [layer for block in transformer.blocks for layer in block.layers * block.count(length)]
+    bound = _input_bound(transformer, positions)
     k1 = k2 = leak = 1.0
     largest = bound
-    for layer in transformer.layers:
+    for layer in layers:
         constants = _layer(layer, bound)
         k1, k2, leak = max(k1, constants.k1), max(k2, constants.k2), max(leak, constants.leak)
         bound = constants.bound
         largest = max(largest, bound)
     last = min(float(gap) / (4 * k2), float(margin) / (4 * max(_norm(transformer.unembedding.weight), 1.0)), 1.0)
-    depth = max(len(transformer.layers) - 1, 0)
-    logarithm = math.log(leak * (length + 1)) - math.log(last) + depth * math.log(2 * k1)
+    depth = max(len(layers) - 1, 0)
+    logarithm = math.log(leak * positions) - math.log(last) + depth * math.log(2 * k1)
     return Theorem(2 * max(logarithm, 1.0), largest, k1, k2)
 
 
@@ -102,10 +101,10 @@ def _norm(matrix: Matrix) -> float:
     return float(max(columns, default=Fraction(0)))
 
 
-def _input_bound(transformer: Transformer, length: int) -> float:
+def _input_bound(transformer: Transformer, count: int) -> float:
     tokens = max((sum(abs(value) for _, value in row) for row in transformer.embedding.rows), default=Fraction(0))
     positions = Fraction(0)
     for feature, row in zip(transformer.features, transformer.position_embedding.rows, strict=True):
-        high = max(abs(feature.low.at(length + 1)), abs(feature.high.at(length + 1)))
+        high = max(abs(feature.low.at(count)), abs(feature.high.at(count)))
         positions += high * sum(abs(value) for _, value in row)
     return float(tokens + positions)

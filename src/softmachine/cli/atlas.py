@@ -20,7 +20,9 @@ L-uniform or FO-uniform. Hard and soft attention give the same (Lemma 3.1).
 –  too little volume (precision × width) for a natural class
 †  cited: Merrill and Sabharwal 2025a
 Upper bounds are cited: Lemmas 4.2 and 5.2 of Svete, Merrill, Cotterell and
-Sabharwal, Revisiting Padded Transformer Expressivity, 2026 (this is Figure 1)."""
+Sabharwal, Revisiting Padded Transformer Expressivity, 2026 (this is Figure 1).
+Their constructions run: a transformer in fixed point becomes a threshold circuit
+      softmachine circuit 'Q_a since Q_b' --inputs 3 --arithmetic fixed:3"""
 
 NAME = "atlas"
 EXAMPLES = """[dim]Examples:[/]

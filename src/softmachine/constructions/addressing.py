@@ -64,7 +64,7 @@ def settled(name: str, signal: Signal, where: Signal) -> Signal:
     """
     up = relu(f"{name}: from 1/4", signal + where - Fraction(5, 4))
     down = relu(f"{name}: from 3/4", signal + where - Fraction(7, 4))
-    return named(name, (2 * (up - down)).known(BIT))
+    return named(name, (2 * (up - down)).known(BIT), restores=signal)
 
 
 def doubled(name: str, signal: Signal, where: Signal) -> Signal:
@@ -72,7 +72,7 @@ def doubled(name: str, signal: Signal, where: Signal) -> Signal:
     twice = 2 * signal + 2 * where
     up = relu(f"{name}: from 1/4", twice - Fraction(5, 2))
     down = relu(f"{name}: from 3/4", twice - Fraction(7, 2))
-    return named(name, (2 * (up - down)).known(integer(0, 2)))
+    return named(name, (2 * (up - down)).known(integer(0, 2)), restores=signal)
 
 
 @dataclass(frozen=True)

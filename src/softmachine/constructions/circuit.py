@@ -22,6 +22,7 @@ input, gate and argument; width 3p + 7 with p = ⌈log₂ wires⌉ or 20.
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 
 from softmachine.attention import AVERAGE_HARD, Mask, softmax
 from softmachine.constructions.addressing import UNIT, avoiding, by_bits, matching, settled, unit_scale
@@ -92,8 +93,9 @@ def unit_transformer(layout: Layout, *, soft: bool) -> Program:
         return attend(name, query=query, key=key, value=value, mask=Mask.ALL, weighting=weighting, gap=numbers.gap)
 
     def above(name: str, share: Signal, limit: Signal) -> Signal:
-        rise = steepness * (share - limit)
-        return named(name, (relu(f"{name}: rises", rise) - relu(f"{name}: is 1", rise - 1)).known(BIT))
+        rise = steepness * (share - limit)  # at most -2 or at least 2, so that an error of 1 does nothing
+        decided = relu(f"{name}: rises", rise) - relu(f"{name}: is 1", rise - 1)
+        return named(name, decided.known(BIT), restores=Fraction(1, 4) * rise)
 
     def turn(value: Signal) -> Signal:
         argument = settled("argument", found("wire", source, of_input + of_gate, value), _is_argument(layout))
@@ -140,4 +142,4 @@ def _evaluated(layout: Layout, turn: Callable[[Signal], Signal]) -> Program:
     value = named("value", _given(layout))
     if layout.circuit.depth:
         value = loop("layers of gates", times=layout.circuit.depth, carry=value, body=turn)
-    return recogniser(layout.circuit.name, TOKENS, value)
+    return recogniser(layout.circuit.name, TOKENS, value, positions=len(layout.places))

@@ -154,7 +154,7 @@ def reduction(configurations: Configurations, positions: int, *, soft: bool) -> 
         read = attend("read", query=query, key=key, value=letters, mask=Mask.ALL, weighting=weighting, gap=UNIT)
         parts = [edge, *(settled(f"leads on {s}", read[s], flag(f"needs {s}", [*before, *needs[s]])) for s in symbols)]
         edge = stack(*parts).total.known(BIT)
-    return recogniser(f"steps of {machine.name}", (*symbols, PAD), edge)
+    return recogniser(f"steps of {machine.name}", (*symbols, PAD), edge, positions=positions)
 
 
 def answer_position(configurations: Configurations) -> int:

@@ -50,7 +50,8 @@ def transformer(vertices: int, *, soft: bool) -> Program:
             hint=f"at most {MOST_VERTICES} vertices are allowed",
         )
     edge = token("edge", {"1": (1,), "0": (0,), PAD: (0,)})
-    return recogniser(f"connectivity-{vertices}", TOKENS, closure(vertices, edge, soft=soft))
+    reached = closure(vertices, edge, soft=soft)
+    return recogniser(f"connectivity-{vertices}", TOKENS, reached, positions=positions(vertices))
 
 
 def closure(vertices: int, edge: Signal, *, soft: bool, offset: int = 0) -> Signal:

@@ -49,7 +49,7 @@ def most_gates(length: int) -> int:
 
 def transformer(length: int, *, soft: bool) -> Program:
     """A transformer that says at every input and every gate what it holds, for sequences of this length."""
-    return recogniser(f"circuit-evaluator-{length}", TOKENS, _Builder(length, soft).value())
+    return recogniser(f"circuit-evaluator-{length}", TOKENS, _Builder(length, soft).value(), positions=length)
 
 
 def _is(*tokens: str) -> Signal:

@@ -65,7 +65,8 @@ def stacked(name: str, reduction: Program, recogniser: Program, *, offset: int, 
     outside = flag("is outside", [1] * offset)
     rebuilt = _Rebuilt(letter, is_letter, is_padding, padding[0], outside, offset)
     logits = rebuilt.signal(recogniser.logits)
-    return Program(name, reduction.vocabulary, recogniser.outputs, logits, recogniser.margin)
+    positions = offset + length
+    return Program(name, reduction.vocabulary, recogniser.outputs, logits, recogniser.margin, positions=positions)
 
 
 class _Rebuilt:

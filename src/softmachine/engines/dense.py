@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, pairwise
@@ -121,6 +121,7 @@ class Pass:
         self.read = 0
         self._placed, self._placed_from = Tensor(np.empty((0, 0))), 0
         self._caches: dict[tuple[int, int, int, int], list[Cache]] = {}
+        self._turns: dict[tuple[int, ...], tuple[Tensor, Tensor, Any]] = {}
 
     @_out_of_range_is_noticed_later
     def extend(self, sequences: Sequence[Sequence[str]]) -> Tensor:
@@ -212,13 +213,17 @@ class Pass:
         if not head.weighting.hard:
             feature = isinstance(head.weighting.scale, Feature)
             scale = numbers.scales([_scale(head, i, self.length) for i in positions], feature=feature)
-            pairs = zip(queries, values, strict=True)
-            return [numbers.soft(query, key, bias, visible, scale, value) for query, value in pairs]
+            shares = [
+                self._weighed((*where, k), query, key, lambda q, k: numbers.shares(q, k, bias, visible, scale))
+                for k, query in enumerate(queries)
+            ]
+            return [numbers.mix(share, value) for share, value in zip(shares, values, strict=True)]
         # All queries of the group at once: those of the second head after those of the first, and so on.
         query, repeated = _joined(queries, axis=1), np.tile(visible, (len(group), 1))
         biases = None if bias is None else _joined([bias] * len(group), axis=0)
         try:
-            chosen = numbers.choose(query, key, biases, repeated, head.weighting.choice)
+            choice = head.weighting.choice
+            chosen = self._weighed((*where, 0), query, key, lambda q, k: numbers.choose(q, k, biases, repeated, choice))
         except UndecidedError as doubt:
             which, at = divmod(doubt.query, len(positions))
             raise PrecisionError(
@@ -228,6 +233,20 @@ class Pass:
             ) from None
         split = np.split(chosen, len(group), axis=1)
         return [numbers.mean(part, value) for part, value in zip(split, values, strict=True)]
+
+    def _weighed(
+        self, where: tuple[int, ...], query: Tensor, key: Tensor, weigh: Callable[[Tensor, Tensor], Any]
+    ) -> Any:
+        """What comes of these queries and keys; in a loop, of the turn before if they are still the same."""
+        block, _, *rest = where
+        if self.engine.transformer.blocks[block].repeats == 1:
+            return weigh(*_once(query, key))
+        before = self._turns.get((block, *rest))
+        if before and _same(before[0], query) and _same(before[1], key):
+            return before[2]
+        found = weigh(*_once(query, key))
+        self._turns[block, *rest] = query, key, found
+        return found
 
     def _bias(self, head: Head, positions: range, keys: int) -> Tensor | None:
         if head.bias is None:
@@ -288,6 +307,20 @@ def _joined(parts: Sequence[Tensor], axis: int) -> Tensor:
         return Tensor(value)
     errors = [np.zeros(part.shape) if part.error is None else part.error for part in parts]
     return Tensor(value, np.concatenate(errors, axis))
+
+
+def _same(x: Tensor, y: Tensor) -> bool:
+    if x.error is None or y.error is None:
+        return x.error is y.error and np.array_equal(x.value, y.value)
+    return np.array_equal(x.value, y.value) and np.array_equal(x.error, y.error)
+
+
+def _once(query: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
+    """Queries and keys of one sequence if those of all are the same, as where only positions decide; else all."""
+    same = query.shape[0] > 1 and all(
+        (part == part[:1]).all() for x in (query, key) for part in (x.value, x.error) if part is not None
+    )
+    return (query[:1], key[:1]) if same else (query, key)
 
 
 def _scale(head: Head, i: int, length: int | None) -> Fraction:

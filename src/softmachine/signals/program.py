@@ -27,6 +27,7 @@ class Program:
         narrow: Whether a coordinate may hold several numbers, one after the other, so that fewer are needed; units then
             clear it in between.
         spare: How much of the error that a rounding gadget takes away is left to the rounding of a small format.
+        positions: How many positions there are, where padding decides it and not the length of a word.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Program:
     margin: Fraction | None = None
     narrow: bool = False
     spare: Fraction = Fraction(0)
+    positions: int | None = None
 
     def __post_init__(self) -> None:
         if len(self.logits) != len(self.outputs):
@@ -76,8 +78,9 @@ class Vocabulary(Generic[Meaning]):
         return Program(name, self.tokens, outputs, stack(*(logits[key] for key in outputs)), margin, narrow)
 
 
-def recogniser(name: str, tokens: Sequence[str], accept: Signal) -> Program:
+def recogniser(name: str, tokens: Sequence[str], accept: Signal, *, positions: int | None = None) -> Program:
     """An encoder that answers at every position whether a bit is 1."""
     accept.require_bits("recogniser")
     half = constant(Fraction(1, 2))
-    return Program(name, tuple(tokens), ("false", "true"), stack(half - accept, accept - half), Fraction(1))
+    logits = stack(half - accept, accept - half)
+    return Program(name, tuple(tokens), ("false", "true"), logits, Fraction(1), positions=positions)

@@ -1,0 +1,102 @@
+"""Softmax in floats: shares of attention, how far each can be off, and how far that moves a mean of values."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from softmachine.arithmetic.base import Flags, Tensor
+from softmachine.arithmetic.operator import Floats
+
+_MOST_DOUBT = 300.0
+"""Beyond this doubt about an exponent, a softmax is only known to lie between its values."""
+_FEW_VALUES = 8
+"""Up to so many different values, distances from them are summed by matrix products."""
+
+
+@dataclass(frozen=True)
+class FloatShares:
+    """The shares of attention of some sequences.
+
+    Args:
+        share: (batch, queries, keys); the shares of a query have the sum 1, or 0 if it sees no key.
+        off: How far each can be off at most.
+        visible: (queries, keys), the keys that count.
+        known: (batch, queries, 1), whether anything is known of a query's shares.
+        negligible: Smaller shares count as zero.
+    """
+
+    share: Floats
+    off: Floats
+    visible: Flags
+    known: Flags
+    negligible: float
+
+    @staticmethod
+    def of(weight: Floats, doubt: Floats, visible: Flags, negligible: float) -> FloatShares:
+        """The shares in proportion to weights, if the logarithm of each is within its doubt.
+
+        Then each weight is off by a factor of at most exp(±doubt), and their sum lies between ``lowest`` times and one
+        plus the ``growth`` of all times the computed one.
+        """
+        share = weight / np.maximum(weight.sum(axis=-1, keepdims=True), 1)
+        most = doubt.max(axis=-1, keepdims=True, initial=0)
+        if (most <= 0.5).all():  # exp(d) - 1 <= d + d² and exp(-d) >= 1 - d
+            growth = doubt * (1 + doubt)
+            lowest = share.sum(axis=-1, keepdims=True) - np.einsum("bij,bij->bi", share, doubt)[..., None]
+        else:
+            growth = np.expm1(np.minimum(doubt, _MOST_DOUBT))
+            lowest = (share * np.exp(-np.minimum(doubt, _MOST_DOUBT))).sum(axis=-1, keepdims=True)
+        off = np.where(visible, np.maximum(share, negligible), 0)
+        growth += np.einsum("bij,bij->bi", off, growth)[..., None]
+        off *= growth
+        off /= np.where(lowest > 0, lowest, 1)
+        return FloatShares(share, off, visible, most < _MOST_DOUBT, negligible)
+
+    def error(self, value: Tensor, roundoff: float) -> Floats:
+        """How far the mean of these values can be off.
+
+        What one share gains the others lose, so only differences from the value of the largest share count: where one
+        key or several of equal value have nearly all the weight, the doubt does not matter. In any case the mean lies
+        between the values.
+        """
+        keys, size = self.share.shape[-1], np.abs(value.value).astype(np.float64)
+        value_error = np.zeros(size.shape) if value.error is None else value.error
+        underflow = 4 * self.negligible * (self.visible @ (size + 1))
+        rounding = (2 * keys + 20) * roundoff * (self.share @ size) + underflow
+        moved = self._moved(value.value.astype(np.float64, copy=False))
+        error = (self.share + self.off) @ value_error + moved + rounding
+        some = self.visible.any(axis=-1, keepdims=True)
+        width = 2.01 * (size + value_error).max(axis=1, keepdims=True, initial=0) * some
+        return np.asarray(np.where(np.isfinite(error) & self.known, np.minimum(error, width), width))
+
+    def _moved(self, value: Floats) -> Floats:
+        """How far means move if shares are off, and what one gains is taken from the largest."""
+        largest = value[np.arange(len(value))[:, None], self.share.argmax(axis=-1)]
+        if largest.shape[1] <= _FEW_VALUES:
+            return np.asarray(np.einsum("bij,bijc->bic", self.off, np.abs(value[:, None] - largest[:, :, None])))
+        moved = np.empty(largest.shape)
+        for c in range(value.shape[-1]):
+            component, best = value[..., c], largest[..., c]
+            distinct = np.unique(best)
+            if len(distinct) <= _FEW_VALUES:
+                sums = self.off @ np.abs(component[..., None] - distinct)
+                moved[..., c] = np.take_along_axis(sums, np.searchsorted(distinct, best)[..., None], -1)[..., 0]
+            else:
+                moved[..., c] = np.einsum("bij,bij->bi", self.off, np.abs(component[:, None, :] - best[..., None]))
+        return moved
+
+
+def exponentials(exponent: Floats, visible: Flags, negligible: float) -> tuple[Floats, Floats]:
+    """The exponentials, the maximum subtracted, and the maximum; what is invisible or negligible is zero.
+
+    The exponents are overwritten.
+    """
+    np.copyto(exponent, -np.inf, where=~visible)
+    top = exponent.max(axis=-1, keepdims=True, initial=-np.inf)
+    top = np.where(np.isfinite(top), top, 0)
+    exponent -= top
+    np.copyto(exponent, -np.inf, where=exponent < math.log(negligible))
+    return np.exp(exponent, out=exponent), top
