@@ -48,6 +48,7 @@ def export_stock(
 ) -> Exported:
     """Write a model, compiled on the way if need be, in a stock format; see :func:`softmachine.export`."""
     form, dtype = stock_format(to), dtype or "float32"
+    form.require_dtype(dtype)
     require_free(folder, force=force)
     require_length(DEFAULT_LENGTH if length is None else length)
     if isinstance(item, Transformer):

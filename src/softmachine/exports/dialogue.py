@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from softmachine.errors import InputError, UsageError
-from softmachine.exports.lengths import words_that_fit
+from softmachine.exports.lengths import too_long, words_that_fit
 from softmachine.transformer import Codec, DecoderCodec, Transformer
 
 MOST_TOKENS = 2048
@@ -76,9 +76,7 @@ def dialogue_of(transformer: Transformer, words: Iterable[Sequence[str]], length
         if sum(len(sample.expected) for sample in samples) > ENOUGH_TOKENS:
             break
     if not samples:
-        raise UsageError(
-            f"no input of {transformer.name!r} fits in {length:,} positions", hint="give a larger --length"
-        )
+        raise too_long(transformer.name, codec, length)
     lengths = [len(word) for word in islice(words_that_fit(codec, length), 2)]
     only = lengths[0] if codec.alphabet and len(lengths) == 1 else None
     return Dialogue(prefix, suffix, stops, decodes, tuple(samples), only)

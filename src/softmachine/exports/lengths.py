@@ -60,12 +60,21 @@ def lengths_of(transformer: Transformer, most: int) -> Lengths:
     prompts = [prompt for _, prompt in _prompts(transformer.codec, most)]
     pairs = [(prompt.length, len(prompt.tokens)) for prompt in prompts if 0 < len(prompt.tokens) <= most]
     if not pairs:
-        needed = min((len(prompt.tokens) for prompt in prompts), default=None)
-        hint = None if needed is None else f"its shortest input takes {needed:,} positions: --length {needed}"
-        raise UsageError(f"no input of {transformer.name!r} fits in {most:,} positions", hint=hint)
+        raise too_long(transformer.name, transformer.codec, most)
     if len({positions for _, positions in pairs}) < len(pairs):
         raise ConstructionError(f"inputs of {transformer.name!r} that differ in length have prompts of the same length")
     return Lengths(tuple(pairs))
+
+
+def too_long(name: str, codec: Codec, most: int) -> UsageError:
+    """The complaint that no input fits in so many positions."""
+    needed = min((len(prompt.tokens) for _, prompt in _prompts(codec, most)), default=None)
+    hint = (
+        "give a larger --length"
+        if needed is None
+        else f"its shortest input takes {needed:,} positions: --length {needed}"
+    )
+    return UsageError(f"no input of {name!r} fits in {most:,} positions", hint=hint)
 
 
 def _prompts(codec: Codec, most: int) -> Iterator[tuple[tuple[str, ...], Prompt]]:
