@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,10 @@ import pytest
 
 import softmachine as sm
 from softmachine.checking import all_words
+from softmachine.errors import UsageError
+from softmachine.exports import checkpoint
+from softmachine.exports.formats import STOCK_FORMATS
+from softmachine.exports.llama import qwen2
 from tests.export.helpers import agree, answers, any_codec_of, ask, codec_of, runs, spelled
 
 WHY = "torch and transformers are not installed: pip install 'softmachine[hf]'"
@@ -116,6 +122,17 @@ def test_every_short_input_is_right(name: str, alphabet: str, up_to: int, to: st
     assert len(texts) == 2 ** (up_to + 1) - 1
     for answer in ask(tmp_path / "model", {"texts": texts}, {"texts": texts, "attention": "eager"}):
         assert answer == wanted
+
+
+@pytest.mark.slow
+def test_a_tokenizer_that_reads_otherwise_than_it_should_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    careless = partial(checkpoint.write, place=lambda *args: replace(qwen2(*args), tokenizer="AutoTokenizer"))
+    monkeypatch.setitem(STOCK_FORMATS, "qwen2", replace(STOCK_FORMATS["qwen2"], write=careless))
+    with pytest.raises(UsageError, match="does not read '<bos> <run>' right"):
+        sm.export("palindrome", tmp_path / "model", to="qwen2", length=24)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.slow

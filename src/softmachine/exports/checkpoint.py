@@ -185,7 +185,8 @@ def _require_tokenizer(placed: Placed, folder: Path, dialogue: Dialogue) -> None
         wanted = [index[token] for token in sample.prompt]
         read = tokenizer(" ".join(spelled[token] for token in tokens)).input_ids
         if read != wanted or tokenizer.decode(wanted).split() != [spelled[token] for token in sample.prompt]:
-            raise UsageError(f"this version of transformers reads {sample.word!r} otherwise than it should")
+            text = " ".join(spelled[token] for token in sample.prompt)
+            raise UsageError(f"the tokenizer, as this version of transformers loads it, does not read {text!r} right")
 
 
 def _verified(
