@@ -74,6 +74,16 @@ def test_gpt2_from_its_tensors_alone_computes_the_run(place: Callable[..., Place
     assert (set(placed.config) == sizes) == (place is gpt2_default)
 
 
+def test_in_float16_units_read_with_weights_that_it_has() -> None:
+    model = compiled("increment", "residues", 600)
+    lowered = lower(model, 600)
+    assert max(np.abs(layer.first.weight).max(initial=0) for layer in lowered.layers) > 65504
+    placed = gpt2(lowered, "float16")
+    assert max(np.abs(tensor).max() for tensor in placed.tensors.values()) < 65504
+    margin = require_right(model, lambda ids: gpt2_logits(placed, ids), placed.model.vocabulary, 600)
+    assert margin / placed.gain > 0.9
+
+
 def test_the_default_configuration_ties_the_embedding_and_has_widths_whose_roots_are_exact() -> None:
     placed = gpt2_default(lower(compiled("increment", "address-bits", 32), 32), "float32")
     assert "lm_head.weight" not in placed.tensors

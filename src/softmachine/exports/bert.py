@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from softmachine.exports.conditioning import relieved
+from softmachine.exports.gpt2 import NARROW
 from softmachine.exports.lowered import Array, Lowered, LoweredLayer, head_width, most_heads, most_units
 from softmachine.exports.mirrored import Mirrored
 from softmachine.exports.placed import SAMPLING_GAIN, Placed
@@ -17,7 +19,9 @@ from softmachine.exports.placed import SAMPLING_GAIN, Placed
 
 def bert(model: Lowered, dtype: str) -> Placed:
     """With neutral norms and ReLU."""
-    narrow = dtype == "float16"  # where 2⁴⁰ is infinite
+    narrow = dtype == "float16"  # where 2⁴⁰ is infinite, and 2¹⁶ too
+    if narrow:
+        model = relieved(model, NARROW)
     head = head_width(model)
     heads = max(most_heads(model), -(-2 * model.width // head))
     place = _Place(model, heads * head, head)

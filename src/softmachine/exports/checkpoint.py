@@ -130,7 +130,11 @@ def _save(placed: Placed, folder: Path, dtype: str, dialogue: Dialogue) -> tuple
         raise UsageError(f"this version of transformers has other weights in {placed.architecture}: {odd}")
     cast = {name: tensor.to(target).contiguous() for name, tensor in tensors.items()}
     if any(not torch.isfinite(tensor).all() for tensor in cast.values()):
-        raise PrecisionError(f"some weights are too large for {dtype}")
+        name = next(name for name, tensor in cast.items() if not torch.isfinite(tensor).all())
+        raise PrecisionError(
+            f"weights of {name} are too large for {dtype}",
+            hint="export it in another --dtype, or for a smaller --length",
+        )
     limit = len(model.positions) if dialogue.decodes else len(model.positions) + 1
     config.save_pretrained(folder)
     if model.causal:

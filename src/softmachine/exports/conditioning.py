@@ -99,3 +99,18 @@ def _balanced(query: Affine, key: Affine, box: Box) -> tuple[Affine, Affine]:
         Affine(query.weight / factor[:, None], query.bias / factor),
         Affine(key.weight * factor[:, None], key.bias * factor),
     )
+
+
+def relieved(model: Lowered, most: float) -> Lowered:
+    """The same model, where units that read with larger weights than this read with smaller and write with larger ones.
+
+    ReLU(c x) is c ReLU(x); c is a power of two.
+    """
+
+    def relieve(layer: LoweredLayer) -> LoweredLayer:
+        sizes = np.maximum(np.abs(layer.first.weight).max(axis=1, initial=0), np.abs(layer.first.bias))
+        factor = 2.0 ** np.ceil(np.log2(np.maximum(sizes / most, 1.0)))
+        first = Affine(layer.first.weight / factor[:, None], layer.first.bias / factor)
+        return replace(layer, first=first, second=replace(layer.second, weight=layer.second.weight * factor))
+
+    return replace(model, layers=tuple(map(relieve, model.layers)))

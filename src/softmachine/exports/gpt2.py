@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from softmachine.errors import ConstructionError
+from softmachine.exports.conditioning import relieved
 from softmachine.exports.lowered import Affine, Array, Lowered, LoweredLayer, head_width, most_heads, most_units
 from softmachine.exports.mirrored import Mirrored
 from softmachine.exports.placed import SAMPLING_GAIN, Placed
@@ -20,13 +21,17 @@ from softmachine.exports.tied import tied
 
 LARGE = 2.0**20
 """C: coordinates within ±1 change a mean of squares of C² by less than float32 can see."""
+NARROW = 2.0**14
+"""In float16, units do not read with larger weights than this."""
 GELU_GAIN = 2.0**20
 """GELU(2²⁰ x) / 2²⁰ is ReLU(x), except for |x| < 2⁻¹⁷, where the error is below 2⁻²²."""
 
 
 def gpt2(model: Lowered, dtype: str) -> Placed:
     """With neutral norms, ReLU and an unembedding of its own."""
-    narrow = dtype == "float16"  # where 2⁴⁰ is infinite
+    narrow = dtype == "float16"  # where 2⁴⁰ is infinite, and 2¹⁶ too
+    if narrow:
+        model = relieved(model, NARROW)
     head = head_width(model)
     heads = max(most_heads(model), -(-2 * (model.width + 1) // head))
     place = _Place(model, heads * head, head, constant=1.0, activation_gain=1.0)
