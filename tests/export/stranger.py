@@ -115,6 +115,8 @@ def with_llama_cpp(folder: Path, jobs: list[dict[str, Any]]) -> list[list[str]]:
     settings = xllamacpp.CommonParams()
     settings.model.path = str(folder / "model.gguf")
     settings.n_ctx, settings.warmup = max(facts.positions, 128), False
+    for threads in (settings.cpuparams, settings.cpuparams_batch):
+        threads.n_threads, threads.poll = 1, 0
     settings.cache_type_k = settings.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_F32
     settings.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
     server = xllamacpp.Server(settings)
