@@ -39,6 +39,8 @@ class Ball(Arithmetic[BallOperator]):
         precision: The bits of a midpoint.
     """
 
+    checks_many = False
+
     def __init__(self, precision: int = BITS) -> None:
         if not _FEWEST <= precision <= _MOST:
             raise UsageError(

@@ -72,6 +72,8 @@ class Arithmetic(ABC, Generic[Operator]):
     """A kind of numbers."""
 
     name: str
+    checks_many = True
+    """Whether checking many guesses at a time takes much less time than computing without."""
 
     @abstractmethod
     def numbers(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:

@@ -21,6 +21,7 @@ class Exact(Arithmetic[ExactOperator]):
     """Rational numbers; every tie is a tie."""
 
     name = "exact"
+    checks_many = False
 
     def numbers(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
         shape = (len(rows), len(rows[0]) if rows else 0)

@@ -34,6 +34,8 @@ class PlainFloat(Arithmetic[PlainOperator]):
         format_name: "float64", "float32" or "float16".
     """
 
+    checks_many = False
+
     def __init__(self, format_name: str = "float64") -> None:
         self.name = format_name + SUFFIX
         self.dtype = np.dtype(format_name)

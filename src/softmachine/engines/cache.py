@@ -33,8 +33,14 @@ class Cache:
             if self._error is None:
                 self._error = np.zeros(self._value.shape)
             self._error[:, used:end] = new.error
+        elif self._error is not None:
+            self._error[:, used:end] = 0
         self._used = end
         return Tensor(self._value[:, :end], None if self._error is None else self._error[:, :end])
+
+    def keep(self, positions: int) -> None:
+        """Forget all but the first so many positions."""
+        self._used = min(self._used, positions)
 
 
 def _grown(old: Array | None, like: Array, used: int, capacity: int) -> Array:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from softmachine.engines.dense import DenseEngine
-from softmachine.errors import UsageError
+from softmachine.engines.dense import DenseEngine, Pass
+from softmachine.engines.draft import Draft
+from softmachine.errors import SoftmachineError, UsageError
 from softmachine.transformer import Prompt
 
 
@@ -14,15 +15,32 @@ def decode(engine: DenseEngine, prompt: Prompt, stops: Callable[[str], bool]) ->
     transformer = engine.transformer
     if not transformer.causal:
         raise UsageError(f"{transformer.name!r} looks ahead or needs the length, so it cannot decode token by token")
-    run = engine.start()
-    new: Sequence[str] = prompt.tokens
+    run, draft = engine.start(), Draft(engine, stops)
+    tokens = list(prompt.tokens)
     while True:
-        stream = run.extend([new])
-        token = transformer.outputs[int(run.decisions(stream[:, -1:])[0, 0])]
-        yield token
-        if stops(token):
-            return
-        new = (token,)
+        guesses = draft.after(tokens, len(tokens) - len(prompt.tokens))
+        said = _checked(run, tokens[run.read :], guesses)
+        draft.compare(guesses, said)
+        for token in said:
+            yield token
+            if stops(token):
+                return
+        tokens += said
+
+
+def _checked(run: Pass, new: Sequence[str], guesses: Sequence[str]) -> list[str]:
+    """What is said after new tokens and after each guess that is right: it says it, and one token more."""
+    begin = run.read
+    try:
+        said = run.says([*new, *guesses], 1 + len(guesses))
+    except SoftmachineError:
+        if not guesses:
+            raise
+        run.rewind(begin)  # One by one, so that an error comes where it belongs, and only if the run gets there.
+        return run.says(new)
+    right = next((k for k, guess in enumerate(guesses) if guess != said[k]), len(guesses))
+    run.rewind(begin + len(new) + right)
+    return said[: right + 1]
 
 
 def continuation(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -96,6 +97,16 @@ class DenseEngine:
         steps = np.array([activation == "step" for activation in forward.activations], dtype=bool)
         return self.arithmetic.network(self._operator(forward.first), steps, self._operator(forward.second))
 
+    @cached_property
+    def plain(self) -> DenseEngine:
+        """The same in floats that know nothing of their errors."""
+        return DenseEngine(self.transformer, "float64:plain")
+
+    @property
+    def has_plain(self) -> bool:
+        """Whether that is prepared."""
+        return "plain" in vars(self)
+
     def start(self, batch: int = 1, length: int | None = None) -> Pass:
         """A fresh pass over sequences of the same shape; ``length`` is n, for models that use it."""
         return Pass(self, batch, length)
@@ -147,9 +158,22 @@ class Pass:
                     stream = self._layer(layer, stream, positions, (b, turn, depth))
         return stream
 
+    def says(self, tokens: Sequence[str], last: int = 1) -> list[str]:
+        """Read more tokens of the one sequence; the output of the largest logit at each of the last positions."""
+        stream = self.extend([tokens])
+        return [self.engine.transformer.outputs[k] for k in self.decisions(stream[:, -last:])[0]]
+
+    def rewind(self, read: int) -> None:
+        """Forget all but the first so many tokens, also if reading the others ended in an error."""
+        self.read = read
+        self._turns.clear()
+        for caches in self._caches.values():
+            for cache in caches:
+                cache.keep(read)
+
     def _position_embedding(self, positions: range) -> Tensor:
         """The position features in their coordinates; computed some positions ahead, since decoding asks one by one."""
-        if positions.stop > self._placed_from + self._placed.shape[0]:
+        if not self._placed_from <= positions.start <= positions.stop <= self._placed_from + self._placed.shape[0]:
             # Where the length is known, features need not have a value beyond it.
             more = _AHEAD if self.length is None else 0
             ahead = range(positions.start, max(positions.stop, positions.start + more))

@@ -1,0 +1,51 @@
+"""Speculative decoding (Leviathan, Kalman and Matias, 2023): tokens are guessed cheaply and checked many at a time.
+
+The guesses come from the same weights in plain floats, which know nothing of their errors. Checking them is one pass
+over all of them in the arithmetic that was asked for, and what it says stands, whatever was guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from softmachine.engines.dense import DenseEngine, Pass
+from softmachine.errors import SoftmachineError
+
+_FROM = 32
+"""Runs that are shorter are not worth preparing the weights twice for."""
+_AT_ONCE = 32
+"""So many tokens are guessed at a time."""
+
+
+class Draft:
+    """Guesses of what a decoder says next, until one is wrong.
+
+    Args:
+        engine: The engine that checks them.
+        stops: Whether the run is over with a token; nothing is guessed beyond.
+    """
+
+    def __init__(self, engine: DenseEngine, stops: Callable[[str], bool]) -> None:
+        self.engine = engine
+        self.stops = stops
+        self.useful = engine.arithmetic.checks_many
+        self._run: Pass | None = None
+
+    def after(self, tokens: Sequence[str], said: int) -> tuple[str, ...]:
+        """What may follow the tokens, of which ``said`` were decoded; nothing if that is not worth the effort."""
+        if not self.useful or (said < _FROM and not self.engine.has_plain):
+            return ()
+        guesses: list[str] = []
+        try:
+            run = self._run = self._run or self.engine.plain.start()
+            new = tokens[run.read :]
+            while len(guesses) < _AT_ONCE and not (guesses and self.stops(guesses[-1])):
+                guesses += run.says(new)
+                new = guesses[-1:]
+        except SoftmachineError:  # such as a number out of range, or a length that the weights were not made for
+            self.useful = False
+        return tuple(guesses)
+
+    def compare(self, guesses: Sequence[str], said: Sequence[str]) -> None:
+        """After a wrong guess there are no more: the next ones would hardly be better."""
+        self.useful = self.useful and len(said) > len(guesses)
