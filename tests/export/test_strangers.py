@@ -170,7 +170,7 @@ def test_llama_cpp_is_exact(name: str, alphabet: str, up_to: int, length: int, t
 @pytest.mark.parametrize(
     ("name", "alphabet", "up_to", "length"),
     [
-        ("response-formula", "rgx", 5, 64),
+        ("response-formula", "rgw", 5, 64),
         ("alternating-formula", "ab", 7, 64),
         ("dyck-2-program", "()[]", 5, 40),
         ("two-hop-induction-head", "abc", 5, 40),
