@@ -11,6 +11,8 @@ import os
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
+import subprocess
+import sys
 import time
 
 from rich.console import Console
@@ -51,6 +53,42 @@ def interpreted(machine: TuringMachine, steps: int) -> float:
     began = time.process_time()
     done = execute(machine, "", max_steps=steps).steps
     return done / (time.process_time() - began)
+
+
+MEMORY = """
+import resource, sys, time
+import softmachine as sm
+construction, steps = sys.argv[1], int(sys.argv[2])
+model = sm.compile("busy-beaver-5", construction=construction)
+began = time.process_time()
+run = sm.run(model, "", engine="fast", max_steps=steps)
+print(run.steps, len(run.tokens), max(run.segments, default=len(run.tokens)), time.process_time() - began,
+      resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def memory(console: Console) -> None:
+    """Peak memory of all of busy beaver 5 through the API, beyond that of a run of one step."""
+    table = Table(title="all of busy beaver 5, a process each")
+    for heading in ("construction", "steps", "tokens", "longest context", "seconds", "peak", "of that the run"):
+        table.add_column(heading, justify="right")
+    for construction in ("chapter-8", "chapter-8-summary"):
+        found = {}
+        for steps in (1, 10**8):
+            command = [sys.executable, "-c", MEMORY, construction, str(steps)]
+            words = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+            found[steps] = [float(word) for word in words]
+        done, tokens, longest, seconds, peak = found[10**8]
+        table.add_row(
+            construction,
+            f"{done:,.0f}",
+            f"{tokens:,.0f}",
+            f"{longest:,.0f}",
+            f"{seconds:.1f}",
+            f"{peak / 1024:.0f} MB",
+            f"{(peak - found[1][-1]) / 1024:.0f} MB",
+        )
+    console.print(table)
 
 
 def main() -> None:
@@ -95,6 +133,7 @@ def main() -> None:
                 )
     console.print(table)
     console.print(f"dense: {DENSE_STEPS:,} tokens in float64; interpreter: the compiled loop, {LENGTHS[-1]:,} steps")
+    memory(console)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, islice, product, zip_longest
 from typing import Any
@@ -20,6 +20,8 @@ Word = tuple[str, ...]
 
 BATCH = 512
 """So many words go through an encoder at a time."""
+MOST_SCORES = 2**22
+"""So many scores of a head are computed at a time, at most."""
 LONGEST = 60
 """So many characters of an input are shown."""
 PIECE = 256
@@ -99,7 +101,7 @@ def check_words(
     began = time.perf_counter()
     inputs = tokens = 0
     wrong: list[Disagreement] = []
-    for batch in _batches(words, 1 if decodes else BATCH):
+    for batch in _batches(words, lambda word: 1 if decodes else _together(len(codec.prompt(word).tokens))):
         expected = [tuple(codec.expected(word, max_steps)) for word in batch]
         inputs += len(batch)
         tokens += sum(map(len, expected))
@@ -114,11 +116,17 @@ def check_words(
     return Report(inputs, tokens, tuple(wrong), time.perf_counter() - began)
 
 
-def _batches(words: Iterable[Sequence[str]], most: int) -> Iterator[list[Word]]:
-    """The words in batches of one length each, without changing their order."""
+def _together(positions: int) -> int:
+    """How many sequences of so many positions are read at once."""
+    return max(1, min(BATCH, MOST_SCORES // max(1, positions) ** 2))
+
+
+def _batches(words: Iterable[Sequence[str]], most: Callable[[Word], int]) -> Iterator[list[Word]]:
+    """The words in batches of one length each, without changing their order; ``most`` says how many go together."""
     for _, alike in groupby(map(tuple, words), len):
-        while batch := list(islice(alike, most)):
-            yield batch
+        rest = iter(alike)
+        for word in rest:
+            yield [word, *islice(rest, most(word) - 1)]
 
 
 def _compare_run(

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from softmachine.coded import Packed
 from softmachine.engines.decode import decode
 from softmachine.engines.dense import DenseEngine
 from softmachine.engines.segments import decode_segments
-from softmachine.errors import SourceError, UsageError
-from softmachine.outcome import Outcome
+from softmachine.errors import PrecisionError, SourceError, UsageError
+from softmachine.results import Run
 from softmachine.text import many
-from softmachine.transformer import Codec, DecoderCodec, Prompt, SegmentedCodec, Transformer
+from softmachine.transformer import Codec, DecoderCodec, SegmentedCodec, Transformer
 
 if TYPE_CHECKING:
-    from softmachine.engines.fast import Audit, FastPass
+    from softmachine.engines.fast import Audit, FastPass, SegmentedPass
+
+__all__ = ["Run", "Running", "codec_of"]
 
 MAX_STEPS = 1_000_000
 MAX_FAST_STEPS = 100_000_000
@@ -30,98 +31,8 @@ BETWEEN_CHECKPOINTS = 30.0
 """Seconds."""
 FIRST_PIECE, LARGEST_PIECE = 1 << 12, 1 << 21
 """How many positions the fast engine computes before it lets others look."""
-UNFINISHED = "no verdict yet"
-LONGEST = 120
-"""Longer outputs are shortened in summaries."""
 MOST_TRIED = 20_000
 """So many steps the interpreter makes at most, to find out what length a run would need."""
-
-
-@dataclass(frozen=True)
-class Run:
-    """A finished (or interrupted) run.
-
-    Args:
-        transformer: What ran.
-        prompt: What it was started on.
-        tokens: What it produced: a decoder's tokens, an encoder's output at every position.
-        outcome: What that means in the source language.
-        arithmetic: The arithmetic it ran in.
-        engine: The engine it ran on.
-        seconds: How long it took.
-        segments: How many tokens the context of each segment had, if the model goes on from summaries.
-    """
-
-    transformer: Transformer
-    prompt: Prompt
-    tokens: Sequence[str]
-    outcome: Outcome
-    arithmetic: str
-    engine: str
-    seconds: float
-    segments: tuple[int, ...] = ()
-
-    @property
-    def verdict(self) -> str | None:
-        """Accept, reject or halt; None if the run did not end."""
-        return self.outcome.verdict
-
-    @property
-    def accepted(self) -> bool:
-        """Whether the verdict is "accept"."""
-        return self.outcome.accepted
-
-    @property
-    def halted(self) -> bool:
-        """Whether the run ended by itself."""
-        return self.outcome.halted
-
-    @property
-    def steps(self) -> int:
-        """The number of steps of the source language."""
-        return self.outcome.steps
-
-    @property
-    def output(self) -> str:
-        """What is left, as text."""
-        return self.outcome.output
-
-    tape = output
-
-    @property
-    def tokens_per_second(self) -> float:
-        """How fast it ran."""
-        return len(self.tokens) / self.seconds if self.seconds else 0.0
-
-    def text(self, most: int = 40) -> str:
-        """The run for people: what happened step by step (the first ``most`` steps), and what came of it."""
-        lines = list(islice(self.outcome.trace(), most + 1))
-        if len(lines) > most:
-            lines[most:] = [f"… {many(self.steps - most + 1, 'more step')}"]
-        return "\n".join([*lines, self.summary()])
-
-    def summary(self) -> str:
-        """One line: the verdict, what is left, and how long it took."""
-        verdict = self.verdict or UNFINISHED
-        left = f"  {_shortened(self.output)}" if self.output else ""
-        how = f"({self.engine}, {self.arithmetic})"
-        if not isinstance(self.transformer.codec, DecoderCodec):
-            return f"{verdict}{left}  in one pass over {many(len(self.tokens), 'position')} {how}"
-        parts = ""
-        if len(self.segments) > 1:
-            parts = f" in {many(len(self.segments), 'segment')} of at most {max(self.segments):,}"
-        return (
-            f"{verdict}{left}  after {many(self.steps, 'step')}, {many(len(self.tokens), 'token')}{parts}, "
-            f"{self.tokens_per_second:,.0f} tokens/s {how}"
-        )
-
-    def __str__(self) -> str:
-        return self.text()
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        return f"<pre style='line-height:1.3'>{escape(self.text())}</pre>"
 
 
 class Running:
@@ -134,7 +45,8 @@ class Running:
         max_steps: How many steps of the source language to allow; by default `MAX_STEPS`, and `MAX_FAST_STEPS` on the
             fast engine.
         engine: "dense"; "fast", which is exact whatever the arithmetic; or "auto": dense to begin with, and fast when
-            the run turns out to be long, if the fast engine can do it and the arithmetic is float64 or exact.
+            the run turns out to be long, if the fast engine can do it and the arithmetic is float64 or exact; dense
+            again, if a number leaves the range in which the fast engine is exact.
         checkpoint: A file to which the run is written now and then, and when it is interrupted; needs the fast engine.
         resume: The checkpoint to go on from; needs the fast engine.
     """
@@ -159,10 +71,12 @@ class Running:
         self._given_limit = max_steps
         self.declined: str | None = None
         self.unsaved: str | None = None
-        self._fast: FastPass | None = None
+        self._fast: FastPass | SegmentedPass | None = None
         self._dense: DenseEngine | None = None
         self._said: list[str] = []
-        self.segments: list[int] = []
+        self._segments: list[int] = []
+        self._may_switch = False
+        self.note = ""
         self._seconds = 0.0
         self.checkpoint = None if checkpoint is None else Path(checkpoint)
         if checkpoint or resume:
@@ -196,7 +110,7 @@ class Running:
         """How many steps are allowed."""
         if self._given_limit is not None:
             return self._given_limit
-        return MAX_FAST_STEPS if self._fast else MAX_STEPS
+        return MAX_FAST_STEPS if self._fast else max(MAX_STEPS, len(self._said))
 
     @property
     def tokens(self) -> Sequence[str]:
@@ -207,6 +121,17 @@ class Running:
     def memory(self) -> int:
         """The bytes that the fast engine holds; 0 for the dense one."""
         return self._fast.size if self._fast else 0
+
+    @property
+    def segments(self) -> list[int]:
+        """How many tokens the context of each segment has, if the model goes on from summaries."""
+        from_fast: list[int] | None = getattr(self._fast, "segments", None)
+        return self._segments if from_fast is None else from_fast
+
+    @property
+    def context(self) -> int:
+        """How many tokens the model sees at present."""
+        return self.segments[-1] if self.segments else len(self.prompt.tokens) + len(self.tokens)
 
     @property
     def _limit(self) -> int:
@@ -234,58 +159,103 @@ class Running:
                 self._said += self._dense.answers([self.prompt.tokens], self.prompt.length)[0]
                 yield self._said
                 return
-            if isinstance(self.codec, SegmentedCodec):
-                yield from self._segments(self.codec, self._dense)
-                return
-            for token in decode(self._dense, self.prompt, self.codec.stops):
-                if len(self._said) >= self._limit and not self.codec.stops(token):
-                    return
-                if self._made_for is not None and len(self.prompt.tokens) + len(self._said) > self._made_for:
-                    raise self._outgrown()
-                self._said.append(token)
-                yield (token,)
-                if len(self._said) == SHORT and self._may_switch and not self.codec.stops(token):
-                    self._fast = self._try_fast()
-                    if self._fast:
-                        break
-            else:
-                return
-        assert self._fast is not None
-        yield from self._fast_pieces(self._fast)
+            yield from self._dense_pieces(self.codec, self._dense)
+        if self._fast is None:
+            return
+        try:
+            yield from self._fast_pieces(self._fast)
+        except PrecisionError as problem:
+            if self._dense is None:
+                raise
+            self._go_back(problem)
+            assert isinstance(self.codec, DecoderCodec)
+            yield from self._dense_pieces(self.codec, self._dense)
 
-    def _segments(self, codec: SegmentedCodec, engine: DenseEngine) -> Iterator[Sequence[str]]:
+    def _dense_pieces(self, codec: DecoderCodec, engine: DenseEngine) -> Iterator[Sequence[str]]:
+        """The tokens of the dense engine, until the run ends or the fast engine takes over."""
+        tokens = self._segments_of(codec, engine) if isinstance(codec, SegmentedCodec) else self._plain(codec, engine)
+        for token in tokens:
+            self._said.append(token)
+            yield (token,)
+            if len(self._said) == SHORT and self._may_switch and not codec.stops(token):
+                self._fast = self._try_fast()
+                if self._fast:
+                    return
+
+    def _plain(self, codec: DecoderCodec, engine: DenseEngine) -> Iterator[str]:
+        """The tokens of a run in one context, up to the limit."""
+        for token in decode(engine, self.prompt, codec.stops, self._said):
+            if len(self._said) >= self._limit and not codec.stops(token):
+                return
+            if self._made_for is not None and len(self.prompt.tokens) + len(self._said) > self._made_for:
+                raise self._outgrown()
+            yield token
+
+    def _segments_of(self, codec: SegmentedCodec, engine: DenseEngine) -> Iterator[str]:
         """The tokens of all segments, up to the limit of steps."""
-        steps = 0
-        if self._made_for is not None and len(self.prompt.tokens) >= self._made_for:
-            raise self._outgrown()
-        for said in decode_segments(engine, self.prompt, codec.stops, codec.segment_begins, codec.segment_ends):
+        steps = sum(map(codec.is_step, self._said))
+        self._check_prompt()
+        marks = codec.stops, codec.segment_begins, codec.segment_ends
+        for said in decode_segments(engine, self.prompt, *marks, tuple(self._said)):
             if codec.is_step(said.token):
-                if steps == self.max_steps:
+                if steps >= self.max_steps:
                     return
                 steps += 1
             if self._made_for is not None and said.positions > self._made_for:
                 raise self._outgrown()
-            self.segments[said.segment :] = [said.positions]
-            self._said.append(said.token)
-            yield (said.token,)
+            self._segments[said.segment :] = [said.positions]
+            yield said.token
 
-    def _fast_pieces(self, run: FastPass) -> Iterator[Sequence[str]]:
-        seen, piece, saved = len(self._said), FIRST_PIECE, time.perf_counter()
-        # The token after the limit is looked at, too: if it is the one that stops the run, the run has ended.
-        wanted = len(self.prompt.tokens) + self._limit
-        end = wanted if self._made_for is None else min(wanted, self._made_for)
-        while run.stopped_by is None and run.read < end:
-            run.go(min(end, run.read + piece))
+    def _fast_pieces(self, run: FastPass | SegmentedPass) -> Iterator[Sequence[str]]:
+        from softmachine.engines.fast import FastPass
+
+        seen, saved = len(self._said), time.perf_counter()
+        for _ in self._advanced(run) if isinstance(run, FastPass) else self._advanced_segments(run):
             said = run.said_since(self._limit)
             if len(said) > seen:
                 yield said[seen:]
                 seen = len(said)
-            piece = min(2 * piece, LARGEST_PIECE)
             if time.perf_counter() - saved > BETWEEN_CHECKPOINTS:
                 self.save()
                 saved = time.perf_counter()
+
+    def _advanced(self, run: FastPass) -> Iterator[None]:
+        """Let the fast engine go on in one context, piece by piece."""
+        # The token after the limit is looked at, too: if it is the one that stops the run, the run has ended.
+        wanted = len(self.prompt.tokens) + self._limit
+        end = wanted if self._made_for is None else min(wanted, self._made_for)
+        piece = FIRST_PIECE
+        run.reserve(end)
+        while run.stopped_by is None and run.read < end:
+            run.go(min(end, run.read + piece))
+            yield
+            piece = min(2 * piece, LARGEST_PIECE)
         self.save()
         if run.stopped_by is None and end + 1 < wanted:
+            raise self._outgrown()
+
+    def _advanced_segments(self, run: SegmentedPass) -> Iterator[None]:
+        """Let the fast engine go on in segments, piece by piece."""
+        self._check_prompt()
+        piece = FIRST_PIECE
+        while not run.ended:
+            run.go(piece)
+            yield
+            piece = min(2 * piece, LARGEST_PIECE)
+        self.save()
+        if run.outgrown:
+            raise self._outgrown()
+
+    def _go_back(self, problem: PrecisionError) -> None:
+        """Let the dense engine go on from what was said."""
+        assert self._fast is not None
+        self._segments, self._said = self.segments, list(self.tokens)
+        self._fast, self._may_switch = None, False
+        self.note = f"the fast engine stopped after {many(len(self._said), 'token')}: {problem.message}"
+
+    def _check_prompt(self) -> None:
+        """See that the prompt leaves room for anything."""
+        if self._made_for is not None and len(self.prompt.tokens) >= self._made_for:
             raise self._outgrown()
 
     @property
@@ -328,26 +298,29 @@ class Running:
         """
         if self._fast is None:
             raise UsageError("only runs of the fast engine are audited", hint="--engine fast")
-        from softmachine.engines.fast import audit
+        from softmachine.engines.fast import FastPass, audit
 
-        return audit(self._fast, steps, seed)
+        return audit(self._fast, steps, seed) if isinstance(self._fast, FastPass) else self._fast.audit(steps, seed)
 
-    def _start_fast(self) -> FastPass:
-        from softmachine.engines.fast import Declined, FastEngine
+    def _start_fast(self) -> FastPass | SegmentedPass:
+        from softmachine.engines.fast import Declined, FastEngine, SegmentedPass
 
         if not isinstance(self.codec, DecoderCodec):
             raise UsageError(f"{self.transformer.name!r} is an encoder; the fast engine decodes", hint="--engine dense")
-        if isinstance(self.codec, SegmentedCodec):
-            raise UsageError(f"{self.transformer.name!r} writes summaries; they are for the dense engine")
         try:
             engine = FastEngine(self.transformer)
         except Declined as reason:
             raise UsageError(
                 f"the fast engine cannot run {self.transformer.name!r}: {reason}", hint="--engine dense"
             ) from None
-        return engine.start(self.prompt.tokens, self.codec.stops, self._said)
+        if not isinstance(self.codec, SegmentedCodec):
+            return engine.start(self.prompt.tokens, self.codec.stops, self._said)
+        most = MAX_FAST_STEPS if self._given_limit is None else self._given_limit
+        return SegmentedPass(
+            engine, self.codec, self.prompt.tokens, self._said, most_steps=most, most_positions=self._made_for
+        )
 
-    def _try_fast(self) -> FastPass | None:
+    def _try_fast(self) -> FastPass | SegmentedPass | None:
         try:
             return self._start_fast()
         except UsageError as reason:
@@ -356,24 +329,19 @@ class Running:
 
     def so_far(self) -> Run:
         """The run up to now."""
-        tokens = self.tokens
+        tokens = self.tokens if self._fast else tuple(self._said)
+        tokens = tokens.copy() if isinstance(tokens, Packed) else tokens
         return Run(
             self.transformer,
             self.prompt,
-            tuple(tokens) if isinstance(tokens, list) else tokens,
+            tokens,
             self.codec.read(self.word, tokens),
             self.arithmetic,
             self.engine,
             self._seconds,
             tuple(self.segments),
+            self.note,
         )
-
-
-def _shortened(text: str) -> str:
-    """A text in quotes; of a long one the beginning and the end, and how long it is."""
-    if len(text) <= LONGEST:
-        return repr(text)
-    return f"{text[: LONGEST // 2]!r} … {text[-LONGEST // 2 :]!r} ({len(text):,} characters)"
 
 
 def codec_of(transformer: Transformer) -> Codec:

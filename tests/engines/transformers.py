@@ -30,6 +30,8 @@ class RandomTransformer:
         masks: The masks that heads may have.
         weightings: The weightings that heads may have.
         denominators: Weights are small integers over one of these.
+        biases: The biases that heads may have; one of five has one.
+        features: The position features that there may be.
     """
 
     def __init__(
@@ -38,13 +40,16 @@ class RandomTransformer:
         masks: Sequence[Mask] = tuple(Mask),
         weightings: Sequence[Weighting] = HARD,
         denominators: Sequence[int] = (1, 1, 1, 2, 3),
+        biases: Sequence[Relation] = (Relation("distance"),),
+        features: Sequence[Feature] = _FEATURES,
     ) -> None:
         self.chooser = random.Random(seed)
         self.masks, self.weightings, self.denominators = masks, weightings, denominators
+        self.biases, self.features = biases, features
         self.width = self.chooser.randrange(1, 6)
 
     def transformer(self, name: str = "random") -> Transformer:
-        features = tuple(self.chooser.sample(_FEATURES, self.chooser.randrange(3)))
+        features = tuple(self.chooser.sample(self.features, self.chooser.randrange(3)))
         outputs = self.chooser.randrange(2, 5)
         return Transformer(
             name=name,
@@ -98,8 +103,11 @@ class RandomTransformer:
             output=self.matrix(self.width, values),
             mask=self.chooser.choice(self.masks),
             weighting=self.chooser.choice(self.weightings),
-            bias=Relation("distance") if self.chooser.random() < 0.2 else None,
+            bias=self.bias() if self.chooser.random() < 0.2 else None,
         )
+
+    def bias(self) -> Relation:
+        return self.biases[0] if len(self.biases) == 1 else self.chooser.choice(self.biases)
 
 
 def random_word(seed: int, length: int) -> list[str]:

@@ -25,7 +25,7 @@ def show_run(run: Run, output: Output, *, interrupted: bool, traced: bool) -> No
         output.out.print(_table(run, output.width, interrupted))
         return
     went, _, summary = run.text().rpartition("\n")
-    from softmachine.runs import UNFINISHED
+    from softmachine.results import UNFINISHED
 
     if run.verdict is None:
         summary = summary.replace(UNFINISHED, _unfinished(interrupted), 1)
@@ -49,6 +49,8 @@ def _table(run: Run, width: int, interrupted: bool) -> Table:
     if len(run.segments) > 1:
         parts = f"{len(run.segments):,}, with contexts of at most {max(run.segments):,} tokens"
         table.add_row(Text("segments", style="dim"), Text(parts))
+    if run.note:
+        table.add_row(Text("note", style="dim"), Text(run.note))
     table.add_row(Text("model", style="dim"), Text(model_line(run.transformer)))
     return table
 

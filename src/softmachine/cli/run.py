@@ -156,6 +156,7 @@ def _answer(run: Run, text: str) -> dict[str, Any]:
         "attention": run.transformer.attention,
         "arithmetic": run.arithmetic,
         "engine": run.engine,
+        **({"note": run.note} if run.note else {}),
         "seconds": round(run.seconds, 6),
         "tokens_per_second": round(run.tokens_per_second, 1),
     }

@@ -96,27 +96,24 @@ class TapeView:
     def follow_all(self, tokens: Sequence[str]) -> None:
         """Apply what many tokens say; the last ones so that they can be shown step by step."""
         quick = len(tokens) - (self._past.maxlen or 0) - 1
-        if isinstance(tokens, Coded) and quick > MANY and self._begun and self._leap(tokens[:quick]):
+        if isinstance(tokens, Coded) and quick > MANY and self._begun:
+            self._leap(tokens[:quick])
             tokens = tokens[quick:]
         for token in tokens:
             self.follow(token)
 
-    def _leap(self, tokens: Coded[str]) -> bool:
-        """Apply many actions in one go; False if some token is no action."""
+    def _leap(self, tokens: Coded[str]) -> None:
+        """Apply many actions in one go; other tokens change nothing."""
         from softmachine.languages.turing.compiled import replay
 
-        meanings = [self.meanings[name] for name in tokens.names]
-        example = next(meaning for meaning in meanings if isinstance(meaning, Action))
-        if not all(isinstance(meanings[code], Action) for code in tokens.used()):
-            return False
+        actions = tokens.chosen(lambda name: found if isinstance(found := self.meanings[name], Action) else None)
         now = self.configuration
-        actions = tuple(meaning if isinstance(meaning, Action) else example for meaning in meanings)
-        replay(self._machine, now, actions, tokens.codes)
+        for part in actions.parts():
+            replay(self._machine, now, tuple(actions.names), part)
         self._past.clear()
         for k, (low, high) in enumerate(self._reach):
             written = [now.heads[k], *now.cells[k]]
             self._reach[k] = (min(low, *written), max(high, *written))
-        return True
 
     def rows(self, width: int, height: int) -> Sequence[Text]:
         """The last configurations, the latest one at the bottom, with one line a tape."""

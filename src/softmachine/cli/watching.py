@@ -157,5 +157,5 @@ def status_line(running: Running, output: Output) -> Redrawn:
 def _speed(running: Running, began: float) -> str:
     seconds, count = time.perf_counter() - began, len(running.tokens)
     memory = f", {running.memory / 1e6:,.0f} MB" if running.memory > LEAST_MEMORY else ""
-    context = len(running.prompt.tokens) + count
-    return f"{count:,} tokens, {count / seconds:,.0f} a second, context {context:,}{memory} ({running.engine} engine)"
+    speed = f"{count:,} tokens, {count / seconds:,.0f} a second"
+    return f"{speed}, context {running.context:,}{memory} ({running.engine} engine)"

@@ -23,6 +23,7 @@ from softmachine.constructions.turing_tokens import (
     action_text,
     actions_of,
     fresh,
+    steps_of,
 )
 from softmachine.errors import ConstructionError
 from softmachine.languages.turing import Action, Configuration, TuringMachine, Verdict, replay, step
@@ -168,9 +169,7 @@ class SummaryCodec(OfMachine):
     def read(self, word: str | Iterable[str], said: Sequence[str]) -> TuringOutcome:
         """What a run's tokens say: the verdict and, by replaying the actions, the tapes."""
         word = self.machine.word(word)
-        meanings = [self.meanings[token] for token in said]
-        actions = tuple(meaning for meaning in meanings if isinstance(meaning, Action))
-        verdict = next((meaning for meaning in meanings if isinstance(meaning, Verdict)), None)
+        actions, verdict = steps_of(said, self.meanings)
         output = self.machine.spell(replay(self.machine, word, actions).tapes[0].symbols)
         return TuringOutcome(
             verdict=verdict, steps=len(actions), output=output, machine=self.machine, word=word, actions=actions

@@ -26,6 +26,7 @@ from softmachine.constructions.turing_tokens import (
     action_text,
     actions_of,
     fresh,
+    steps_of,
 )
 from softmachine.errors import ConstructionError
 from softmachine.languages.turing import Action, Tape, TuringMachine, Verdict, replay
@@ -225,11 +226,9 @@ class TernaryCodec(OfMachine):
     def read(self, word: str | Iterable[str], said: Sequence[str]) -> TuringOutcome:
         """What a run's tokens (those after the prompt) say; the output is what was printed, if it was."""
         word = self.machine.word(word)
-        meanings = [self.meanings[token] for token in said]
-        actions = tuple(meaning for meaning in meanings if isinstance(meaning, Action))
-        verdict = next((meaning for meaning in meanings if isinstance(meaning, Verdict)), None)
-        printed = meanings and meanings[-1] is Mark.END
-        symbols = self._printed(meanings) if printed else replay(self.machine, word, actions).tapes[0].symbols
+        actions, verdict = steps_of(said, self.meanings)
+        printed = len(said) > 0 and self.stops(said[-1])
+        symbols = self._printed(said) if printed else replay(self.machine, word, actions).tapes[0].symbols
         return TuringOutcome(
             verdict=verdict,
             steps=len(actions),
@@ -239,9 +238,11 @@ class TernaryCodec(OfMachine):
             actions=actions,
         )
 
-    def _printed(self, meanings: Sequence[Meaning]) -> tuple[str, ...]:
+    def _printed(self, said: Sequence[str]) -> tuple[str, ...]:
         """The output as it was printed, from left to right, without the blanks at its ends."""
-        start = next(k for k, meaning in enumerate(meanings) if isinstance(meaning, Verdict))
+        last = said[-min(len(said), 2 * self.context) :]  # what is printed fits into a context
+        meanings = [self.meanings[token] for token in last]
+        start = max((k for k, meaning in enumerate(meanings) if isinstance(meaning, Verdict)), default=0)
         end = meanings.index(Mark.LEFT, start) if Mark.LEFT in meanings[start:] else len(meanings)
         right, left = (
             [meaning.symbol for meaning in part if isinstance(meaning, Output)]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from typing import ClassVar
 
-from softmachine.coded import Coded
+from softmachine.coded import Coded, Codes
 from softmachine.languages.turing import Action, Rule, Tape, TuringMachine, Verdict, execute, replay
 from softmachine.languages.turing.json_form import machine_from_json, machine_to_json
 from softmachine.languages.turing.picture import trace_lines
@@ -181,6 +181,18 @@ class TuringOutcome(Outcome):
     def trace(self) -> Iterator[str]:
         """The configurations: step, state, and the tapes with the head's cell in brackets."""
         return trace_lines(self.machine, self.word, self.actions)
+
+
+def steps_of(said: Sequence[str], meanings: Mapping[str, object]) -> tuple[Sequence[Action], Verdict | None]:
+    """The actions among the tokens of a run, and its verdict; other tokens are left out."""
+    actions: Sequence[Action]
+    if isinstance(said, Codes):
+        actions = said.chosen(lambda token: meaning if isinstance(meaning := meanings[token], Action) else None)
+        used = [meanings[said.names[code]] for code in said.used()]
+        return actions, next((meaning for meaning in used if isinstance(meaning, Verdict)), None)
+    found = [meanings[token] for token in said]
+    actions = tuple(meaning for meaning in found if isinstance(meaning, Action))
+    return actions, next((meaning for meaning in found if isinstance(meaning, Verdict)), None)
 
 
 def actions_of(rules: Iterable[Rule], tape: Tape) -> Iterator[Action]:

@@ -9,23 +9,31 @@ from softmachine.engines.draft import Draft
 from softmachine.errors import SoftmachineError, UsageError
 from softmachine.transformer import Prompt
 
+PIECE = 1024
+"""So much of a long prompt is read at a time: scores take memory."""
 
-def decode(engine: DenseEngine, prompt: Prompt, stops: Callable[[str], bool]) -> Iterator[str]:
-    """The tokens that the model appends to the prompt, the stopping one included."""
+
+def decode(
+    engine: DenseEngine, prompt: Prompt, stops: Callable[[str], bool], said: Sequence[str] = ()
+) -> Iterator[str]:
+    """The tokens that the model appends to the prompt and what was said before, the stopping one included."""
     transformer = engine.transformer
     if not transformer.causal:
         raise UsageError(f"{transformer.name!r} looks ahead or needs the length, so it cannot decode token by token")
     run, draft = engine.start(), Draft(engine, stops)
-    tokens = list(prompt.tokens)
+    tokens = [*prompt.tokens, *said]
+    draft.useful = draft.useful and len(tokens) <= PIECE  # guessing would read them in one piece
+    while len(tokens) - run.read > PIECE:
+        run.extend([tokens[run.read : run.read + PIECE]])
     while True:
         guesses = draft.after(tokens, len(tokens) - len(prompt.tokens))
-        said = _checked(run, tokens[run.read :], guesses)
-        draft.compare(guesses, said)
-        for token in said:
+        found = _checked(run, tokens[run.read :], guesses)
+        draft.compare(guesses, found)
+        for token in found:
             yield token
             if stops(token):
                 return
-        tokens += said
+        tokens += found
 
 
 def _checked(run: Pass, new: Sequence[str], guesses: Sequence[str]) -> list[str]:

@@ -262,13 +262,14 @@ class Pass:
         self, where: tuple[int, ...], query: Tensor, key: Tensor, weigh: Callable[[Tensor, Tensor], Any]
     ) -> Any:
         """What comes of these queries and keys; in a loop, of the turn before if they are still the same."""
+        query, key = _once(query, key)
         block, _, *rest = where
-        if self.engine.transformer.blocks[block].repeats == 1:
-            return weigh(*_once(query, key))
+        if self.engine.transformer.blocks[block].repeats == 1 or query.shape[0] > 1:
+            return weigh(query, key)
         before = self._turns.get((block, *rest))
         if before and _same(before[0], query) and _same(before[1], key):
             return before[2]
-        found = weigh(*_once(query, key))
+        found = weigh(query, key)
         self._turns[block, *rest] = query, key, found
         return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from softmachine.engines.decode import decode
@@ -31,6 +31,7 @@ def decode_segments(
     stops: Callable[[str], bool],
     begins: Callable[[str], bool],
     ends: Callable[[str], bool],
+    said: Sequence[str] = (),
 ) -> Iterator[Said]:
     """The tokens that the model says, segment after segment.
 
@@ -40,17 +41,30 @@ def decode_segments(
         stops: Whether the run is over with a token.
         begins: Whether a token begins a summary.
         ends: Whether a token ends one. The summary, both of these included, is the next prompt; nothing else is kept.
+        said: What was said before, in all segments.
     """
-    segment = 0
+    segment, before, summary = 0, list[str](), list[str]()
+    for token in said:
+        before.append(token)
+        summary = _summary(summary, token, begins)
+        if ends(token):
+            prompt, before, summary = Prompt(tuple(summary)), [], []
+            segment += 1
     while True:
-        summary: list[str] = []
-        for count, token in enumerate(decode(engine, prompt, lambda token: stops(token) or ends(token)), 1):
+        following = decode(engine, prompt, lambda token: stops(token) or ends(token), before)
+        for count, token in enumerate(following, len(before) + 1):
             yield Said(token, segment, len(prompt.tokens) + count)
             if stops(token):
                 return
-            if begins(token):
-                summary = [token]
-            elif summary:
-                summary.append(token)
-        prompt = Prompt(tuple(summary))
+            summary = _summary(summary, token, begins)
+        prompt, before, summary = Prompt(tuple(summary)), [], []
         segment += 1
+
+
+def _summary(summary: list[str], token: str, begins: Callable[[str], bool]) -> list[str]:
+    """The summary that is being written, if one is, with one more token."""
+    if begins(token):
+        return [token]
+    if summary:
+        summary.append(token)
+    return summary

@@ -1,12 +1,39 @@
-"""Generated code of the tests goes to a folder of their own."""
+"""Generated code of the tests goes to a folder of their own, which later sessions find again."""
 
 from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 
 
 @pytest.fixture(scope="session", autouse=True)
-def own_cache(tmp_path_factory: pytest.TempPathFactory) -> object:
+def own_cache(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Compiling takes a minute, so that it is worth keeping; what was not made in the last weeks is not kept."""
+    kept = getattr(request.config, "cache", None)
+    folder = kept.mkdir("softmachine-code") if kept else tmp_path_factory.mktemp("cache")
+    for file in folder.rglob("*.*"):
+        with suppress(OSError):
+            if file.is_file() and file.stat().st_mtime < time.time() - 14 * 24 * 3600:
+                file.unlink()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("XDG_CACHE_HOME", str(folder))
         yield
+
+
+def lower_thresholds(patch: pytest.MonkeyPatch) -> None:
+    """Make the trees of the forest so small that short sequences have many of them; plain Python only."""
+    from softmachine.engines.fast import descent, forest, index, planner
+
+    for module, name, value in (
+        (forest, "BLOCK", 4),
+        (descent, "BLOCK", 4),
+        (forest, "LEAF", 2),
+        (descent, "LEAF", 2),
+        (index, "LEAF", 2),
+        (descent, "MANY", 4),
+        (planner, "MANY", 4),
+    ):
+        patch.setattr(module, name, value)

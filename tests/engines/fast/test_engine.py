@@ -9,9 +9,10 @@ import pytest
 
 import softmachine as sm
 from softmachine.engines.fast import FastEngine, audit
+from softmachine.engines.fast.code import Code
 from softmachine.engines.fast.explain import explanation, summary
 from softmachine.engines.fast.flow import unfold
-from softmachine.engines.fast.plans import ByPosition, Groups, Parabola, Uniform
+from softmachine.engines.fast.plans import ByPosition, Forest, Parabola, Uniform
 from softmachine.errors import AmbiguousTokenError, InputError, UsageError
 from softmachine.runs import codec_of
 from softmachine.transformer import AffineMap, Matrix, Transformer
@@ -23,8 +24,13 @@ def model() -> Transformer:
     return sm.compile("busy-beaver-5")
 
 
+def kinds_of(engine: FastEngine) -> list[type]:
+    assert isinstance(engine.code, Code)
+    return [type(plan) for plan in engine.code.plans]
+
+
 def test_chapter_8_is_served_by_closed_forms_and_a_table(model: Transformer) -> None:
-    kinds = [type(plan) for plan in FastEngine(model).code.plans]
+    kinds = kinds_of(FastEngine(model))
     assert kinds == [Uniform, ByPosition, ByPosition, ByPosition, ByPosition, Parabola]
 
 
@@ -64,10 +70,10 @@ def spoiled(model: Transformer) -> Transformer:
 def test_keys_that_leave_the_parabola_change_the_plan(model: Transformer) -> None:
     wrong = spoiled(model)
     engine = FastEngine(wrong, plain=True)
-    assert [type(plan) for plan in engine.code.plans][-1] is Parabola
+    assert kinds_of(engine)[-1] is Parabola
     tokens = [*codec_of(model).prompt("").tokens, *map(str, codec_of(model).expected("", 60))]
     found = engine.answers(tokens)
-    assert [type(plan) for plan in engine.code.plans][-1] is Groups
+    assert kinds_of(engine)[-1] is Forest
     from softmachine.engines.dense import DenseEngine
 
     assert found == DenseEngine(wrong, "exact").answers([tokens])[0]
@@ -129,11 +135,11 @@ def test_only_fast_runs_are_audited(model: Transformer) -> None:
         running.audit(1)
 
 
-def test_code_that_would_take_minutes_to_compile_is_declined(
+def test_code_that_would_take_minutes_to_compile_becomes_tables(
     model: Transformer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from softmachine.engines.fast import Declined, code
+    from softmachine.engines.fast import code
+    from softmachine.engines.fast.table_code import TableCode
 
     monkeypatch.setattr(code, "MOST_LINES", 50)
-    with pytest.raises(Declined, match="more than 50 lines"):
-        FastEngine(model)
+    assert isinstance(FastEngine(model).code, TableCode)

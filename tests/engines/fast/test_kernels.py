@@ -10,7 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from softmachine.engines.fast import groups, kernels
+from softmachine import positions
+from softmachine.engines.fast import dense, finding, groups, kernels, store
+from softmachine.errors import PrecisionError
+from tests.engines.fast.indexes import Index
 
 Function = Callable[..., Any]
 
@@ -86,32 +89,15 @@ def test_neighbours_are_the_nearest_places_on_both_sides(function: Function) -> 
 def brute_force(keys: list[list[int]], query: list[int], time: int, choice: int) -> list[int]:
     scores = [sum(q * k for q, k in zip(query, key, strict=True)) + time * j for j, key in enumerate(keys)]
     best = [j for j, score in enumerate(scores) if score == max(scores)]
-    return {groups.AVERAGE: best, groups.LEFTMOST: best[:1], groups.RIGHTMOST: best[-1:]}[choice]
+    return {finding.AVERAGE: best, finding.LEFTMOST: best[:1], finding.RIGHTMOST: best[-1:]}[choice]
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("compiled", [True, False])
-def test_groups_find_what_comparing_all_keys_finds(seed: int, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not compiled:
-        for name in (
-            "slot",
-            "insert",
-            "score",
-            "compared",
-            "search",
-            "at_corner",
-            "member",
-            "sooner",
-            "take",
-            "add_to",
-        ):
-            monkeypatch.setattr(groups, name, getattr(groups, name).py_func)
+@pytest.mark.parametrize("plain", [True, False])
+def test_groups_find_what_comparing_all_keys_finds(seed: int, plain: bool) -> None:
     rng = random.Random(seed)
     width, spread = rng.randrange(1, 5), rng.choice([1, 2, 6])
-    cap = 256
-    keys, places, values = (np.zeros((cap, w), dtype=np.int64) for w in (width, 3, 6))
-    slots, meta, box = np.full(1024, -1, dtype=np.int64), np.zeros(2, dtype=np.int64), np.zeros((2, width), np.int64)
-    corner, out = np.zeros(width, dtype=np.int64), np.zeros(2, dtype=np.int64)
+    index = Index(width, 2, plain=plain)
     seen: list[list[int]] = []
     held: list[list[int]] = []
     for i in range(150):
@@ -119,16 +105,51 @@ def test_groups_find_what_comparing_all_keys_finds(seed: int, compiled: bool, mo
         value = [rng.randrange(-9, 10), i]
         seen.append(key)
         held.append(value)
-        arrays = (keys, places, values, slots, meta, box)
-        assert groups.insert(*arrays, np.array(key), np.array(value), i, False) == groups.FITS
-        assert groups.insert(*arrays, np.array(key), np.array(value), i, False) == groups.FITS  # once is enough
-        for choice in (groups.AVERAGE, groups.LEFTMOST, groups.RIGHTMOST):
+        index.insert(key, value)
+        for choice in (finding.AVERAGE, finding.LEFTMOST, finding.RIGHTMOST):
             query, time = [rng.randrange(-3, 4) for _ in range(width)], rng.choice([-1, 0, 0, 1])
-            count, bad = groups.search(*arrays, corner, np.array(query), time, choice, False, False, out)
+            count, bad, out = index.scan(query, time, choice)
             chosen = brute_force(seen, query, time, choice)
             assert not bad
             assert count == len(chosen)
-            assert out.tolist() == [sum(held[j][k] for j in chosen) for k in range(2)]
+            assert out == [sum(held[j][k] for j in chosen) for k in range(2)]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_every_key_is_looked_at_where_the_bias_is_any_function(seed: int) -> None:
+    rng = random.Random(seed)
+    width, count = rng.randrange(4), 30
+    keys = np.array([[rng.randrange(-2, 3) for _ in range(width)] for _ in range(count)]).reshape(count, width)
+    values = np.array([[rng.randrange(-9, 10), j] for j in range(count)])
+    meta, out = np.array([0, 0, 6]), np.zeros(2, dtype=np.int64)
+    search_all = store.plain_names(vars(dense))["search_all"]
+    for _ in range(60):
+        biases, query = (
+            np.array([rng.randrange(-6, 7) for _ in range(count)]),
+            [rng.randrange(-3, 4) for _ in range(width)],
+        )
+        time, visible, choice = rng.choice([-1, 0, 1]), rng.randrange(count + 1), rng.randrange(3)
+        scores = [
+            Fraction(sum(q * int(k) for q, k in zip(query, keys[j], strict=True)) + time * j, 5)
+            + Fraction(int(biases[j]), 6)
+            for j in range(visible)
+        ]
+        best = [j for j, score in enumerate(scores) if score == max(scores)]
+        best = {finding.AVERAGE: best, finding.LEFTMOST: best[:1], finding.RIGHTMOST: best[-1:]}[choice]
+        arguments = (np.array(query, dtype=np.int64), time, 5, visible, choice, False, False, out)
+        found, bad = search_all(keys, values, biases, meta, *arguments)
+        assert not bad
+        assert found == len(best)
+        assert not best or out.tolist() == values[best].sum(axis=0).tolist()
+
+
+def test_biases_that_do_not_fit_are_refused() -> None:
+    positions.relation("steep", lambda key, query: Fraction(1, 3**key) if query > 50 else Fraction(key, 1 + query))
+    row = np.zeros(64, dtype=np.int64)
+    assert dense.tabulate(positions.Relation("steep"), 6, row) == 7
+    assert row[:7].tolist() == list(range(7))
+    with pytest.raises(PrecisionError, match="steep"):
+        dense.tabulate(positions.Relation("steep"), 60, row)
 
 
 def test_scores_that_do_not_fit_are_refused() -> None:

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
 import pytest
 
+from softmachine.bounds import Bound
 from softmachine.engines.dense import DenseEngine
-from softmachine.engines.fast import Declined, FastEngine
+from softmachine.engines.fast import Declined, FastEngine, checkpoint
+from softmachine.engines.fast.code import Code
+from softmachine.engines.fast.plans import ByPosition, Dense, Forest, Plan, Uniform
 from softmachine.errors import AmbiguousTokenError, PrecisionError
+from softmachine.positions import Feature, Relation, feature, relation
+from softmachine.transformer import Transformer
+from tests.engines.fast.conftest import lower_thresholds
 from tests.engines.transformers import CAUSAL, RandomTransformer, random_word
 
 
@@ -18,10 +28,45 @@ def outcome(engine: DenseEngine | FastEngine, word: list[str]) -> list[str] | st
         return str(tie)
 
 
-def compare(seed: int, words: int, longest: int, *, plain: bool = True, integers: bool = False) -> tuple[int, int]:
-    """How many words were compared, and how many the fast engine could not do."""
+relation("next door", lambda key, query: int(key == query - 1))
+relation("uneven share", lambda key, query: Fraction(3 * key - query, 2 + key % 3))
+feature("digit sum", lambda i, _: sum(map(int, str(i))), high=Bound.length())
+feature("half way", lambda i, _: Fraction(i // 2, i + 1), over="i+1")
+feature("third of a square", lambda i, _: Fraction(1, 3 + i * i % 7), over=None)
+BIASES = (Relation("next door"), Relation("uneven share"), Relation("distance"))
+FEATURES = (
+    Feature("i"),
+    Feature("i²"),
+    Feature("1/(i+1)"),
+    Feature("1/(i+1)²"),
+    Feature("(i-1)/(i+1)"),
+    Feature("i/c", (3,)),
+    Feature("cell bit", (1, 2, 1)),
+    Feature("bit", (1,)),
+    Feature("digit sum"),
+    Feature("half way"),
+    Feature("third of a square"),
+)
+
+
+def drawn(seed: int, *, integers: bool = False, strange: bool = False) -> Transformer:
+    """A random transformer; a strange one has more position features, and biases that are any function."""
     numbers = (1,) if integers else (1, 1, 1, 2, 3)
-    transformer = RandomTransformer(seed, masks=CAUSAL, denominators=numbers).transformer()
+    if strange:
+        made = RandomTransformer(seed, masks=CAUSAL, denominators=numbers, biases=BIASES, features=FEATURES)
+    else:
+        made = RandomTransformer(seed, masks=CAUSAL, denominators=numbers)
+    return made.transformer()
+
+
+def plans_of(transformer: Transformer) -> tuple[Plan, ...]:
+    code = FastEngine(transformer, plain=True).code
+    assert isinstance(code, Code)
+    return code.plans
+
+
+def compare(transformer: Transformer, seed: int, words: int, longest: int, *, plain: bool = True) -> tuple[int, int]:
+    """How many words were compared, and how many the fast engine could not do."""
     try:
         dense, fast = DenseEngine(transformer, "exact"), FastEngine(transformer, plain=plain)
     except Declined:
@@ -40,28 +85,60 @@ def compare(seed: int, words: int, longest: int, *, plain: bool = True, integers
 
 @pytest.mark.parametrize("seed", range(24))
 def test_random_transformers(seed: int) -> None:
-    compare(seed, 3, 12)
+    compare(drawn(seed), seed, 3, 12)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_random_transformers_with_small_trees_and_any_bias(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    lower_thresholds(monkeypatch)
+    compare(drawn(seed, strange=True), seed, 2, 24)
+
+
+def test_the_random_transformers_have_heads_of_every_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    lower_thresholds(monkeypatch)
+    plans = [plan for seed in range(24) for plan in plans_of(drawn(seed, strange=True))]
+    assert {Forest, Dense, ByPosition, Uniform} <= set(map(type, plans))
 
 
 @pytest.mark.parametrize("seed", [902, 903])
 def test_random_transformers_as_machine_code(seed: int) -> None:
-    compare(seed, 40, 30, plain=False, integers=True)
+    compare(drawn(seed, integers=True), seed, 40, 30, plain=False)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [*range(904, 924), 901])
 def test_large_random_transformers_as_machine_code(seed: int) -> None:
-    compare(seed, 40, 30, plain=False, integers=True)
+    compare(drawn(seed, integers=True), seed, 40, 30, plain=False)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(50))
-def test_10000_random_sequences(part: int) -> None:
+def test_10000_random_sequences(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every other transformer is a strange one, and half of all have trees from the fifth key on."""
+    if part % 2:
+        lower_thresholds(monkeypatch)
     done = refused = 0
     for seed in range(2000 + 40 * part, 2040 + 40 * part):
-        words, declined = compare(seed, 5, 20, integers=seed % 2 == 0)
+        transformer = drawn(seed, integers=seed % 4 < 2, strange=seed % 2 == 1)
+        words, declined = compare(transformer, seed, 5, 20)
         done, refused = done + words, refused + declined
     assert refused < done / 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(6))
+def test_long_sequences_fill_the_forest_of_machine_code(seed: int) -> None:
+    """Sequences with hundreds of different keys."""
+    transformer = next(t for t in map(wide, range(100 * seed, 100 * seed + 100)) if t is not None)
+    done, refused = compare(transformer, 300 + 2 * seed, 2, 400, plain=False)
+    assert refused < done
+
+
+def wide(seed: int) -> Transformer | None:
+    """A transformer that the forest serves; None if the seed gives none."""
+    transformer = drawn(seed, integers=True)
+    plans = plans_of(transformer)
+    return transformer if Forest in map(type, plans) and len(plans) < 4 else None
 
 
 def test_an_empty_sequence_has_no_answers() -> None:
@@ -69,19 +146,21 @@ def test_an_empty_sequence_has_no_answers() -> None:
     assert FastEngine(transformer, plain=True).answers([]) == []
 
 
-def test_unknown_relations_are_declined() -> None:
-    from dataclasses import replace
-
-    from softmachine.positions import Relation, relation
-
-    relation("next door", lambda key, query: int(key == query - 1))
-    for seed in range(100):
-        transformer = RandomTransformer(seed, masks=CAUSAL).transformer()
-        heads = [plan.head.name for plan in FastEngine(transformer, plain=True).code.plans]
-        if heads:
-            break
-    layer = transformer.blocks[0].layers[0]
-    strange = tuple(replace(head, bias=Relation("next door")) for head in layer.heads)
-    block = replace(transformer.blocks[0], layers=(replace(layer, heads=strange), *transformer.blocks[0].layers[1:]))
-    with pytest.raises(Declined, match="next door"):
-        FastEngine(replace(transformer, blocks=(block, *transformer.blocks[1:])))
+def test_every_index_survives_a_checkpoint(tmp_path: Path) -> None:
+    """Keys of any bias, tabulated features, groups, running sums: a run goes on as if nothing had happened."""
+    kinds: set[type] = set()
+    for seed in range(60):
+        transformer = drawn(seed, integers=True, strange=True)
+        transformer = replace(transformer, outputs=("a", "b", "c", "c")[: len(transformer.outputs)])
+        runs = [FastEngine(transformer, plain=True).start(random_word(seed, 8)) for _ in range(3)]
+        try:
+            runs[0].go(80)
+        except (AmbiguousTokenError, PrecisionError):
+            continue
+        runs[1].go(70)
+        checkpoint.save(runs[1], tmp_path / "run")
+        checkpoint.load(runs[2], tmp_path / "run")
+        runs[2].go(80)
+        assert list(runs[2].said_since(100)) == list(runs[0].said_since(100))
+        kinds |= set(map(type, plans_of(transformer)))
+    assert {Dense, Uniform} <= kinds

@@ -13,7 +13,8 @@ from softmachine.engines.dense import DenseEngine
 from softmachine.engines.fast import Declined, FastEngine
 from softmachine.errors import PrecisionError
 from softmachine.positions import Feature
-from softmachine.transformer import Transformer
+from softmachine.runs import codec_of
+from softmachine.transformer import DecoderCodec, Transformer
 
 
 @pytest.fixture(scope="module")
@@ -91,3 +92,23 @@ def test_a_run_stops_where_the_proof_ends() -> None:
         sm.run(model, engine="fast", max_steps=2 * horizon)
     within = sm.run(model, engine="fast", max_steps=min(horizon // 2, 3000))
     assert list(within.tokens) == list(model.codec.expected("", within.steps))  # type: ignore[union-attr]
+
+
+def test_softmax_over_groups_of_keys_is_proved() -> None:
+    """Summaries have heads whose keys are searched, by queries that are not exact themselves."""
+    model = sm.soften(sm.compile("increment", "chapter-8-summary"), length=60, sharpness=64)[0]
+    engine = FastEngine(model, plain=True)
+    assert engine.code.horizon > 100_000
+    codec = codec_of(model)
+    assert isinstance(codec, DecoderCodec)
+    prompt = codec.prompt("11").tokens
+    run = engine.start(prompt, codec.stops)
+    run.go(len(prompt) + 12)
+    said = list(run.said_since(12))
+    assert len(said) > 5
+    assert said == list(codec.expected("11", 12))[: len(said)]
+
+
+def test_what_is_declined_names_the_head(soft: Transformer) -> None:
+    with pytest.raises(Declined, match=r"head 'undo 1/.* of head', a softmax: it is not cold enough"):
+        FastEngine(with_scale(soft, Fraction(1, 20)))

@@ -3,5 +3,6 @@
 from softmachine.engines.fast.audit import Audit, audit
 from softmachine.engines.fast.engine import FastEngine, FastPass
 from softmachine.engines.fast.grids import Declined
+from softmachine.engines.fast.segments import SegmentedPass
 
-__all__ = ["Audit", "Declined", "FastEngine", "FastPass", "audit"]
+__all__ = ["Audit", "Declined", "FastEngine", "FastPass", "SegmentedPass", "audit"]

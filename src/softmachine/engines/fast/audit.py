@@ -18,15 +18,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.attention import Choice, Mask
+from softmachine.engines.dense import DenseEngine
 from softmachine.engines.fast.flow import FlowHead, Position, Unit
 from softmachine.engines.fast.forms import Form
 from softmachine.engines.fast.grids import SAFE
+from softmachine.engines.fast.table_code import TableCode
+from softmachine.errors import AmbiguousTokenError
 
 if TYPE_CHECKING:
     from softmachine.engines.fast.engine import FastPass
 
 MOST_BYTES = 1 << 30
 """So much of a run is written down for an audit; steps beyond that are not drawn."""
+MOST_DENSE = 1_000
+"""Of large models, the dense engine does so many steps of a context in an audit; steps beyond that are not drawn."""
 
 
 @dataclass(frozen=True)
@@ -65,10 +70,21 @@ class Audit:
 def audit(run: FastPass, count: int, seed: int | None = None) -> Audit:
     """Do random steps of a run again."""
     made = range(run.prompt - 1, run.read)
+    table = isinstance(run.engine.code, TableCode)
+    reach = min(made.stop, MOST_DENSE if table else _Auditor(run).capacity)
+    return audit_of(run, audited(range(made.start, max(reach, made.start)), count, seed))
+
+
+def audited(candidates: range, count: int, seed: int | None = None) -> list[int]:
+    """Which of some steps to do again."""
+    return sorted(random.Random(seed).sample(candidates, min(count, len(candidates))))
+
+
+def audit_of(run: FastPass, steps: Sequence[int]) -> Audit:
+    """Do the steps at some positions again, in rising order."""
+    if isinstance(run.engine.code, TableCode):
+        return _dense_audit(run, steps)
     auditor = _Auditor(run)
-    reach = min(made.stop, auditor.capacity)
-    candidates = range(made.start, max(reach, made.start))
-    steps = sorted(random.Random(seed).sample(candidates, min(count, len(candidates))))
     auditor.replay(steps[-1] if steps else 0)
     differences = []
     for position in steps:
@@ -76,6 +92,24 @@ def audit(run: FastPass, count: int, seed: int | None = None) -> Audit:
         if right != found:
             differences.append(Difference(position, found, right))
     return Audit(tuple(steps), auditor.scores, tuple(differences))
+
+
+def _dense_audit(run: FastPass, steps: Sequence[int]) -> Audit:
+    """Let the dense engine do the steps of a large model, from the first position on."""
+    transformer = run.engine.transformer
+    again = DenseEngine(transformer, "exact").start()
+    differences, begin, heads = [], 0, len(transformer.heads)
+    for position in steps:
+        tokens = [run.names[code] for code in run.tokens[begin : position + 1].tolist()]
+        stream = again.extend([tokens])
+        try:
+            right = transformer.outputs[int(again.decisions(stream[:, -1:])[0, 0])]
+        except AmbiguousTokenError:
+            right = None
+        if right != run.said_at(position):
+            differences.append(Difference(position, run.said_at(position), right))
+        begin = position + 1
+    return Audit(tuple(steps), heads * begin * (begin + 1) // 2, tuple(differences))
 
 
 class _Auditor:
@@ -120,8 +154,10 @@ class _Auditor:
         scores, over = self._weighted(list(zip(query, head.key, strict=True)), position)
         own = sum((q * _value(key, token, atoms) for q, key in zip(query, head.key, strict=True)), Fraction(0))
         if head.bias is not None:
-            distances = np.array([int(head.bias.at(j, position)) for j in range(position)], dtype=object)
-            scores = scores + distances * over
+            biases = [head.bias.at(j, position) for j in range(position)]
+            common = lcm(over, *(bias.denominator for bias in biases))
+            scores = scores.astype(object) * (common // over)
+            scores, over = scores + np.array([int(bias * common) for bias in biases], dtype=object), common
             own += head.bias.at(position, position)
         self.scores += position + 1
         best = Fraction(int(scores.max()), over) if position else None

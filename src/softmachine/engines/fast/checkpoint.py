@@ -12,39 +12,60 @@ import json
 import os
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from softmachine.coded import Packed
 from softmachine.engines.fast import code as status
+from softmachine.engines.fast.code import Code
 from softmachine.engines.fast.memory import Memory, consistent
+from softmachine.engines.fast.segments import SegmentedPass
+from softmachine.engines.fast.table_code import TableCode
+from softmachine.engines.fast.table_memory import TableMemory
 from softmachine.errors import Place, SourceError
 
 if TYPE_CHECKING:
     from softmachine.engines.fast.engine import FastEngine, FastPass
 
 FORMAT = "softmachine checkpoint 1"
+SEGMENTS_FORMAT = "softmachine checkpoint of segments 1"
 _LARGEST = 2**62
 
 
-def save(run: FastPass, path: Path) -> None:
+def save(run: FastPass | SegmentedPass, path: Path) -> None:
     """Write a run to a file.
 
     Raises:
         SourceError: If that is not possible; the run goes on in memory.
     """
+    common = {"model": run.engine.digest, "general": json.dumps(sorted(run.engine.general))}
+    if isinstance(run, SegmentedPass):
+        # What was said says it all: the present segment is read again.
+        parts = {f"said {number}": part for number, part in enumerate(run.said.parts())}
+        _save(path, parts, common | {"format": SEGMENTS_FORMAT, "prompt": _prompt(run)})
+    else:
+        _save(path, _whole(run), common | {"format": FORMAT, "prompt": str(run.prompt)})
+
+
+def _whole(run: FastPass) -> dict[str, NDArray[Any]]:
+    """The arrays of a run in one context; of a large model only the tokens, which are read again."""
+    if isinstance(run.memory, TableMemory):
+        return {"tokens": run.tokens[: run.known].copy()}
+    arrays = {"tokens": run.tokens[: run.known].copy(), "info": run.info, "scalars": run.memory.scalars}
+    return arrays | {f"storage {name}": np.ascontiguousarray(array) for name, array in run.memory.parts.items()}
+
+
+def _prompt(run: SegmentedPass) -> str:
+    return hashlib.sha256(json.dumps(run.first_prompt).encode()).hexdigest()
+
+
+def _save(path: Path, arrays: dict[str, NDArray[Any]], header: dict[str, str]) -> None:
+    """Write a file in one piece."""
     from safetensors.numpy import save as to_bytes
 
-    arrays = {"tokens": run.tokens[: run.known].copy(), "info": run.info, "scalars": run.memory.scalars}
-    arrays |= {f"storage {name}": np.ascontiguousarray(array) for name, array in run.memory.parts.items()}
-    header = {
-        "format": FORMAT,
-        "model": run.engine.digest,
-        "prompt": str(run.prompt),
-        "general": json.dumps(sorted(run.engine.general)),
-        "checksum": _checksum(arrays),
-    }
+    header["checksum"] = _checksum(arrays)
     name = None
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
@@ -63,7 +84,7 @@ def save(run: FastPass, path: Path) -> None:
         ) from None
 
 
-def load(run: FastPass, path: Path) -> None:
+def load(run: FastPass | SegmentedPass, path: Path) -> None:
     """Let a fresh run of the same model and prompt go on from a file.
 
     Raises:
@@ -71,35 +92,78 @@ def load(run: FastPass, path: Path) -> None:
     """
     from safetensors import SafetensorError, safe_open
 
-    def wrong(what: str) -> SourceError:
-        return SourceError(f"the checkpoint {what}", place=Place(str(path)), hint="start without --resume")
-
     try:
         with safe_open(str(path), framework="numpy") as file:
             header = file.metadata() or {}
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (it is no dictionary)
     except (OSError, SafetensorError, ValueError, KeyError) as problem:
-        raise wrong(f"cannot be read: {problem}") from None
-    if header.get("format") != FORMAT or header.get("checksum") != _checksum(arrays):
-        raise wrong("is damaged, or not one of softmachine's")
+        raise _wrong(path, f"cannot be read: {problem}") from None
+    known = header.get("format") in (FORMAT, SEGMENTS_FORMAT)
+    if not known or header.get("checksum") != _checksum(arrays):
+        raise _wrong(path, "is damaged, or not one of softmachine's")
     _adopt_plans(run.engine, header.get("general", "[]"))
-    if header.get("model") != run.engine.digest:
-        raise wrong("is of another model, or of another version of softmachine")
+    segmented = isinstance(run, SegmentedPass)
+    if segmented != (header["format"] == SEGMENTS_FORMAT) or header.get("model") != run.engine.digest:
+        raise _wrong(path, "is of another model, or of another version of softmachine")
+    if isinstance(run, SegmentedPass):
+        _load_segments(run, path, header, arrays)
+    else:
+        _load_whole(run, path, header, arrays)
+
+
+def _wrong(path: Path, what: str) -> SourceError:
+    return SourceError(f"the checkpoint {what}", place=Place(str(path)), hint="start without --resume")
+
+
+def _load_segments(run: SegmentedPass, path: Path, header: dict[str, str], arrays: dict[str, NDArray[Any]]) -> None:
+    if header.get("prompt") != _prompt(run):
+        raise _wrong(path, "is of a run on another input")
+    said: Packed[str] = Packed(run.current.names)
+    vocabulary = len(run.engine.transformer.vocabulary)
+    for number in range(len(arrays)):
+        part = arrays.get(f"said {number}")
+        whole = part is not None and part.ndim == 1 and part.dtype in (np.uint8, np.int32) and len(part)
+        if part is None or not whole or int(part.min()) < 0 or int(part.max()) >= vocabulary:
+            raise _wrong(path, "does not fit the model")
+        said.extend(part)
+    if len(said):
+        run.go_on_from(said)
+
+
+def _load_whole(run: FastPass, path: Path, header: dict[str, str], arrays: dict[str, NDArray[Any]]) -> None:
     given = run.tokens[: run.given].copy()
+    if isinstance(run.engine.code, TableCode):
+        _read_again(run, path, header, arrays.get("tokens"), given)
+        return
     tokens, info, scalars = (arrays.get(name) for name in ("tokens", "info", "scalars"))
     memory = Memory(run.engine.code)
     if tokens is None or info is None or scalars is None or not _plausible(run, memory, tokens, info, scalars):
-        raise wrong("does not fit the model")
+        raise _wrong(path, "does not fit the model")
     if header.get("prompt") != str(run.prompt) or not np.array_equal(tokens[: run.prompt], given[: run.prompt]):
-        raise wrong("is of a run on another input")
+        raise _wrong(path, "is of a run on another input")
     memory.scalars = scalars
     parts = {name: arrays.get(f"storage {name}") for name in memory.parts}
-    if not all(consistent(storage, parts, int(info[status.AT])) for storage in run.engine.code.storages):
-        raise wrong("does not fit the model")
+    if not all(consistent(storage, parts, int(info[status.AT])) for storage in memory.code.storages):
+        raise _wrong(path, "does not fit the model")
     memory.parts = {name: part for name, part in parts.items() if part is not None}
     run.memory, run.tokens, run.info, run.given = memory, tokens.astype(run.tokens.dtype), info, len(tokens)
     run.info[status.STATUS] = status.RUNNING
     run.first_answer = run.prompt - 1
+
+
+def _read_again(
+    run: FastPass, path: Path, header: dict[str, str], tokens: NDArray[Any] | None, given: NDArray[Any]
+) -> None:
+    """Let a run of a large model begin with the tokens of a checkpoint."""
+    vocabulary, prompt = len(run.engine.transformer.vocabulary), run.prompt
+    if tokens is None or tokens.ndim != 1 or tokens.dtype != run.tokens.dtype or not len(tokens):
+        raise _wrong(path, "does not fit the model")
+    if int(tokens.min()) < 0 or int(tokens.max()) >= vocabulary:
+        raise _wrong(path, "does not fit the model")
+    if header.get("prompt") != str(prompt) or not np.array_equal(tokens[:prompt], given[:prompt]):
+        raise _wrong(path, "is of a run on another input")
+    run.again(tokens)
+    run.prompt = prompt
 
 
 def _adopt_plans(engine: FastEngine, general: str) -> None:
@@ -108,7 +172,7 @@ def _adopt_plans(engine: FastEngine, general: str) -> None:
         names = json.loads(general)
     except ValueError:
         names = []
-    known = {plan.head.name for plan in engine.code.plans}
+    known = {plan.head.name for plan in engine.code.plans} if isinstance(engine.code, Code) else set()
     if isinstance(names, list) and all(isinstance(name, str) and name in known for name in names):
         engine.use_general(frozenset(names))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
@@ -12,15 +13,22 @@ from numpy.typing import NDArray
 
 from softmachine.coded import Coded
 from softmachine.engines.fast import code as status
-from softmachine.engines.fast.code import Code, generate
-from softmachine.engines.fast.flow import unfold
+from softmachine.engines.fast.code import Code, TooLong, generate
+from softmachine.engines.fast.flow import Flow, require_causal, unfold
 from softmachine.engines.fast.memory import Memory
+from softmachine.engines.fast.plans import Plan
 from softmachine.engines.fast.store import compiled, interpreted
+from softmachine.engines.fast.table_code import TableCode, is_large, tables_of
+from softmachine.engines.fast.table_memory import TableMemory
 from softmachine.errors import AmbiguousTokenError, InputError, PrecisionError
 from softmachine.transformer import Transformer
 
 CHUNK = 1 << 21
 """So many positions at most are computed before Python gets a chance to see that the user wants to stop."""
+
+
+LARGEST_RESERVE = 1 << 28
+"""So many bytes at most are reserved for tokens beforehand."""
 
 
 class FastEngine:
@@ -29,17 +37,32 @@ class FastEngine:
     Args:
         transformer: The weights.
         plain: Run the generated code as plain Python: slow, but there at once; for short runs and tests.
+        tables: Whether the weights are data for code that is the same for all models, as it is by default if the model
+            is large, or become code of their own.
 
     Raises:
         Declined: If some head or number is not of a kind that the engine knows; the message says which.
     """
 
-    def __init__(self, transformer: Transformer, *, plain: bool = False) -> None:
+    def __init__(self, transformer: Transformer, *, plain: bool = False, tables: bool | None = None) -> None:
         self.transformer = transformer
         self.plain = plain
-        self.flow = unfold(transformer)
         self.general: frozenset[str] = frozenset()
-        self.code: Code = generate(self.flow)
+        self.code: Code | TableCode = self._code(tables)
+
+    def _code(self, tables: bool | None) -> Code | TableCode:
+        if tables or (tables is None and is_large(self.transformer)):
+            require_causal(self.transformer)
+            return tables_of(self.transformer)
+        try:
+            return generate(self.flow)
+        except TooLong:
+            return tables_of(self.transformer)
+
+    @cached_property
+    def flow(self) -> Flow:
+        """What has to be computed at every position."""
+        return unfold(self.transformer)
 
     @cached_property
     def advance(self) -> Callable[..., None]:
@@ -48,13 +71,29 @@ class FastEngine:
 
     def replan(self, storage: int) -> None:
         """Serve a head by the general index: something that its plan assumed does not hold in this run."""
-        self.use_general(self.general | {self.code.storages[storage].plan.head.name})
+        if isinstance(self.code, TableCode):
+            self.code = self.code.replanned(storage)
+        else:
+            plan = self.code.storages[storage].plan
+            assert isinstance(plan, Plan)
+            self.use_general(self.general | {plan.head.name})
+
+    def take_fractions(self) -> None:
+        """Keep all means as fractions: one of integers was not an integer."""
+        assert isinstance(self.code, Code)
+        self.use_general(self.general | {plan.head.name for plan in self.code.plans if plan.evenly})
 
     def use_general(self, names: frozenset[str]) -> None:
         """Serve these heads by the general index."""
-        if names != self.general:
+        if names != self.general and isinstance(self.code, Code):
+            try:
+                self.code = generate(self.flow, names)
+            except TooLong:
+                raise PrecisionError(
+                    "what the plan of the run assumed does not hold, and the code that assumes less would be too long",
+                    hint="use --engine dense",
+                ) from None
             self.general = names
-            self.code = generate(self.flow, names)
             self.__dict__.pop("advance", None)
 
     @property
@@ -62,15 +101,20 @@ class FastEngine:
         """A hash of everything that decides how the engine runs this model."""
         code, transformer = self.code, self.transformer
         digest = hashlib.sha256(f"{code.text}\0{transformer.vocabulary}\0{transformer.outputs}".encode())
-        for array in (code.tables, *(code.tail.data if code.tail else ())):
+        for array in code.data:
             digest.update(array.tobytes())
         return digest.hexdigest()
 
     def start(
-        self, tokens: Sequence[str], stops: Callable[[str], bool] = lambda _: False, said: Sequence[str] = ()
+        self,
+        tokens: Sequence[str],
+        stops: Callable[[str], bool] = lambda _: False,
+        said: Sequence[str] = (),
+        *,
+        listening: bool = False,
     ) -> FastPass:
-        """A pass that reads these tokens and what was said after them, and then goes on."""
-        return FastPass(self, tokens, stops, said)
+        """A pass that reads these tokens and what was said after them, and then goes on; or that is told them later."""
+        return FastPass(self, tokens, stops, said, answer_all=listening)
 
     def answers(self, tokens: Sequence[str]) -> list[str]:
         """The output of the largest logit at every position."""
@@ -82,7 +126,7 @@ class FastEngine:
         advance = interpreted(code.text) if self.plain else compiled(code.text)
         again = FastPass(self, [], lambda _: True, answer_all=True)
         again.tokens, again.given = tokens, len(tokens)
-        again.memory = Memory(code, record)
+        again.memory = Memory(code, record)  # of a model that has code of its own
         again.info[:] = [0, len(tokens), status.RUNNING, -1]
         again.first_answer = len(tokens)
         while again.read < len(tokens):
@@ -129,7 +173,7 @@ class FastPass:
         self.said = np.zeros(self.given + 1 if answer_all else 1, dtype=np.int64)
         self.first_answer = 0 if answer_all else self.given - 1
         self.info = np.array([0, self.given, status.RUNNING, -1], dtype=np.int64)
-        self.memory = Memory(engine.code)
+        self.memory: Memory | TableMemory = engine.code.memory()
         self.stopped_by: str | None = None
 
     @property
@@ -145,7 +189,28 @@ class FastPass:
     @property
     def size(self) -> int:
         """The bytes that the run takes."""
-        return self.memory.size + self.tokens.nbytes
+        return self.memory.size + self.known * self.tokens.itemsize
+
+    def again(self, codes: NDArray[Any]) -> None:
+        """Start over on another prompt, given as the numbers of its tokens."""
+        self.adopt(codes, len(codes))
+        self.memory.forget()
+        self.info[:] = [0, self.given, status.RUNNING, -1]
+        self.first_answer = self.given - 1
+        self.stopped_by = None
+
+    def adopt(self, codes: NDArray[Any], prompt: int) -> None:
+        """Let these be the tokens, of which so many are the prompt."""
+        self.prompt, self.given = prompt, len(codes)
+        self._make_room(self.given + 1)
+        self.tokens[: self.given] = codes
+        self.info[status.KNOWN] = self.given
+
+    def reserve(self, positions: int) -> None:
+        """Have room for so many tokens, so that they need not be moved; memory is only taken as they come."""
+        if positions * self.tokens.itemsize <= LARGEST_RESERVE:
+            with suppress(MemoryError):
+                self._make_room(positions + 1)
 
     def said_since(self, most: int) -> Coded[str]:
         """What was said after the prompt: so many tokens at most, and the one that stopped the run."""
@@ -232,15 +297,19 @@ class FastPass:
                 f"at position {self.read} a number leaves the 64 bits in which the fast engine is exact",
                 hint="use --engine dense",
             )
+        elif found == status.UNEVEN:
+            self.engine.take_fractions()
+            self._start_again()
+            info[status.STATUS] = status.RUNNING
         elif found >= status.REPLAN:
-            self._start_again(found - status.REPLAN)
+            self.engine.replan(found - status.REPLAN)
+            self._start_again()
             info[status.STATUS] = status.RUNNING
         elif found >= status.FULL:
-            self.memory.grow(self.memory.code.storages[found - status.FULL])
+            self.memory.make_room(found - status.FULL)
             info[status.STATUS] = status.RUNNING
 
-    def _start_again(self, storage: int) -> None:
-        """Go through the tokens so far with a more general index."""
-        self.engine.replan(storage)
-        self.memory = Memory(self.engine.code)
+    def _start_again(self) -> None:
+        """Go through the tokens so far with the engine's new plans."""
+        self.memory = self.engine.code.memory()
         self.info[status.AT] = 0

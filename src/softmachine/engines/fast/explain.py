@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from softmachine.engines.fast.code import Code
+from softmachine.engines.fast.table_code import TableCode
 from softmachine.text import many
 
 
-def explanation(code: Code) -> list[tuple[str, str, str, str]]:
+def explanation(code: Code | TableCode) -> list[tuple[str, str, str, str]]:
     """For each head: the layer, its name, the index that serves it, and why."""
+    if isinstance(code, TableCode):
+        return code.explanation()
     return [(plan.head.layer, plan.head.name, plan.kind, plan.why) for plan in code.plans]
 
 
-def summary(code: Code) -> list[str]:
+def summary(code: Code | TableCode) -> list[str]:
     """What there is to say of the model as a whole."""
+    if isinstance(code, TableCode):
+        return code.summary()
     numbers = many(len(code.flow.order) - len(code.plans), "number")
     tables = many(code.tables.shape[1], "table")
     lines = [f"{many(len(code.plans), 'head')}, {numbers} a position; what only the token decides is in {tables}"]

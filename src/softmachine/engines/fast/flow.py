@@ -93,9 +93,18 @@ def unfold(transformer: Transformer) -> Flow:
     Raises:
         UsageError: If the transformer looks ahead or needs the length.
     """
+    require_causal(transformer)
+    return _Unfolding(transformer).flow()
+
+
+def require_causal(transformer: Transformer) -> None:
+    """See that a transformer can decode.
+
+    Raises:
+        UsageError: If it looks ahead or needs the length.
+    """
     if not transformer.causal:
         raise UsageError(f"{transformer.name!r} looks ahead or needs the length, so it cannot decode token by token")
-    return _Unfolding(transformer).flow()
 
 
 class _Unfolding:
@@ -145,6 +154,8 @@ class _Unfolding:
                 return self._feature(Feature("1/(i+1)")).scaled(Fraction(1, 2))
             case "(-1)^i":
                 return combination([(Fraction(-2), self._feature(Feature("bit", (0,))))], Fraction(1))
+            case "i/c":
+                return self._feature(plain).scaled(Fraction(1, item.parameters[0]))  # type: ignore[arg-type]
             case "±bit":
                 return combination([(Fraction(2), self._feature(Feature("bit", item.parameters)))], Fraction(-1))
         return self._feature(item)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import lcm
+from math import ceil, floor, lcm
 
 from softmachine.engines.fast.flow import Flow
 from softmachine.engines.fast.forms import Form
@@ -71,6 +71,7 @@ _FEATURES = {
     "1/(i+1)": Number(Grid(1, 1), 1, 1),
     "1/(i+1)²": Number(Grid(1, 2), 1, 1),
     "bit": BITS,
+    "cell bit": BITS,
     "mod": BITS,
     "power of two": BITS,
     "prime": BITS,
@@ -81,9 +82,20 @@ def feature_number(item: Feature, horizon: int = HORIZON) -> Number:
     """What is known of a position feature, up to a position."""
     if item.kind in ("i", "i²"):
         return Number(Grid(), 0, horizon if item.kind == "i" else horizon**2)
-    if item.kind not in _FEATURES:
-        raise Declined(f"the position feature {item.name} is not known to the fast engine")
-    return _FEATURES[item.kind]
+    if item.kind == "(i-1)/(i+1)":
+        return Number(Grid(1, 1), 0, horizon)
+    if item.kind in _FEATURES:
+        return _FEATURES[item.kind]
+    if item.over not in ("1", "i+1"):
+        return FRACTION
+    power = 0 if item.over == "1" else 1
+    low, high = _stretched(floor(item.low.at(horizon)), ceil(item.high.at(horizon)), horizon**power)
+    return Number(Grid(1, power), low, high)
+
+
+def is_formula(item: Feature) -> bool:
+    """Whether code can compute a position feature; if not, its values are tabulated, and what they promise checked."""
+    return item.kind in ("i", "i²", "(i-1)/(i+1)") or item.kind in _FEATURES
 
 
 ONE = -1

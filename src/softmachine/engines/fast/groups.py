@@ -1,21 +1,21 @@
 """Keys in groups: equal keys together, with the first of them, the last of them, and the sum of all.
 
 Exact for every query: where the position adds to the score, the last (or the first) of a group is its best; where it
-does not, all of a group tie. Memory is a matter of how many different keys there are, not of how many positions.
+does not, all of a group tie. Memory is a matter of how many different keys there are, not of how many positions. Where
+there may be many of them, a k-d forest is kept over the groups.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from softmachine.engines.fast.forest import COUNT, FIRST, LAST, grow_tree, rounded_down, touch
 from softmachine.engines.fast.kernels import LIMIT, added, kernel
 
-FIRST, LAST, COUNT = 0, 1, 2
-GROUPS, INSERTED = 0, 1
-AVERAGE, LEFTMOST, RIGHTMOST = 0, 1, 2
+GROUPS, INSERTED, LATEST, HINT = 0, 1, 2, 3
+"""What the numbers in ``meta`` are: how many groups there are, how many positions were put into them, the group of the
+last one, and the group that was found last."""
 FITS, FULL, TOO_LARGE = 0, 1, 2
-FEW = 8
-"""So many groups are looked at one by one, rather than looking for the best."""
 
 _PRIME = 2147483647
 _BASE = 1000003
@@ -85,7 +85,44 @@ def insert(
     if table[at] < 0:
         table[at] = g
         meta[GROUPS] += 1
-    meta[INSERTED] = i + 1
+    meta[INSERTED], meta[LATEST] = i + 1, g
+    return FITS
+
+
+@kernel
+def insert_in_forest(
+    keys: Any,
+    places: Any,
+    values: Any,
+    table: Any,
+    meta: Any,
+    box: Any,
+    near: Any,
+    order: Any,
+    boxes: Any,
+    marks: Any,
+    rest: Any,
+    key: Any,
+    value: Any,
+    i: int,
+    fractional_keys: bool,
+    fractions: bool,
+) -> int:
+    """Add the key and value of position i, once, and let the forest know."""
+    if meta[INSERTED] > i:
+        return FITS
+    before = meta[GROUPS]
+    found = insert(keys, places, values, table, meta, box, key, value, i, fractions)
+    if found != FITS:
+        return found
+    g = meta[LATEST]
+    if g < before:
+        touch(order, marks, before, g, i, value)
+        return FITS
+    if fractional_keys:
+        for k in range(near.shape[1]):
+            near[g, k] = rounded_down(key[2 * k], key[2 * k + 1])
+    grow_tree(near, places, values, order, boxes, marks, rest, before + 1, fractional_keys, fractions)
     return FITS
 
 
@@ -111,11 +148,20 @@ def score(keys: Any, g: int, query: Any, when: int, time: int, fractions: bool) 
                 n, d, bad = added(n, d, query[k] * keys[g, 2 * k], keys[g, 2 * k + 1])
         return n, d, bad
     size = abs(float(when) * float(time))
-    total = when * time
     for k in range(query.size):
         size += abs(float(query[k]) * float(keys[g, k]))
+    if size >= LIMIT:
+        return 0, 1, True
+    total = when * time
+    for k in range(query.size):
         total += query[k] * keys[g, k]
-    return total, 1, size >= LIMIT
+    return total, 1, False
+
+
+@kernel
+def integer(x: int) -> int:
+    """An integer that numba does not take for a constant: it compiles what is called with constants for each anew."""
+    return x
 
 
 @kernel
@@ -127,119 +173,3 @@ def compared(an: int, ad: int, bn: int, bd: int) -> tuple[int, bool]:
         return 0, True
     left, right = an * bd, bn * ad
     return (1 if left > right else -1 if left < right else 0), False
-
-
-@kernel
-def search(
-    keys: Any,
-    places: Any,
-    values: Any,
-    table: Any,
-    meta: Any,
-    box: Any,
-    corner: Any,
-    query: Any,
-    time: int,
-    choice: int,
-    fractional_keys: bool,
-    fractions: bool,
-    out: Any,
-) -> tuple[int, bool]:
-    """The sum of the values of the best keys, and how many they are; and whether something does not fit.
-
-    The score is query · key + time · position. If the position does not count and the best corner of the box around
-    all keys is a key, it is the one that is best; else every group is looked at.
-    """
-    if time == 0 and not fractional_keys and meta[GROUPS] > FEW:
-        g = at_corner(keys, table, box, corner, query)
-        if g >= 0:
-            return take(places, values, g, time, choice, out), False
-    best, best_n, best_d, ties = -1, 0, 1, 0
-    for g in range(meta[GROUPS]):
-        when = places[g, LAST] if time > 0 else places[g, FIRST]
-        n, d, bad = score(keys, g, query, when, time, fractional_keys)
-        if bad:
-            return 0, True
-        sign = 1
-        if best >= 0:
-            sign, bad = compared(n, d, best_n, best_d)
-            if bad:
-                return 0, True
-        if sign > 0:
-            best, best_n, best_d, ties = g, n, d, 1
-        elif sign == 0:
-            ties += 1
-            if choice != AVERAGE and sooner(places, g, best, time, choice):
-                best = g
-    if best < 0:
-        return 0, False
-    if choice != AVERAGE or ties == 1:
-        return take(places, values, best, time, choice, out), False
-    count = 0
-    for k in range(out.size):
-        out[k] = 1 if fractions and k % 2 else 0
-    for g in range(meta[GROUPS]):
-        when = places[g, LAST] if time > 0 else places[g, FIRST]
-        n, d, bad = score(keys, g, query, when, time, fractional_keys)
-        sign, bad = compared(n, d, best_n, best_d)
-        if sign == 0:
-            more, bad = add_to(places, values, g, time, fractions, out)
-            if bad:
-                return 0, True
-            count += more
-    return count, False
-
-
-@kernel
-def at_corner(keys: Any, table: Any, box: Any, corner: Any, query: Any) -> int:
-    """The group whose key is the only one to have, in every component, what suits the query best; -1 if none."""
-    for k in range(query.size):
-        if query[k] == 0 and box[0, k] != box[1, k]:
-            return -1
-        corner[k] = box[1, k] if query[k] > 0 else box[0, k]
-    return int(table[slot(table, keys, corner, keys.shape[1])])
-
-
-@kernel
-def member(time: int, choice: int) -> int:
-    """Which of a group is best: the first or the last."""
-    if time > 0 or (time == 0 and choice == RIGHTMOST):
-        return LAST
-    return FIRST
-
-
-@kernel
-def sooner(places: Any, g: int, best: int, time: int, choice: int) -> bool:
-    """Whether of two groups with equal scores the first is to be chosen."""
-    here = places[g, member(time, choice)]
-    there = places[best, member(time, choice)]
-    return bool(here < there if choice == LEFTMOST else here > there)
-
-
-@kernel
-def take(places: Any, values: Any, g: int, time: int, choice: int, out: Any) -> int:
-    """The values of one group, and how many they are the sum of."""
-    row = out.size
-    which = 2 if choice == AVERAGE and time == 0 else member(time, choice)
-    for k in range(row):
-        out[k] = values[g, which * row + k]
-    return places[g, COUNT] if which == 2 else 1
-
-
-@kernel
-def add_to(places: Any, values: Any, g: int, time: int, fractions: bool, out: Any) -> tuple[int, bool]:
-    """Add the values of a group; how many they are, and whether the sum does not fit."""
-    row = out.size
-    which = 2 if time == 0 else member(time, AVERAGE)
-    if fractions:
-        for k in range(0, row, 2):
-            n, d, bad = added(out[k], out[k + 1], values[g, which * row + k], values[g, which * row + k + 1])
-            if bad:
-                return 0, True
-            out[k], out[k + 1] = n, d
-    else:
-        for k in range(row):
-            if abs(float(out[k])) + abs(float(values[g, which * row + k])) >= LIMIT:
-                return 0, True
-            out[k] += values[g, which * row + k]
-    return (places[g, COUNT] if which == 2 else 1), False

@@ -124,6 +124,32 @@ def neighbours(there: Any, first: int, least: int, most: int, n: int, d: int) ->
 
 
 @kernel
+def closest(there: Any, first: int, least: int, most: int, q: int, reach: int, later: bool) -> int:
+    """The offset of the taken place nearest to q, no further away than ``reach``; -1 if there is none.
+
+    The table begins at ``first``; all its places from ``least`` to ``most`` are inside of it, and these two are taken,
+    unless it is empty. Of two places as near, the one that was taken later, or earlier.
+    """
+    if q >= most:
+        return most - first if q - most <= reach and least <= most else -1
+    if q <= least:
+        return least - first if least - q <= reach else -1
+    away = 0
+    while away <= reach:
+        below, above = -1, -1
+        if least <= q - away <= most and there[q - away - first] >= 0:
+            below = q - away - first
+        if least <= q + away <= most and there[q + away - first] >= 0:
+            above = q + away - first
+        if below >= 0 and above >= 0:
+            return below if (there[below] > there[above]) == later else above
+        if below >= 0 or above >= 0:
+            return max(below, above)
+        away += 1
+    return -1
+
+
+@kernel
 def is_prime(i: int) -> int:
     """1 if i is prime, else 0."""
     if i < 2:

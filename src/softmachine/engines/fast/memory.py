@@ -10,8 +10,17 @@ from numpy.typing import NDArray
 
 from softmachine.engines.fast.code import Code
 from softmachine.engines.fast.grids import HORIZON
-from softmachine.engines.fast.groups import COUNT, FIRST, GROUPS, INSERTED, LAST, rehash
+from softmachine.engines.fast.index import (
+    consistent_groups,
+    consistent_rows,
+    dense_arrays,
+    group_arrays,
+    larger_groups,
+    next_row,
+)
 from softmachine.engines.fast.serving import Storage
+from softmachine.engines.fast.tabulated import tabulated
+from softmachine.positions import Feature
 
 Integers = NDArray[np.int64]
 START = 64
@@ -40,6 +49,17 @@ class Memory:
         for storage in code.storages:
             self.parts |= zip(storage.arrays, _fresh(storage), strict=True)
 
+    def forget(self) -> None:
+        """Begin anew: what was remembered of the positions is gone, the room for it and what is always so are not."""
+        self.scalars[:] = 0
+        for storage in self.code.storages:
+            if storage.kind == "table":
+                there, _, meta = (self.parts[name] for name in storage.arrays)
+                there[:] = -1
+                meta[1:] = _fresh(storage)[2][1:]
+            elif storage.kind != "rows":
+                self.parts |= zip(storage.arrays, _fresh(storage), strict=True)
+
     @property
     def arrays(self) -> list[Integers]:
         """The arrays in the order of the code's parameters."""
@@ -64,19 +84,23 @@ class Memory:
         """The outputs of equal logits, after a tie."""
         return np.flatnonzero(self.logits == self.logits.max()).tolist()
 
-    def grow(self, storage: Storage) -> None:
+    def make_room(self, number: int) -> None:
         """Make room in a storage that is full."""
+        storage = self.code.storages[number]
         match storage.kind:
             case "rows":
                 self._double(f"{storage.name}_rows")
             case "table":
                 self._widen(storage)
-            case "groups":
-                for part in ("keys", "places", "values"):
-                    self._double(f"{storage.name}_{part}")
-                slots = np.full(4 * self.parts[f"{storage.name}_keys"].shape[0], -1, dtype=np.int64)
-                rehash(slots, self.parts[f"{storage.name}_keys"], int(self.parts[f"{storage.name}_meta"][GROUPS]))
-                self.parts[f"{storage.name}_slots"] = slots
+            case "feature":
+                assert isinstance(storage.plan, Feature)
+                name = storage.arrays[0]
+                count = self.parts[name].size // storage.width
+                self.parts[name] = np.concatenate([self.parts[name], tabulated(storage.plan, count, 2 * count)])
+            case "dense":
+                self.parts |= next_row(storage, self.parts)
+            case "groups" | "forest":
+                self.parts |= larger_groups(storage, self.parts)
 
     def _double(self, name: str) -> None:
         old = self.parts[name]
@@ -109,20 +133,12 @@ def _fresh(storage: Storage) -> list[Any]:
         case "table":
             middle = np.array([-START // 2, 2 * HORIZON, -2 * HORIZON, 0], dtype=whole)
             return [np.full(START, -1, dtype=whole), np.zeros(START * width, dtype=whole), middle]
-    keys = storage.key_width
-    components = len(storage.plan.queries) if hasattr(storage.plan, "queries") else 0
-    return [
-        np.zeros((START, keys), dtype=whole),
-        np.zeros((START, 3), dtype=whole),
-        np.zeros((START, 3 * width), dtype=whole),
-        np.full(4 * START, -1, dtype=whole),
-        np.zeros(2, dtype=whole),
-        np.zeros((2, keys), dtype=whole),
-        np.zeros(keys, dtype=whole),
-        np.zeros(width, dtype=whole),
-        np.zeros(components, dtype=whole),
-        np.zeros(width, dtype=whole),
-    ]
+        case "feature":
+            assert isinstance(storage.plan, Feature)
+            return [tabulated(storage.plan, 0, START)]
+        case "dense":
+            return list(dense_arrays(storage, START).values())
+    return list(group_arrays(storage, START).values())
 
 
 def consistent(storage: Storage, parts: Mapping[str, Integers | None], positions: int) -> bool:
@@ -135,9 +151,17 @@ def consistent(storage: Storage, parts: Mapping[str, Integers | None], positions
     found = [array for array in arrays if array is not None]
     if storage.kind == "rows":
         return bool(found[0].size >= positions * storage.width)
+    if storage.kind == "feature":
+        assert isinstance(storage.plan, Feature)
+        return (
+            np.array_equal(found[0], tabulated(storage.plan, 0, len(found[0]) // storage.width))
+            and len(found[0]) >= START
+        )
+    if storage.kind == "dense":
+        return consistent_rows(found, positions)
     if storage.kind == "table":
         return _consistent_table(storage, found, positions)
-    return _consistent_groups(found, fresh, positions)
+    return consistent_groups(storage, found, fresh, positions)
 
 
 def _consistent_table(storage: Storage, found: Sequence[Integers], positions: int) -> bool:
@@ -146,27 +170,6 @@ def _consistent_table(storage: Storage, found: Sequence[Integers], positions: in
         return False
     first, least, most = (int(number) for number in meta[:3])
     if least > most:
-        return positions <= 1 and bool((there < 0).all()) and abs(first) <= HORIZON
+        return (positions <= 1 or storage.may_be_empty) and bool((there < 0).all()) and abs(first) <= HORIZON
     inside = first <= least and most < first + there.size and abs(first) <= 4 * HORIZON
     return inside and bool(there[least - first] >= 0 and there[most - first] >= 0)
-
-
-def _consistent_groups(found: Sequence[Integers], fresh: Sequence[Integers], positions: int) -> bool:
-    keys, places, values, slots, meta = found[:5]
-    if any(array.shape != like.shape for array, like in zip(found[4:], fresh[4:], strict=True)):
-        return False
-    groups = int(meta[GROUPS])
-    sizes = keys.shape[0] == places.shape[0] == values.shape[0] and 0 <= groups <= keys.shape[0]
-    if not sizes or slots.size & (slots.size - 1) or 2 * groups > slots.size:
-        return False
-    used = np.sort(slots[slots >= 0])
-    if not np.array_equal(used, np.arange(groups)) or slots.min() < -1:
-        return False
-    here = places[:groups]
-    return bool(
-        0 <= meta[INSERTED] <= positions + 1
-        and (here[:, FIRST] >= 0).all()
-        and (here[:, LAST] >= here[:, FIRST]).all()
-        and (here[:, LAST] < positions + 1).all()
-        and (here[:, COUNT] >= 1).all()
-    )

@@ -8,20 +8,23 @@ from fractions import Fraction
 
 from softmachine.attention import Choice, Mask
 from softmachine.engines.fast.flow import Flow, FlowHead, Position, Unit
+from softmachine.engines.fast.forest import MANY
 from softmachine.engines.fast.forms import Form, combination
+from softmachine.engines.fast.gated import gated
 from softmachine.engines.fast.grids import (
     BITS,
     FRACTION,
     HORIZON,
-    Declined,
     Grid,
     Linear,
     Number,
     Numbers,
     feature_number,
 )
-from softmachine.engines.fast.plans import ByPosition, Groups, Parabola, Plan, Uniform
-from softmachine.positions import Feature
+from softmachine.engines.fast.plans import ByPosition, Dense, Forest, Groups, Parabola, Plan, Uniform
+from softmachine.engines.fast.records import Record, score_for_good
+from softmachine.positions import Feature, Relation
+from softmachine.text import many
 
 ONE = Fraction(1)
 
@@ -76,12 +79,22 @@ class Planner:
         split = self._split(head)
         results = tuple(self.flow.retrieved(head))
         values = tuple(self.numbers.of(head.value[component]) for _, component in results)
+        if head.bias is not None and head.bias.kind != "distance":
+            return self._dense(head, results, values, split, head.bias)
         uniform = not split.pairs and split.slope.is_zero and split.curve.is_zero
         if uniform:
             return self._uniform(head, results, values)
         if not split.pairs:
             return self._by_position(head, results, values, split)
-        plan = None if head.name in self.general else self._parabola(head, results, values, split)
+        plan = None
+        score = score_for_good(head, values, self.numbers)
+        if score is not None:
+            numbers = self._chosen(head, values, head.weighting.choice in (Choice.LEFTMOST, Choice.RIGHTMOST))
+            return Record(head, results, values, numbers, "the query is constant: a key's score never changes", score)
+        if head.name not in self.general:
+            plan = self._parabola(head, results, values, split)
+        if plan is None and head.name not in self.general and head.weighting.hard:
+            plan = gated(self, head, results, values, split.pairs, split.slope)
         return plan or self._groups(head, results, values, split)
 
     def _split(self, head: FlowHead) -> _Split:
@@ -89,9 +102,7 @@ class Planner:
         both = list(zip(head.query, head.key, strict=True))
         slope = combination((key.terms.get(plain, Fraction(0)), query) for query, key in both)
         curve = combination((key.terms.get(square, Fraction(0)), query) for query, key in both)
-        if head.bias is not None:
-            if head.bias.kind != "distance":
-                raise Declined(f"head {head.name!r} has the bias {head.bias}, which the fast engine does not know")
+        if head.bias is not None and head.bias.kind == "distance":
             slope = combination([(ONE, slope)], -ONE)
         pairs: dict[tuple[object, ...], tuple[Form, Form]] = {}
         for query, key in zip(head.query, head.key, strict=True):
@@ -133,7 +144,7 @@ class Planner:
         if slope and curve and (fixed := curve.fixed) is not None and fixed < 0:
             vertex = slope.divided(-2 * fixed)
         single = vertex is not None or head.weighting.choice in (Choice.LEFTMOST, Choice.RIGHTMOST)
-        numbers = tuple(_with_nothing(value) if single and value.steady else FRACTION for value in values)
+        numbers = self._chosen(head, values, single)
         what = "the score is a parabola of the position"
         if vertex is not None:
             what += " with an integer vertex, so one key is best"
@@ -172,7 +183,7 @@ class Planner:
         if curve is None or curve >= 0:
             return None
         vertex = queries[0].divided(-2 * curve)
-        later = self._breaks_ties(head, recency[0], queries[0].grid)
+        later = self.breaks_ties(head, recency[0], queries[0].grid)
         if vertex is None or later is None:
             return None
         numbers = tuple(_with_nothing(value) for value in values)
@@ -185,7 +196,7 @@ class Planner:
             head, results, values, numbers, why, x, square, vertex, later, *forms, recency[0], queries[0].grid
         )
 
-    def _breaks_ties(self, head: FlowHead, recency: Linear, scores: Grid) -> bool | None:
+    def breaks_ties(self, head: FlowHead, recency: Linear, scores: Grid) -> bool | None:
         """Whether the later of two equal keys is better (or the earlier); None unless the position only breaks ties."""
         if recency.low > 0 or recency.high < 0:
             # slope · j < 1 / (over · s^power), the least difference of two scores of different keys.
@@ -202,10 +213,50 @@ class Planner:
         queries, keys = zip(*split.pairs, strict=True)
         fractional = not all(self.numbers.of(key).steady for key in keys)
         single = head.weighting.choice in (Choice.LEFTMOST, Choice.RIGHTMOST)
+        numbers = self._chosen(head, values, single)
+        what = f"{many(len(keys), 'component')} of the key, {'fractions' if fractional else 'integers'}"
+        different = self._different(keys)
+        if different is not None and different <= MANY:
+            why = f"{what}; no more than {many(different, 'different key')}, looked at one by one"
+            return Groups(head, results, values, numbers, why, queries, keys, split.slope, fractional)
+        why = f"{what} of which nothing more is known: searched by branch and bound, from {MANY} different keys on"
+        return Forest(head, results, values, numbers, why, queries, keys, split.slope, fractional)
+
+    def _dense(
+        self,
+        head: FlowHead,
+        results: tuple[tuple[int, int], ...],
+        values: tuple[Number, ...],
+        split: _Split,
+        bias: Relation,
+    ) -> Plan:
+        pairs = split.pairs
+        if not split.curve.is_zero:
+            pairs = (*pairs, (split.curve, Form(terms={self._places[Feature("i²")]: ONE})))
+        queries, keys = tuple(query for query, _ in pairs), tuple(key for _, key in pairs)
+        fractional = not all(self.numbers.of(key).steady for key in keys)
+        single = head.weighting.choice in (Choice.LEFTMOST, Choice.RIGHTMOST)
         numbers = tuple(_with_nothing(value) if single and value.steady else FRACTION for value in values)
-        what = "fractions" if fractional else "integers"
-        why = f"{len(keys)} components of the key, {what} of which nothing more is known"
-        return Groups(head, results, values, numbers, why, queries, keys, split.slope, fractional)
+        why = f"the bias {bias} is any function of two positions, so every key is compared; the time grows with the run"
+        return Dense(head, results, values, numbers, why, queries, keys, split.slope, fractional, bias)
+
+    def _different(self, keys: tuple[Form, ...]) -> int | None:
+        """No more than so many different keys there are; None if that is not known."""
+        count = self.flow.vocabulary if any(key.tokens for key in keys) else 1
+        for number in {number for key in keys for number in key.terms}:
+            known = self.numbers.atoms[number]
+            if known.grid is None or known.grid.power:
+                return None
+            count *= known.high - known.low + 1
+        return count
+
+    def _chosen(self, head: FlowHead, values: tuple[Number, ...], single: bool) -> tuple[Number, ...]:
+        """What is known of values, of one key or as means of several.
+
+        Of integers, means are taken to be integers, too, until one is not: then the head is among the general ones.
+        """
+        whole = all(value.steady for value in values) and head.name not in self.general
+        return tuple(_with_nothing(value) if value.steady and (single or whole) else FRACTION for value in values)
 
 
 def _with_nothing(value: Number) -> Number:

@@ -7,16 +7,20 @@ curve · j². Then, from the cheapest:
 - only the position counts: the best position of a parabola, in closed form;
 - the rest is a parabola in one integer, and the position only breaks ties: a table indexed by that integer (that the
   second component is the square of the first is checked for every key);
-- anything else: equal keys in groups, every group looked at.
+- a part of the score is any function of the two positions: every key is looked at;
+- anything else: equal keys in groups. If there may be many different keys, a k-d forest finds the best of them; if not,
+  every group is looked at.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from softmachine.attention import Choice
 from softmachine.engines.fast.flow import FlowHead
 from softmachine.engines.fast.forms import Form
 from softmachine.engines.fast.grids import Grid, Linear, Number
+from softmachine.positions import Relation
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +48,11 @@ class Plan:
         """Whether all values are integers over constants."""
         return all(number.steady for number in self.values)
 
+    @property
+    def evenly(self) -> bool:
+        """Whether means of tied values are taken to be integers, as the values are; that is checked at every step."""
+        return False
+
 
 @dataclass(frozen=True, eq=False)
 class Uniform(Plan):
@@ -69,6 +78,11 @@ class ByPosition(Plan):
     vertex: Linear | None
 
     kind = "closed form in the position"
+
+    @property
+    def evenly(self) -> bool:
+        """Whether means of tied values are taken to be integers."""
+        return self.vertex is None and _are_means(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,3 +129,41 @@ class Groups(Plan):
     fractional: bool
 
     kind = "groups of equal keys"
+
+    @property
+    def evenly(self) -> bool:
+        """Whether means of tied values are taken to be integers."""
+        return _are_means(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Forest(Groups):
+    """Equal keys in groups, of which there may be many, so that trees are kept over them."""
+
+    kind = "k-d forest over groups of equal keys"
+
+
+@dataclass(frozen=True, eq=False)
+class Dense(Plan):
+    """Every visible key is looked at, because the score has a part that is any function of the two positions.
+
+    Args:
+        queries: The components of the query, and
+        keys: of the key, without the position's part.
+        slope: The coefficient of the key's position.
+        fractional: Whether keys are fractions.
+        bias: The function of the two positions.
+    """
+
+    queries: tuple[Form, ...]
+    keys: tuple[Form, ...]
+    slope: Form
+    fractional: bool
+    bias: Relation
+
+    kind = "every key"
+
+
+def _are_means(plan: Plan) -> bool:
+    single = plan.head.weighting.choice in (Choice.LEFTMOST, Choice.RIGHTMOST)
+    return not single and any(number.grid is not None for number in plan.numbers)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from softmachine.attention import Choice, Mask
-from softmachine.engines.fast.grids import Number
-from softmachine.engines.fast.plans import Groups
+from softmachine.engines.fast.grids import Linear, Number
+from softmachine.engines.fast.plans import Dense, Forest, Groups
 from softmachine.engines.fast.serving import Serving
 
 CHOICES = {
@@ -31,15 +31,21 @@ class GroupCode:
     def serve(self, plan: Groups, name: str) -> None:
         """Write the code of a head; ``name`` is the stem of its names."""
         writer = self.writer
-        storage = self.serving.store("groups", name, plan, len(plan.keys) * (2 if plan.fractional else 1))
+        trees = isinstance(plan, Forest)
+        storage = self.serving.store(
+            "forest" if trees else "groups", name, plan, len(plan.keys) * (2 if plan.fractional else 1)
+        )
         number = len(self.serving.storages) - 1
         keys = [x for key in plan.keys for x in self.serving.value(key, Number(None), not plan.fractional)]
         values = self.serving.values(plan)
-        arrays = ", ".join(
-            f"{name}_{part}" for part in ("keys", "places", "values", "slots", "meta", "box", "key", "value")
-        )
+        groups = ("keys", "places", "values", "slots", "meta", "box")
+        near = "near" if plan.fractional else "keys"
+        forest = (near, "order", "boxes", "marks", "rest") if trees else ()
+        arrays = ", ".join(f"{name}_{part}" for part in (*groups, *forest, "key", "value"))
+        call = "insert_in_forest" if trees else "insert"
+        kinds = f"{plan.fractional}, {not plan.whole}" if trees else f"{not plan.whole}"
         if plan.head.mask is Mask.CAUSAL:
-            self._insert_group(plan, name, number, (keys, values), f"insert({arrays}, i, {not plan.whole})")
+            self._insert_group(plan, name, number, (keys, values), f"{call}({arrays}, i, {kinds})")
         else:
             kept = [
                 [self.serving.scalar(f"{name}_{w}{k}", x) for k, x in enumerate(part)]
@@ -48,21 +54,21 @@ class GroupCode:
             after, writer.lines = writer.lines, []
             writer.write("if i > 0:")
             writer.indent += 1
-            self._insert_group(plan, name, number, (kept[0], kept[1]), f"insert({arrays}, i - 1, {not plan.whole})")
+            self._insert_group(plan, name, number, (kept[0], kept[1]), f"{call}({arrays}, i - 1, {kinds})")
             writer.indent -= 1
             self.serving.early += writer.lines
             writer.lines = after
-        time = self._query(plan, name)
+        time = self.query(plan, name)[0]
         choice = CHOICES[plan.head.weighting.choice]
-        found = ", ".join(
-            f"{name}_{part}" for part in ("keys", "places", "values", "slots", "meta", "box", "key", "query")
-        )
+        looked = ("order", "boxes", "marks", "stack") if trees else ()
+        found = ", ".join(f"{name}_{part}" for part in (*groups, *looked, "key", "query"))
         writer.settle()
         count = writer.fresh("c")
-        writer.write(
-            f"{count}, bad = search({found}, {time}, {choice}, {plan.fractional}, {not plan.whole}, {name}_out)"
-        )
-        writer.doubt("bad")
+        search = "search_forest" if trees else "search"
+        kinds = f"{plan.fractional}, {not plan.whole}"
+        asked = f"{search}({found}, {time}, {choice}, {kinds}, {name}_out)"
+        writer.write(f"{count} = {asked}" if trees else f"{count}, bad = {asked}")
+        writer.doubt(f"{count} < 0" if trees else "bad")
         out = [f"{name}_out[{k}]" for k in range(storage.width)]
         if plan.head.mask is not Mask.CAUSAL:
             blank = ["0" if plan.whole or not k % 2 else "1" for k in range(storage.width)]
@@ -83,8 +89,8 @@ class GroupCode:
         writer.fail(f"{full} == 1", f"FULL + {number}")
         writer.doubt(f"{full} == 2")
 
-    def _query(self, plan: Groups, name: str) -> str:
-        """Fill in the query; the coefficient of the position on the same scale."""
+    def query(self, plan: Groups | Dense, name: str) -> tuple[str, Linear | str]:
+        """Fill in the query; the coefficient of the position on the same scale, and what tells the denominator."""
         writer = self.writer
         time = writer.fresh("t")
         # Keys are kept without their denominators, so each component of the query is divided by its key's.
@@ -97,7 +103,7 @@ class GroupCode:
             for k, part in enumerate(linear[:-1]):
                 writer.write(f"{name}_query[{k}] = {writer.numerator(part)}")
             writer.write(f"{time} = {writer.numerator(linear[-1])}")
-            return time
+            return time, linear[-1]
         parts = [writer.fraction(form) for form in (*forms, plan.slope)]
         common = writer.fresh("d")
         writer.write(f"{common} = 1")
@@ -110,4 +116,4 @@ class GroupCode:
         for k, (n, d) in enumerate(parts[:-1]):
             writer.write(f"{name}_query[{k}] = {n} * ({common} // {d})")
         writer.write(f"{time} = {parts[-1][0]} * ({common} // {parts[-1][1]})")
-        return time
+        return time, common

@@ -29,19 +29,20 @@ class IntegerCode:
         writer.write(f"{square} = {writer.numerator(plan.square)}")
         parts = [x, square, *self.serving.values(plan)]
         if plan.head.mask is Mask.CAUSAL:
-            self._insert_integer(plan, storage, number, parts, "i")
+            self.insert(plan.later, storage, number, parts, "i")
         else:
             kept = [self.serving.scalar(f"{name}_p{k}", part) for k, part in enumerate(parts)]
             after, writer.lines = writer.lines, []
             writer.write("if i > 0:")
             writer.indent += 1
-            self._insert_integer(plan, storage, number, kept, "i - 1")
+            self.insert(plan.later, storage, number, kept, "i - 1")
             writer.indent -= 1
             self.serving.early += writer.lines
             writer.lines = after
         self._find_integer(plan, storage)
 
-    def _insert_integer(self, plan: Parabola, storage: Storage, number: int, parts: list[str], i: str) -> None:
+    def insert(self, later: bool, storage: Storage, number: int, parts: list[str], i: str) -> None:
+        """Put the value of a position into a table: ``parts`` are the integer, its square, and what the value is."""
         writer, name, x = self.writer, storage.name, parts[0]
         writer.settle()
         writer.fail(f"abs({x}) > {HORIZON} or {parts[1]} != {x} * {x}", f"REPLAN + {number}")
@@ -51,13 +52,13 @@ class IntegerCode:
         writer.write(f"    {name}_meta[3] = {x}")
         writer.write(f"    status = FULL + {number}")
         writer.write("    break")
-        if not plan.later:
+        if not later:
             writer.write(f"if {name}_there[{o}] < 0:")
             writer.indent += 1
         for k, part in enumerate(parts[2:]):
             writer.write(f"{name}_values[{o} * {storage.width} + {k}] = {part}")
         writer.write(f"{name}_there[{o}] = {i}")
-        if not plan.later:
+        if not later:
             writer.indent -= 1
         writer.write(f"if {x} < {name}_least:")
         writer.write(f"    {name}_least = {x}")
@@ -75,20 +76,25 @@ class IntegerCode:
             writer.write("if seen:")
             writer.indent += 1
         writer.write(f"{o} = {q} - {name}_first")
-        writer.write(f"if {o} < 0 or {o} >= {name}_there.size or {name}_there[{o}] < 0:")
-        writer.indent += 1
-        writer.write(f"below, above = neighbours({name}_there, {name}_first, {name}_least, {name}_most, {q}, 1)")
-        writer.write(f"{o} = below - {name}_first")
-        # Of the two neighbours the nearer one, and of two as near the one that the position prefers.
-        earlier = ">" if plan.later else "<"
-        nearer = f"above - {q} < {q} - below"
-        tied = f"above - {q} == {q} - below and {name}_there[above - {name}_first] {earlier} {name}_there[{o}]"
-        writer.write(f"if above != below and ({nearer} or ({tied})):")
-        writer.write(f"    {o} = above - {name}_first")
-        writer.indent -= 1
+        self.nearest(plan.later, storage, q, o)
         if past:
             writer.indent -= 1
         found = [f"{name}_values[{o} * {storage.width} + {k}]" for k in range(storage.width)]
         if past:
             found = [f"({part} if seen else 0)" for part in found]
         self.serving.name_found(plan, found)
+
+    def nearest(self, later: bool, storage: Storage, q: str, o: str) -> None:
+        """If a table that is not empty has nothing at offset ``o``, that of the integer q, go to what is nearest."""
+        writer, name = self.writer, storage.name
+        writer.write(f"if {o} < 0 or {o} >= {name}_there.size or {name}_there[{o}] < 0:")
+        writer.indent += 1
+        writer.write(f"below, above = neighbours({name}_there, {name}_first, {name}_least, {name}_most, {q}, 1)")
+        writer.write(f"{o} = below - {name}_first")
+        # Of the two neighbours the nearer one, and of two as near the one that the position prefers.
+        preferred = ">" if later else "<"
+        nearer = f"above - {q} < {q} - below"
+        tied = f"above - {q} == {q} - below and {name}_there[above - {name}_first] {preferred} {name}_there[{o}]"
+        writer.write(f"if above != below and ({nearer} or ({tied})):")
+        writer.write(f"    {o} = above - {name}_first")
+        writer.indent -= 1

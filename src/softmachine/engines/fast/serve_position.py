@@ -59,7 +59,8 @@ class PositionCode:
         """Where values are kept; None if they follow from the token and the position."""
         atoms = self.writer.numbers.flow.atoms
         forms = [plan.head.value[component] for _, component in plan.results]
-        if all(isinstance(atoms[number], Position) for form in forms for number in form.terms):
+        known = self.writer.numbers.atoms
+        if all(isinstance(atoms[n], Position) and known[n].grid for form in forms for n in form.terms):
             return None
         storage = self.serving.store("rows", name, plan)
         self.writer.fail(f"{name}_rows.size < s * {storage.width}", f"FULL + {len(self.serving.storages) - 1}")

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from softmachine.engines.fast.forms import Form
 from softmachine.engines.fast.grids import Number
 from softmachine.engines.fast.plans import Plan
+from softmachine.engines.fast.tabulated import width
 from softmachine.engines.fast.writing import HERE, Place, Writer
+from softmachine.positions import Feature
 
 
 @dataclass(frozen=True)
@@ -16,26 +18,33 @@ class Storage:
     """What a head keeps between positions.
 
     Args:
-        kind: "rows" (a row a position), "table" (a parabola's), or "groups".
+        kind: "rows" (a row a position), "table" (a parabola's), "groups", "forest" (groups with trees over them), or
+            "dense" (every key); "feature" (values of a position feature).
         name: The stem of the arrays' names.
-        plan: What it is for.
+        plan: What it is for: a head's plan, or a position feature.
         width: The integers of a row of values.
         key_width: The integers of a key.
+        may_be_empty: Whether nothing may have been put into it, however long the run.
     """
 
     kind: str
     name: str
-    plan: Plan
+    plan: Plan | Feature
     width: int
     key_width: int = 0
+    may_be_empty: bool = False
 
     @property
     def arrays(self) -> tuple[str, ...]:
         """The names of the arrays that the code is given."""
+        groups = ("keys", "places", "values", "slots", "meta", "box", "key", "value", "query", "out")
         parts = {
             "rows": ("rows",),
             "table": ("there", "values", "meta"),
-            "groups": ("keys", "places", "values", "slots", "meta", "box", "key", "value", "query", "out"),
+            "groups": groups,
+            "feature": ("values",),
+            "dense": ("keys", "values", "biases", "meta", "query", "out"),
+            "forest": (*groups, "near", "order", "boxes", "marks", "rest", "stack"),
         }[self.kind]
         return tuple(f"{self.name}_{part}" for part in parts)
 
@@ -63,11 +72,24 @@ class Serving:
         self.commits.append((name, becomes))
         return name
 
-    def store(self, kind: str, name: str, plan: Plan, key_width: int = 0) -> Storage:
+    def store(self, kind: str, name: str, plan: Plan, key_width: int = 0, *, may_be_empty: bool = False) -> Storage:
         """Arrays for a head."""
         width = len(plan.results) * (1 if plan.whole else 2)
-        self.storages.append(Storage(kind, name, plan, width, key_width))
+        self.storages.append(Storage(kind, name, plan, width, key_width, may_be_empty))
         return self.storages[-1]
+
+    def tabulate(self, features: Sequence[Feature]) -> None:
+        """Arrays for position features, that reach to the present position."""
+        checks = []
+        for number, item in enumerate(features):
+            size = width(item)
+            self.storages.append(Storage("feature", f"feature{number}", item, size))
+            checks += [
+                f"        if feature{number}_values.size < s * {size}:",
+                f"            status = FULL + {len(self.storages) - 1}",
+                "            break",
+            ]
+        self.early = checks + self.early
 
     def name_whole(self, number: int, expression: str) -> None:
         """Name an atom that is kept as its numerator."""
@@ -105,6 +127,9 @@ class Serving:
                 self.writer.settle()
                 # Kept in lowest terms, because other components are fractions; the denominator divides the grid's.
                 self.name_whole(number, f"{found[2 * index]} * ({self.over(value)} // {found[2 * index + 1]})")
+            elif known.grid is not None and plan.evenly:
+                self.name_whole(number, f"{found[index]} // {count}")
+                self.writer.write(f"uneven |= a{number} * {count} != {found[index]}")
             elif known.grid is not None:
                 self.name_whole(number, found[index])
             elif plan.whole:

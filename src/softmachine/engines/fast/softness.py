@@ -20,6 +20,7 @@ from softmachine.positions import Feature
 
 _UP = 1 + 1e-9
 """Every bound is multiplied by this, which is more than its few roundings can take away."""
+_WARM = "it is not cold enough for its scores, or these are not exact enough"
 _LEAST = 1.0
 """Scaled gaps below this are not worth considering."""
 
@@ -48,12 +49,16 @@ class Softness:
         return 2 * self.doubt < self.margin
 
 
-class _Doubt(Exception):  # noqa: N818
-    """Nothing can be said of a head."""
+class Unproved(Exception):  # noqa: N818  (not an error: the dense engine does it)
+    """Nothing can be said of the errors of a softmax decoder, and why."""
 
 
-def soften(flow: Flow, numbers: Numbers, plans: dict[FlowHead, Plan]) -> Softness | None:
-    """The errors of a softmax decoder on runs up to the horizon of what is known of its numbers; None if unbounded."""
+def soften(flow: Flow, numbers: Numbers, plans: dict[FlowHead, Plan]) -> Softness:
+    """The errors of a softmax decoder on runs up to the horizon of what is known of its numbers.
+
+    Raises:
+        Unproved: If they are not bounded.
+    """
     bounds = _Bounds(numbers)
     masses: dict[FlowHead, float] = {}
     try:
@@ -63,15 +68,15 @@ def soften(flow: Flow, numbers: Numbers, plans: dict[FlowHead, Plan]) -> Softnes
             elif isinstance(unit := flow.atoms[item], Unit):
                 bounds.errors[item] = bounds.of(unit.form)
                 if unit.step and bounds.errors[item]:
-                    raise _Doubt
+                    raise Unproved(f"unit {unit.name!r} is a step of a number that is not exact")
             elif isinstance(flow.atoms[item], Position):
                 bounds.errors[item] = 0.0
         logits = numbers.linear(list(flow.logits))
         if logits is None or logits[0].grid.power:
-            return None
+            raise Unproved("nothing is known of the least difference of two logits")
         doubt = max(map(bounds.of, flow.logits), default=0.0)
-    except (_Doubt, OverflowError):
-        return None
+    except OverflowError:
+        raise Unproved("a bound is beyond all floating-point numbers") from None
     return Softness(numbers.horizon, bounds.errors, masses, doubt, 1 / logits[0].grid.over)
 
 
@@ -91,18 +96,18 @@ class _Bounds:
         """Bound what a head retrieves; its mass on wrong keys."""
         head = plan.head
         soft = not head.weighting.hard and not isinstance(plan, Uniform)
-        if soft:
-            mass, spread = self._mass(plan)
-        elif self._disturbed(plan):
-            raise _Doubt  # a hard choice of numbers that are not exact
-        else:
-            mass, spread = 0.0, None
+        try:
+            mass, spread = self._mass(plan) if soft else (0.0, None)
+        except Unproved as reason:
+            raise Unproved(f"head {head.name!r}, a softmax: {reason}") from None
+        if not soft and self._disturbed(plan):
+            raise Unproved(f"head {head.name!r} makes a hard choice by numbers that are not exact")
         for (number, component), value in zip(plan.results, plan.values, strict=True):
             form = head.value[component]
             moved = self._moved(form, spread) if spread and isinstance(plan, ByPosition) else None
             if moved is None:
                 if mass and value.grid is None:
-                    raise _Doubt
+                    raise Unproved(f"head {head.name!r}, a softmax: nothing is known of how far its values are apart")
                 moved = mass * float(value.spread) if mass else 0.0
             self.errors[number] = _up(self.of(form) + moved)
         return {head: mass} if soft else {}
@@ -120,7 +125,7 @@ class _Bounds:
                 return self._recency(plan), None
             case Groups(fractional=False):
                 return self._by_score(plan), None
-        raise _Doubt
+        raise Unproved(f"there is no bound for what is not its best key ({plan.kind})")
 
     def _by_position(self, plan: ByPosition, curve: Linear) -> tuple[float, float, float]:
         scale, power = self._scale(plan.head)
@@ -131,7 +136,7 @@ class _Bounds:
         disturbed = scale * _highest(self.positions, power) * (slope + bend * (2 * self.positions + 1))
         least = gap - _up(disturbed)
         if least < _LEAST:
-            raise _Doubt
+            raise Unproved(_WARM)
         # Σ over both sides of d^k e^(-g d²), d ≥ 1: the terms fall by e^(-3g) · 4 or faster.
         first = 2 * math.exp(-least)
         total = _up(first / (1 - 4 * math.exp(-3 * least)))
@@ -162,7 +167,7 @@ class _Bounds:
         scale, power = self._scale(plan.head)
         slope, grid = plan.slope, plan.scores
         if slope.low <= 0 <= slope.high:
-            raise _Doubt
+            raise Unproved("of equal keys none is better")
         n = self.positions
         rate = min(abs(slope.low), abs(slope.high)) / slope.grid.over
         later = scale * rate * _lowest(n, power - slope.grid.power)
@@ -174,7 +179,7 @@ class _Bounds:
         # The same factor (i+1)^power scales gap and disturbance.
         others = other - _up(2 * self._disturbance(plan) * scale * _highest(n, grid.power))
         if first < _LEAST or others < _LEAST:
-            raise _Doubt
+            raise Unproved(_WARM)
         many = 1.0 if power > grid.power else float(n)
         return _up(math.exp(-first) / (1 - math.exp(-later)) + many * math.exp(-others))
 
@@ -184,7 +189,7 @@ class _Bounds:
         known = self.numbers.of(query)
         assert known.grid is not None
         if self.of(bend):
-            raise _Doubt
+            raise Unproved("the curve of its parabola is not exact")
         bends = self.numbers.of(bend)
         assert bends.grid is not None
         largest = float(known.size) / known.grid.over
@@ -194,22 +199,29 @@ class _Bounds:
         return _up(largest * off + wrong * (reach + off) + curve * off_square)
 
     def _by_score(self, plan: Groups) -> float:
-        """Scores are integers over a common denominator, so that different ones differ by a step at least."""
+        """Scores are integers over a common denominator, so that different ones differ by a step at least.
+
+        Keys that tie share the weight; if scores are off by δ, evenly but for a factor of exp(2δ).
+        """
         scale, power = self._scale(plan.head)
-        if any(self.of(form) for form in (*plan.queries, plan.slope, *plan.keys)):
-            raise _Doubt
-        forms = []
+        forms, off = [], self.of(plan.slope) * self.positions
         for query, key in zip(plan.queries, plan.keys, strict=True):
-            known = self.numbers.of(key)
+            known, asked = self.numbers.of(key), self.numbers.of(query)
             assert known.grid is not None
             forms.append(query.scaled(Fraction(1, known.grid.over)))
+            wrong, wrong_key = self.of(query), self.of(key)
+            if asked.grid is None:
+                raise Unproved("nothing is known of its queries")
+            largest, reach = float(asked.size) / asked.grid.over, float(known.size) / known.grid.over
+            off += largest * wrong_key + wrong * (reach + wrong_key)
         linear = self.numbers.linear([*forms, plan.slope])
         if linear is None:
-            raise _Doubt
-        step = scale / linear[0].grid.over * _lowest(self.positions, power - linear[0].grid.power)
-        if step < _LEAST:
-            raise _Doubt
-        return _up(self.positions * math.exp(-step))
+            raise Unproved("nothing is known of how far different scores are apart")
+        disturbed = _up(2 * off * scale * _UP * _highest(self.positions, power))
+        step = scale / linear[0].grid.over * _lowest(self.positions, power - linear[0].grid.power) - disturbed
+        if step < _LEAST or disturbed > 1:
+            raise Unproved(_WARM)
+        return _up(self.positions * math.exp(-step) + math.expm1(disturbed))
 
     def _scale(self, head: FlowHead) -> tuple[float, int]:
         """The scale as a number times a power of i+1, rounded down."""
@@ -218,7 +230,7 @@ class _Bounds:
             return float(scale) / _UP, 0
         powers = {"c(i+1)": 1, "c(i+1)²": 2}
         if scale.kind not in powers:
-            raise _Doubt
+            raise Unproved(f"its scale {scale.name} is not known")
         return float(Fraction(scale.parameters[0])) / _UP, powers[scale.kind]  # type: ignore[arg-type]
 
 

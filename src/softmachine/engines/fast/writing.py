@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from softmachine.engines.fast.flow import Position
 from softmachine.engines.fast.forms import Form
-from softmachine.engines.fast.grids import ONE, SAFE, Declined, Linear, Numbers
+from softmachine.engines.fast.grids import ONE, SAFE, Declined, Linear, Numbers, is_formula
 from softmachine.positions import Feature
 
 
@@ -31,11 +31,13 @@ class Writer:
         numbers: What is known of every atom.
         lines: The lines so far.
         tables: One column a table: an integer for each token.
+        features: The position features that are tabulated.
     """
 
     numbers: Numbers
     lines: list[str] = field(default_factory=list)
     tables: list[tuple[int, ...]] = field(default_factory=list)
+    features: list[Feature] = field(default_factory=list)
     indent: int = 2
     _names: int = 0
     _doubtful: bool = False
@@ -76,9 +78,17 @@ class Writer:
         """The numerator of an atom; away from here, only position features have one."""
         item = self.numbers.flow.atoms[number]
         if isinstance(item, Position):
+            if not is_formula(item.feature):
+                return f"{self.feature_table(item.feature)}[{place.index}]"
             return feature_code(item.feature, place)
         assert place == HERE
         return f"a{number}"
+
+    def feature_table(self, item: Feature) -> str:
+        """The array with the values of a position feature."""
+        if item not in self.features:
+            self.features.append(item)
+        return f"feature{self.features.index(item)}_values"
 
     def numerator(self, linear: Linear, place: Place = HERE) -> str:
         """An expression for a numerator; preceded by a check, if it might not fit."""
@@ -138,6 +148,11 @@ def feature_code(item: Feature, place: Place) -> str:
             return f"{i} * {i}"
         case "bit":
             return f"(({i} >> {item.parameters[0]}) & 1)"
+        case "cell bit":
+            k, cells, offset = item.parameters
+            return f"(((max({i} - 1, 0) // {cells} + {offset}) >> {k}) & 1)"
+        case "(i-1)/(i+1)":
+            return f"max({i} - 1, 0)"
         case "mod":
             return f"(1 if {i} % {item.parameters[0]} == {item.parameters[1]} else 0)"
         case "power of two":

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from softmachine.coded import Coded
+from softmachine.coded import Codes
 from softmachine.errors import UsageError
 from softmachine.languages.turing.configuration import Action, Configuration, Contents
 from softmachine.languages.turing.machine import Tape, TuringMachine, Verdict
@@ -156,10 +156,11 @@ def replay(machine: TuringMachine, word: str | Iterable[str], actions: Iterable[
         InputError: If a symbol of the input is not in the machine's alphabet.
     """
     configuration = Configuration.initial(machine, word)
-    if isinstance(actions, Coded) and len(actions) > PLAIN_STEPS:
+    if isinstance(actions, Codes) and len(actions) > PLAIN_STEPS:
         from softmachine.languages.turing import compiled
 
-        compiled.replay(machine, configuration, tuple(actions.names), actions.codes)
+        for part in actions.parts():
+            compiled.replay(machine, configuration, tuple(actions.names), part)
         return configuration
     for action in actions:
         configuration.apply(action)

@@ -1,0 +1,196 @@
+"""Runs in segments: each goes on from the summary that the last one wrote, so that the context stays short.
+
+Of earlier segments only what was said is kept, compressed. The arrays of a segment serve the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softmachine.coded import Packed
+from softmachine.engines.fast.audit import Audit, Difference, audit_of, audited
+from softmachine.errors import InputError
+
+if TYPE_CHECKING:
+    from softmachine.engines.fast.engine import FastEngine, FastPass
+    from softmachine.transformer import SegmentedCodec
+
+PIECE = 1 << 15
+"""So many positions of a segment are computed before what was said is looked at."""
+
+
+class SegmentedPass:
+    """A run in segments.
+
+    Args:
+        engine: The engine.
+        codec: What ends a run, and where summaries begin and end.
+        prompt: What the first segment starts on.
+        said: What is known to follow, in all segments.
+        most_steps: How many steps of the source language are allowed.
+        most_positions: How many tokens a context may have, if the weights were made for a length.
+    """
+
+    def __init__(
+        self,
+        engine: FastEngine,
+        codec: SegmentedCodec,
+        prompt: Sequence[str],
+        said: Sequence[str] = (),
+        *,
+        most_steps: int,
+        most_positions: int | None = None,
+    ) -> None:
+        self.engine, self.codec, self.first_prompt = engine, codec, tuple(prompt)
+        self.most_steps, self.most_positions = most_steps, most_positions
+        self.current = engine.start(prompt, lambda token: codec.stops(token) or codec.segment_ends(token))
+        names = self.current.names
+        self._is_step, self._begins, self._ends = (
+            np.array([name in engine.transformer.token_index and holds(name) for name in names], dtype=bool)
+            for holds in (codec.is_step, codec.segment_begins, codec.segment_ends)
+        )
+        self.said: Packed[str] = Packed(names)
+        self.steps = 0
+        self.segments: list[int] = []
+        """How many tokens the context of each segment has in which something was said."""
+        self._taken = 0
+        self.stopped_by: str | None = None
+        self.outgrown = False
+        """Whether the weights were not made for a context as long as this one."""
+        self.limited = False
+        """Whether all steps that are allowed were made."""
+        if len(said):
+            number = {name: code for code, name in enumerate(names)}
+            known: Packed[str] = Packed(names)
+            known.extend(np.array([number[token] for token in said], dtype=np.int64))
+            self.go_on_from(known)
+
+    def go_on_from(self, said: Packed[str]) -> None:
+        """Let this be what was said, in all segments; nothing of it stops the run."""
+        self.said = said
+        self.steps = sum(int(np.count_nonzero(self._is_step[part])) for part in said.parts())
+        structure = self._structure()
+        self.segments = [prompt + count for prompt, count in structure if count]
+        prompt, count = structure[-1]
+        self.current.again(self._context(len(structure) - 1, prompt, len(said) - count, len(said)))
+        self.current.prompt, self._taken = prompt, count
+
+    @property
+    def ended(self) -> bool:
+        """Whether there is nothing more to compute."""
+        return self.stopped_by is not None or self.outgrown or self.limited
+
+    @property
+    def size(self) -> int:
+        """The bytes that the run takes."""
+        return self.current.size + self.said.size
+
+    @property
+    def context(self) -> int:
+        """How many tokens the context of the present segment has."""
+        return self.segments[-1] if self.segments else len(self.first_prompt)
+
+    def said_since(self, most: int) -> Packed[str]:
+        """What was said in all segments; the limit of steps has been seen to."""
+        del most
+        return self.said
+
+    def go(self, count: int) -> None:
+        """Say so many tokens more, or a few more than that, unless the run ends before.
+
+        Raises:
+            AmbiguousTokenError: If two logits are equal.
+            PrecisionError: If numbers leave the range in which they are exact.
+        """
+        goal = len(self.said) + count
+        while not self.ended and len(self.said) < goal:
+            run = self.current
+            end = run.read + min(PIECE, goal - len(self.said)) + max(run.given - run.read, 0)
+            if self.most_positions is not None:
+                end = min(end, self.most_positions)
+            run.go(end)
+            self._take(run)
+            if run.stopped_by is not None and not self.ended:
+                if self.codec.stops(run.stopped_by):
+                    self.stopped_by = run.stopped_by
+                else:
+                    self._next_segment(run)
+
+    def _take(self, run: FastPass) -> None:
+        """Keep what was said since the last time, as far as it is allowed."""
+        begin = run.prompt + self._taken
+        end = run.known + (run.stopped_by is not None)
+        codes = run.tokens[begin:end]
+        steps = np.flatnonzero(self._is_step[codes])
+        allowed = len(codes)
+        if self.steps + len(steps) > self.most_steps:
+            allowed = int(steps[self.most_steps - self.steps])
+            self.limited = True
+        if self.most_positions is not None and begin + allowed > self.most_positions:
+            allowed = max(self.most_positions - begin, 0)
+            self.outgrown, self.limited = True, False
+        self.said.extend(codes[:allowed])
+        self.steps += int(np.count_nonzero(steps < allowed))
+        self._taken += allowed
+        if self._taken:
+            if not self.segments or begin == run.prompt:
+                self.segments.append(0)
+            self.segments[-1] = run.prompt + self._taken
+
+    def _next_segment(self, run: FastPass) -> None:
+        """Start on the summary that was written last."""
+        codes = run.tokens[run.prompt : run.known + 1]
+        beginnings = np.flatnonzero(self._begins[codes])
+        if not len(beginnings):
+            raise InputError(f"{run.stopped_by!r} ends a summary that was not begun")
+        run.again(codes[beginnings[-1] :].copy())
+        self._taken = 0
+
+    def audit(self, count: int, seed: int | None = None) -> Audit:
+        """Do random steps of all segments again."""
+        drawn = audited(range(len(self.said)), count, seed)
+        steps: list[int] = []
+        differences: list[Difference] = []
+        scores, begin = 0, 0
+        for segment, (prompt, length) in enumerate(self._structure()):
+            here = [step for step in drawn if begin <= step < begin + length]
+            if here:
+                run = self.engine.start([], listening=True)
+                run.adopt(self._context(segment, prompt, begin, begin + length), prompt)
+                found = audit_of(run, [prompt - 1 + step - begin for step in here])
+                steps += here
+                scores += found.scores
+                differences += found.differences
+            begin += length
+        return Audit(tuple(steps), scores, tuple(differences))
+
+    def _structure(self) -> list[tuple[int, int]]:
+        """For each segment, how many tokens its prompt has, and how many were said; the present one is the last."""
+        found: list[tuple[int, int]] = []
+        beginnings, prompt, at = self._where(self._begins), len(self.first_prompt), 0
+        for end in self._where(self._ends).tolist():
+            found.append((prompt, end + 1 - at))
+            before = int(np.searchsorted(beginnings, end)) - 1
+            prompt = end + 1 - int(beginnings[before]) if before >= 0 else 0
+            at = end + 1
+        return [*found, (prompt, len(self.said) - at)]
+
+    def _where(self, flags: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Where something flagged was said."""
+        found, before = [np.zeros(0, dtype=np.int64)], 0
+        for part in self.said.parts():
+            found.append(np.flatnonzero(flags[part]) + before)
+            before += len(part)
+        return np.concatenate(found)
+
+    def _context(self, segment: int, prompt: int, begin: int, end: int) -> NDArray[Any]:
+        """The tokens of a segment."""
+        said = self.said[begin:end].codes
+        if segment:
+            return np.concatenate([self.said[begin - prompt : begin].codes, said])
+        index = self.engine.transformer.token_index
+        return np.concatenate([np.array([index[token] for token in self.first_prompt], dtype=said.dtype), said])

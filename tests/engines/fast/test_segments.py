@@ -1,0 +1,171 @@
+"""Runs that go on from summaries, on the fast engine: the same tokens, the same contexts, little memory."""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+from pathlib import Path
+
+import pytest
+
+import softmachine as sm
+from softmachine.coded import Packed
+from softmachine.engines.fast import FastEngine, FastPass, SegmentedPass
+from softmachine.errors import PrecisionError, SourceError, UsageError
+from softmachine.runs import Running, codec_of
+from softmachine.transformer import SegmentedCodec, Transformer
+
+
+@pytest.fixture(scope="module")
+def model() -> Transformer:
+    return sm.compile("busy-beaver-5", construction="chapter-8-summary")
+
+
+@pytest.fixture(scope="module")
+def ternary() -> Transformer:
+    return sm.compile("binary-counter", construction="ternary-summary", length=128)
+
+
+def as_expected(model: Transformer, word: str, steps: int) -> bool:
+    """Whether a run on the fast engine is the interpreter's, token for token, context for context."""
+    codec = codec_of(model)
+    assert isinstance(codec, SegmentedCodec)
+    run = sm.run(model, word, engine="fast", max_steps=steps)
+    contexts = tuple(len(prompt.tokens) + len(said) for prompt, said in codec.expected_segments(word, steps) if said)
+    assert all(found == right for found, right in zip_longest(run.tokens, codec.expected(word, steps)))
+    return run.segments == contexts
+
+
+@pytest.mark.parametrize("steps", [0, 1, 5, 60, 61, 62, 63, 64, 3000])
+def test_chapter_8_with_summaries(model: Transformer, steps: int) -> None:
+    assert as_expected(model, "", steps)
+
+
+@pytest.mark.parametrize(("name", "word"), [("increment", "1011"), ("palindrome", "abba"), ("palindrome", "ab")])
+def test_machines_with_summaries(name: str, word: str) -> None:
+    model = sm.compile(name, construction="chapter-8-summary")
+    codec = codec_of(model)
+    assert isinstance(codec, SegmentedCodec)
+    engine = FastEngine(model, plain=True)
+    run = SegmentedPass(engine, codec, codec.prompt(word).tokens, most_steps=1000)
+    while not run.ended:
+        run.go(7)
+    assert list(run.said) == list(codec.expected(word, 1000))
+
+
+@pytest.mark.parametrize("steps", [0, 7, 40, 300])
+def test_ternary_machines_with_summaries(ternary: Transformer, steps: int) -> None:
+    assert as_expected(ternary, "", steps)
+
+
+def test_fast_and_dense_runs_are_the_same(ternary: Transformer) -> None:
+    fast, dense = (sm.run(ternary, "", engine=engine, max_steps=60) for engine in ("fast", "dense"))
+    assert fast.tokens == dense.tokens
+    assert (fast.segments, fast.steps, fast.output) == (dense.segments, dense.steps, dense.output)
+    assert (fast.engine, dense.engine) == ("fast", "dense")
+
+
+def test_a_run_in_segments_changes_to_the_fast_engine(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("softmachine.runs.SHORT", 50)
+    run = sm.run(model, "", max_steps=400)
+    assert run.engine == "fast"
+    assert list(run.tokens) == list(codec_of(model).expected("", 400))
+    assert run.segments == sm.run(model, "", max_steps=400, engine="fast").segments
+
+
+def test_too_short_a_length_is_named() -> None:
+    model = sm.compile("busy-beaver-4", construction="ternary-summary", length=64)
+    for engine in ("fast", "dense"):
+        with pytest.raises(UsageError, match="64 positions"):
+            sm.run(model, "", engine=engine)
+
+
+def test_a_run_in_segments_goes_on_from_its_checkpoint(model: Transformer, tmp_path: Path) -> None:
+    file = tmp_path / "run"
+    first = Running(model, "", engine="fast", max_steps=700, checkpoint=file)
+    list(first)
+    again = Running(model, "", max_steps=2000, resume=file)
+    list(again)
+    whole = sm.run(model, "", engine="fast", max_steps=2000)
+    assert again.so_far().tokens == whole.tokens
+    assert again.so_far().segments == whole.segments
+    with pytest.raises(SourceError, match="another input"):
+        Running(model, "1", resume=file)
+    with pytest.raises(SourceError, match="another model"):
+        Running(sm.compile("busy-beaver-5"), "", resume=file)
+    damaged = bytearray(file.read_bytes())
+    damaged[-3] ^= 1
+    file.write_bytes(damaged)
+    with pytest.raises(SourceError, match="damaged"):
+        Running(model, "", resume=file)
+
+
+@pytest.mark.parametrize("which", ["model", "ternary"])
+def test_audits_of_segments_pass_and_find_a_wrong_token(which: str, request: pytest.FixtureRequest) -> None:
+    running = Running(request.getfixturevalue(which), "", engine="fast", max_steps=60)
+    said = list(running)
+    assert running.audit(12, seed=1).holds
+    run = running._fast
+    assert isinstance(run, SegmentedPass)
+    codes = run.said[:].codes.copy()
+    steps = [k for k, token in enumerate(said) if run.codec.is_step(token)]
+    codes[steps[5]] = next(codes[k] for k in steps if codes[k] != codes[steps[5]])
+    run.said = Packed(run.said.names)
+    run.said.extend(codes)
+    found = running.audit(len(said), seed=2)
+    assert len(found.steps) == len(said)
+    assert found.differences
+
+
+def test_auto_goes_back_to_the_dense_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When a number leaves the range of the fast engine, the run goes on and says so."""
+    model = sm.compile("busy-beaver-4")
+    monkeypatch.setattr("softmachine.runs.SHORT", 20)
+    right = sm.run(model, "", engine="dense")
+    go = FastPass.go
+
+    def stops(run: FastPass, limit: int) -> bool:
+        go(run, min(limit, 60))
+        raise PrecisionError("a number does not fit")
+
+    monkeypatch.setattr(FastPass, "go", stops)
+    run = sm.run(model, "")
+    assert run.tokens == right.tokens
+    assert (run.engine, run.verdict) == ("dense", "halt")
+    assert run.note == "the fast engine stopped after 60 tokens: a number does not fit"
+    assert run.note in run.summary()
+    with pytest.raises(PrecisionError):
+        sm.run(model, "", engine="fast")
+
+
+def test_auto_goes_back_in_segments_too(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("softmachine.runs.SHORT", 20)
+    go, calls = FastPass.go, []
+
+    def stops(run: FastPass, limit: int) -> bool:
+        calls.append(limit)
+        if len(calls) > 4:
+            raise PrecisionError("a number does not fit")
+        return go(run, limit)
+
+    monkeypatch.setattr(FastPass, "go", stops)
+    run = sm.run(model, "", max_steps=150)
+    assert list(run.tokens) == list(codec_of(model).expected("", 150))
+    assert run.engine == "dense"
+    assert "does not fit" in run.note
+    monkeypatch.undo()
+    assert run.segments == sm.run(model, "", max_steps=150, engine="fast").segments
+
+
+@pytest.mark.slow
+def test_all_of_busy_beaver_5_in_segments(model: Transformer) -> None:
+    run = sm.run(model, "", engine="fast")
+    assert (run.steps, run.output.count("1"), run.verdict) == (47_176_870, 4_098, "halt")
+    assert max(run.segments) < 5 * 12_300
+    codec = codec_of(model)
+    assert all(a == b for a, b in zip(codec.expected("", 2_000_000), run.tokens, strict=False))
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_ternary_steps_in_segments() -> None:
+    model = sm.compile("binary-counter", construction="ternary-summary", length=4096)
+    assert as_expected(model, "", 100_000)

@@ -1,0 +1,132 @@
+"""Large models as tables: the same numbers, the same tokens."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import softmachine as sm
+from softmachine.constructions.ternary_tokens import TernaryCodec
+from softmachine.engines.dense import DenseEngine
+from softmachine.engines.fast import Declined, FastEngine
+from softmachine.engines.fast.explain import explanation, summary
+from softmachine.engines.fast.table_code import TableCode, is_large
+from softmachine.errors import AmbiguousTokenError, PrecisionError, SourceError
+from softmachine.runs import Running, codec_of
+from softmachine.transformer import Transformer
+from tests.engines.fast.test_random import outcome
+from tests.engines.transformers import CAUSAL, RandomTransformer, random_word
+
+
+@pytest.fixture(scope="module")
+def ternary() -> Transformer:
+    return sm.compile("binary-counter", construction="ternary", length=256)
+
+
+def compare(seed: int, words: int, longest: int, *, integers: bool) -> None:
+    """Random transformers as tables against exact dense ones."""
+    numbers = (1,) if integers else (1, 1, 1, 2, 3)
+    transformer = RandomTransformer(seed, masks=CAUSAL, denominators=numbers).transformer()
+    dense, fast = DenseEngine(transformer, "exact"), FastEngine(transformer, tables=True)
+    refused = 0
+    for number in range(words):
+        word = random_word(1000 * seed + number, 1 + (7 * seed + 5 * number) % longest)
+        try:
+            found = outcome(fast, word)
+        except PrecisionError:
+            refused += 1
+            continue
+        assert found == outcome(dense, word), (seed, word)
+    assert refused < words
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_transformers_as_tables(seed: int) -> None:
+    """Fractions, ties, leftmost and rightmost choices, strict masks, biases, all position features."""
+    compare(seed, 4, 20, integers=seed % 2 == 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(20))
+def test_10000_random_sequences_as_tables(part: int) -> None:
+    for seed in range(5000 + 50 * part, 5050 + 50 * part):
+        compare(seed, 10, 30, integers=seed % 2 == 0)
+
+
+def test_large_models_are_tables_and_small_ones_code(ternary: Transformer) -> None:
+    assert is_large(ternary)
+    assert isinstance(FastEngine(ternary).code, TableCode)
+    assert not isinstance(FastEngine(sm.compile("busy-beaver-5")).code, TableCode)
+
+
+def test_a_ternary_machine_says_what_the_interpreter_says(ternary: Transformer) -> None:
+    codec = codec_of(ternary)
+    assert isinstance(codec, TernaryCodec)
+    run = FastEngine(ternary).start(codec.prompt("").tokens, codec.stops)
+    run.go(256)
+    assert list(run.said_since(254)) == list(codec.expected("", 200))[:254]
+
+
+@pytest.mark.parametrize(("name", "word"), [("increment", "1011"), ("palindrome", "ab")])
+def test_small_machines_decode_as_tables(name: str, word: str) -> None:
+    model = sm.compile(name, construction="ternary", length=64)
+    assert sm.run(model, word, engine="fast").tokens == sm.run(model, word, engine="dense").tokens
+
+
+def test_chapter_8_as_tables_says_the_same() -> None:
+    """Numbers that are not small integers: shares h/(i+1), squares."""
+    model = sm.compile("busy-beaver-4")
+    codec = codec_of(model)
+    run = FastEngine(model, tables=True).start(codec.prompt("").tokens)
+    run.go(100)
+    assert list(run.said_since(98)) == list(codec.expected("", 1000))[:98]
+
+
+def test_tables_explain_themselves(ternary: Transformer) -> None:
+    code = FastEngine(ternary).code
+    assert [row[1] for row in explanation(code)] == [head.name for head in ternary.heads]
+    assert any("interpreted" in line for line in summary(code))
+
+
+def test_a_warm_softmax_is_declined_by_tables(ternary: Transformer) -> None:
+    soft = sm.soften(sm.compile("increment", construction="ternary", length=64), length=20)[0]
+    with pytest.raises(Declined, match="softmax"):
+        FastEngine(soft, tables=True)
+    del ternary
+
+
+def test_audits_of_tables_pass_and_find_a_wrong_token(ternary: Transformer) -> None:
+    codec = codec_of(ternary)
+    from softmachine.engines.fast import audit
+
+    run = FastEngine(ternary).start(codec.prompt("").tokens)
+    run.go(40)
+    assert audit(run, 10, seed=1).holds
+    run.tokens[30] = (run.tokens[30] + 1) % len(ternary.vocabulary)
+    assert 29 in {difference.position for difference in audit(run, 39, seed=2).differences}
+
+
+def test_a_run_of_tables_goes_on_from_its_checkpoint(ternary: Transformer, tmp_path: Path) -> None:
+    whole = sm.run(ternary, "", engine="fast", max_steps=60)
+    first = Running(ternary, "", engine="fast", max_steps=30, checkpoint=tmp_path / "run")
+    list(first)
+    again = Running(ternary, "", max_steps=60, resume=tmp_path / "run")
+    list(again)
+    assert again.so_far().tokens == whole.tokens
+    with pytest.raises(SourceError, match="another input"):
+        Running(ternary, "1", resume=tmp_path / "run")
+
+
+def test_a_tie_of_logits_names_the_outputs() -> None:
+    from dataclasses import replace
+    from fractions import Fraction
+
+    from softmachine.transformer import AffineMap, Matrix
+
+    transformer = RandomTransformer(3, masks=CAUSAL).transformer()
+    row: tuple[tuple[int, Fraction], ...] = ()
+    outputs = len(transformer.outputs)
+    flat = AffineMap(Matrix((row,) * outputs, transformer.width), (Fraction(0),) * outputs)
+    with pytest.raises(AmbiguousTokenError, match="'y0', 'y1'"):
+        FastEngine(replace(transformer, unembedding=flat), tables=True).answers(["a"])
