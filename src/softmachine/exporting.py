@@ -6,31 +6,34 @@ import json
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 
 from softmachine import zoo
 from softmachine.certify import certify
 from softmachine.certify import soften as soften_program
-from softmachine.checking import all_words
 from softmachine.compiler import compile_program
 from softmachine.constructions import CONSTRUCTIONS, construction_for, stock_construction
 from softmachine.errors import ConstructionError, InputError, UsageError
 from softmachine.exports.dialogue import dialogue_of
 from softmachine.exports.exported import Exported
+from softmachine.exports.fits import require_decoder, require_encoder, require_length
 from softmachine.exports.folder import MARK, new_folder, require_free
-from softmachine.exports.formats import StockFormat, stock_format
-from softmachine.exports.lowered import require_decoder, require_length
+from softmachine.exports.formats import STOCK_FORMATS, StockFormat, stock_format
+from softmachine.exports.lengths import words_that_fit
 from softmachine.languages.source import Source
+from softmachine.languages.turing import TuringMachine
 from softmachine.runs import codec_of
 from softmachine.sources import read_source
-from softmachine.transformer import Transformer
+from softmachine.transformer import Codec, DecoderCodec, Transformer
 
 SHARPNESS = 32
 """The scaled gap of every head: e⁻³² is less than float32 can see beside 1."""
 DEFAULT_LENGTH = 256
-SHORT_WORDS = 40
-"""So many of the shortest inputs are tried before a model is written, and a few long ones."""
+SHORT_WORDS, SHORT_WORDS_ANSWERED = 40, 300
+"""So many of the shortest inputs are tried before a model is written; more if a model answers at once."""
+RANDOM_WORDS_ANSWERED = 8
+"""So many random words of each of a few lengths are tried of a model that answers at once, else one."""
 
 
 def export_stock(
@@ -45,14 +48,16 @@ def export_stock(
 ) -> Exported:
     """Write a model, compiled on the way if need be, in a stock format; see :func:`softmachine.export`."""
     form, dtype = stock_format(to), dtype or "float32"
+    form.require_dtype(dtype)
     require_free(folder, force=force)
     require_length(DEFAULT_LENGTH if length is None else length)
     if isinstance(item, Transformer):
         positions = _positions(item, length)
-        model = _softened(item, positions)
+        model = _softened(item, positions, form)
     else:
         positions = DEFAULT_LENGTH if length is None else length
-        model = _compiled(item, construction or stock_construction(item, dtype, positions=form.positions), positions)
+        wanted = construction or _construction(item, form, dtype)
+        model = _compiled(item, wanted, positions, form)
     source = codec_of(model).source
     return form.write(
         model,
@@ -68,30 +73,59 @@ def export_stock(
 
 SETS: dict[str, tuple[tuple[str, int], ...]] = {
     "interp": (
+        ("majority-crasp", 64),
         ("flip-flop-formula", 64),
-        ("response-formula", 64),
+        ("dyck-1-crasp", 64),
         ("parity-formula", 64),
         ("majority-formula", 64),
         ("bigram-formula", 64),
+        ("parity-counter", 64),
         ("dyck-1-formula", 64),
+        ("alternating-formula", 64),
         ("bit-inversion", 64),
-        ("parity", 64),
         ("increment", 64),
+        ("parity", 64),
         ("divisible-by-three", 64),
         ("busy-beaver-3", 64),
-        ("palindrome", 128),
         ("busy-beaver-4", 128),
-        ("two-tape-palindrome", 128),
+        ("palindrome", 128),
         ("binary-addition", 256),
-    )
+        ("two-tape-palindrome", 128),
+    ),
+    "encoders": (
+        ("majority-formula", 32),
+        ("bigram-program", 32),
+        ("flip-flop-formula", 32),
+        ("last-symbol", 32),
+        ("shift-program", 32),
+        ("lookahead-adder-4", 128),
+        ("sorting-6", 128),
+        ("trigram-program", 32),
+        ("dyck-1-program", 32),
+        ("response-formula", 32),
+        ("induction-head", 32),
+        ("majority-rule", 32),
+        ("reverse-program", 32),
+        ("flip-flop-program", 32),
+        ("dyck-2-program", 32),
+        ("two-hop-induction-head", 32),
+    ),
 }
-"""Ready-made sets of models with known circuits, of growing size: the zoo's names, and numbers of positions."""
+"""Ready-made sets of models with known circuits, of growing size: the zoo's names, and numbers of positions.
+
+``interp`` is for decoders, ``encoders`` for formats that see all positions.
+"""
 
 
 def export_set(name: str, folder: Path, *, to: str, dtype: str | None, force: bool) -> tuple[Exported, ...]:
     """Write every model of a set to a folder of its own in one folder, all or nothing; see :data:`SETS`."""
     if name not in SETS:
         raise UsageError(f"there is no set {name!r}", hint=f"there is {', '.join(SETS)}")
+    form = stock_format(to)
+    if name == "encoders" and not form.encodes:
+        raise UsageError(f"the set encoders cannot be written as {to}", hint="it is for --to bert or --to onnx")
+    if name == "interp" and not (form.decodes and form.positions):
+        raise UsageError(f"the set interp cannot be written as {to}", hint="choose gpt2, gpt2-default or onnx")
     written: list[Exported] = []
     with new_folder(folder, force=force) as new:
         for source, length in SETS[name]:
@@ -115,7 +149,16 @@ def _positions(model: Transformer, length: int | None) -> int:
     return length or model.length or DEFAULT_LENGTH
 
 
-def _compiled(item: Source, construction: str | None, length: int) -> Transformer:
+def _construction(item: object, form: StockFormat, dtype: str) -> str | None:
+    """The name of the construction to use; None for the default one."""
+    if form.encodes and not isinstance(item, TuringMachine):
+        return None
+    return stock_construction(item, dtype, positions=form.positions)
+
+
+def _compiled(
+    item: Source, construction: str | None, length: int, form: StockFormat = STOCK_FORMATS["gpt2"]
+) -> Transformer:
     """The model of a source, with softmax at a temperature that is certified for the length."""
     theorem = construction_for(item, construction)
     made_for = length if theorem.family else None
@@ -123,33 +166,49 @@ def _compiled(item: Source, construction: str | None, length: int) -> Transforme
         program, codec = theorem.program(item, theorem.attention("soft"), made_for)
         return compile_program(program).with_codec(codec, theorem.name, made_for)
     program, codec = theorem.program(item, "hard", made_for)
-    return _softened(compile_program(program).with_codec(codec, theorem.name, made_for), length)
+    return _softened(compile_program(program).with_codec(codec, theorem.name, made_for), length, form)
 
 
-def _softened(model: Transformer, length: int) -> Transformer:
-    """The model itself if it is soft; else what the certificate for the length allows to put in its place."""
-    require_decoder(model)
+def _softened(model: Transformer, length: int, form: StockFormat = STOCK_FORMATS["gpt2"]) -> Transformer:
+    """The model itself if it is soft; else what a certificate for the length, or the theorem, puts in its place."""
+    if not form.decodes:
+        require_encoder(model)
+    if not form.encodes or isinstance(model.codec, DecoderCodec):
+        require_decoder(model)
     if model.attention == "soft" or not any(head.query.bias for head in model.heads):
         return model
     codec = codec_of(model)
-    program, _ = construction_for(codec.source, model.construction).program(codec.source, "hard", model.length)
-    proof = certify(program, length, SHARPNESS)
-    if not proof.holds:
-        least = certify(program, length)
-        proof = certify(program, length, 1 << (least.sharpness - 1).bit_length())
+    theorem = construction_for(codec.source, model.construction)
+    program, _ = theorem.program(codec.source, "hard", model.length)
+    try:
+        proof = certify(program, length, SHARPNESS)
+        if not proof.holds:
+            least = certify(program, length)
+            proof = certify(program, length, 1 << (least.sharpness - 1).bit_length())
+    except ConstructionError:
+        if "soft" not in theorem.attentions:
+            raise
+        program, codec = theorem.program(codec.source, "soft", model.length)
+        return compile_program(program).with_codec(codec, model.construction, model.length)
     return soften_program(program, proof).with_codec(codec, model.construction, model.length)
 
 
 def _words(model: Transformer, length: int) -> Iterator[tuple[str, ...]]:
-    """Inputs to try: those of the zoo, the shortest ones, and some that fill the positions."""
+    """Inputs to try: those of the zoo, some that fill the positions, and the shortest ones."""
     codec = codec_of(model)
     entry = zoo.find(model.name)
     seen: set[tuple[str, ...]] = set()
-    short = islice(all_words(codec.alphabet, length), SHORT_WORDS)
-    for word in (*_sampled(entry, codec.source), *_long(codec.alphabet, length), *short):
+    for word in (*_sampled(entry, codec.source), *_long(codec, length), *_short(codec, length)):
         if word not in seen:
             seen.add(word)
             yield word
+
+
+def _short(codec: Codec, length: int) -> Iterator[tuple[str, ...]]:
+    """The shortest inputs; more of them for a model that answers at once."""
+    lengths = map(len, words_that_fit(codec, length))
+    words = (word for count in lengths for word in product(codec.alphabet, repeat=count))
+    return islice(words, SHORT_WORDS if isinstance(codec, DecoderCodec) else SHORT_WORDS_ANSWERED)
 
 
 def _sampled(entry: zoo.Entry | None, source: object) -> Iterator[tuple[str, ...]]:
@@ -162,19 +221,27 @@ def _sampled(entry: zoo.Entry | None, source: object) -> Iterator[tuple[str, ...
             return
 
 
-def _long(alphabet: tuple[str, ...], length: int) -> Iterator[tuple[str, ...]]:
-    """Words of an eighth, a quarter and half of the positions, at random and of one symbol."""
-    chooser = random.Random(0)
-    for share in (8, 4, 2) if alphabet else ():
+def _long(codec: Codec, length: int) -> Iterator[tuple[str, ...]]:
+    """Words of an eighth, a quarter, half and, where inputs are answered at once, all of the positions.
+
+    Some are of one symbol, the others random; the codec's next smaller length is taken.
+    """
+    chooser, alphabet = random.Random(0), codec.alphabet
+    answers = not isinstance(codec, DecoderCodec)
+    fitting = sorted(map(len, words_that_fit(codec, length))) if answers else None
+    for share in (8, 4, 2, 1)[: 4 if answers else 3] if alphabet else ():
         count = length // share
-        yield tuple(chooser.choice(alphabet) for _ in range(count))
+        if fitting is not None:
+            count = max([size for size in fitting if size <= count], default=fitting[0] if fitting else 0)
+        for _ in range(RANDOM_WORDS_ANSWERED if answers else 1):
+            yield tuple(chooser.choice(alphabet) for _ in range(count))
         yield (alphabet[0],) * count
 
 
 def _remedy(source: object, model: Transformer, form: StockFormat, dtype: str) -> str:
     """What would hold where this model does not."""
     try:
-        better = stock_construction(source, dtype, positions=form.positions)
+        better = _construction(source, form, dtype)
     except ConstructionError:
         better = None
     if better and better != model.construction and any(item.name == better for item in CONSTRUCTIONS):

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from softmachine.constructions import codec_from_json
 from softmachine.constructions.turing_stream import StreamCodec
+from softmachine.transformer import Codec
 
 STRANGER = Path(__file__).with_name("stranger.py")
 
@@ -37,7 +39,27 @@ def runs(codec: StreamCodec, words: Sequence[Sequence[str]]) -> tuple[list[str],
     return texts, wanted
 
 
+def answers(codec: Codec, words: Sequence[Sequence[str]]) -> tuple[list[str], list[list[str | None]]]:
+    """The texts to ask an encoder for words, and the labels that should come back, None where nobody cares."""
+    return [spelled(word) for word in words], [list(codec.expected(word, 0)) for word in words]
+
+
+def agree(said: Sequence[str], wanted: Sequence[Sequence[str | None]]) -> bool:
+    """Whether labels are what they should be, wherever somebody cares."""
+    rows = [text.split() for text in said]
+    return len(rows) == len(wanted) and all(
+        len(row) == len(right) and all(b in (None, a) for a, b in zip(row, right, strict=True))
+        for row, right in zip(rows, wanted, strict=True)
+    )
+
+
 def codec_of(folder: Path) -> StreamCodec:
     """How to talk to an exported machine, from its map."""
-    data = json.loads((folder / "softmachine.json").read_text(encoding="utf-8"))
-    return StreamCodec.from_json(data["codec"])
+    codec = any_codec_of(folder)
+    assert isinstance(codec, StreamCodec)
+    return codec
+
+
+def any_codec_of(folder: Path) -> Codec:
+    """How to talk to an exported model, from its map."""
+    return codec_from_json(json.loads((folder / "softmachine.json").read_text(encoding="utf-8"))["codec"])

@@ -12,9 +12,9 @@ from softmachine.exports.lowered import Lowered
 from softmachine.exports.placed import Placed
 
 
-def softmax(scores: Any) -> Any:
+def softmax(scores: Any, *, causal: bool = True) -> Any:
     count = scores.shape[-1]
-    hidden = np.triu(np.ones((count, count), dtype=bool), 1)
+    hidden = np.triu(np.ones((count, count), dtype=bool), 1) & causal
     scores = np.where(hidden, -np.inf, scores)
     weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return weights / weights.sum(axis=-1, keepdims=True)
@@ -26,7 +26,7 @@ def lowered_logits(model: Lowered, ids: Sequence[int]) -> Any:
         before = stream
         for head in layer.heads:
             query, key, value = (before @ part.weight.T + part.bias for part in (head.query, head.key, head.value))
-            stream = stream + softmax(query @ key.T) @ value @ head.output.T
+            stream = stream + softmax(query @ key.T, causal=model.causal) @ value @ head.output.T
         units = np.maximum(stream @ layer.first.weight.T + layer.first.bias, 0)
         stream = stream + units @ layer.second.weight.T + layer.second.bias
     return stream @ model.unembedding.weight.T + model.unembedding.bias
@@ -61,6 +61,36 @@ def gpt2_logits(placed: Placed, ids: Sequence[int]) -> Any:
         hidden = active(norm(f"h.{k}.ln_2", stream) @ own["mlp.c_fc.weight"] + own["mlp.c_fc.bias"])
         stream = stream + hidden @ own["mlp.c_proj.weight"] + own["mlp.c_proj.bias"]
     return norm("ln_f", stream) @ weights.get("lm_head.weight", weights["wte.weight"]).T
+
+
+def bert_logits(placed: Placed, ids: Sequence[int]) -> Any:
+    """What the BERT paper and its code compute, from the tensors alone."""
+    weights, config = {name.removeprefix("bert."): tensor for name, tensor in placed.tensors.items()}, placed.config
+
+    def norm(name: str, x: Any) -> Any:
+        centred = x - x.mean(axis=-1, keepdims=True)
+        deviation = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + config["layer_norm_eps"])
+        return centred / deviation * weights[f"{name}.LayerNorm.weight"] + weights[f"{name}.LayerNorm.bias"]
+
+    def dense(name: str, x: Any) -> Any:
+        return x @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]
+
+    words, places = (weights[f"embeddings.{kind}_embeddings.weight"] for kind in ("word", "position"))
+    stream = norm("embeddings", words[list(ids)] + places[: len(ids)])
+    for k in range(config["num_hidden_layers"]):
+        at = f"encoder.layer.{k}"
+        query, key, value = (
+            dense(f"{at}.attention.self.{part}", stream)
+            .reshape(len(ids), config["num_attention_heads"], -1)
+            .transpose(1, 0, 2)
+            for part in ("query", "key", "value")
+        )
+        scores = query @ key.transpose(0, 2, 1) / math.sqrt(query.shape[-1])
+        found = (softmax(scores, causal=False) @ value).transpose(1, 0, 2).reshape(len(ids), -1)
+        stream = norm(f"{at}.attention.output", stream + dense(f"{at}.attention.output.dense", found))
+        hidden = np.maximum(dense(f"{at}.intermediate.dense", stream), 0)
+        stream = norm(f"{at}.output", stream + dense(f"{at}.output.dense", hidden))
+    return dense("classifier", stream)
 
 
 def llama_logits(placed: Placed, ids: Sequence[int]) -> Any:

@@ -17,8 +17,6 @@ from tests.cli.conftest import Cli, cli  # noqa: F401
 
 TORCH = importlib.util.find_spec("torch") is not None and importlib.util.find_spec("transformers") is not None
 needs_torch = pytest.mark.skipif(not TORCH, reason="torch or transformers is missing: pip install 'softmachine[hf]'")
-ONNX = importlib.util.find_spec("onnx") is not None and importlib.util.find_spec("onnxruntime") is not None
-needs_onnx = pytest.mark.skipif(not ONNX, reason="onnx or onnxruntime is missing: pip install 'softmachine[onnx]'")
 
 
 def write_half(folder: Path) -> None:
@@ -124,12 +122,15 @@ def test_mistakes_are_one_clear_message(cli: Cli, tmp_path: Path) -> None:  # no
     for arguments, message in (
         (["palindrome", "--to", "gpt3"], "there is no format 'gpt3' to export to"),
         (["reverse-program"], "is an encoder: head"),
+        (["reverse-program"], "export it to bert or onnx"),
+        (["palindrome", "--to", "bert"], "is a decoder: it goes on from its input token by token"),
+        (["adder-8", "--to", "bert", "--length", "100"], "its shortest input takes 202 positions: --length 202"),
         ([], "say what to export"),
         (["palindrome", "--set", "interp"], "say what to export"),
         (["--set", "nothing"], "there is no set 'nothing'"),
         (["palindrome", "--dtype", "int8"], "int8"),
         (["palindrome", "--to", "native", "--dtype", "float32"], "exact weights, and no --dtype"),
-        (["palindrome", "--length", "2"], "no room"),
+        (["palindrome", "--length", "2"], "no input of 'palindrome' fits in 2 positions"),
         (["palindrome", "--length", "99999999"], "positions"),
     ):
         called = cli("export", *arguments, "-o", tmp_path / "model")
@@ -143,53 +144,6 @@ def test_the_native_format_is_what_compile_writes(cli: Cli, tmp_path: Path) -> N
     assert cli("compile", "parity", "-o", tmp_path / "two").status == 0
     for name in ("model.safetensors", "softmachine.json"):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
-
-
-@needs_onnx
-def test_onnxruntime_runs_a_machine_and_a_left_padded_batch(tmp_path: Path) -> None:
-    import numpy as np
-    import onnxruntime
-
-    sm.export("increment", tmp_path / "model", to="onnx", length=32)
-    facts = json.loads((tmp_path / "model" / "softmachine.json").read_text(encoding="utf-8"))
-    ids = {entry["token"]: entry["id"] for entry in facts["vocabulary"]}
-    session = onnxruntime.InferenceSession(str(tmp_path / "model" / "model.onnx"))
-    from softmachine.constructions.turing_stream import StreamCodec
-
-    codec = StreamCodec.from_json(facts["codec"])
-    rows = [[ids[token] for token in [*codec.prompt(word).tokens, *codec.expected(word, 99)]] for word in ("", "1011")]
-    widest = max(map(len, rows))
-    batch = np.array([[ids["<pad>"]] * (widest - len(row)) + row for row in rows])
-    mask = np.array([[0] * (widest - len(row)) + [1] * len(row) for row in rows])
-    (logits,) = session.run(["logits"], {"input_ids": batch, "attention_mask": mask})
-    for row, said, word in zip(rows, logits, ("", "1011"), strict=True):
-        first = widest - len(row) + len(codec.prompt(word).tokens)
-        assert said[first - 1 : -1].argmax(axis=-1).tolist() == row[len(codec.prompt(word).tokens) :]
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(importlib.util.find_spec("xllamacpp") is None, reason="llama.cpp is missing: pip install xllamacpp")
-@needs_torch
-def test_llama_cpp_runs_busy_beaver_4(tmp_path: Path) -> None:
-    import xllamacpp
-
-    from softmachine.constructions.turing_stream import StreamCodec
-
-    sm.export("busy-beaver-4", tmp_path / "model", to="gguf", length=128)
-    facts = json.loads((tmp_path / "model" / "softmachine.json").read_text(encoding="utf-8"))
-    ids = {entry["token"]: entry["id"] for entry in facts["vocabulary"]}
-    codec = StreamCodec.from_json(facts["codec"])
-    wanted = list(codec.expected("", 200))
-    settings = xllamacpp.CommonParams()
-    settings.model.path = str(tmp_path / "model" / "model.gguf")
-    settings.n_ctx, settings.warmup = 128, False
-    settings.cache_type_k = settings.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_F32
-    settings.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
-    prompt = [ids[token] for token in codec.prompt("").tokens]
-    answer = xllamacpp.Server(settings).handle_completions({"prompt": prompt, "temperature": 0, "n_predict": 200})
-    assert answer["choices"][0]["text"] == "".join(wanted[:-1])
-    assert answer["choices"][0]["finish_reason"] == "stop"
-    assert answer["usage"]["completion_tokens"] == len(wanted) == 108
 
 
 @pytest.mark.slow
@@ -232,10 +186,11 @@ def test_transformer_lens_shows_head_symbol_and_state_in_the_residual_stream(tmp
 
 @pytest.mark.slow
 @needs_torch
-def test_the_set_for_interpretability_has_at_least_twelve_models_of_growing_size(tmp_path: Path) -> None:
+def test_the_sets_for_interpretability_have_at_least_twelve_models_of_growing_size(tmp_path: Path) -> None:
     from softmachine.exporting import export_set
 
-    written = export_set("interp", tmp_path / "set", to="gpt2", dtype=None, force=False)
-    assert len(written) >= 12
-    assert all((item.folder / "model.safetensors").is_file() for item in written)
-    assert written[0].parameters * 10 < written[-1].parameters
+    for name, to in (("interp", "gpt2"), ("encoders", "bert")):
+        written = export_set(name, tmp_path / name, to=to, dtype=None, force=False)
+        assert len(written) >= 12
+        assert all((item.folder / "model.safetensors").is_file() for item in written)
+        assert written[0].parameters * 10 < written[-1].parameters

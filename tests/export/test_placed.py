@@ -11,19 +11,23 @@ import pytest
 
 import softmachine as sm
 from softmachine.attention import AVERAGE_HARD, Mask, softmax
+from softmachine.checking import all_words
 from softmachine.compiler import compile_program
 from softmachine.errors import ConstructionError, UsageError
 from softmachine.exporting import _compiled
+from softmachine.exports.bert import bert
 from softmachine.exports.dialogue import dialogue_of
+from softmachine.exports.formats import STOCK_FORMATS
 from softmachine.exports.gpt2 import gpt2, gpt2_default
 from softmachine.exports.llama import llama, mistral, qwen2
-from softmachine.exports.lowered import lower
+from softmachine.exports.lower import lower
+from softmachine.exports.lowered import Lowered
 from softmachine.exports.placed import Placed
 from softmachine.languages.source import Source
-from softmachine.positions import Feature
+from softmachine.positions import Feature, Relation, relation
 from softmachine.signals import attend, position, recogniser, step, token
 from softmachine.transformer import Transformer
-from tests.export.plain import gpt2_logits, llama_logits, lowered_logits
+from tests.export.plain import bert_logits, gpt2_logits, llama_logits, lowered_logits
 
 WORDS = [tuple(word) for word in ("", "1", "0", "01", "1011", "111111")]
 
@@ -70,6 +74,16 @@ def test_gpt2_from_its_tensors_alone_computes_the_run(place: Callable[..., Place
     assert (set(placed.config) == sizes) == (place is gpt2_default)
 
 
+def test_in_float16_units_read_with_weights_that_it_has() -> None:
+    model = compiled("increment", "residues", 600)
+    lowered = lower(model, 600)
+    assert max(np.abs(layer.first.weight).max(initial=0) for layer in lowered.layers) > 65504
+    placed = gpt2(lowered, "float16")
+    assert max(np.abs(tensor).max() for tensor in placed.tensors.values()) < 65504
+    margin = require_right(model, lambda ids: gpt2_logits(placed, ids), placed.model.vocabulary, 600)
+    assert margin / placed.gain > 0.9
+
+
 def test_the_default_configuration_ties_the_embedding_and_has_widths_whose_roots_are_exact() -> None:
     placed = gpt2_default(lower(compiled("increment", "address-bits", 32), 32), "float32")
     assert "lm_head.weight" not in placed.tensors
@@ -99,10 +113,10 @@ def test_llama_refuses_positions_and_float16() -> None:
         gpt2_default(lower(compiled("increment", "residues", 16), 16), "float16")
 
 
-def small(mask: Mask = Mask.CAUSAL, **options: Any) -> Transformer:
-    """Whether a 1 has been seen."""
+def small(mask: Mask = Mask.CAUSAL, *, blind: bool = False, **options: Any) -> Transformer:
+    """Whether a 1 has been seen; blind to symbols, whether there is one where the bias is largest."""
     seen = token("is 1", {"0": (0,), "1": (1,)})
-    found = attend("look", query=seen * 0 + 1, key=seen, value=seen, mask=mask, **options)
+    found = attend("look", query=seen * 0 + 1, key=seen * (not blind), value=seen, mask=mask, **options)
     return compile_program(recogniser("seen", ("0", "1"), step("some", found - Fraction(1, 64))))
 
 
@@ -123,13 +137,74 @@ def test_a_temperature_that_depends_on_the_position_becomes_the_lowest() -> None
     ("model", "why"),
     [
         (small(Mask.ALL, weighting=softmax(9)), "head 'look' sees all j, but a decoder sees j ≤ i"),
-        (small(Mask.PAST, weighting=softmax(9)), "must not see its own position"),
         (small(weighting=AVERAGE_HARD), "has average-hard attention; stock checkpoints have softmax"),
     ],
 )
 def test_what_a_stock_decoder_cannot_hold_is_refused_with_the_reason(model: Transformer, why: str) -> None:
     with pytest.raises(ConstructionError, match=why):
         lower(model, 8)
+
+
+def answers(lowered: Lowered, word: str) -> list[str]:
+    ids = [lowered.vocabulary.index(letter) for letter in word]
+    return [lowered.labels[k] for k in lowered_logits(lowered, ids).argmax(axis=-1)]
+
+
+def test_a_strict_mask_becomes_scores_that_hide_the_position_itself() -> None:
+    lowered = lower(small(Mask.PAST, weighting=softmax(20)), 9)
+    for number in range(1 << 8):
+        word = f"0{number:08b}"  # where nothing is seen, position 0 is: it must hold nothing
+        assert answers(lowered, word) == ["true" if "1" in word[:i] else "false" for i in range(9)]
+
+
+def test_a_relative_bias_becomes_scores() -> None:
+    relation("test: three back", lambda key, query: int(query - key == 3))
+    back = small(weighting=softmax(40), bias=Relation("test: three back"), blind=True)
+    lowered = lower(back, 9)
+    for number in range(1 << 9):
+        word = f"{number:09b}"
+        assert answers(lowered, word)[3:] == ["true" if word[i - 3] == "1" else "false" for i in range(3, 9)]
+
+
+def test_a_table_of_all_pairs_of_positions_has_a_largest_size() -> None:
+    with pytest.raises(ConstructionError, match="head 'look' sees j < i, which takes a table of all pairs"):
+        lower(small(Mask.PAST, weighting=softmax(9)), 1025)
+
+
+@pytest.mark.parametrize(
+    ("name", "construction"),
+    [
+        ("response-formula", "temporal-encoder"),
+        ("alternating-formula", "temporal-encoder-unbounded"),
+        ("reverse-program", "srasp"),
+        ("flip-flop-program", "srasp"),
+        ("in-order-crasp", "crasp"),
+        ("and-or", "circuit-unit"),
+        ("koenigsberg", "connectivity"),
+    ],
+)
+def test_an_encoder_knows_every_length_and_sees_what_it_should(name: str, construction: str) -> None:
+    source = sm.load(name)
+    assert isinstance(source, Source)
+    model = _compiled(source, construction, 80, STOCK_FORMATS["bert"])
+    lowered = lower(model, 80 if name == "koenigsberg" else 9, ahead=True)
+    placed = bert(lowered, "float32")
+    dialogue = dialogue_of(model, all_words(model.codec.alphabet if model.codec else (), 3), 80)
+    assert dialogue.samples
+    for sample in dialogue.samples:
+        ids = [lowered.vocabulary.index(token) for token in sample.prompt]
+        for rows in (lowered_logits(lowered, ids), bert_logits(placed, ids) / placed.gain):
+            margins = np.diff(np.sort(rows, axis=-1)[:, -2:])[:, 0]
+            for label, margin, wanted in zip(rows.argmax(axis=-1), margins, sample.expected, strict=True):
+                assert wanted in (None, lowered.labels[label])
+                assert wanted is None or margin > 0.9
+
+
+def test_what_an_encoder_cannot_hold_is_refused_with_the_reason() -> None:
+    with pytest.raises(ConstructionError, match="is a decoder: it goes on from its input token by token"):
+        lower(compiled("increment", "address-bits", 16), 16, ahead=True)
+    with pytest.raises(UsageError, match="does not say how words become tokens"):
+        lower(small(Mask.ALL, weighting=softmax(9)), 16, ahead=True)
 
 
 def test_an_encoder_that_knows_the_length_is_refused() -> None:

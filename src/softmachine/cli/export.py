@@ -20,6 +20,7 @@ EXAMPLES = """[dim]Examples:[/]
   softmachine export palindrome --to gpt2 --length 256 -o palindrome-gpt2
   softmachine export busy-beaver-4 --to gpt2-default --length 128 -o bb4
   softmachine export increment --to gpt2 --dtype bfloat16 --length 64 -o increment-bf16
+  softmachine export reverse-program --to bert --length 32 -o reverse-bert
   softmachine export --set interp -o interp-models
   softmachine export "Q_a since Q_b" --to gpt2 --length 128 -o since"""
 
@@ -40,8 +41,8 @@ def command(
         typer.Option(
             "--to",
             metavar="FORMAT",
-            help="gpt2, gpt2-default (nothing but sizes in its configuration), llama, mistral, qwen2, onnx, gguf, or "
-            "native (what [b]softmachine compile[/] writes).",
+            help="gpt2, gpt2-default (nothing but sizes in its configuration), llama, mistral, qwen2, bert (for "
+            "encoders), onnx, gguf, or native (what [b]softmachine compile[/] writes).",
         ),
     ] = "gpt2",
     length: Annotated[
@@ -67,7 +68,7 @@ def command(
             "--set",
             metavar="NAME",
             show_default=False,
-            help="A ready-made set of models in place of SOURCE: interp, for interpretability.",
+            help="A ready-made set of models in place of SOURCE, for interpretability: interp, or encoders for bert.",
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", metavar="", help="Replace a model that was written there.")] = False,
@@ -88,7 +89,7 @@ def command(
 
     output = Output(as_json, quiet)
     if (source is None) == (set_name is None):
-        raise UsageError("say what to export", hint="a SOURCE, or --set interp")
+        raise UsageError("say what to export", hint="a SOURCE, or --set interp, or --set encoders --to bert")
     if set_name is not None:
         _export_set(set_name, folder, to, dtype, force, output)
         return

@@ -152,7 +152,7 @@ class _Builder:
         if self.variant.vision is Vision.MASKED:
             raise ConstructionError(
                 f"a future-masked transformer cannot say whether {str(formula)!r} holds: it depends on later positions",
-                hint="use an encoder",
+                hint="use the construction temporal-encoder; to export it, --to bert",
             )
         return Mask.ANTICAUSAL
 

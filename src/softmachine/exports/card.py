@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import groupby
+
 from softmachine.exports.dialogue import Dialogue, Sample
 from softmachine.exports.exported import Exported
 from softmachine.exports.placed import Placed
@@ -15,7 +18,7 @@ MOST_SHOWN = 12
 _CARD = """\
 ---
 library_name: transformers
-pipeline_tag: text-generation
+pipeline_tag: {task}
 tags: [softmachine, compiled, mechanistic-interpretability]
 ---
 
@@ -24,7 +27,7 @@ tags: [softmachine, compiled, mechanistic-interpretability]
 {about}
 
 The weights were not trained: they were compiled, by the construction {construction}, and compute {what}
-{length:,} positions ({positions}). It is a stock `{architecture}`: {layers}, {heads} a layer, width {width:,},
+{length:,} positions ({positions}).{inputs} It is a stock `{architecture}`: {layers}, {heads} a layer, width {width:,},
 {vocabulary}, {parameters:,} parameters.
 
 ## Use
@@ -45,7 +48,7 @@ answers are wrong and nothing says so**{where}.
 ## What is inside
 
 `softmachine.json` names every coordinate of the residual stream, every head and every unit. The value of a named signal
-is `residual[..., index] / scale`{inside}.
+is `residual[..., index] / scale`{inside}
 
 Signals: {signals}.
 """
@@ -64,21 +67,38 @@ print(tokenizer.decode(model.generate(**inputs)[0]))
 Symbols of an input are separated by blanks.{around} A word that is not in the vocabulary is an error.{answers}
 """
 
+_ASK = """\
+```python
+from transformers import AutoModelForTokenClassification, AutoTokenizer
+
+tokenizer = AutoTokenizer.from_pretrained(".")
+model = AutoModelForTokenClassification.from_pretrained(".", dtype="auto")
+inputs = tokenizer("{word}", return_tensors="pt", return_token_type_ids=False)
+answers = model(**inputs).logits[0].argmax(-1)
+print(" ".join(model.config.id2label[int(k)] for k in answers))
+# {shown}
+```
+
+There is one answer for every token, marks included; where `·` is shown, it means nothing. Symbols of an input are
+separated by blanks.{around} A word that is not in the vocabulary is an error. Batches are padded at the right.
+"""
+
 _INSIDE = """:
 
 ```python
 import json
+from pathlib import Path
 
-where = {c["name"]: c for c in json.load(open("softmachine.json"))["coordinates"]}
-stream = model(**inputs, output_hidden_states=True).hidden_states[-2][0]
-print({name: (stream[-1, c["index"]] / c["scale"]).item() for name, c in where.items()})
-```
-"""
+coordinates = json.loads(Path("softmachine.json").read_text(encoding="utf-8"))["coordinates"]
+stream = model(**inputs, output_hidden_states=True).hidden_states[-1][0]
+print({c["name"]: round((stream[-1, c["index"]] / c["scale"]).item(), 3) for c in coordinates})
+```"""
 
 
 def model_card(transformer: Transformer, placed: Placed, exported: Exported, dialogue: Dialogue, about: str) -> str:
     """The card of a checkpoint for transformers."""
-    return _card(transformer, placed, exported, dialogue, about, _USE).format(
+    use = (_USE if placed.model.causal else _ASK).replace("AutoTokenizer", placed.tokenizer)
+    return _card(transformer, placed, exported, dialogue, about, use).format(
         where="; `config.json` lists the formats that hold, under `softmachine`", inside=_INSIDE
     )
 
@@ -87,7 +107,7 @@ def plain_card(
     transformer: Transformer, placed: Placed, exported: Exported, dialogue: Dialogue, about: str, use: str
 ) -> str:
     """The card of a file for other software, which is used as ``use`` says."""
-    return _card(transformer, placed, exported, dialogue, about, use).format(where="", inside="")
+    return _card(transformer, placed, exported, dialogue, about, use).format(where="", inside=".")
 
 
 def _card(
@@ -98,22 +118,27 @@ def _card(
     spelled = dict(zip(model.vocabulary, model.spellings, strict=True))
     index = {token: str(k) for k, token in enumerate(model.vocabulary)}
     sample = _example(dialogue)
-    symbols = sample.prompt[len(dialogue.prefix) : len(sample.prompt) - len(dialogue.suffix)]
-    said = [token for token in sample.expected if token is not None]
-    said = said if dialogue.decodes else said[-1:]
-    shown = [*sample.prompt, *said[:MOST_SHOWN]]
-    marks = [f"`{spelled[token]}` {side}" for token, side in _marks(dialogue)]
+    symbols = dialogue.symbols(sample.prompt)
+    if model.causal:
+        said = [spelled[token] for token in sample.expected if token is not None]
+        said = said if dialogue.decodes else said[-1:]
+        shown = [*(spelled[token] for token in sample.prompt), *said[:MOST_SHOWN]]
+    else:
+        shown = said = [token or "·" for token in sample.expected]
+    marks = [f"`{spelled[token]}`{times} {side}" for token, times, side in _marks(dialogue)]
     usage = use.format(
         word=" ".join(spelled[token] for token in symbols),
         prompt=" ".join(spelled[token] for token in sample.prompt),
         ids=", ".join(index[token] for token in sample.prompt),
-        stops=", ".join(index[token] for token in dialogue.stops),
+        stops=", ".join(index[token] for token in dialogue.stops) if model.causal else "",
         length=exported.length,
-        shown=" ".join(spelled[token] for token in shown) + (" …" if len(said) > MOST_SHOWN else ""),
+        shown=" ".join(shown) + (" …" if model.causal and len(said) > MOST_SHOWN else ""),
         around=f" The tokenizer adds {' and '.join(marks)}." if marks else "",
         answers="" if dialogue.decodes else " One token is generated: the answer at the last position.",
     )
     parts = {
+        "task": placed.task,
+        "inputs": "" if dialogue.only is None else f" Inputs have exactly {many(dialogue.only, 'symbol')}.",
         "name": transformer.name,
         "about": about,
         "construction": transformer.construction or "of its author",
@@ -140,8 +165,12 @@ def _example(dialogue: Dialogue) -> Sample:
     return max(short or dialogue.samples, key=lambda sample: len(sample.prompt))
 
 
-def _marks(dialogue: Dialogue) -> list[tuple[str, str]]:
-    return [*((token, "before") for token in dialogue.prefix), *((token, "after") for token in dialogue.suffix)]
+def _marks(dialogue: Dialogue) -> Iterator[tuple[str, str, str]]:
+    """What the tokenizer adds, how often if more than once, and where."""
+    for tokens, side in ((dialogue.prefix, "before"), (dialogue.suffix, "after")):
+        for token, same in groupby(tokens):
+            count = len(list(same))
+            yield token, f" × {count}" if count > 1 else "", side
 
 
 def _row(result: Verification) -> str:

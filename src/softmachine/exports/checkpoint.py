@@ -14,7 +14,8 @@ from softmachine.exports.card import model_card
 from softmachine.exports.dialogue import Dialogue
 from softmachine.exports.exported import Exported
 from softmachine.exports.folder import MARK, new_folder, require_free
-from softmachine.exports.lowered import Lowered, lower
+from softmachine.exports.lower import lower
+from softmachine.exports.lowered import Lowered
 from softmachine.exports.mapping import mapping
 from softmachine.exports.placed import Placed
 from softmachine.exports.verify import Verification, verify
@@ -38,6 +39,7 @@ def write(
     folder: Path,
     *,
     place: Callable[[Lowered, str], Placed],
+    ahead: bool = False,
     length: int,
     dtype: str,
     dialogue: Dialogue,
@@ -48,9 +50,10 @@ def write(
     """Write a checkpoint, after a stock model loaded from it has said what it should.
 
     Args:
-        transformer: A causal model with softmax attention.
+        transformer: A model with softmax attention.
         folder: Where to.
         place: Puts a lowered model into an architecture.
+        ahead: Whether every position sees all others in this architecture.
         length: The number of positions.
         dtype: The format of the weights.
         dialogue: How to talk to it, and what it should say.
@@ -67,12 +70,14 @@ def write(
         raise UsageError(f"there is no format {dtype!r} of numbers", hint=f"choose {', '.join(DTYPES)}")
     require_libraries()
     require_free(folder, force=force)
-    placed = place(lower(transformer, length), dtype)
+    placed = place(lower(transformer, length, ahead=ahead), dtype)
     with new_folder(folder, force=force) as new:
         rounded, parameters, results = new_checkpoint(placed, new, dtype, dialogue)
         if not results[0].holds:
             raise PrecisionError(f"{transformer.name!r} does not hold: {results[0].failure}", hint=remedy or None)
-        exported = Exported(folder, placed.architecture, length, dtype, results, parameters, rounded)
+        exported = Exported(
+            folder, placed.architecture, len(placed.model.positions), dtype, results, parameters, rounded
+        )
         _declare(new, exported)
         card = model_card(transformer, placed, exported, dialogue, about)
         (new / "README.md").write_text(card, encoding="utf-8")
@@ -92,18 +97,22 @@ def new_checkpoint(
     with _quiet():
         rounded, parameters = _save(placed, folder, dtype, dialogue)
         _save_tokenizer(placed.model, folder, dialogue)
+        _require_tokenizer(placed, folder, dialogue)
         return rounded, parameters, _verified(placed, folder, dtype, dialogue, every_format=every_format)
 
 
 def _save(placed: Placed, folder: Path, dtype: str, dialogue: Dialogue) -> tuple[int, int]:
     """Write weights and configurations; how many weights were rounded, and how many there are."""
     import torch
+    import transformers
     from safetensors.torch import save as to_bytes
-    from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig
+    from transformers import AutoConfig, GenerationConfig
 
     model = placed.model
     index = {token: k for k, token in enumerate(model.vocabulary)}
-    marks: dict[str, Any] = {"pad_token_id": model.pad, "eos_token_id": [index[token] for token in dialogue.stops]}
+    marks: dict[str, Any] = {"pad_token_id": model.pad}
+    if model.causal:
+        marks["eos_token_id"] = [index[token] for token in dialogue.stops]
     if dialogue.prefix:
         marks["bos_token_id"] = index[dialogue.prefix[0]]
     settings = {key: value for key, value in placed.config.items() if key != "model_type"}
@@ -111,7 +120,8 @@ def _save(placed: Placed, folder: Path, dtype: str, dialogue: Dialogue) -> tuple
     target = getattr(torch, dtype)
     config.architectures, config.dtype = [placed.architecture], target
     with torch.device("meta"):  # only its names and shapes are of interest
-        shapes = {name: weight.shape for name, weight in AutoModelForCausalLM.from_config(config).state_dict().items()}
+        empty = getattr(transformers, placed.auto_class).from_config(config)
+        shapes = {name: weight.shape for name, weight in empty.state_dict().items()}
     tensors = {name: torch.from_numpy(tensor.copy()) for name, tensor in placed.tensors.items()}
     if config.tie_word_embeddings:
         shapes.pop("lm_head.weight", None)
@@ -120,10 +130,15 @@ def _save(placed: Placed, folder: Path, dtype: str, dialogue: Dialogue) -> tuple
         raise UsageError(f"this version of transformers has other weights in {placed.architecture}: {odd}")
     cast = {name: tensor.to(target).contiguous() for name, tensor in tensors.items()}
     if any(not torch.isfinite(tensor).all() for tensor in cast.values()):
-        raise PrecisionError(f"some weights are too large for {dtype}")
+        name = next(name for name, tensor in cast.items() if not torch.isfinite(tensor).all())
+        raise PrecisionError(
+            f"weights of {name} are too large for {dtype}",
+            hint="export it in another --dtype, or for a smaller --length",
+        )
     limit = len(model.positions) if dialogue.decodes else len(model.positions) + 1
     config.save_pretrained(folder)
-    GenerationConfig(max_length=limit, do_sample=False, **marks).save_pretrained(folder)
+    if model.causal:
+        GenerationConfig(max_length=limit, do_sample=False, **marks).save_pretrained(folder)
     (folder / "model.safetensors").write_bytes(to_bytes(cast, metadata={"format": "pt"}))
     rounded = sum(int((cast[name].double() != tensor).sum()) for name, tensor in tensors.items())
     return rounded, sum(tensor.numel() for tensor in tensors.values())
@@ -144,7 +159,7 @@ def _save_tokenizer(model: Lowered, folder: Path, dialogue: Dialogue) -> None:
     tokenizer.pre_tokenizer = WhitespaceSplit()
     around = [*dialogue.prefix, None, *dialogue.suffix]
     template = " ".join("$A" if token is None else spelled[token] for token in around)
-    marks = [(spelled[token], index[token]) for token in (*dialogue.prefix, *dialogue.suffix)]
+    marks = [(spelled[token], index[token]) for token in dict.fromkeys((*dialogue.prefix, *dialogue.suffix))]
     if all(":" not in text and "$" not in text for text, _ in marks):
         tokenizer.post_processor = TemplateProcessing(single=template, special_tokens=marks)
     special: dict[str, Any] = {"pad_token": AddedToken(model.spellings[model.pad], special=True, normalized=False)}
@@ -153,11 +168,29 @@ def _save_tokenizer(model: Lowered, folder: Path, dialogue: Dialogue) -> None:
     fast = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         model_max_length=len(model.positions),
-        padding_side="left",
+        padding_side="left" if model.causal else "right",
         clean_up_tokenization_spaces=False,
         **special,
     )
     fast.save_pretrained(folder)
+
+
+def _require_tokenizer(placed: Placed, folder: Path, dialogue: Dialogue) -> None:
+    """Complain unless the tokenizer, loaded as the model card says, makes of texts what it should, and back."""
+    import transformers
+
+    model = placed.model
+    spelled = dict(zip(model.vocabulary, model.spellings, strict=True))
+    index = {token: k for k, token in enumerate(model.vocabulary)}
+    tokenizer = getattr(transformers, placed.tokenizer).from_pretrained(folder)
+    marked = tokenizer("").input_ids == [index[token] for token in (*dialogue.prefix, *dialogue.suffix)]
+    for sample in dialogue.samples:
+        tokens = dialogue.symbols(sample.prompt) if marked else sample.prompt
+        wanted = [index[token] for token in sample.prompt]
+        read = tokenizer(" ".join(spelled[token] for token in tokens)).input_ids
+        if read != wanted or tokenizer.decode(wanted).split() != [spelled[token] for token in sample.prompt]:
+            text = " ".join(spelled[token] for token in sample.prompt)
+            raise UsageError(f"the tokenizer, as this version of transformers loads it, does not read {text!r} right")
 
 
 def _verified(
@@ -165,11 +198,12 @@ def _verified(
 ) -> tuple[Verification, ...]:
     """What the written files say in each format, the one that they are in first."""
     import torch
-    from transformers import AutoModelForCausalLM
+    import transformers
 
+    stock = getattr(transformers, placed.auto_class)
     results: list[Verification] = []
     for name in (dtype, *(other for other in DTYPES if other != dtype)):
-        model = AutoModelForCausalLM.from_pretrained(folder, dtype=getattr(torch, name)).eval()
+        model = stock.from_pretrained(folder, dtype=getattr(torch, name)).eval()
         results.append(verify(model, placed.model, dialogue, dtype=name, gain=placed.gain, generating=name == dtype))
         if not results[0].holds or not every_format:
             break

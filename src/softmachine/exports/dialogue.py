@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from softmachine.errors import InputError, UsageError
+from softmachine.exports.lengths import too_long, words_that_fit
 from softmachine.transformer import Codec, DecoderCodec, Transformer
 
 MOST_TOKENS = 2048
@@ -41,6 +43,7 @@ class Dialogue:
         stops: Tokens that end a run.
         decodes: Whether the model goes on token by token, or answers at every position of its prompt.
         samples: Prompts with what should be said.
+        only: The length of all inputs, if they have the same.
     """
 
     prefix: tuple[str, ...]
@@ -48,6 +51,11 @@ class Dialogue:
     stops: tuple[str, ...]
     decodes: bool
     samples: tuple[Sample, ...]
+    only: int | None = None
+
+    def symbols(self, prompt: Sequence[str]) -> tuple[str, ...]:
+        """What stands between the tokens before and after an input."""
+        return tuple(prompt[len(self.prefix) : len(prompt) - len(self.suffix)])
 
 
 def dialogue_of(transformer: Transformer, words: Iterable[Sequence[str]], length: int) -> Dialogue:
@@ -60,24 +68,43 @@ def dialogue_of(transformer: Transformer, words: Iterable[Sequence[str]], length
         stops = tuple(token for token in transformer.outputs if codec.stops(token))
     else:
         stops = transformer.outputs
-    prefix, suffix = _around(codec)
+    prefix, suffix = _around(codec, length)
     samples: list[Sample] = []
     for sample in (_sample(codec, tuple(word), length) for word in words):
         if sample is not None:
             samples.append(sample)
         if sum(len(sample.expected) for sample in samples) > ENOUGH_TOKENS:
             break
-    return Dialogue(prefix, suffix, stops, decodes, tuple(samples))
+    if not samples:
+        raise too_long(transformer.name, codec, length)
+    lengths = [len(word) for word in islice(words_that_fit(codec, length), 2)]
+    only = lengths[0] if codec.alphabet and len(lengths) == 1 else None
+    return Dialogue(prefix, suffix, stops, decodes, tuple(samples), only)
 
 
-def _around(codec: Codec) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What stands before and after the symbols of an input."""
-    empty = codec.prompt(()).tokens
-    if not codec.alphabet:
-        return empty, ()
-    one = codec.prompt(codec.alphabet[:1]).tokens
-    first = next((k for k, (a, b) in enumerate(zip(empty, one, strict=False)) if a != b), len(empty))
-    return empty[:first], empty[first:]
+def _around(codec: Codec, length: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What stands before and after the symbols of every input; nothing if that depends on the input."""
+    words = list(islice(words_that_fit(codec, length), 3))
+    if not words:
+        return (), ()
+    word = next((word for word in words if word), ())
+    if not word:
+        return codec.prompt(word).tokens, ()
+    # Two words that differ everywhere; of one letter, the empty word and another.
+    other = codec.alphabet[1:2] * len(word) if len(codec.alphabet) > 1 else words[0]
+    one, two = codec.prompt(word).tokens, codec.prompt(other).tokens
+    before = _agreeing(one, two)
+    after = _agreeing(one[before:][::-1], two[before:][::-1])
+    prefix, suffix = one[:before], one[len(one) - after :]
+    prompts = [(word, codec.prompt(word).tokens) for word in (other, *words)]
+    if any(prompt != (*prefix, *prompt[before : before + len(word)], *suffix) for word, prompt in prompts):
+        return (), ()
+    return prefix, suffix
+
+
+def _agreeing(one: Sequence[str], two: Sequence[str]) -> int:
+    """How many tokens at the beginning of two sequences are the same."""
+    return next((k for k, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
 
 
 def _sample(codec: Codec, word: tuple[str, ...], length: int) -> Sample | None:

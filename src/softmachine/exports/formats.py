@@ -8,6 +8,7 @@ from functools import partial
 
 from softmachine.errors import UsageError
 from softmachine.exports import checkpoint, gguf, onnx
+from softmachine.exports.bert import bert
 from softmachine.exports.exported import Exported
 from softmachine.exports.gpt2 import gpt2, gpt2_default
 from softmachine.exports.llama import llama, mistral, qwen2
@@ -21,13 +22,29 @@ class StockFormat:
         name: What the command line calls it.
         about: What it is, in a line.
         write: Writes a model, see :func:`.checkpoint.write`.
+        dtypes: The formats of weights that it can have.
         positions: Whether the architecture has an embedding of positions.
+        decodes: Whether it can go on from its input.
+        encodes: Whether every position may see all others.
     """
 
     name: str
     about: str
     write: Callable[..., Exported]
+    dtypes: tuple[str, ...] = checkpoint.DTYPES
     positions: bool = True
+    decodes: bool = True
+    encodes: bool = False
+
+    def require_dtype(self, dtype: str) -> None:
+        """Complain about a format of weights that it cannot have."""
+        if dtype not in self.dtypes:
+            hint = f"choose {' or '.join(self.dtypes)}; gpt2 has {', '.join(checkpoint.DTYPES)}"
+            raise UsageError(f"models are not written to {self.name} in {dtype}", hint=hint)
+
+
+WIDE = tuple(dtype for dtype in checkpoint.DTYPES if dtype != "float16")
+"""Where norms need constants that float16 has no room for."""
 
 
 STOCK_FORMATS = {
@@ -38,12 +55,22 @@ STOCK_FORMATS = {
             "gpt2-default",
             "Hugging Face, GPT2LMHeadModel, default configuration",
             partial(checkpoint.write, place=gpt2_default),
+            WIDE,
         ),
-        StockFormat("llama", "Hugging Face, LlamaForCausalLM", partial(checkpoint.write, place=llama), False),
-        StockFormat("mistral", "Hugging Face, MistralForCausalLM", partial(checkpoint.write, place=mistral), False),
-        StockFormat("qwen2", "Hugging Face, Qwen2ForCausalLM", partial(checkpoint.write, place=qwen2), False),
-        StockFormat("onnx", "ONNX, for onnxruntime", onnx.write),
-        StockFormat("gguf", "GGUF, for llama.cpp", gguf.write, False),
+        StockFormat("llama", "Hugging Face, LlamaForCausalLM", partial(checkpoint.write, place=llama), WIDE, False),
+        StockFormat(
+            "mistral", "Hugging Face, MistralForCausalLM", partial(checkpoint.write, place=mistral), WIDE, False
+        ),
+        StockFormat("qwen2", "Hugging Face, Qwen2ForCausalLM", partial(checkpoint.write, place=qwen2), WIDE, False),
+        StockFormat(
+            "bert",
+            "Hugging Face, BertForTokenClassification, for encoders",
+            partial(checkpoint.write, place=bert, ahead=True),
+            decodes=False,
+            encodes=True,
+        ),
+        StockFormat("onnx", "ONNX, for onnxruntime", onnx.write, onnx.DTYPES, encodes=True),
+        StockFormat("gguf", "GGUF, for llama.cpp", gguf.write, ("float32",), False),
     )
 }
 

@@ -18,7 +18,7 @@ from softmachine.exports.dialogue import Dialogue
 from softmachine.exports.exported import Exported
 from softmachine.exports.folder import MARK, new_folder, require_free
 from softmachine.exports.llama import llama
-from softmachine.exports.lowered import lower
+from softmachine.exports.lower import lower
 from softmachine.exports.mapping import mapping
 from softmachine.exports.placed import Placed
 from softmachine.transformer import Transformer

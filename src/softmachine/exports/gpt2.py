@@ -13,28 +13,32 @@ from __future__ import annotations
 import numpy as np
 
 from softmachine.errors import ConstructionError
-from softmachine.exports.lowered import Affine, Array, Lowered, LoweredLayer, head_width, most_heads
+from softmachine.exports.conditioning import relieved
+from softmachine.exports.lowered import Affine, Array, Lowered, LoweredLayer, head_width, most_heads, most_units
+from softmachine.exports.mirrored import Mirrored
 from softmachine.exports.placed import SAMPLING_GAIN, Placed
 from softmachine.exports.tied import tied
 
 LARGE = 2.0**20
 """C: coordinates within ±1 change a mean of squares of C² by less than float32 can see."""
+NARROW = 2.0**14
+"""In float16, units do not read with larger weights than this."""
 GELU_GAIN = 2.0**20
 """GELU(2²⁰ x) / 2²⁰ is ReLU(x), except for |x| < 2⁻¹⁷, where the error is below 2⁻²²."""
-WIDEST = 1 << 14
-"""Wider models are refused: a matrix would take gigabytes."""
 
 
 def gpt2(model: Lowered, dtype: str) -> Placed:
     """With neutral norms, ReLU and an unembedding of its own."""
-    narrow = dtype == "float16"  # where 2⁴⁰ is infinite
+    narrow = dtype == "float16"  # where 2⁴⁰ is infinite, and 2¹⁶ too
+    if narrow:
+        model = relieved(model, NARROW)
     head = head_width(model)
     heads = max(most_heads(model), -(-2 * (model.width + 1) // head))
     place = _Place(model, heads * head, head, constant=1.0, activation_gain=1.0)
-    inner = max(1, *(len(layer.units) for layer in model.layers))
+    inner = most_units(model)
     tensors = place.tensors(inner, norm=2.0**15 if narrow else 2.0**40)
     logits = Affine(model.unembedding.weight * SAMPLING_GAIN, model.unembedding.bias * SAMPLING_GAIN)
-    tensors["lm_head.weight"] = place.reading(logits)
+    tensors["lm_head.weight"] = place.unbiased(logits)
     config = {
         "activation_function": "relu",
         "layer_norm_epsilon": 2.0**30 if narrow else 2.0**80,
@@ -56,40 +60,25 @@ def gpt2_default(model: Lowered, dtype: str) -> Placed:
     width = 2
     while width < 2 * (model.width + 1) or width < head * most_heads(model):
         width *= 4
-    while 4 * width < max(len(layer.units) for layer in model.layers):
+    while 4 * width < most_units(model):
         width *= 4
     place = _Place(model, width, head, constant=LARGE, activation_gain=GELU_GAIN)
     tensors = place.tensors(4 * width, norm=LARGE * (2 / width) ** 0.5)
     return place.placed({}, tensors, 2 * gain)
 
 
-class _Place:
-    """Where things go: coordinate c at c and, negated, at half the width plus c; the constant after all others."""
+class _Place(Mirrored):
+    """Where things go in a GPT-2; the constant of its norms is at the coordinate after all others."""
 
     def __init__(self, model: Lowered, width: int, head: int, *, constant: float, activation_gain: float) -> None:
-        if width > WIDEST:
-            raise ConstructionError(
-                f"{model.name!r} would need a GPT-2 of width {width:,}; at most {WIDEST:,} is written "
-                f"(its residual stream has {model.width:,} coordinates, its vocabulary {len(model.vocabulary):,})"
-            )
-        self.model, self.width, self.head = model, width, head
-        self.half = width // 2
+        super().__init__(model, width, head)
         self.constant, self.activation_gain = constant, activation_gain
 
-    def mirrored(self, rows: Array) -> Array:
-        """Vectors over the coordinates, as they are stored."""
-        stored = np.zeros((len(rows), self.width))
-        stored[:, : self.model.width] = rows
-        stored[:, self.half : self.half + self.model.width] = -rows
-        return stored
-
-    def reading(self, affine: Affine, *, biased: bool = False) -> Array:
-        """The matrix of a map that reads the stream; its bias is read off the constant, unless the layer has biases."""
-        rows = np.zeros((len(affine.bias), self.width))
-        rows[:, : self.model.width] = affine.weight / 2
-        if not biased:
-            rows[:, self.model.width] = affine.bias / (2 * self.constant)
-        rows[:, self.half :] = -rows[:, : self.half]
+    def unbiased(self, affine: Affine) -> Array:
+        """The matrix of a map in a layer without biases: its bias is read off the constant."""
+        rows = self.reading(affine)
+        rows[:, self.model.width] = affine.bias / (2 * self.constant)
+        rows[:, self.half + self.model.width] = -rows[:, self.model.width]
         return rows
 
     def tensors(self, inner: int, norm: float) -> dict[str, Array]:
@@ -115,7 +104,7 @@ class _Place:
             for part, affine in enumerate((head.query, head.key, head.value)):
                 factor = self.head**0.5 if part == 0 else 1.0  # GPT-2 divides scores by this
                 end = first + len(affine.bias)
-                weight[part, first:end] = self.reading(affine, biased=True) * factor
+                weight[part, first:end] = self.reading(affine) * factor
                 bias[part, first:end] = affine.bias * factor
             output[:, first : first + head.output.shape[1]] = self.mirrored(head.output.T).T
         return {
@@ -128,7 +117,7 @@ class _Place:
     def feed_forward(self, layer: LoweredLayer, inner: int) -> dict[str, Array]:
         units, gain = len(layer.units), self.activation_gain
         first, first_bias, second = np.zeros((inner, self.width)), np.zeros(inner), np.zeros((self.width, inner))
-        first[:units] = self.reading(layer.first, biased=True) * gain
+        first[:units] = self.reading(layer.first) * gain
         first_bias[:units] = layer.first.bias * gain
         second[:, :units] = self.mirrored(layer.second.weight.T).T / gain
         return {

@@ -13,7 +13,16 @@ from functools import partial
 import numpy as np
 
 from softmachine.errors import ConstructionError
-from softmachine.exports.lowered import Affine, Array, Lowered, LoweredHead, LoweredLayer, head_width, most_heads
+from softmachine.exports.lowered import (
+    Affine,
+    Array,
+    Lowered,
+    LoweredHead,
+    LoweredLayer,
+    head_width,
+    most_heads,
+    most_units,
+)
 from softmachine.exports.placed import SAMPLING_GAIN, Placed
 
 LARGE = 2.0**30
@@ -42,7 +51,7 @@ def _place(kind: str, model: Lowered, dtype: str) -> Placed:
     while width < model.width + 1 or width < head * most_heads(model):
         width *= 4
     place = _Place(model, width, head)
-    inner = 1 + max(0, *(len(layer.units) for layer in model.layers))
+    inner = 1 + most_units(model)
     config = {
         "model_type": kind,
         "hidden_size": width,
@@ -57,7 +66,9 @@ def _place(kind: str, model: Lowered, dtype: str) -> Placed:
     if kind == "mistral":
         config["sliding_window"] = None
     tensors = place.tensors(inner, biased=kind == "qwen2")
-    return Placed(_CLASSES[kind], config, tensors, model, None, SAMPLING_GAIN, SILU_GAIN)
+    # For every qwen2, AutoTokenizer puts its own way to split text into words in place of the one in the folder.
+    tokenizer = "PreTrainedTokenizerFast" if kind == "qwen2" else "AutoTokenizer"
+    return Placed(_CLASSES[kind], config, tensors, model, None, SAMPLING_GAIN, SILU_GAIN, tokenizer)
 
 
 llama, mistral, qwen2 = (partial(_place, kind) for kind in _CLASSES)

@@ -58,6 +58,7 @@ def mapping(transformer: Transformer, placed: Placed, exported: Exported, dialog
             {"id": k, "text": text, "token": token}
             for k, (text, token) in enumerate(zip(model.spellings, model.vocabulary, strict=True))
         ],
+        "labels": list(model.labels),
         "produces": list(model.outputs),
         "before_input": list(dialogue.prefix),
         "after_input": list(dialogue.suffix),

@@ -18,11 +18,12 @@ from softmachine.exports.card import plain_card
 from softmachine.exports.dialogue import Dialogue
 from softmachine.exports.exported import Exported
 from softmachine.exports.folder import MARK, new_folder, require_free
-from softmachine.exports.lowered import Affine, Lowered, LoweredHead, lower
+from softmachine.exports.lower import lower
+from softmachine.exports.lowered import Affine, Lowered, LoweredHead
 from softmachine.exports.mapping import mapping
 from softmachine.exports.placed import SAMPLING_GAIN, Placed
 from softmachine.exports.verify import Verification, wrong
-from softmachine.transformer import Transformer
+from softmachine.transformer import DecoderCodec, Transformer
 
 OPSET = 17
 DTYPES = ("float32", "float64")
@@ -51,7 +52,7 @@ def write(
     if dtype not in DTYPES:
         raise UsageError(f"models are not written to onnx in {dtype}", hint=f"choose {' or '.join(DTYPES)}")
     require_free(folder, force=force)
-    model = lower(transformer, length)
+    model = lower(transformer, length, ahead=not isinstance(transformer.codec, DecoderCodec) and not transformer.causal)
     graph = _Graph(model, dtype)
     placed = Placed("ONNX", {}, graph.weights, model, None, SAMPLING_GAIN, 1.0)
     with new_folder(folder, force=force) as new:
@@ -60,9 +61,9 @@ def write(
         if not result.holds:
             raise PrecisionError(f"{transformer.name!r} does not hold: {result.failure}", hint=remedy or None)
         size = sum(int(weight.size) for weight in graph.weights.values())
-        exported = Exported(folder, "ONNX", length, dtype, (result,), size, 0)
+        exported = Exported(folder, "ONNX", len(model.positions), dtype, (result,), size, 0)
         (new / "README.md").write_text(
-            plain_card(transformer, placed, exported, dialogue, about, _USE), encoding="utf-8"
+            plain_card(transformer, placed, exported, dialogue, about, _USE if model.causal else _ASK), encoding="utf-8"
         )
         data = mapping(transformer, placed, exported, dialogue)
         (new / MARK).write_text(json.dumps(data, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
@@ -71,10 +72,14 @@ def write(
 
 _USE = """\
 ```python
-import json, numpy as np, onnxruntime
+import json
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
 
 session = onnxruntime.InferenceSession("model.onnx")
-facts = json.load(open("softmachine.json"))
+facts = json.loads(Path("softmachine.json").read_text(encoding="utf-8"))
 ids = [{ids}]  # {prompt}
 stops = [{stops}]
 while ids[-1] not in stops and len(ids) < {length}:
@@ -82,6 +87,24 @@ while ids[-1] not in stops and len(ids) < {length}:
     logits = session.run(["logits"], {{"input_ids": tokens, "attention_mask": np.ones_like(tokens)}})[0]
     ids.append(int(logits[0, -1].argmax()))
 print(" ".join(facts["vocabulary"][k]["text"] for k in ids))
+# {shown}
+```
+"""
+
+
+_ASK = """\
+```python
+import json
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+
+session = onnxruntime.InferenceSession("model.onnx")
+facts = json.loads(Path("softmachine.json").read_text(encoding="utf-8"))
+tokens = np.array([[{ids}]])  # {prompt}
+logits = session.run(["logits"], {{"input_ids": tokens, "attention_mask": np.ones_like(tokens)}})[0]
+print(" ".join(facts["labels"][k] for k in logits[0].argmax(-1)))
 # {shown}
 ```
 """
@@ -129,19 +152,22 @@ class _Graph:
         self.node("Identity", [self.affine("unembedding", logits, stream)], "logits")
 
     def _mask(self) -> None:
-        """What is added to scores: a large negative number where j > i, or where the mask says so."""
-        self.node("Shape", ["input_ids"], "shape")
-        self.node("Gather", ["shape", self.integers("index 1", 1)], "sequence length", axis=0)
-        self.node("Range", [self.integers("from", 0), "sequence length", self.integers("by", 1)], "range")
-        self.node("Unsqueeze", ["range", self.integers("axes 0", [0])], "keys")
-        self.node("Unsqueeze", ["range", self.integers("axes 1", [1])], "queries")
-        self.node("LessOrEqual", ["keys", "queries"], "past")
+        """What is added to scores: a large negative number where the mask says so, and in a decoder where j > i."""
         self.node("Cast", ["attention_mask"], "there flat", to=_BOOL)
         self.node("Unsqueeze", ["there flat", self.integers("axes 1 too", [1])], "there")
-        self.node("And", ["past", "there"], "visible")
+        visible = "there"
+        if self.model.causal:
+            self.node("Shape", ["input_ids"], "shape")
+            self.node("Gather", ["shape", self.integers("index 1", 1)], "sequence length", axis=0)
+            self.node("Range", [self.integers("from", 0), "sequence length", self.integers("by", 1)], "range")
+            self.node("Unsqueeze", ["range", self.integers("axes 0", [0])], "keys")
+            self.node("Unsqueeze", ["range", self.integers("axes 1", [1])], "queries")
+            self.node("LessOrEqual", ["keys", "queries"], "past")
+            self.node("And", ["past", "there"], "visible")
+            visible = "visible"
         self.weights["seen"] = np.zeros((), dtype=self.dtype)
         self.weights["unseen"] = np.array(UNSEEN, dtype=self.dtype)
-        self.node("Where", ["visible", "seen", "unseen"], "mask")
+        self.node("Where", [visible, "seen", "unseen"], "mask")
 
     def head(self, name: str, head: LoweredHead, before: str, stream: str, after: str) -> None:
         """One head: it reads the stream before the layer, and adds to the stream as other heads have left it."""
@@ -189,7 +215,7 @@ class _Graph:
         inputs = [
             helper.make_tensor_value_info(name, TensorProto.INT64, shape) for name in ("input_ids", "attention_mask")
         ]
-        output = helper.make_tensor_value_info("logits", real, [*shape, len(self.model.vocabulary)])
+        output = helper.make_tensor_value_info("logits", real, [*shape, len(self.model.labels)])
         weights = [numpy_helper.from_array(value, name) for name, value in self.weights.items()]
         graph = helper.make_graph(self.nodes, self.model.name, inputs, [output], weights)
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="softmachine")
@@ -208,9 +234,10 @@ def _verified(file: Path, model: Lowered, dialogue: Dialogue, dtype: str) -> Ver
 
     session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
     index = {token: k for k, token in enumerate(model.vocabulary)}
+    label = {token: k for k, token in enumerate(model.labels)}
     margin, failure, longest, tokens = float("inf"), None, 0, 0
     for sample in dialogue.samples:
-        said = [index[token] if token is not None else None for token in sample.expected]
+        said = [label[token] if token is not None else None for token in sample.expected]
         ids = [index[token] for token in sample.prompt]
         first = len(ids) - 1 if dialogue.decodes else 0
         ids += [token for token in said[:-1] if token is not None] if dialogue.decodes else []
@@ -224,7 +251,7 @@ def _verified(file: Path, model: Lowered, dialogue: Dialogue, dtype: str) -> Ver
                 continue
             distance = float(row[found] - np.partition(row, -2)[-2])
             if found != right or not distance > 0:
-                failure = failure or wrong(model.vocabulary, dialogue, dtype, sample, step, right, found)
+                failure = failure or wrong(model.labels, dialogue, dtype, sample, step, right, found)
             margin = min(margin, distance)
     smallest = margin / SAMPLING_GAIN if failure is None and margin < float("inf") else None
     return Verification(dtype, len(dialogue.samples), tokens, longest, smallest, failure)

@@ -24,6 +24,7 @@ class Placed:
         mirror: Coordinate c is also stored, negated, at this index plus c; None if it is not.
         gain: What a margin of 1 between logits of the original has become.
         activation_gain: Pre-activations of the feed-forward units are multiplied by this.
+        tokenizer: The class in transformers that loads the tokenizer as it was written.
     """
 
     architecture: str
@@ -33,3 +34,14 @@ class Placed:
     mirror: int | None
     gain: float
     activation_gain: float
+    tokenizer: str = "AutoTokenizer"
+
+    @property
+    def auto_class(self) -> str:
+        """The class in transformers that loads the model without knowing its architecture."""
+        return "AutoModelForCausalLM" if self.model.causal else "AutoModelForTokenClassification"
+
+    @property
+    def task(self) -> str:
+        """What transformers calls what the model does."""
+        return "text-generation" if self.model.causal else "token-classification"

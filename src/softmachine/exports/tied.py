@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.exports.lowered import Affine, Array, Lowered, LoweredLayer
+from softmachine.exports.lowered import Affine, Lowered, LoweredLayer
 from softmachine.exports.placed import SAMPLING_GAIN
 
 
@@ -24,7 +24,7 @@ def tied(model: Lowered) -> tuple[Lowered, float]:
     noise = float(np.abs(model.embedding).sum(axis=1).max() + np.abs(rows @ rows.T).max())
     gain = 2.0 ** math.ceil(math.log2(SAMPLING_GAIN + 4 * noise))
     *before, last = model.layers or (_empty(model.width),)
-    wide = [_widened(layer, len(read) + 1) for layer in (*before, last)]
+    wide = [layer.widened(len(read) + 1) for layer in (*before, last)]
     whole = model.width + len(read) + 1
     names = (*(f"for the logits: {model.coordinates[c]}" for c in read), "for the logits: 1")
     tied_model = replace(
@@ -42,29 +42,6 @@ def tied(model: Lowered) -> tuple[Lowered, float]:
 def _empty(width: int) -> LoweredLayer:
     none = Affine(np.zeros((0, width)), np.zeros(0))
     return LoweredLayer((), none, Affine(np.zeros((width, 0)), np.zeros(width)), ())
-
-
-def _widened(layer: LoweredLayer, more: int) -> LoweredLayer:
-    """The layer over a wider stream, with zeros for the rest."""
-
-    def reading(affine: Affine) -> Affine:
-        return Affine(np.pad(affine.weight, ((0, 0), (0, more))), affine.bias)
-
-    def column(rows: Array) -> Array:
-        return np.pad(rows, ((0, more), (0, 0)))
-
-    heads = tuple(
-        replace(
-            head,
-            query=reading(head.query),
-            key=reading(head.key),
-            value=reading(head.value),
-            output=column(head.output),
-        )
-        for head in layer.heads
-    )
-    second = Affine(column(layer.second.weight), np.pad(layer.second.bias, (0, more)))
-    return LoweredLayer(heads, reading(layer.first), second, layer.units)
 
 
 def _copying(layer: LoweredLayer, narrow: LoweredLayer, read: NDArray[np.intp], gain: float) -> LoweredLayer:

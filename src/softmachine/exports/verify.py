@@ -77,8 +77,9 @@ class _Verifier:
     def __init__(self, model: Any, lowered: Lowered, dialogue: Dialogue, dtype: str, gain: float) -> None:
         self.model, self.vocabulary, self.dialogue = model, lowered.vocabulary, dialogue
         self.pad, self.dtype, self.gain = lowered.pad, dtype, gain
-        self.positions = len(lowered.positions)
+        self.positions, self.causal, self.labels = len(lowered.positions), lowered.causal, lowered.labels
         self.index = {token: k for k, token in enumerate(self.vocabulary)}
+        self.label = {label: k for k, label in enumerate(self.labels)}
 
     def verification(self, *, generating: bool) -> Verification:
         samples = sorted(self.dialogue.samples, key=lambda sample: len(sample.expected))
@@ -88,9 +89,10 @@ class _Verifier:
         if self.dialogue.decodes and generating:
             for batch in self.batches(short):
                 failure = failure or self.generated(batch)
-        for sample in samples:
+        groups = [[sample] for sample in samples] if self.causal else [*self.batches(samples)]
+        for group in groups:
             if failure is None:
-                failure, smallest = self.read(sample)
+                failure, smallest = self.read(group[0]) if self.causal else self.answered(group)
                 margin = min(margin, smallest)
         return Verification(
             dtype=self.dtype,
@@ -108,10 +110,8 @@ class _Verifier:
         batch: list[Sample] = []
         for sample in samples:
             more = [*batch, sample]
-            if (
-                len(more) > BATCH
-                or max(len(s.prompt) for s in more) + max(len(s.expected) for s in more) > self.positions
-            ):
+            new = max(len(s.expected) for s in more) if self.causal else 0
+            if len(more) > BATCH or max(len(s.prompt) for s in more) + new > self.positions:
                 yield batch
                 more = [sample]
             batch = more
@@ -153,7 +153,7 @@ class _Verifier:
         wanted = (
             dict(enumerate(expected, first))
             if decodes
-            else {k: self.index[token] for k, token in enumerate(sample.expected) if token is not None}
+            else {k: self.label[token] for k, token in enumerate(sample.expected) if token is not None}
         )
         smallest, cache, start = float("inf"), None, 0
         while start < len(sequence):
@@ -177,12 +177,37 @@ class _Verifier:
             start += len(piece)
         return None, smallest
 
+    def answered(self, samples: Sequence[Sample]) -> tuple[str | None, float]:
+        """What is wrong with an encoder's answers to a batch, padded at the right, and the smallest margin."""
+        import torch
+
+        widest = max(len(sample.prompt) for sample in samples)
+        rows = [self.ids(sample.prompt) for sample in samples]
+        ids = torch.tensor([row + [self.pad] * (widest - len(row)) for row in rows])
+        mask = torch.tensor([[1] * len(row) + [0] * (widest - len(row)) for row in rows])
+        with torch.no_grad():
+            logits = self.model(ids, attention_mask=mask).logits.double()
+        smallest = float("inf")
+        best = logits.topk(min(2, logits.shape[-1]), dim=-1)
+        for number, sample in enumerate(samples):
+            for k, token in enumerate(sample.expected):
+                if token is None:
+                    continue
+                found: int | None = int(best.indices[number, k, 0])
+                distance = float(best.values[number, k, 0] - best.values[number, k, -1])
+                if not distance > 0:
+                    found = None
+                if found != self.label[token]:
+                    return self.wrong(sample, k, self.label[token], found), 0.0
+                smallest = min(smallest, distance)
+        return None, smallest
+
     def wrong(self, sample: Sample, step: int, expected: int, found: int | None) -> str:
-        return wrong(self.vocabulary, self.dialogue, self.dtype, sample, step, expected, found)
+        return wrong(self.labels, self.dialogue, self.dtype, sample, step, expected, found)
 
 
 def wrong(
-    vocabulary: Sequence[str],
+    labels: Sequence[str],
     dialogue: Dialogue,
     dtype: str,
     sample: Sample,
@@ -193,5 +218,5 @@ def wrong(
     """What a model got wrong, and where."""
     word = repr(sample.word) if sample.word else "the empty input"
     what = "token" if dialogue.decodes else "the answer at position"
-    was = "is not decided" if found is None else f"is {vocabulary[found]}"
-    return f"in {dtype}, on {word}, {what} {step} should be {vocabulary[expected]}, but {was}"
+    was = "is not decided" if found is None else f"is {labels[found]}"
+    return f"in {dtype}, on {word}, {what} {step} should be {labels[expected]}, but {was}"

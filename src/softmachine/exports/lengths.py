@@ -1,0 +1,139 @@
+"""Encoders know the length n of their input; a stock encoder has to find it out.
+
+One more layer in front does: a head looks at the last position, which says what n is, and units choose, of the values
+that a position feature has at this position for all lengths, the one for n. A unit's other inputs are exactly 0 for the
+right n, so that the feature is as exact as a table of it would be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from softmachine.errors import ConstructionError, InputError, UsageError
+from softmachine.exports.lowered import Affine, Array, LoweredHead, LoweredLayer
+from softmachine.positions import Feature
+from softmachine.transformer import Codec, Prompt, Transformer
+
+SHARPNESS = 128.0
+"""Between the scores of the last position and the one before: e⁻¹²⁸ is 0 in float32."""
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """The lengths of the inputs that fit, each with the number of positions of its prompt.
+
+    A decoder has one entry: it does not know n, and has all positions.
+    """
+
+    pairs: tuple[tuple[int | None, int], ...]
+
+    @property
+    def positions(self) -> int:
+        """The largest number of positions."""
+        return max(positions for _, positions in self.pairs)
+
+    def values(self, feature: Feature) -> Iterator[float]:
+        """Every value that a feature has at some position of some input."""
+        for n, positions in self.pairs:
+            yield from (float(feature.at(i, n)) for i in range(positions))
+
+
+def words_that_fit(codec: Codec, most: int) -> Iterator[tuple[str, ...]]:
+    """A word of each length that has a prompt of at most so many positions."""
+    for word, prompt in _prompts(codec, most):
+        if len(prompt.tokens) <= most:
+            yield word
+
+
+def lengths_of(transformer: Transformer, most: int) -> Lengths:
+    """The lengths of the inputs of an encoder whose prompts have at most so many positions.
+
+    Raises:
+        UsageError: If there are none.
+        ConstructionError: If a prompt does not tell how long its input is.
+    """
+    if transformer.codec is None:
+        raise UsageError(f"{transformer.name!r} does not say how words become tokens, so nobody could talk to it")
+    prompts = [prompt for _, prompt in _prompts(transformer.codec, most)]
+    pairs = [(prompt.length, len(prompt.tokens)) for prompt in prompts if 0 < len(prompt.tokens) <= most]
+    if not pairs:
+        raise too_long(transformer.name, transformer.codec, most)
+    if len({positions for _, positions in pairs}) < len(pairs):
+        raise ConstructionError(f"inputs of {transformer.name!r} that differ in length have prompts of the same length")
+    return Lengths(tuple(pairs))
+
+
+def too_long(name: str, codec: Codec, most: int) -> UsageError:
+    """The complaint that no input fits in so many positions."""
+    needed = min((len(prompt.tokens) for _, prompt in _prompts(codec, most)), default=None)
+    hint = (
+        "give a larger --length"
+        if needed is None
+        else f"its shortest input takes {needed:,} positions: --length {needed}"
+    )
+    return UsageError(f"no input of {name!r} fits in {most:,} positions", hint=hint)
+
+
+def _prompts(codec: Codec, most: int) -> Iterator[tuple[tuple[str, ...], Prompt]]:
+    """A word of each length up to the number of positions, where the codec takes one, and its prompt."""
+    for count in range(most + 1 if codec.alphabet else 1):
+        word = codec.alphabet[:1] * count
+        try:
+            yield word, codec.prompt(word)
+        except InputError:
+            continue
+
+
+def length_layer(
+    features: Sequence[Feature], embedding: Array, lengths: Lengths, *, first: int, flags: int
+) -> LoweredLayer:
+    """The layer that writes features of the length.
+
+    Args:
+        features: What to write.
+        embedding: (features, width): how much of it each coordinate gets.
+        lengths: The lengths of inputs.
+        first: The coordinate that says whether this is position 0; those of the other positions follow.
+        flags: The coordinates for "the length is not n" start here, one for each length.
+    """
+    width, count = embedding.shape[1], len(lengths.pairs)
+    ends = np.array([first + positions - 1 for _, positions in lengths.pairs])
+    values, output = np.zeros((count, width)), np.zeros((width, count))
+    values[np.arange(count), ends] = -1
+    output[np.arange(flags, flags + count), np.arange(count)] = 1
+    found, written = [(values, np.ones(count))], [output]
+    units: list[tuple[Array, float, Array, str]] = []
+    constant = np.zeros(width)
+    for feature, row in zip(features, embedding, strict=True):
+        table = [[float(feature.at(i, n)) for i in range(positions)] for n, positions in lengths.pairs]
+        if all(len(set(entries)) == 1 for entries in table):  # it depends on the length alone
+            value = np.zeros((1, width))
+            value[0, ends] = [entries[0] for entries in table]
+            found.append((value, np.zeros(1)))
+            written.append(row[:, None])
+            continue
+        low = min(0.0, *(min(entries) for entries in table))
+        high = max(max(entries) for entries in table)
+        constant += low * row
+        for k, ((n, _), entries) in enumerate(zip(lengths.pairs, table, strict=True)):
+            weight = np.zeros(width)
+            weight[first : first + len(entries)] = np.array(entries) - low
+            weight[flags + k] = -(2.0 ** np.ceil(np.log2(max(high - low, 1.0))))
+            units.append((weight, 0.0, row, f"{feature}: n = {n}"))
+    ramp = np.zeros((1, width))
+    ramp[0, first : first + lengths.positions] = np.arange(lengths.positions)
+    head = LoweredHead(
+        "last position",
+        query=Affine(np.zeros((1, width)), np.array([SHARPNESS])),
+        key=Affine(ramp, np.zeros(1)),
+        value=Affine(np.vstack([rows for rows, _ in found]), np.concatenate([bias for _, bias in found])),
+        output=np.hstack(written),
+    )
+    weights = np.array([unit[0] for unit in units]).reshape(len(units), width)
+    columns = np.array([unit[2] for unit in units]).reshape(len(units), width).T
+    biases = np.array([unit[1] for unit in units])
+    names = tuple(unit[3] for unit in units)
+    return LoweredLayer((head,), Affine(weights, biases), Affine(columns, constant), names)

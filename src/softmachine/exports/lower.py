@@ -1,0 +1,258 @@
+"""From a transformer to plain arrays for a fixed number of positions.
+
+Loops are unrolled, temperatures become factors of the queries, Heaviside units become two ReLUs, a decoder's answers
+become tokens of the vocabulary; masks, relative biases and features of the length, where the architecture lacks them,
+become scores and a layer of their own (see :mod:`.sight` and :mod:`.lengths`); and every coordinate of the residual
+stream is scaled by a power of two so that it stays within ±1. None of it changes what is computed up to that length.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from softmachine.errors import ConstructionError
+from softmachine.exports.conditioning import Box, boxes_of, conditioned, image
+from softmachine.exports.fits import (
+    MOST_LAYERS,
+    require_decoder,
+    require_encoder,
+    require_length,
+    require_soft,
+    require_tabled,
+)
+from softmachine.exports.lengths import Lengths, length_layer, lengths_of
+from softmachine.exports.lowered import PAD, Affine, Array, Lowered, LoweredHead, LoweredLayer
+from softmachine.exports.sight import native, seeing
+from softmachine.positions import Feature
+from softmachine.transformer import AffineMap, FeedForward, Head, Layer, Matrix, Transformer
+
+
+def lower(transformer: Transformer, length: int, *, ahead: bool = False) -> Lowered:
+    """The transformer for sequences of at most ``length`` positions.
+
+    Args:
+        transformer: What to lower, with softmax attention.
+        length: The number of positions.
+        ahead: For an architecture in which every position sees all others; else each sees those up to its own.
+
+    Raises:
+        ConstructionError: If such an architecture cannot compute what it computes; it says why.
+    """
+    require_length(length)
+    if ahead:
+        require_encoder(transformer)
+    else:
+        require_decoder(transformer)
+    require_soft(transformer)
+    lengths = lengths_of(transformer, length) if ahead else Lengths(((None, length),))
+    return _Lowering(transformer, lengths, causal=not ahead).lowered()
+
+
+class _Lowering:
+    def __init__(self, transformer: Transformer, lengths: Lengths, *, causal: bool) -> None:
+        self.transformer, self.lengths, self.causal = transformer, lengths, causal
+        self.count = lengths.positions
+        self.layers, self.rounds = _unrolled(transformer, lengths)
+        several = len(lengths.pairs) > 1
+        self.of_length = [several and feature.needs_length for feature in transformer.features]
+        self.finds_length = any(self.of_length)
+        blind = next((h for layer in self.layers for h in layer.heads if not native(h, causal=causal)), None)
+        self.tabled = self.finds_length or blind is not None
+        if blind is not None:
+            sees = f"sees {blind.mask}" if blind.bias is None else f"has the relative bias {blind.bias}"
+            require_tabled(transformer, self.count, f"head {blind.name!r} {sees}")
+        elif self.finds_length:
+            require_tabled(transformer, self.count, "it knows the length of its input")
+        self.first, self.flags = transformer.width, transformer.width + self.count
+
+    def lowered(self) -> Lowered:
+        plain = self.plain()
+        boxes = boxes_of(plain, every_position=self.tabled)
+        whole = replace(
+            plain,
+            layers=self.with_sight(plain.layers, boxes),
+            unembedding=self.unembedding(plain, boxes[-1]),
+        )
+        # What loops carry is as large after many rounds as after one, but bounds do not know that.
+        extra = len(plain.layers) - len(self.rounds)
+        firsts = [*range(extra), *(extra + k for k, first in enumerate(self.rounds) if first == k)]
+        once = boxes_of(replace(plain, layers=tuple(plain.layers[k] for k in firsts)), every_position=self.tabled)
+        place = {k: once[n] for n, k in enumerate(firsts)}
+        before = [place[k] for k in range(extra)] + [place[extra + first] for first in self.rounds]
+        return conditioned(whole, before, once)
+
+    def plain(self) -> Lowered:
+        """All but what heads see, and the logits."""
+        transformer = self.transformer
+        names = dict.fromkeys([*transformer.vocabulary, *(transformer.outputs if self.causal else ())])
+        vocabulary = (*names, _fresh(PAD, [*names]))
+        labels = vocabulary if self.causal else transformer.outputs
+        more = self.more_coordinates()
+        embedding = np.zeros((len(vocabulary), transformer.width + len(more)))
+        embedding[: len(transformer.vocabulary), : transformer.width] = _dense(transformer.embedding)
+        layers = [self.layer(layer).widened(len(more)) for layer in self.layers]
+        if self.finds_length:
+            layers.insert(0, self.length_layer(len(more)))
+        return Lowered(
+            name=transformer.name,
+            causal=self.causal,
+            vocabulary=vocabulary,
+            spellings=_spelled(vocabulary),
+            labels=labels,
+            outputs=tuple(labels.index(output) for output in transformer.outputs),
+            coordinates=(*transformer.coordinates, *more),
+            scales=np.ones(embedding.shape[1]),
+            embedding=embedding,
+            positions=self.positions(len(more)),
+            layers=tuple(layers),
+            unembedding=Affine(np.zeros((len(labels), embedding.shape[1])), np.zeros(len(labels))),
+        )
+
+    def more_coordinates(self) -> tuple[str, ...]:
+        """The coordinates that say which position it is, and how long the input is not."""
+        if not self.tabled:
+            return ()
+        places = [f"position[{k}]" for k in range(self.count)]
+        return (*places, *(f"not n[{n}]" for n, _ in (self.lengths.pairs if self.finds_length else ())))
+
+    def positions(self, more: int) -> Array:
+        """The embedding of positions: features that do not wait for the length, and which position it is."""
+        transformer, (n, _) = self.transformer, self.lengths.pairs[-1]
+        ready = [feature for feature, waits in zip(transformer.features, self.of_length, strict=True) if not waits]
+        rows = np.array([[float(feature.at(i, n)) for feature in ready] for i in range(self.count)])
+        embedded = rows.reshape(self.count, len(ready)) @ self.position_embedding(waiting=False)
+        table = np.pad(embedded, ((0, 0), (0, more)))
+        if self.tabled:
+            table[:, self.first : self.first + self.count] = np.eye(self.count)
+        return table
+
+    def position_embedding(self, *, waiting: bool) -> Array:
+        """The rows of the features that wait for the length, or of the others."""
+        rows: Array = _dense(self.transformer.position_embedding)[np.array(self.of_length, dtype=bool) == waiting]
+        return rows
+
+    def length_layer(self, more: int) -> LoweredLayer:
+        waiting = [f for f, waits in zip(self.transformer.features, self.of_length, strict=True) if waits]
+        rows = np.pad(self.position_embedding(waiting=True), ((0, 0), (0, more)))
+        return length_layer(waiting, rows, self.lengths, first=self.first, flags=self.flags)
+
+    def layer(self, layer: Layer) -> LoweredLayer:
+        first, second, units = _units(layer.feed_forward, self.count)
+        return LoweredLayer(tuple(self.head(head) for head in layer.heads), first, second, units)
+
+    def head(self, head: Head) -> LoweredHead:
+        query, scale = _affine(head.query), self.scale(head)
+        query = Affine(query.weight * scale, query.bias * scale)
+        return LoweredHead(head.name, query, _affine(head.key), _affine(head.value), _dense(head.output))
+
+    def scale(self, head: Head) -> float:
+        """The inverse temperature: the largest one of any position, which only sharpens the others."""
+        scale = head.weighting.scale
+        return _power_of_two(max(self.lengths.values(scale))) if isinstance(scale, Feature) else float(scale)
+
+    def with_sight(self, layers: Sequence[LoweredLayer], boxes: Sequence[Box]) -> tuple[LoweredLayer, ...]:
+        """The layers, with heads that see what the originals see."""
+        found = list(layers[:1]) if self.finds_length else []
+        for original in self.layers:
+            layer, box = layers[len(found)], boxes[len(found)]
+            heads = tuple(
+                lowered
+                if native(head, causal=self.causal)
+                else seeing(
+                    lowered,
+                    head,
+                    scale=self.scale(head),
+                    causal=self.causal,
+                    count=self.count,
+                    first=self.first,
+                    box=box,
+                )
+                for lowered, head in zip(layer.heads, original.heads, strict=True)
+            )
+            found.append(replace(layer, heads=heads))
+        return tuple(found)
+
+    def unembedding(self, model: Lowered, box: Box) -> Affine:
+        """Logits of all labels: those that are never produced get less than any other can have."""
+        own = _affine(self.transformer.unembedding)
+        own = Affine(np.pad(own.weight, ((0, 0), (0, model.width - own.weight.shape[1]))), own.bias)
+        weight, bias = np.zeros((len(model.labels), model.width)), np.zeros(len(model.labels))
+        bias[:] = math.floor(float(image(own, box)[0].min())) - 1
+        weight[list(model.outputs)], bias[list(model.outputs)] = own.weight, own.bias
+        return Affine(weight, bias)
+
+
+def _unrolled(transformer: Transformer, lengths: Lengths) -> tuple[tuple[Layer, ...], tuple[int, ...]]:
+    """The layers, those of loops again and again, and for each the index of the same one in the first round."""
+    layers: tuple[Layer, ...] = ()
+    rounds: tuple[int, ...] = ()
+    for block in transformer.blocks:
+        counts = {block.count(n) for n, _ in lengths.pairs}
+        if len(counts) > 1:
+            raise ConstructionError(
+                f"{transformer.name!r} has a loop that runs {block.repeats} times, which is not the same for all inputs"
+            )
+        (count,) = counts
+        depth = len(layers) + count * len(block.layers)
+        if depth > MOST_LAYERS:
+            message = f"{transformer.name!r} unrolls to {depth:,} layers; at most {MOST_LAYERS} are written"
+            raise ConstructionError(message)
+        rounds += tuple(range(len(layers), len(layers) + len(block.layers))) * count
+        layers += block.layers * count
+    return layers, rounds
+
+
+def _units(forward: FeedForward, length: int) -> tuple[Affine, Affine, tuple[str, ...]]:
+    """ReLU units; a Heaviside unit is ReLU(s x + 1) - ReLU(s x), right where x ≥ 0 or x ≤ -1/s."""
+    first, second = _affine(forward.first), _affine(forward.second)
+    sharp = _power_of_two(4 * (length + 1))
+    rows: list[tuple[Array, float, Array, str]] = []
+    for u, (unit, activation) in enumerate(zip(forward.units, forward.activations, strict=True)):
+        weight, bias, column = first.weight[u], float(first.bias[u]), second.weight[:, u]
+        if activation == "step":
+            rows.append((weight * sharp, bias * sharp + 1, column, f"{unit}: from 0"))
+            rows.append((weight * sharp, bias * sharp, -column, f"{unit}: from 1"))
+        else:
+            rows.append((weight, bias, column, unit))
+    width = second.weight.shape[0]
+    weights = np.array([row[0] for row in rows]).reshape(len(rows), width)
+    columns = np.array([row[2] for row in rows]).reshape(len(rows), width).T
+    biases = np.array([row[1] for row in rows])
+    return Affine(weights, biases), Affine(columns, second.bias), tuple(row[3] for row in rows)
+
+
+def _power_of_two(number: float) -> float:
+    """The smallest power of two that is not below a number."""
+    return float(2.0 ** math.ceil(math.log2(number)))
+
+
+def _dense(matrix: Matrix) -> Array:
+    dense = np.zeros(matrix.shape)
+    for row, column, value in matrix.entries():
+        dense[row, column] = float(value)
+    return dense
+
+
+def _affine(affine: AffineMap) -> Affine:
+    return Affine(_dense(affine.weight), np.array([float(number) for number in affine.bias]))
+
+
+def _fresh(text: str, taken: Sequence[str]) -> str:
+    while text in taken:
+        text = f"<{text}>"
+    return text
+
+
+def _spelled(vocabulary: Sequence[str]) -> tuple[str, ...]:
+    """The tokens as text that splits at white space: blanks are shown, and what then collides is put in quotes."""
+    taken: dict[str, None] = {}
+    for token in vocabulary:
+        text = "".join("␣" if character.isspace() else character for character in token) or "ε"
+        while text in taken:
+            text = f"'{text}'"
+        taken[text] = None
+    return tuple(taken)
