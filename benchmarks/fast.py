@@ -120,7 +120,7 @@ def main() -> None:
             fast(engine, model, 1)
             ready = time.process_time() - began
             for steps in LENGTHS:
-                speed, memory = fast(engine, model, steps)
+                speed, bytes_each = fast(engine, model, steps)
                 table.add_row(
                     name,
                     attention,
@@ -128,7 +128,7 @@ def main() -> None:
                     f"{speed:,.0f}",
                     f"{speed / dense:,.0f}",
                     f"1/{plain / speed:.1f}",
-                    f"{1 + memory:.2f}",
+                    f"{1 + bytes_each:.2f}",
                     f"{ready:.2f} s",
                 )
     console.print(table)
