@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from softmachine.engines.fast.boxes import box_width
-from softmachine.engines.fast.descent import DEEPEST, search_forest
-from softmachine.engines.fast.finding import AVERAGE, search
-from softmachine.engines.fast.forest import LEAF
-from softmachine.engines.fast.groups import insert_in_forest
+from softmachine.engines.fast.indexes.boxes import box_width
+from softmachine.engines.fast.indexes.descent import DEEPEST, search_forest
+from softmachine.engines.fast.indexes.finding import AVERAGE, search
+from softmachine.engines.fast.indexes.forest import LEAF
+from softmachine.engines.fast.indexes.groups import insert_in_forest
 
 Integers = NDArray[np.int64]
 Function = Callable[..., Any]

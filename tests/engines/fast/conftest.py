@@ -25,7 +25,8 @@ def own_cache(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 
 def lower_thresholds(patch: pytest.MonkeyPatch) -> None:
     """Make the trees of the forest so small that short sequences have many of them; plain Python only."""
-    from softmachine.engines.fast import descent, forest, index, planner
+    from softmachine.engines.fast.analysis import planner
+    from softmachine.engines.fast.indexes import descent, forest, index
 
     for module, name, value in (
         (forest, "BLOCK", 4),

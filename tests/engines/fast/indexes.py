@@ -10,12 +10,13 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.engines.fast import descent, finding, groups, store
-from softmachine.engines.fast.forms import Form
-from softmachine.engines.fast.grids import FRACTION, Grid, Number
-from softmachine.engines.fast.index import group_arrays, larger_groups
-from softmachine.engines.fast.plans import Forest
-from softmachine.engines.fast.serving import Storage
+from softmachine.engines.fast import store
+from softmachine.engines.fast.analysis.forms import Form
+from softmachine.engines.fast.analysis.grids import FRACTION, Grid, Number
+from softmachine.engines.fast.analysis.plans import Forest
+from softmachine.engines.fast.codegen.serving import Storage
+from softmachine.engines.fast.indexes import descent, finding, groups
+from softmachine.engines.fast.indexes.index import group_arrays, larger_groups
 
 GROUP_ARRAYS = ("keys", "places", "values", "slots", "meta", "box")
 

@@ -9,10 +9,10 @@ import pytest
 
 import softmachine as sm
 from softmachine.engines.fast import FastEngine, audit
-from softmachine.engines.fast.code import Code
+from softmachine.engines.fast.analysis.flow import unfold
+from softmachine.engines.fast.analysis.plans import ByPosition, Forest, Parabola, Uniform
+from softmachine.engines.fast.codegen.code import Code
 from softmachine.engines.fast.explain import explanation, summary
-from softmachine.engines.fast.flow import unfold
-from softmachine.engines.fast.plans import ByPosition, Forest, Parabola, Uniform
 from softmachine.errors import AmbiguousTokenError, InputError, UsageError
 from softmachine.runs import codec_of
 from softmachine.transformer import AffineMap, Matrix, Transformer
@@ -138,8 +138,8 @@ def test_only_fast_runs_are_audited(model: Transformer) -> None:
 def test_code_that_would_take_minutes_to_compile_becomes_tables(
     model: Transformer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from softmachine.engines.fast import code
-    from softmachine.engines.fast.table_code import TableCode
+    from softmachine.engines.fast.codegen import code
+    from softmachine.engines.fast.tables.code import TableCode
 
     monkeypatch.setattr(code, "MOST_LINES", 50)
     assert isinstance(FastEngine(model).code, TableCode)

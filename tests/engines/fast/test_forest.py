@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from softmachine.engines.fast import boxes, descent, finding, forest, store
+from softmachine.engines.fast import store
+from softmachine.engines.fast.indexes import boxes, descent, finding, forest
 from tests.engines.fast.conftest import lower_thresholds
 from tests.engines.fast.indexes import Index
 

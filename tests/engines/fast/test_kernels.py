@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from softmachine import positions
-from softmachine.engines.fast import dense, finding, groups, kernels, store
+from softmachine.engines.fast import store
+from softmachine.engines.fast.indexes import dense, finding, groups, kernels
 from softmachine.errors import PrecisionError
 from tests.engines.fast.indexes import Index
 

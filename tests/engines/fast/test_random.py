@@ -11,8 +11,8 @@ import pytest
 from softmachine.bounds import Bound
 from softmachine.engines.dense import DenseEngine
 from softmachine.engines.fast import Declined, FastEngine, checkpoint
-from softmachine.engines.fast.code import Code
-from softmachine.engines.fast.plans import ByPosition, Dense, Forest, Plan, Uniform
+from softmachine.engines.fast.analysis.plans import ByPosition, Dense, Forest, Plan, Uniform
+from softmachine.engines.fast.codegen.code import Code
 from softmachine.errors import AmbiguousTokenError, PrecisionError
 from softmachine.positions import Feature, Relation, feature, relation
 from softmachine.transformer import Transformer

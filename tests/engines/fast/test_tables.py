@@ -11,7 +11,7 @@ from softmachine.constructions.ternary_tokens import TernaryCodec
 from softmachine.engines.dense import DenseEngine
 from softmachine.engines.fast import Declined, FastEngine
 from softmachine.engines.fast.explain import explanation, summary
-from softmachine.engines.fast.table_code import TableCode, is_large
+from softmachine.engines.fast.tables.code import TableCode, is_large
 from softmachine.errors import AmbiguousTokenError, PrecisionError, SourceError
 from softmachine.runs import Running, codec_of
 from softmachine.transformer import Transformer

@@ -8,7 +8,7 @@ import softmachine as sm
 from softmachine import zoo
 from softmachine.constructions import CONSTRUCTIONS
 from softmachine.engines.fast import Declined, FastEngine, SegmentedPass
-from softmachine.engines.fast.table_code import TableCode
+from softmachine.engines.fast.tables.code import TableCode
 from softmachine.errors import ConstructionError, UsageError
 from softmachine.runs import Running, codec_of
 from softmachine.transformer import DecoderCodec, SegmentedCodec, Transformer

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from softmachine.attention import Choice, Mask
 from softmachine.engines.dense import DenseEngine
-from softmachine.engines.fast.flow import FlowHead, Position, Unit
-from softmachine.engines.fast.forms import Form
-from softmachine.engines.fast.grids import SAFE
-from softmachine.engines.fast.table_code import TableCode
+from softmachine.engines.fast.analysis.flow import FlowHead, Position, Unit
+from softmachine.engines.fast.analysis.forms import Form
+from softmachine.engines.fast.analysis.grids import SAFE
+from softmachine.engines.fast.tables.code import TableCode
 from softmachine.errors import AmbiguousTokenError
 
 if TYPE_CHECKING:

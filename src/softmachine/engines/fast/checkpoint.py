@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.coded import Packed
-from softmachine.engines.fast import code as status
-from softmachine.engines.fast.code import Code
-from softmachine.engines.fast.memory import Memory, consistent
+from softmachine.engines.fast.codegen import code as status
+from softmachine.engines.fast.codegen.code import Code
+from softmachine.engines.fast.indexes.memory import Memory, consistent
 from softmachine.engines.fast.segments import SegmentedPass
-from softmachine.engines.fast.table_code import TableCode
-from softmachine.engines.fast.table_memory import TableMemory
+from softmachine.engines.fast.tables.code import TableCode
+from softmachine.engines.fast.tables.memory import TableMemory
 from softmachine.errors import Place, SourceError
 
 if TYPE_CHECKING:

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.coded import Coded
-from softmachine.engines.fast import code as status
-from softmachine.engines.fast.code import Code, TooLong, generate
-from softmachine.engines.fast.flow import Flow, require_causal, unfold
-from softmachine.engines.fast.memory import Memory
-from softmachine.engines.fast.plans import Plan
+from softmachine.engines.fast.analysis.flow import Flow, require_causal, unfold
+from softmachine.engines.fast.analysis.plans import Plan
+from softmachine.engines.fast.codegen import code as status
+from softmachine.engines.fast.codegen.code import Code, TooLong, generate
+from softmachine.engines.fast.indexes.memory import Memory
 from softmachine.engines.fast.store import compiled, interpreted
-from softmachine.engines.fast.table_code import TableCode, is_large, tables_of
-from softmachine.engines.fast.table_memory import TableMemory
+from softmachine.engines.fast.tables.code import TableCode, is_large, tables_of
+from softmachine.engines.fast.tables.memory import TableMemory
 from softmachine.errors import AmbiguousTokenError, InputError, PrecisionError
 from softmachine.transformer import Transformer
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from softmachine.engines.fast.code import Code
-from softmachine.engines.fast.table_code import TableCode
+from softmachine.engines.fast.codegen.code import Code
+from softmachine.engines.fast.tables.code import TableCode
 from softmachine.text import many
 
 

@@ -23,22 +23,22 @@ from typing import Any
 
 FOLDER = "softmachine"
 KERNELS = (
-    "kernels.py",
-    "boxes.py",
-    "forest.py",
-    "groups.py",
-    "finding.py",
-    "descent.py",
-    "dense.py",
-    "tail.py",
-    "table_rows.py",
-    "table_groups.py",
-    "table_kernel.py",
+    "indexes/kernels.py",
+    "indexes/boxes.py",
+    "indexes/forest.py",
+    "indexes/groups.py",
+    "indexes/finding.py",
+    "indexes/descent.py",
+    "indexes/dense.py",
+    "codegen/tail.py",
+    "tables/rows.py",
+    "tables/groups.py",
+    "tables/kernel.py",
 )
 """The modules that generated code calls."""
 LARGE = {
-    "insert_in_forest": ("groups", "22211222222" + "11ibb"),
-    "search_forest": ("descent", "2221122222" + "11iibb1"),
+    "insert_in_forest": ("indexes.groups", "22211222222" + "11ibb"),
+    "search_forest": ("indexes.descent", "2221122222" + "11iibb1"),
 }
 """Kernels that take many seconds to compile: their modules, and what they are given (arrays by their dimensions,
 integers, truth values). They are compiled by themselves, once for all decoders, which are given pointers to them: numba

@@ -1,0 +1,263 @@
+"""The flow of a decoder: its weights, unfolded into the few numbers that have to be computed at every position.
+
+From the transformer alone. Loops are unrolled, what only the token decides is folded into tables, what nothing reads is
+left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from softmachine.attention import Mask, Weighting
+from softmachine.engines.fast.analysis.forms import ZERO, Form, applied, atom, combination, of_tokens
+from softmachine.errors import UsageError
+from softmachine.positions import Feature, Relation
+from softmachine.transformer import AffineMap, FeedForward, Head, Layer, Transformer
+
+
+@dataclass(frozen=True)
+class Position:
+    """An atom: a feature of the position."""
+
+    feature: Feature
+
+
+@dataclass(frozen=True)
+class Unit:
+    """An atom: a hidden unit, ReLU or step of a form."""
+
+    name: str
+    form: Form
+    step: bool
+
+
+@dataclass(frozen=True)
+class Retrieved:
+    """An atom: one component of what a head retrieves."""
+
+    head: int
+    component: int
+
+
+Atom = Position | Unit | Retrieved
+
+
+@dataclass(frozen=True, eq=False)
+class FlowHead:
+    """A head, its maps as forms over what is known before its layer. Components that nothing reads are left out."""
+
+    name: str
+    layer: str
+    query: tuple[Form, ...]
+    key: tuple[Form, ...]
+    value: tuple[Form, ...]
+    mask: Mask
+    weighting: Weighting
+    bias: Relation | None
+
+
+@dataclass(frozen=True)
+class Flow:
+    """What has to be computed at every position.
+
+    Args:
+        atoms: All atoms, by number.
+        heads: All heads.
+        order: What to compute, in this order: numbers of atoms, or heads.
+        logits: The forms of the outputs.
+        vocabulary: How many tokens there are.
+    """
+
+    atoms: tuple[Atom, ...]
+    heads: tuple[FlowHead, ...]
+    order: tuple[int | FlowHead, ...]
+    logits: tuple[Form, ...]
+    vocabulary: int
+
+    def retrieved(self, head: FlowHead) -> list[tuple[int, int]]:
+        """The atoms of a head that are read, as (atom, component)."""
+        number = self.heads.index(head)
+        wanted = {item for item in self.order if isinstance(item, int)}
+        return [
+            (index, item.component)
+            for index, item in enumerate(self.atoms)
+            if isinstance(item, Retrieved) and item.head == number and index in wanted
+        ]
+
+
+def unfold(transformer: Transformer) -> Flow:
+    """The flow of a decoder.
+
+    Raises:
+        UsageError: If the transformer looks ahead or needs the length.
+    """
+    require_causal(transformer)
+    return _Unfolding(transformer).flow()
+
+
+def require_causal(transformer: Transformer) -> None:
+    """See that a transformer can decode.
+
+    Raises:
+        UsageError: If it looks ahead or needs the length.
+    """
+    if not transformer.causal:
+        raise UsageError(f"{transformer.name!r} looks ahead or needs the length, so it cannot decode token by token")
+
+
+class _Unfolding:
+    """The residual stream, followed from the embedding to the logits."""
+
+    def __init__(self, transformer: Transformer) -> None:
+        self.transformer = transformer
+        self.vocabulary = len(transformer.vocabulary)
+        self.atoms: list[Atom] = []
+        self.heads: list[FlowHead] = []
+        self.places: dict[Feature, int] = {}
+        self.stream = self._embedded()
+
+    def flow(self) -> Flow:
+        layers = 0
+        for block in self.transformer.blocks:
+            for turn in range(block.count(None)):
+                for depth, layer in enumerate(block.layers, layers + 1):
+                    label = f"layer {depth}" + (f", turn {turn + 1}" if block.count(None) > 1 else "")
+                    self._layer(layer, label)
+            layers += len(block.layers)
+        logits = tuple(self._map(self.transformer.unembedding))
+        return _wanted(Flow(tuple(self.atoms), tuple(self.heads), (), logits, self.vocabulary))
+
+    def _atom(self, item: Atom) -> Form:
+        self.atoms.append(item)
+        return atom(len(self.atoms) - 1)
+
+    def _feature(self, item: Feature) -> Form:
+        """A feature as a form; multiples of one another share an atom."""
+        if item not in self.places:
+            self._atom(Position(item))
+            self.places[item] = len(self.atoms) - 1
+        return atom(self.places[item])
+
+    def _position(self, item: Feature) -> Form:
+        """A feature, by way of the plain ones if it is an affine function of them."""
+        plain, square = Feature("i"), Feature("i²")
+        match item.kind:
+            case "c(i+1)":
+                scale = Fraction(item.parameters[0])  # type: ignore[arg-type]
+                return combination([(scale, self._feature(plain))], scale)
+            case "c(i+1)²":
+                scale = Fraction(item.parameters[0])  # type: ignore[arg-type]
+                return combination([(scale, self._feature(square)), (2 * scale, self._feature(plain))], scale)
+            case "1/(2i+2)":
+                return self._feature(Feature("1/(i+1)")).scaled(Fraction(1, 2))
+            case "(-1)^i":
+                return combination([(Fraction(-2), self._feature(Feature("bit", (0,))))], Fraction(1))
+            case "i/c":
+                return self._feature(plain).scaled(Fraction(1, item.parameters[0]))  # type: ignore[arg-type]
+            case "±bit":
+                return combination([(Fraction(2), self._feature(Feature("bit", item.parameters)))], Fraction(-1))
+        return self._feature(item)
+
+    def _embedded(self) -> list[Form]:
+        columns: list[dict[int, Fraction]] = [{} for _ in range(self.transformer.width)]
+        for token, coordinate, value in self.transformer.embedding.entries():
+            columns[coordinate][token] = value
+        stream = [of_tokens([column.get(token, ZERO) for token in range(self.vocabulary)]) for column in columns]
+        places = [self._position(item) for item in self.transformer.features]
+        added: list[list[tuple[Fraction, Form]]] = [[(Fraction(1), form)] for form in stream]
+        for row, coordinate, weight in self.transformer.position_embedding.entries():
+            added[coordinate].append((weight, places[row]))
+        return [combination(parts) for parts in added]
+
+    def _map(self, affine: AffineMap) -> list[Form]:
+        rows = zip(affine.weight.rows, affine.bias, strict=True)
+        return [combination([(weight, self.stream[c]) for c, weight in row], constant) for row, constant in rows]
+
+    def _layer(self, layer: Layer, label: str) -> None:
+        found = [self._head(head, label) for head in layer.heads]
+        for head, retrieved in zip(layer.heads, found, strict=True):
+            self._add(head.output.rows, retrieved)
+        self._feed(layer.feed_forward)
+
+    def _head(self, head: Head, label: str) -> list[Form]:
+        query, key, value = self._map(head.query), self._map(head.key), self._map(head.value)
+        matter = [c for c in range(len(query)) if not query[c].is_zero and not key[c].is_constant]
+        self.heads.append(
+            FlowHead(
+                name=head.name,
+                layer=label,
+                query=tuple(query[c] for c in matter),
+                key=tuple(key[c] for c in matter),
+                value=tuple(value),
+                mask=head.mask,
+                weighting=head.weighting,
+                bias=head.bias,
+            )
+        )
+        number = len(self.heads) - 1
+        # The mean of a constant is the constant, if there is anything to see; the first position may see nothing.
+        return [
+            form if form.is_constant and head.mask is Mask.CAUSAL else self._atom(Retrieved(number, component))
+            for component, form in enumerate(value)
+        ]
+
+    def _feed(self, forward: FeedForward) -> None:
+        hidden: list[Form] = []
+        for name, kind, form in zip(forward.units, forward.activations, self._map(forward.first), strict=True):
+            step = kind == "step"
+            if form.of_token:
+                hidden.append(applied(_step if step else _relu, form, self.vocabulary))
+            else:
+                hidden.append(self._atom(Unit(name, form, step)))
+        self._add(forward.second.weight.rows, hidden, forward.second.bias)
+
+    def _add(
+        self,
+        rows: Sequence[Sequence[tuple[int, Fraction]]],
+        parts: Sequence[Form],
+        constants: Iterable[Fraction] | None = None,
+    ) -> None:
+        """Add a linear map of forms to the residual stream."""
+        biases = list(constants) if constants is not None else [ZERO] * len(rows)
+        self.stream = [
+            combination([(Fraction(1), old), *((weight, parts[c]) for c, weight in row)], bias) if row or bias else old
+            for old, row, bias in zip(self.stream, rows, biases, strict=True)
+        ]
+
+
+def _relu(x: Fraction) -> Fraction:
+    return max(x, ZERO)
+
+
+def _step(x: Fraction) -> Fraction:
+    return Fraction(int(x >= 0))
+
+
+def _wanted(flow: Flow) -> Flow:
+    """The flow with the order of what the logits need, directly or not."""
+    needed: set[int] = set()
+    heads: set[int] = set()
+    todo = [number for form in flow.logits for number in form.terms]
+    while todo:
+        number = todo.pop()
+        if number in needed:
+            continue
+        needed.add(number)
+        match flow.atoms[number]:
+            case Unit(form=form):
+                todo += form.terms
+            case Retrieved(head=index, component=component):
+                head = flow.heads[index]
+                todo += head.value[component].terms
+                if index not in heads:
+                    heads.add(index)
+                    todo += [a for form in (*head.query, *head.key) for a in form.terms]
+    order: list[int | FlowHead] = []
+    for number in sorted(needed):
+        item = flow.atoms[number]
+        if isinstance(item, Retrieved) and flow.heads[item.head] not in order:
+            order.append(flow.heads[item.head])
+        order.append(number)
+    return Flow(flow.atoms, flow.heads, tuple(order), flow.logits, flow.vocabulary)

@@ -1,0 +1,218 @@
+"""How numbers are kept: as integers over a denominator that is known beforehand, or as fractions of two integers.
+
+Most numbers of a run are integers, or integers over a constant times a power of i+1 (means over all positions). Such a
+number is kept as its numerator alone, so that adding, comparing and testing signs are exact operations on 64-bit
+integers. Where no such denominator can be proved (a mean over however many keys tie) numerator and denominator are
+both kept.
+
+The numerators are bounded for runs up to `HORIZON` positions. Where the bound does not fit into 62 bits, the generated
+code checks before it computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor, lcm
+
+from softmachine.engines.fast.analysis.flow import Flow
+from softmachine.engines.fast.analysis.forms import Form
+from softmachine.positions import Feature
+
+HORIZON = 2**30
+"""Bounds hold for runs of so many positions; longer ones stop."""
+SAFE = 2**62
+"""Sums of products whose absolute values add up to less than this cannot overflow."""
+
+
+class Declined(Exception):  # noqa: N818  (not an error: the dense engine does it)
+    """The fast engine cannot run this, and why."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The denominators over · (i+1)^power."""
+
+    over: int = 1
+    power: int = 0
+
+
+@dataclass(frozen=True)
+class Number:
+    """What is known of a number: its grid, None if it is kept as a fraction, and the range of its numerator."""
+
+    grid: Grid | None
+    low: int = 0
+    high: int = 0
+
+    @property
+    def steady(self) -> bool:
+        """Whether it is an integer over a constant, wherever it is."""
+        return self.grid is not None and self.grid.power == 0
+
+    @property
+    def size(self) -> int:
+        """The largest absolute value of the numerator."""
+        return max(abs(self.low), abs(self.high))
+
+    @property
+    def spread(self) -> Fraction:
+        """How far two such numbers can be apart, wherever they are."""
+        assert self.grid is not None
+        if self.grid.power:  # over different denominators
+            return Fraction(max(self.high, 0) - min(self.low, 0), self.grid.over)
+        return Fraction(self.high - self.low, self.grid.over)
+
+
+FRACTION = Number(None)
+BITS = Number(Grid(), 0, 1)
+_FEATURES = {
+    "1/(i+1)": Number(Grid(1, 1), 1, 1),
+    "1/(i+1)²": Number(Grid(1, 2), 1, 1),
+    "bit": BITS,
+    "cell bit": BITS,
+    "mod": BITS,
+    "power of two": BITS,
+    "prime": BITS,
+}
+
+
+def feature_number(item: Feature, horizon: int = HORIZON) -> Number:
+    """What is known of a position feature, up to a position."""
+    if item.kind in ("i", "i²"):
+        return Number(Grid(), 0, horizon if item.kind == "i" else horizon**2)
+    if item.kind == "(i-1)/(i+1)":
+        return Number(Grid(1, 1), 0, horizon)
+    if item.kind in _FEATURES:
+        return _FEATURES[item.kind]
+    if item.over not in ("1", "i+1"):
+        return FRACTION
+    power = 0 if item.over == "1" else 1
+    low, high = _stretched(floor(item.low.at(horizon)), ceil(item.high.at(horizon)), horizon**power)
+    return Number(Grid(1, power), low, high)
+
+
+def is_formula(item: Feature) -> bool:
+    """Whether code can compute a position feature; if not, its values are tabulated, and what they promise checked."""
+    return item.kind in ("i", "i²", "(i-1)/(i+1)") or item.kind in _FEATURES
+
+
+ONE = -1
+"""The number of the atom that is always 1."""
+
+
+@dataclass(frozen=True)
+class Linear:
+    """A numerator: table[token] · s^power + Σ coefficient · s^p · atom, where s = i+1 and power is that of the grid.
+
+    Args:
+        grid: The denominators that it is the numerator for.
+        table: An integer for each token; empty if all are 0.
+        terms: (coefficient, p, atom); the atom may be `ONE`.
+        low: No value is below this.
+        high: No value is above this.
+        size: No partial sum exceeds this.
+    """
+
+    grid: Grid
+    table: tuple[int, ...]
+    terms: tuple[tuple[int, int, int], ...]
+    low: int
+    high: int
+    size: int
+
+    @property
+    def number(self) -> Number:
+        """What is known of the number."""
+        return Number(self.grid, self.low, self.high)
+
+    @property
+    def fixed(self) -> int | None:
+        """The numerator, if it is always the same."""
+        if self.table or any(power or number != ONE for _, power, number in self.terms):
+            return None
+        return sum(coefficient for coefficient, _, _ in self.terms)
+
+    def divided(self, divisor: int) -> Linear | None:
+        """The numerator divided by a positive integer, if every coefficient is divisible."""
+        if any(part % divisor for part in (*self.table, *(coefficient for coefficient, _, _ in self.terms))):
+            return None
+        return Linear(
+            self.grid,
+            tuple(entry // divisor for entry in self.table),
+            tuple((coefficient // divisor, power, number) for coefficient, power, number in self.terms),
+            -(-self.low // divisor),
+            self.high // divisor,
+            self.size // divisor,
+        )
+
+
+class Numbers:
+    """What is known of every atom of a flow, filled in as the analysis goes on.
+
+    Args:
+        flow: The flow.
+        horizon: Bounds hold for runs of so many positions.
+    """
+
+    def __init__(self, flow: Flow, horizon: int = HORIZON) -> None:
+        self.flow = flow
+        self.horizon = horizon
+        self.atoms: dict[int, Number] = {}
+
+    def of(self, form: Form) -> Number:
+        """What is known of a form."""
+        found = self.linear([form])
+        return found[0].number if found else FRACTION
+
+    def linear(self, forms: Sequence[Form]) -> list[Linear] | None:
+        """The numerators of some forms over one common denominator; None if there is none that is known."""
+        grids = [self.atoms[number].grid for form in forms for number in form.terms]
+        if any(grid is None for grid in grids):
+            return None
+        power = max((grid.power for grid in grids if grid), default=0)
+        over = lcm(*(part.denominator for form in forms for part in self._parts(form)))
+        return [self._numerator(form, Grid(over, power)) for form in forms]
+
+    def _parts(self, form: Form) -> Iterable[Fraction]:
+        yield form.constant
+        yield from form.tokens.values()
+        for number, weight in form.terms.items():
+            grid = self.atoms[number].grid
+            assert grid is not None
+            yield weight / grid.over
+
+    def _numerator(self, form: Form, grid: Grid) -> Linear:
+        table: tuple[int, ...] = ()
+        low, high, size = 0, 0, 0
+        if form.tokens:
+            table = tuple(int(form.tokens.get(token, 0) * grid.over) for token in range(self.flow.vocabulary))
+            low, high = _stretched(min(table), max(table), self.horizon**grid.power)
+            size = max(abs(low), abs(high))
+        constants = {grid.power: int(form.constant * grid.over)}
+        terms = []
+        for number, weight in sorted(form.terms.items()):
+            known = self.atoms[number]
+            assert known.grid is not None
+            coefficient, power = int(weight * grid.over / known.grid.over), grid.power - known.grid.power
+            if known.low == known.high:
+                constants[power] = constants.get(power, 0) + coefficient * known.low
+                continue
+            terms.append((coefficient, power, number))
+            ends = sorted((coefficient * known.low, coefficient * known.high))
+            least, most = _stretched(ends[0], ends[1], self.horizon**power)
+            low, high, size = low + least, high + most, size + max(abs(least), abs(most))
+        for power, constant in sorted(constants.items()):
+            if constant:
+                terms.append((constant, power, ONE))
+                least, most = _stretched(constant, constant, self.horizon**power)
+                low, high, size = low + least, high + most, size + max(abs(least), abs(most))
+        if any(abs(part) >= SAFE for part in [*table, *(coefficient for coefficient, _, _ in terms)]):
+            raise Declined("its weights are not integers of 62 bits over a common denominator")
+        return Linear(grid, table, tuple(terms), low, high, size)
+
+
+def _stretched(low: int, high: int, factor: int) -> tuple[int, int]:
+    """The range of x · f for low ≤ x ≤ high and 1 ≤ f ≤ factor."""
+    return min(low, low * factor), max(high, high * factor)

@@ -1,0 +1,250 @@
+"""Softmax, by way of hard attention: how far each number can be from what hard attention would give.
+
+The code computes what the model would do if every softmax were hard. Here it is proved, for runs up to a length, that
+the softmax model says the same: a softmax moves what it retrieves by no more than the weight of all other keys times
+how far their values are away; errors go through sums, maxima and scores; and they stay below half the least difference
+of two logits. The numbers are upper bounds in floating point, each rounded up.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from softmachine.engines.fast.analysis.flow import Flow, FlowHead, Position, Unit
+from softmachine.engines.fast.analysis.forms import Form
+from softmachine.engines.fast.analysis.grids import Linear, Numbers
+from softmachine.engines.fast.analysis.plans import ByPosition, Groups, Parabola, Plan, Uniform
+from softmachine.positions import Feature
+
+_UP = 1 + 1e-9
+"""Every bound is multiplied by this, which is more than its few roundings can take away."""
+_WARM = "it is not cold enough for its scores, or these are not exact enough"
+_LEAST = 1.0
+"""Scaled gaps below this are not worth considering."""
+
+
+@dataclass(frozen=True)
+class Softness:
+    """What is proved.
+
+    Args:
+        positions: It holds for runs of so many positions.
+        errors: For each atom, how far it can be from hard attention's.
+        masses: For each softmax head, the weight on keys that hard attention does not choose.
+        doubt: How far a logit can be off.
+        margin: The least difference of two logits that differ.
+    """
+
+    positions: int
+    errors: dict[int, float]
+    masses: dict[FlowHead, float]
+    doubt: float
+    margin: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether softmax cannot change a decision."""
+        return 2 * self.doubt < self.margin
+
+
+class Unproved(Exception):  # noqa: N818  (not an error: the dense engine does it)
+    """Nothing can be said of the errors of a softmax decoder, and why."""
+
+
+def soften(flow: Flow, numbers: Numbers, plans: dict[FlowHead, Plan]) -> Softness:
+    """The errors of a softmax decoder on runs up to the horizon of what is known of its numbers.
+
+    Raises:
+        Unproved: If they are not bounded.
+    """
+    bounds = _Bounds(numbers)
+    masses: dict[FlowHead, float] = {}
+    try:
+        for item in flow.order:
+            if isinstance(item, FlowHead):
+                masses |= bounds.head(plans[item])
+            elif isinstance(unit := flow.atoms[item], Unit):
+                bounds.errors[item] = bounds.of(unit.form)
+                if unit.step and bounds.errors[item]:
+                    raise Unproved(f"unit {unit.name!r} is a step of a number that is not exact")
+            elif isinstance(flow.atoms[item], Position):
+                bounds.errors[item] = 0.0
+        logits = numbers.linear(list(flow.logits))
+        if logits is None or logits[0].grid.power:
+            raise Unproved("nothing is known of the least difference of two logits")
+        doubt = max(map(bounds.of, flow.logits), default=0.0)
+    except OverflowError:
+        raise Unproved("a bound is beyond all floating-point numbers") from None
+    return Softness(numbers.horizon, bounds.errors, masses, doubt, 1 / logits[0].grid.over)
+
+
+class _Bounds:
+    """Error bounds of atoms, as they become known."""
+
+    def __init__(self, numbers: Numbers) -> None:
+        self.numbers = numbers
+        self.positions = numbers.horizon
+        self.errors: dict[int, float] = {}
+
+    def of(self, form: Form) -> float:
+        """How far a form can be off."""
+        return _up(sum(float(abs(weight)) * self.errors[number] for number, weight in form.terms.items()))
+
+    def head(self, plan: Plan) -> dict[FlowHead, float]:
+        """Bound what a head retrieves; its mass on wrong keys."""
+        head = plan.head
+        soft = not head.weighting.hard and not isinstance(plan, Uniform)
+        try:
+            mass, spread = self._mass(plan) if soft else (0.0, None)
+        except Unproved as reason:
+            raise Unproved(f"head {head.name!r}, a softmax: {reason}") from None
+        if not soft and self._disturbed(plan):
+            raise Unproved(f"head {head.name!r} makes a hard choice by numbers that are not exact")
+        for (number, component), value in zip(plan.results, plan.values, strict=True):
+            form = head.value[component]
+            moved = self._moved(form, spread) if spread and isinstance(plan, ByPosition) else None
+            if moved is None:
+                if mass and value.grid is None:
+                    raise Unproved(f"head {head.name!r}, a softmax: nothing is known of how far its values are apart")
+                moved = mass * float(value.spread) if mass else 0.0
+            self.errors[number] = _up(self.of(form) + moved)
+        return {head: mass} if soft else {}
+
+    def _disturbed(self, plan: Plan) -> bool:
+        return not isinstance(plan, Uniform) and any(self.of(form) for form in (*plan.head.query, *plan.head.key))
+
+    def _mass(self, plan: Plan) -> tuple[float, tuple[float, float, float] | None]:
+        """The weight on wrong keys; and by distance d from the best position, the sums of weight · 1, d and d²."""
+        match plan:
+            case ByPosition(vertex=vertex, curve=curve) if vertex is not None and curve is not None:
+                spread = self._by_position(plan, curve)
+                return spread[0], spread
+            case Parabola():
+                return self._recency(plan), None
+            case Groups(fractional=False):
+                return self._by_score(plan), None
+        raise Unproved(f"there is no bound for what is not its best key ({plan.kind})")
+
+    def _by_position(self, plan: ByPosition, curve: Linear) -> tuple[float, float, float]:
+        scale, power = self._scale(plan.head)
+        fixed = curve.fixed
+        assert fixed is not None
+        gap = scale * abs(fixed) / curve.grid.over * _lowest(self.positions, power - curve.grid.power)
+        slope, bend = (self.of(form) for form in plan.forms)
+        disturbed = scale * _highest(self.positions, power) * (slope + bend * (2 * self.positions + 1))
+        least = gap - _up(disturbed)
+        if least < _LEAST:
+            raise Unproved(_WARM)
+        # Σ over both sides of d^k e^(-g d²), d ≥ 1: the terms fall by e^(-3g) · 4 or faster.
+        first = 2 * math.exp(-least)
+        total = _up(first / (1 - 4 * math.exp(-3 * least)))
+        return total, total, total
+
+    def _moved(self, form: Form, spread: tuple[float, float, float] | None) -> float | None:
+        """How far the mean of a value is from the best position's, if the value follows from position and token."""
+        assert spread is not None
+        flow, moved = self.numbers.flow, 0.0
+        if form.tokens:
+            entries = [form.tokens.get(token, Fraction(0)) for token in range(flow.vocabulary)]
+            moved += float(max(entries) - min(entries)) * spread[0]
+        for number, weight in form.terms.items():
+            item = flow.atoms[number]
+            if isinstance(item, Position) and item.feature == Feature("i"):
+                moved += float(abs(weight)) * spread[1]
+            elif isinstance(item, Position) and item.feature == Feature("i²"):
+                moved += float(abs(weight)) * (2 * self.positions * spread[1] + spread[2])
+            else:
+                known = self.numbers.atoms[number]
+                if known.grid is None:
+                    return None
+                moved += float(abs(weight) * known.spread) * spread[0]
+        return _up(moved)
+
+    def _recency(self, plan: Parabola) -> float:
+        """Weights fall by the position among keys of one score, and are negligible for all others."""
+        scale, power = self._scale(plan.head)
+        slope, grid = plan.slope, plan.scores
+        if slope.low <= 0 <= slope.high:
+            raise Unproved("of equal keys none is better")
+        n = self.positions
+        rate = min(abs(slope.low), abs(slope.high)) / slope.grid.over
+        later = scale * rate * _lowest(n, power - slope.grid.power)
+        most = max(abs(slope.low), abs(slope.high)) / slope.grid.over
+        share = 1 - most * grid.over if slope.grid.power == grid.power + 1 else 1 - most * grid.over / 2
+        step = scale * share / grid.over
+        disturbed = 2 * self._disturbance(plan) * scale * _highest(n, power)
+        first, other = later - _up(disturbed), step * _lowest(n, power - grid.power)
+        # The same factor (i+1)^power scales gap and disturbance.
+        others = other - _up(2 * self._disturbance(plan) * scale * _highest(n, grid.power))
+        if first < _LEAST or others < _LEAST:
+            raise Unproved(_WARM)
+        many = 1.0 if power > grid.power else float(n)
+        return _up(math.exp(-first) / (1 - math.exp(-later)) + many * math.exp(-others))
+
+    def _disturbance(self, plan: Parabola) -> float:
+        """How far the score of a key can be off, before scaling."""
+        (query, bend), (key, square) = plan.queries, plan.keys
+        known = self.numbers.of(query)
+        assert known.grid is not None
+        if self.of(bend):
+            raise Unproved("the curve of its parabola is not exact")
+        bends = self.numbers.of(bend)
+        assert bends.grid is not None
+        largest = float(known.size) / known.grid.over
+        curve = float(bends.size) / bends.grid.over
+        reach = float(plan.x.number.size)
+        off, off_square, wrong = self.of(key), self.of(square), self.of(query)
+        return _up(largest * off + wrong * (reach + off) + curve * off_square)
+
+    def _by_score(self, plan: Groups) -> float:
+        """Scores are integers over a common denominator, so that different ones differ by a step at least.
+
+        Keys that tie share the weight; if scores are off by δ, evenly but for a factor of exp(2δ).
+        """
+        scale, power = self._scale(plan.head)
+        forms, off = [], self.of(plan.slope) * self.positions
+        for query, key in zip(plan.queries, plan.keys, strict=True):
+            known, asked = self.numbers.of(key), self.numbers.of(query)
+            assert known.grid is not None
+            forms.append(query.scaled(Fraction(1, known.grid.over)))
+            wrong, wrong_key = self.of(query), self.of(key)
+            if asked.grid is None:
+                raise Unproved("nothing is known of its queries")
+            largest, reach = float(asked.size) / asked.grid.over, float(known.size) / known.grid.over
+            off += largest * wrong_key + wrong * (reach + wrong_key)
+        linear = self.numbers.linear([*forms, plan.slope])
+        if linear is None:
+            raise Unproved("nothing is known of how far different scores are apart")
+        disturbed = _up(2 * off * scale * _UP * _highest(self.positions, power))
+        step = scale / linear[0].grid.over * _lowest(self.positions, power - linear[0].grid.power) - disturbed
+        if step < _LEAST or disturbed > 1:
+            raise Unproved(_WARM)
+        return _up(self.positions * math.exp(-step) + math.expm1(disturbed))
+
+    def _scale(self, head: FlowHead) -> tuple[float, int]:
+        """The scale as a number times a power of i+1, rounded down."""
+        scale = head.weighting.scale
+        if isinstance(scale, Fraction):
+            return float(scale) / _UP, 0
+        powers = {"c(i+1)": 1, "c(i+1)²": 2}
+        if scale.kind not in powers:
+            raise Unproved(f"its scale {scale.name} is not known")
+        return float(Fraction(scale.parameters[0])) / _UP, powers[scale.kind]  # type: ignore[arg-type]
+
+
+def _lowest(positions: int, power: int) -> float:
+    """The least s^power for 1 ≤ s ≤ positions."""
+    return 1.0 if power >= 0 else float(positions) ** power
+
+
+def _highest(positions: int, power: int) -> float:
+    """The largest s^power for 1 ≤ s ≤ positions."""
+    return float(positions) ** power if power >= 0 else 1.0
+
+
+def _up(bound: float) -> float:
+    if not math.isfinite(bound):
+        raise OverflowError
+    return bound * _UP

@@ -1,0 +1,181 @@
+"""The end of a step: the last hidden units, the logits, and which of them is largest.
+
+What the next token is depends on the token and on a few numbers, most of them small. So the answers are remembered: a
+pure function of small integers is computed once for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softmachine.engines.fast.analysis.flow import Flow, FlowHead, Unit
+from softmachine.engines.fast.analysis.grids import ONE, SAFE, Linear, Numbers
+from softmachine.engines.fast.indexes.kernels import kernel
+
+Direction = tuple[tuple[int, int], ...]
+UNKNOWN, TIED = -1, -2
+LARGEST_MEMORY = 1 << 20
+"""The table of remembered answers has at most so many entries."""
+
+
+@dataclass(frozen=True)
+class Tail:
+    """The last units and the logits as data.
+
+    Args:
+        units: The atoms that are computed here.
+        directions: The linear combinations of other atoms that they and the logits depend on, with integers.
+        independent: Which of them decide the others.
+        data: The arrays for `decide`.
+        reach: Answers are remembered for combinations from -reach to reach + 1.
+    """
+
+    units: frozenset[int]
+    directions: tuple[Direction, ...]
+    independent: tuple[int, ...]
+    data: tuple[NDArray[np.int64], ...]
+    reach: int
+
+    @property
+    def memory(self) -> int:
+        """How many answers are remembered for a token; 0 if too many to remember."""
+        return (2 * self.reach + 2) ** len(self.independent) if self.reach >= 0 else 0
+
+
+def tail_of(flow: Flow, numbers: Numbers) -> Tail | None:
+    """The tail of a flow; None if it is not a matter of integers."""
+    units = _last_units(flow)
+    forms = {number: item.form for number in units if isinstance(item := flow.atoms[number], Unit)}
+    found = [numbers.linear([form]) for form in forms.values()]
+    logits = numbers.linear(list(flow.logits))
+    if logits is None or any(part is None for part in found):
+        return None
+    first = [part[0] for part in found if part]
+    if any(part.grid.power or part.size >= SAFE for part in (*first, *logits)):
+        return None
+    directions: dict[Direction, int] = {}
+    unit_rows = [_row(part, directions, ()) for part in first]
+    logit_rows = [_row(part, directions, tuple(forms)) for part in logits]
+    steps = [int(item.step) for number in forms if isinstance(item := flow.atoms[number], Unit)]
+    data = (
+        _tables(first, flow.vocabulary),
+        *_sparse(unit_rows),
+        np.array(steps, dtype=np.int64),
+        _tables(logits, flow.vocabulary),
+        *_sparse(logit_rows),
+    )
+    independent = _independent(list(directions))
+    return Tail(frozenset(units), tuple(directions), independent, data, _reach(flow.vocabulary, len(independent)))
+
+
+def _reach(vocabulary: int, count: int) -> int:
+    """How far the remembered combinations may go; -1 if there are too many of them."""
+    reach = -1
+    while reach < 7 and vocabulary * (2 * (reach + 1) + 2) ** count <= LARGEST_MEMORY:
+        reach += 1
+    return reach
+
+
+def _last_units(flow: Flow) -> list[int]:
+    """The units that only the logits read."""
+    read = {n for item in flow.atoms if isinstance(item, Unit) for n in item.form.terms}
+    for item in flow.order:
+        if isinstance(item, FlowHead):
+            read |= {n for form in (*item.query, *item.key, *item.value) for n in form.terms}
+    return [n for n in flow.order if isinstance(n, int) and isinstance(flow.atoms[n], Unit) and n not in read]
+
+
+def _row(part: Linear, directions: dict[Direction, int], units: Sequence[int]) -> list[tuple[int, int]]:
+    """A numerator as (column, coefficient): the units, then the directions."""
+    rest = tuple((number, coefficient) for coefficient, _, number in part.terms if number not in (ONE, *units))
+    row = [(units.index(number), coefficient) for coefficient, _, number in part.terms if number in units]
+    if rest:
+        common = gcd(*(coefficient for _, coefficient in rest)) * (1 if rest[0][1] > 0 else -1)
+        direction = tuple((number, coefficient // common) for number, coefficient in rest)
+        row.append((len(units) + directions.setdefault(direction, len(directions)), common))
+    return row
+
+
+def _tables(parts: Sequence[Linear], vocabulary: int) -> NDArray[np.int64]:
+    """For each token, what it and the constants add."""
+    constants = [sum(coefficient for coefficient, _, number in part.terms if number == ONE) for part in parts]
+    rows = [
+        [constant + (part.table[token] if part.table else 0) for part, constant in zip(parts, constants, strict=True)]
+        for token in range(vocabulary)
+    ]
+    return np.array(rows, dtype=np.int64).reshape(vocabulary, len(parts))
+
+
+def _sparse(rows: Sequence[Sequence[tuple[int, int]]]) -> tuple[NDArray[np.int64], ...]:
+    """Sparse rows: where each begins, the columns, the coefficients."""
+    starts = np.cumsum([0, *map(len, rows)])
+    flat = [entry for row in rows for entry in row]
+    columns, values = ([entry[k] for entry in flat] for k in (0, 1))
+    return tuple(np.array(part, dtype=np.int64) for part in (starts, columns, values))
+
+
+def _independent(directions: Sequence[Direction]) -> tuple[int, ...]:
+    """The directions that are not linear combinations of earlier ones."""
+    basis: dict[int, dict[int, Fraction]] = {}
+    found = []
+    for index, direction in enumerate(directions):
+        row = {number: Fraction(coefficient) for number, coefficient in direction}
+        while row:
+            lead = min(row)
+            if lead not in basis:
+                basis[lead] = {number: value / row[lead] for number, value in row.items()}
+                found.append(index)
+                break
+            factor = row[lead]
+            for number, value in basis[lead].items():
+                row[number] = row.get(number, Fraction(0)) - factor * value
+            row = {number: value for number, value in row.items() if value}
+    return tuple(found)
+
+
+@kernel
+def decide(
+    token: int,
+    directions: Any,
+    hidden: Any,
+    logits: Any,
+    unit_tables: Any,
+    unit_starts: Any,
+    unit_columns: Any,
+    unit_values: Any,
+    steps: Any,
+    logit_tables: Any,
+    logit_starts: Any,
+    logit_columns: Any,
+    logit_values: Any,
+) -> int:
+    """The output of the largest logit; `TIED` if there are several."""
+    units = steps.size
+    for u in range(units):
+        total = unit_tables[token, u]
+        for k in range(unit_starts[u], unit_starts[u + 1]):
+            total += unit_values[k] * directions[unit_columns[k]]
+        if steps[u]:
+            hidden[u] = 1 if total >= 0 else 0
+        else:
+            hidden[u] = max(total, 0)
+    best, ties = 0, 1
+    for o in range(logits.size):
+        total = logit_tables[token, o]
+        for k in range(logit_starts[o], logit_starts[o + 1]):
+            column = logit_columns[k]
+            total += logit_values[k] * (hidden[column] if column < units else directions[column - units])
+        logits[o] = total
+        if o > 0:
+            if total > logits[best]:
+                best, ties = o, 1
+            elif total == logits[best]:
+                ties += 1
+    return best if ties == 1 else TIED

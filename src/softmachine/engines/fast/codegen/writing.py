@@ -1,0 +1,162 @@
+"""Writing code: expressions for forms, with checks where a number might not fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from softmachine.engines.fast.analysis.flow import Position
+from softmachine.engines.fast.analysis.forms import Form
+from softmachine.engines.fast.analysis.grids import ONE, SAFE, Declined, Linear, Numbers, is_formula
+from softmachine.positions import Feature
+
+
+@dataclass(frozen=True)
+class Place:
+    """The names that a position goes by: its index, the index plus one, and where its token's tables begin."""
+
+    index: str = "i"
+    next: str = "s"
+    base: str = "b"
+
+
+HERE = Place()
+
+
+@dataclass
+class Writer:
+    """Lines of code, and the tables that they read.
+
+    Args:
+        numbers: What is known of every atom.
+        lines: The lines so far.
+        tables: One column a table: an integer for each token.
+        features: The position features that are tabulated.
+    """
+
+    numbers: Numbers
+    lines: list[str] = field(default_factory=list)
+    tables: list[tuple[int, ...]] = field(default_factory=list)
+    features: list[Feature] = field(default_factory=list)
+    indent: int = 2
+    _names: int = 0
+    _doubtful: bool = False
+
+    def write(self, line: str) -> None:
+        """Add a line."""
+        self.lines.append("    " * self.indent + line)
+
+    def fresh(self, stem: str = "x") -> str:
+        """A name that is not in use."""
+        self._names += 1
+        return f"{stem}_{self._names}"
+
+    def table(self, entries: tuple[int, ...], place: Place) -> str:
+        """The entry of a table for the token at a place."""
+        if entries not in self.tables:
+            self.tables.append(entries)
+        return f"T[{place.base} + {self.tables.index(entries)}]"
+
+    def doubt(self, condition: str) -> None:
+        """Take note that a number does not fit, if a condition holds; what is computed with it is harmless."""
+        self.write(f"wrong |= {condition}")
+        self._doubtful = True
+
+    def settle(self) -> None:
+        """Stop if a number did not fit: before anything is kept or decided that depends on it."""
+        if self._doubtful:
+            self.fail("wrong", "TOO_LARGE")
+            self._doubtful = False
+
+    def fail(self, condition: str, status: str) -> None:
+        """Stop if a condition holds; to be used sparingly: numba does not like hundreds of exits."""
+        self.write(f"if {condition}:")
+        self.write(f"    status = {status}")
+        self.write("    break")
+
+    def atom(self, number: int, place: Place) -> str:
+        """The numerator of an atom; away from here, only position features have one."""
+        item = self.numbers.flow.atoms[number]
+        if isinstance(item, Position):
+            if not is_formula(item.feature):
+                return f"{self.feature_table(item.feature)}[{place.index}]"
+            return feature_code(item.feature, place)
+        assert place == HERE
+        return f"a{number}"
+
+    def feature_table(self, item: Feature) -> str:
+        """The array with the values of a position feature."""
+        if item not in self.features:
+            self.features.append(item)
+        return f"feature{self.features.index(item)}_values"
+
+    def numerator(self, linear: Linear, place: Place = HERE) -> str:
+        """An expression for a numerator; preceded by a check, if it might not fit."""
+        products = [self._product(*term, place) for term in linear.terms]
+        if linear.table:
+            stretch = _power(place.next, linear.grid.power)
+            products.append([self.table(linear.table, place), *stretch])
+        if linear.size >= SAFE:
+            sizes = " + ".join(f"abs({' * '.join(f'float({factor})' for factor in product)})" for product in products)
+            self.doubt(f"{sizes} >= LIMIT")
+        return " + ".join(" * ".join(product) for product in products) or "0"
+
+    def _product(self, coefficient: int, power: int, number: int, place: Place) -> list[str]:
+        factors = _power(place.next, power)
+        if number != ONE:
+            factors.insert(0, self.atom(number, place))
+        return [str(coefficient), *factors] if coefficient != 1 or not factors else factors
+
+    def denominator(self, linear: Linear, place: Place = HERE) -> str:
+        """An expression for a denominator; preceded by a check, if it might not fit."""
+        if linear.grid.over * self.numbers.horizon**linear.grid.power >= SAFE:
+            sizes = [str(float(linear.grid.over)), *_power(f"float({place.next})", linear.grid.power)]
+            self.doubt(f"{' * '.join(sizes)} >= LIMIT")
+        return " * ".join([str(linear.grid.over), *_power(place.next, linear.grid.power)])
+
+    def fraction(self, form: Form, place: Place = HERE) -> tuple[str, str]:
+        """Names of a numerator and a denominator, in lowest terms."""
+        n, d = self.fresh("n"), self.fresh("d")
+        known = {number: self.numbers.atoms[number].grid is not None for number in form.terms}
+        rest = [number for number, is_known in known.items() if not is_known]
+        linear = self.numbers.linear([form.without(rest)])
+        assert linear is not None
+        self.write(f"{n}, {d} = lowest({self.numerator(linear[0], place)}, {self.denominator(linear[0], place)})")
+        for number in rest:
+            assert place == HERE
+            weight = Fraction(form.terms[number])
+            if max(abs(weight.numerator), weight.denominator) >= SAFE:
+                raise Declined("its weights are not fractions of integers of 62 bits")
+            self.write(f"p, q, bad = times({weight.numerator}, {weight.denominator}, a{number}, a{number}d)")
+            self.doubt("bad")
+            self.write(f"{n}, {d}, bad = added({n}, {d}, p, q)")
+            self.doubt("bad")
+        return n, d
+
+
+def _power(name: str, power: int) -> list[str]:
+    return [name] * power
+
+
+def feature_code(item: Feature, place: Place) -> str:
+    """An expression for the numerator of a position feature."""
+    i = place.index
+    match item.kind:
+        case "i":
+            return i
+        case "i²":
+            return f"{i} * {i}"
+        case "bit":
+            return f"(({i} >> {item.parameters[0]}) & 1)"
+        case "cell bit":
+            k, cells, offset = item.parameters
+            return f"(((max({i} - 1, 0) // {cells} + {offset}) >> {k}) & 1)"
+        case "(i-1)/(i+1)":
+            return f"max({i} - 1, 0)"
+        case "mod":
+            return f"(1 if {i} % {item.parameters[0]} == {item.parameters[1]} else 0)"
+        case "power of two":
+            return f"(1 if {i} > 0 and {i} & ({i} - 1) == 0 else 0)"
+        case "prime":
+            return f"is_prime({i})"
+    raise Declined(f"the position feature {item.name} is not known to the fast engine")

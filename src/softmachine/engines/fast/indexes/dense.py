@@ -1,0 +1,92 @@
+"""Every key looked at: for heads whose scores have a part that is any function of the two positions.
+
+That function is Python, so the values for one query's position and all keys are tabulated before the step, exactly, as
+integers over a common denominator.
+"""
+
+from __future__ import annotations
+
+from math import lcm
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softmachine.engines.fast.analysis.grids import SAFE
+from softmachine.engines.fast.indexes.finding import AVERAGE, LEFTMOST
+from softmachine.engines.fast.indexes.groups import compared, integer, score
+from softmachine.engines.fast.indexes.kernels import LIMIT, added, kernel
+from softmachine.errors import PrecisionError
+from softmachine.positions import Relation
+
+TABULATED, WANTED, OVER = 0, 1, 2
+"""What the numbers in ``meta`` are: the position whose row of biases is there (plus 1), the one whose row is wanted,
+and the denominator of the biases."""
+
+
+def tabulate(bias: Relation, query: int, into: NDArray[np.int64]) -> int:
+    """Write down the biases of all keys up to a query's position, as integers over the denominator that is given back.
+
+    Raises:
+        PrecisionError: If they do not fit.
+    """
+    values = [bias.at(key, query) for key in range(query + 1)]
+    over = lcm(*(value.denominator for value in values))
+    integers = [int(value * over) for value in values]
+    if max(over, *map(abs, integers)) >= SAFE:
+        raise PrecisionError(
+            f"the bias {bias} at position {query} is not a row of integers of 62 bits over a common denominator",
+            hint="use --engine dense",
+        )
+    into[: query + 1] = integers
+    return over
+
+
+@kernel
+def search_all(
+    keys: Any,
+    values: Any,
+    biases: Any,
+    meta: Any,
+    query: Any,
+    time: int,
+    over: int,
+    visible: int,
+    choice: int,
+    fractional_keys: bool,
+    fractions: bool,
+    out: Any,
+) -> tuple[int, bool]:
+    """The sum of the values of the best of the first keys, and how many they are; and whether something does not fit.
+
+    The score is (query · key + time · position) / over + bias.
+    """
+    row = out.size
+    step = 2 if fractions else 1
+    best, n, d, count, fits = -1, integer(0), integer(1), 0, True
+    for j in range(visible):
+        a, b, bad = score(keys, j, query, j, time, fractional_keys)
+        if bad or abs(float(a)) * float(meta[OVER]) + abs(float(biases[j]) * float(over)) * float(b) >= LIMIT:
+            return 0, True
+        a = a * meta[OVER] + biases[j] * over * b
+        sign, bad = compared(a, b, n, d) if best >= 0 else (1, False)
+        if bad:
+            return 0, True
+        if sign < 0 or (sign == 0 and choice == LEFTMOST):
+            continue
+        if sign > 0 or choice != AVERAGE:
+            best, n, d, count, fits = j, a, b, 1, True
+            for k in range(row):
+                out[k] = values[j, k]
+            continue
+        count += 1
+        for k in range(0, row, step):
+            if fractions:
+                p, q, bad = added(out[k], out[k + 1], values[j, k], values[j, k + 1])
+                fits = fits and not bad
+                out[k], out[k + 1] = p, q
+            else:
+                fits = fits and abs(float(out[k])) + abs(float(values[j, k])) < LIMIT
+                if fits:
+                    out[k] += values[j, k]
+    return count, not fits

@@ -1,0 +1,175 @@
+"""Keys in groups: equal keys together, with the first of them, the last of them, and the sum of all.
+
+Exact for every query: where the position adds to the score, the last (or the first) of a group is its best; where it
+does not, all of a group tie. Memory is a matter of how many different keys there are, not of how many positions. Where
+there may be many of them, a k-d forest is kept over the groups.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from softmachine.engines.fast.indexes.forest import COUNT, FIRST, LAST, grow_tree, rounded_down, touch
+from softmachine.engines.fast.indexes.kernels import LIMIT, added, kernel
+
+GROUPS, INSERTED, LATEST, HINT = 0, 1, 2, 3
+"""What the numbers in ``meta`` are: how many groups there are, how many positions were put into them, the group of the
+last one, and the group that was found last."""
+FITS, FULL, TOO_LARGE = 0, 1, 2
+
+_PRIME = 2147483647
+_BASE = 1000003
+
+
+@kernel
+def slot(table: Any, keys: Any, key: Any, width: int) -> int:
+    """Where in the hash table a key is, or belongs. The table's size is a power of two, and it has empty slots."""
+    h = 7
+    for k in range(width):
+        h = (h * _BASE + key[k] % _PRIME) % _PRIME
+    mask = table.size - 1
+    at = (h * 40503) & mask
+    while table[at] >= 0:
+        g = table[at]
+        same = True
+        for k in range(width):
+            if keys[g, k] != key[k]:
+                same = False
+                break
+        if same:
+            return int(at)
+        at = (at + 1) & mask
+    return int(at)
+
+
+@kernel
+def insert(
+    keys: Any, places: Any, values: Any, table: Any, meta: Any, box: Any, key: Any, value: Any, i: int, fractions: bool
+) -> int:
+    """Add the key and value of position i, once."""
+    if meta[INSERTED] > i:
+        return FITS
+    width, row = keys.shape[1], value.size
+    at = slot(table, keys, key, width)
+    g = table[at]
+    if g < 0:
+        if meta[GROUPS] >= keys.shape[0] or 2 * (meta[GROUPS] + 1) > table.size:
+            return FULL
+        g = meta[GROUPS]
+        for k in range(width):
+            keys[g, k] = key[k]
+            if g == 0 or key[k] < box[0, k]:
+                box[0, k] = key[k]
+            if g == 0 or key[k] > box[1, k]:
+                box[1, k] = key[k]
+        places[g, FIRST] = i
+        places[g, COUNT] = 0
+        for k in range(row):
+            values[g, k] = value[k]
+            values[g, 2 * row + k] = 1 if fractions and k % 2 else 0
+    if fractions:
+        for k in range(0, row, 2):
+            n, d, bad = added(values[g, 2 * row + k], values[g, 2 * row + k + 1], value[k], value[k + 1])
+            if bad:
+                return TOO_LARGE
+            values[g, 2 * row + k], values[g, 2 * row + k + 1] = n, d
+    else:
+        for k in range(row):
+            if abs(float(values[g, 2 * row + k])) + abs(float(value[k])) >= LIMIT:
+                return TOO_LARGE
+            values[g, 2 * row + k] += value[k]
+    for k in range(row):
+        values[g, row + k] = value[k]
+    places[g, LAST] = i
+    places[g, COUNT] += 1
+    if table[at] < 0:
+        table[at] = g
+        meta[GROUPS] += 1
+    meta[INSERTED], meta[LATEST] = i + 1, g
+    return FITS
+
+
+@kernel
+def insert_in_forest(
+    keys: Any,
+    places: Any,
+    values: Any,
+    table: Any,
+    meta: Any,
+    box: Any,
+    near: Any,
+    order: Any,
+    boxes: Any,
+    marks: Any,
+    rest: Any,
+    key: Any,
+    value: Any,
+    i: int,
+    fractional_keys: bool,
+    fractions: bool,
+) -> int:
+    """Add the key and value of position i, once, and let the forest know."""
+    if meta[INSERTED] > i:
+        return FITS
+    before = meta[GROUPS]
+    found = insert(keys, places, values, table, meta, box, key, value, i, fractions)
+    if found != FITS:
+        return found
+    g = meta[LATEST]
+    if g < before:
+        touch(order, marks, before, g, i, value)
+        return FITS
+    if fractional_keys:
+        for k in range(near.shape[1]):
+            near[g, k] = rounded_down(key[2 * k], key[2 * k + 1])
+    grow_tree(near, places, values, order, boxes, marks, rest, before + 1, fractional_keys, fractions)
+    return FITS
+
+
+@kernel
+def rehash(table: Any, keys: Any, groups: int) -> None:
+    """Fill an empty hash table."""
+    for g in range(groups):
+        table[slot(table, keys, keys[g], keys.shape[1])] = g
+
+
+@kernel
+def score(keys: Any, g: int, query: Any, when: int, time: int, fractions: bool) -> tuple[int, int, bool]:
+    """The score of a group as a fraction, and whether it does not fit."""
+    if fractions:
+        if abs(float(when) * float(time)) >= LIMIT:
+            return 0, 1, True
+        n, d, bad = when * time, 1, False
+        for k in range(query.size):
+            if query[k]:
+                size = abs(float(query[k]) * float(keys[g, 2 * k]))
+                if size >= LIMIT or bad:
+                    return 0, 1, True
+                n, d, bad = added(n, d, query[k] * keys[g, 2 * k], keys[g, 2 * k + 1])
+        return n, d, bad
+    size = abs(float(when) * float(time))
+    for k in range(query.size):
+        size += abs(float(query[k]) * float(keys[g, k]))
+    if size >= LIMIT:
+        return 0, 1, True
+    total = when * time
+    for k in range(query.size):
+        total += query[k] * keys[g, k]
+    return total, 1, False
+
+
+@kernel
+def integer(x: int) -> int:
+    """An integer that numba does not take for a constant: it compiles what is called with constants for each anew."""
+    return x
+
+
+@kernel
+def compared(an: int, ad: int, bn: int, bd: int) -> tuple[int, bool]:
+    """The sign of a/a' - b/b', and whether that cannot be said."""
+    if ad == bd:
+        return (1 if an > bn else -1 if an < bn else 0), False
+    if abs(float(an) * float(bd)) >= LIMIT or abs(float(bn) * float(ad)) >= LIMIT:
+        return 0, True
+    left, right = an * bd, bn * ad
+    return (1 if left > right else -1 if left < right else 0), False

@@ -1,0 +1,302 @@
+"""A decoder's weights as tables: what `kernel` interprets.
+
+Everything that a position computes has a place in one vector: the residual stream, position features, queries, keys,
+values, what heads find, hidden units, logits. The weights are sparse rows from places to a place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softmachine.attention import Choice, Mask
+from softmachine.engines.fast.analysis.grids import SAFE, Declined
+from softmachine.engines.fast.tables import groups as group
+from softmachine.engines.fast.tables import rows as row
+from softmachine.engines.fast.tables.kernel import HEAD, ROWS
+from softmachine.positions import Feature
+from softmachine.transformer import AffineMap, Head, Layer, Transformer
+
+Integers = NDArray[np.int64]
+Entries = Sequence[tuple[int, Fraction]]
+MOST_PARTS = 1 << 12
+"""Keys with more components are declined, so that the scores of small integers fit."""
+KINDS = {
+    "i": row.PLAIN,
+    "i²": row.SQUARE,
+    "1/(i+1)": row.INVERSE,
+    "1/(i+1)²": row.INVERSE_SQUARE,
+    "bit": row.BIT,
+    "mod": row.MOD,
+    "power of two": row.POWER_OF_TWO,
+    "prime": row.PRIME,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class TableHead:
+    """A head: the index that serves it, and where in the vector things are."""
+
+    head: Head
+    layer: str
+    index: int
+    query: int
+    width: int
+    value: int
+    size: int
+    found: int
+    time: int
+
+
+@dataclass(frozen=True, eq=False)
+class TableIndex:
+    """Keys that one or more heads look for something in: where the present one is."""
+
+    key: int
+    parts: int
+    causal: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """The tables of a decoder.
+
+    Args:
+        places: How long the vector is.
+        embedding: [token, coordinate], numerators, and
+        overs: their denominators.
+        features: For each feature its kind, two parameters, and its place.
+        ops: What to do at a position, in this order: rows from one to another, or a head.
+        rows: Where rows begin, where they go to, activations, biases, denominators, whether they might not fit even for
+            small integers; columns and weights.
+        heads: The heads.
+        indexes: Their keys.
+        logits: The place of the first logit; and the rows that compute them.
+    """
+
+    places: int
+    embedding: Integers
+    overs: Integers
+    features: Integers
+    ops: Integers
+    rows: tuple[NDArray[np.int64] | NDArray[np.bool_], ...]
+    heads: tuple[TableHead, ...]
+    indexes: tuple[TableIndex, ...]
+    logits: tuple[int, int, int]
+
+
+def tabulate(transformer: Transformer) -> Program:
+    """The tables of a decoder.
+
+    Raises:
+        Declined: If there is a head or a feature that the engine does not know.
+    """
+    return _Builder(transformer).program()
+
+
+class _Builder:
+    def __init__(self, transformer: Transformer) -> None:
+        self.transformer = transformer
+        self.places = transformer.width
+        self.versions = [0] * transformer.width
+        """How often each coordinate was written to: keys made of the same numbers are the same."""
+        self.starts: list[int] = [0]
+        self.where: list[int] = []
+        self.acts: list[int] = []
+        self.biases: list[int] = []
+        self.overs: list[int] = []
+        self.large: list[bool] = []
+        self.columns: list[int] = []
+        self.weights: list[int] = []
+        self.ops: list[tuple[int, int, int]] = []
+        self.features: list[tuple[int, int, int, int]] = []
+        self.heads: list[TableHead] = []
+        self.indexes: list[TableIndex] = []
+        self._known: dict[object, int] = {}
+
+    def program(self) -> Program:
+        transformer = self.transformer
+        self.embed()
+        depth = 0
+        for block in transformer.blocks:
+            for turn in range(block.count(None)):
+                for number, layer in enumerate(block.layers, depth + 1):
+                    self.layer(layer, f"layer {number}" + (f", turn {turn + 1}" if block.count(None) > 1 else ""))
+            depth += len(block.layers)
+        logits, first = self.room(len(transformer.outputs)), len(self.where)
+        self.affine(logits, transformer.unembedding, range(len(transformer.outputs)))
+        embedding, overs = self.embedding()
+        kinds = (np.int64, np.int64, np.int64, np.int64, np.int64, np.bool_, np.int64, np.int64)
+        lists = (self.starts, self.where, self.acts, self.biases, self.overs, self.large, self.columns, self.weights)
+        return Program(
+            places=self.places,
+            embedding=embedding,
+            overs=overs,
+            features=np.array(self.features, dtype=np.int64).reshape(-1, 4),
+            ops=np.array(self.ops, dtype=np.int64).reshape(-1, 3),
+            rows=tuple(np.array(entries, dtype=kind) for entries, kind in zip(lists, kinds, strict=True)),
+            heads=tuple(self.heads),
+            indexes=tuple(self.indexes),
+            logits=(logits, first, len(self.where)),
+        )
+
+    def room(self, count: int) -> int:
+        """New places; the first of them."""
+        self.places += count
+        return self.places - count
+
+    def row(self, to: int, entries: Iterable[tuple[int, Fraction]], bias: Fraction, act: int = row.KEEP) -> None:
+        """A row: the sum of entries and a bias, in a place."""
+        kept = [(column, weight) for column, weight in entries if weight]
+        over = lcm(bias.denominator, *(weight.denominator for _, weight in kept))
+        weights = [int(weight * over) for _, weight in kept]
+        if max(map(abs, [*weights, int(bias * over), over])) >= SAFE:
+            raise Declined("its weights are not integers of 62 bits over a common denominator")
+        self.columns += [column for column, _ in kept]
+        self.weights += weights
+        self.starts.append(len(self.columns))
+        self.where.append(to)
+        self.acts.append(act)
+        self.biases.append(int(bias * over))
+        self.overs.append(over)
+        self.large.append(sum(map(abs, weights)) * row.SMALL + abs(int(bias * over)) >= SAFE)
+
+    def affine(self, to: int, affine: AffineMap, which: Iterable[int], acts: Sequence[int] = ()) -> None:
+        """Rows of an affine map of the stream."""
+        for k, c in enumerate(which):
+            self.row(to + k, affine.weight.rows[c], affine.bias[c], acts[c] if acts else row.KEEP)
+
+    def computed(self, first: int) -> None:
+        """Let the rows since the first one be computed now."""
+        if len(self.where) > first:
+            self.ops.append((ROWS, first, len(self.where)))
+
+    def added(self, coordinate: int, entries: Entries, bias: Fraction = Fraction(0)) -> None:
+        """Add to a coordinate of the stream."""
+        if entries or bias:
+            self.row(coordinate, [(coordinate, Fraction(1)), *entries], bias)
+            self.versions[coordinate] += 1
+
+    def embed(self) -> None:
+        """Position features, added to what the token is."""
+        plain: dict[tuple[int, int, int], int] = {}
+        sums: list[list[tuple[int, Fraction]]] = [[] for _ in range(self.transformer.width)]
+        constants = [Fraction(0)] * self.transformer.width
+        for number, coordinate, weight in self.transformer.position_embedding.entries():
+            terms, constant = _plain(self.transformer.features[number])
+            constants[coordinate] += weight * constant
+            for factor, item in terms:
+                if item not in plain:
+                    plain[item] = self.room(1)
+                    self.features.append((*item, plain[item]))
+                sums[coordinate].append((plain[item], weight * factor))
+        first = len(self.where)
+        for coordinate, (entries, constant) in enumerate(zip(sums, constants, strict=True)):
+            self.added(coordinate, entries, constant)
+        self.computed(first)
+
+    def embedding(self) -> tuple[Integers, Integers]:
+        """The embedding as numerators and denominators."""
+        shape = (len(self.transformer.vocabulary), self.transformer.width)
+        above, below = np.zeros(shape, dtype=np.int64), np.ones(shape, dtype=np.int64)
+        for token, coordinate, value in self.transformer.embedding.entries():
+            if max(abs(value.numerator), value.denominator) >= SAFE:
+                raise Declined("its weights are not fractions of integers of 62 bits")
+            above[token, coordinate], below[token, coordinate] = value.numerator, value.denominator
+        return above, below
+
+    def layer(self, layer: Layer, label: str) -> None:
+        """Heads, what they add, the units, and what they add."""
+        first, before = len(self.where), len(self.heads)
+        found = [self.head(head, label) for head in layer.heads]
+        self.computed(first)
+        self.ops += [(HEAD, number, 0) for number in range(before, len(self.heads))]
+        first = len(self.where)
+        for coordinate in range(self.transformer.width):
+            pairs = zip(layer.heads, found, strict=True)
+            self.added(coordinate, [(at[c], w) for head, at in pairs for c, w in head.output.rows[coordinate]])
+        forward = layer.feed_forward
+        hidden = self.room(len(forward.units))
+        acts = [row.STEP if kind == "step" else row.RELU for kind in forward.activations]
+        self.affine(hidden, forward.first, range(len(forward.units)), acts)
+        for coordinate, entries in enumerate(forward.second.weight.rows):
+            self.added(coordinate, [(hidden + c, w) for c, w in entries], forward.second.bias[coordinate])
+        self.computed(first)
+
+    def head(self, head: Head, label: str) -> dict[int, int]:
+        """The rows of a head; where each component of what it finds goes."""
+        if head.bias is not None and head.bias.kind != "distance":
+            raise Declined(f"head {head.name!r} has the bias {head.bias}, which the fast engine does not know")
+        asks, keys = head.query, head.key.weight.rows
+        matter = [c for c, entries in enumerate(keys) if entries and (asks.weight.rows[c] or asks.bias[c])]
+        if len(matter) > MOST_PARTS:
+            raise Declined(f"head {head.name!r} has keys of {len(matter):,} components")
+        time = 0 if head.bias is None else -1
+        if not head.weighting.hard and (matter or time):
+            raise Declined(
+                f"head {head.name!r} is a softmax, and the model is too large to prove that it decides as a hard one"
+            )
+        used = sorted({c for entries in head.output.rows for c, _ in entries})
+        query = self.room(len(matter))
+        self.affine(query, head.query, matter)
+        value = self.room(len(used))
+        self.affine(value, head.value, used)
+        found = self.room(len(used))
+        index = self.index(head, matter)
+        self.heads.append(TableHead(head, label, index, query, len(matter), value, len(used), found, time))
+        return {c: found + k for k, c in enumerate(used)}
+
+    def index(self, head: Head, matter: Sequence[int]) -> int:
+        """The index of these keys; a new one, unless there is one of the same."""
+        same = tuple(
+            (head.key.bias[c], tuple((k, self.versions[k], w) for k, w in head.key.weight.rows[c])) for c in matter
+        )
+        signature = (head.mask, same)
+        if signature not in self._known:
+            key = self.room(len(matter))
+            self.affine(key, head.key, matter)
+            self._known[signature] = len(self.indexes)
+            self.indexes.append(TableIndex(key, len(matter), head.mask is Mask.CAUSAL))
+        return self._known[signature]
+
+
+def _plain(item: Feature) -> tuple[list[tuple[Fraction, tuple[int, int, int]]], Fraction]:
+    """A feature as a combination of those that the kernel knows, and a constant."""
+    one, i, square = Fraction(1), (row.PLAIN, 0, 0), (row.SQUARE, 0, 0)
+    match item.kind:
+        case "c(i+1)":
+            scale = Fraction(item.parameters[0])  # type: ignore[arg-type]
+            return [(scale, i)], scale
+        case "c(i+1)²":
+            scale = Fraction(item.parameters[0])  # type: ignore[arg-type]
+            return [(scale, square), (2 * scale, i)], scale
+        case "1/(2i+2)":
+            return [(Fraction(1, 2), (row.INVERSE, 0, 0))], Fraction(0)
+        case "(-1)^i":
+            return [(Fraction(-2), (row.BIT, 0, 0))], one
+        case "±bit":
+            return [(Fraction(2), (row.BIT, _whole(item, 0), 0))], -one
+        case kind if kind in KINDS:
+            return [(one, (KINDS[kind], _whole(item, 0), _whole(item, 1)))], Fraction(0)
+    raise Declined(f"the position feature {item.name} is not known to the fast engine")
+
+
+def _whole(item: Feature, which: int) -> int:
+    """A parameter; 0 if there is none."""
+    return int(item.parameters[which]) if which < len(item.parameters) else 0  # type: ignore[arg-type]
+
+
+def mode_of(head: TableHead) -> tuple[int, int]:
+    """Which values of a group a head needs, and which of tied keys."""
+    choice = {Choice.LEFTMOST: group.LEFTMOST, Choice.RIGHTMOST: group.RIGHTMOST}.get(
+        head.head.weighting.choice, group.AVERAGE
+    )
+    if choice == group.AVERAGE and not head.time:
+        return group.TOTAL, choice
+    last = head.time > 0 or (not head.time and choice == group.RIGHTMOST)
+    return group.LAST if last else group.FIRST, choice
