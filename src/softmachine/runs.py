@@ -27,6 +27,8 @@ MAX_FAST_STEPS = 100_000_000
 ENGINES = ("auto", "dense", "fast")
 SHORT = 2_000
 """Runs of so many tokens are left to the dense engine: they end before the fast one has started."""
+FEW_HEADS = 8
+"""With more heads than these the dense engine is slower, and so much earlier the fast one takes over."""
 BETWEEN_CHECKPOINTS = 30.0
 """Seconds."""
 FIRST_PIECE, LARGEST_PIECE = 1 << 12, 1 << 21
@@ -75,6 +77,7 @@ class Running:
         self._dense: DenseEngine | None = None
         self._said: list[str] = []
         self._segments: list[int] = []
+        self._short = SHORT * FEW_HEADS // max(FEW_HEADS, len(transformer.heads))
         self._may_switch = False
         self.note = ""
         self._seconds = 0.0
@@ -177,7 +180,7 @@ class Running:
         for token in tokens:
             self._said.append(token)
             yield (token,)
-            if len(self._said) == SHORT and self._may_switch and not codec.stops(token):
+            if len(self._said) == self._short and self._may_switch and not codec.stops(token):
                 self._fast = self._try_fast()
                 if self._fast:
                     return
