@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -65,10 +66,12 @@ def plans_of(transformer: Transformer) -> tuple[Plan, ...]:
     return code.plans
 
 
-def compare(transformer: Transformer, seed: int, words: int, longest: int, *, plain: bool = True) -> tuple[int, int]:
+def compare(
+    transformer: Transformer, seed: int, words: int, longest: int, *, plain: bool = True, tables: bool | None = None
+) -> tuple[int, int]:
     """How many words were compared, and how many the fast engine could not do."""
     try:
-        dense, fast = DenseEngine(transformer, "exact"), FastEngine(transformer, plain=plain)
+        dense, fast = DenseEngine(transformer, "exact"), FastEngine(transformer, plain=plain, tables=tables)
     except Declined:
         return words, words
     refused = 0
@@ -128,10 +131,10 @@ def test_10000_random_sequences(part: int, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_long_sequences_fill_the_forest_of_machine_code(seed: int) -> None:
-    """Sequences with hundreds of different keys."""
-    transformer = next(t for t in map(wide, range(100 * seed, 100 * seed + 100)) if t is not None)
-    done, refused = compare(transformer, 300 + 2 * seed, 2, 400, plain=False)
-    assert refused < done
+    """Sequences with hundreds of different keys; of the first three transformers that have them, some fit into 64 bits."""
+    found = (transformer for transformer in map(wide, range(100 * seed, 100 * seed + 100)) if transformer is not None)
+    counts = [compare(transformer, 300 + 2 * seed, 2, 400, plain=False) for transformer in islice(found, 3)]
+    assert sum(refused for _, refused in counts) < sum(done for done, _ in counts)
 
 
 def wide(seed: int) -> Transformer | None:
