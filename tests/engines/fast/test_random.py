@@ -131,7 +131,7 @@ def test_10000_random_sequences(part: int, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_long_sequences_fill_the_forest_of_machine_code(seed: int) -> None:
-    """Sequences with hundreds of different keys; of the first three transformers that have them, some fit into 64 bits."""
+    """Sequences with hundreds of different keys; of three transformers that have them, some fit into 64 bits."""
     found = (transformer for transformer in map(wide, range(100 * seed, 100 * seed + 100)) if transformer is not None)
     counts = [compare(transformer, 300 + 2 * seed, 2, 400, plain=False) for transformer in islice(found, 3)]
     assert sum(refused for _, refused in counts) < sum(done for done, _ in counts)
