@@ -384,6 +384,10 @@ def sixteen_steps_or_more(seed: int) -> tuple[TuringMachine, tuple[str, ...]]:
     return machine, word
 
 
+def fits(codec: TernaryCodec, word: tuple[str, ...], steps: int) -> bool:
+    return all(len(p.tokens) + len(said) <= codec.context for p, said in codec.expected_segments(word, steps))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("summarises", [False, True])
 @pytest.mark.parametrize("hundred", range(10))
@@ -391,9 +395,8 @@ def test_thousand_random_machines(hundred: int, summarises: bool) -> None:
     """Free-running generation equals the interpreter's trace: hard in int8, soft in bfloat16 at the certified scale."""
     for seed in range(100 * hundred, 100 * hundred + 100):
         machine, word = sixteen_steps_or_more(seed)
-        codec = TernaryCodec(machine, 6, summarises)
+        codec = next(codec for bits in (6, 7) if fits(codec := TernaryCodec(machine, bits, summarises), word, 16))
         expected = tuple(codec.expected(word, 16))
-        assert all(len(p.tokens) + len(s) <= codec.context for p, s in codec.expected_segments(word, 16))
         denoised = decoder(codec, denoised=True)
         sharpness = math.ceil(math.log(32 * codec.context))
         assert budget(denoised, codec.context - 1, sharpness).holds
