@@ -26,7 +26,7 @@ MACHINE = "busy-beaver-5"
 
 def decode(model: Transformer, arithmetic: str, steps: int) -> float:
     """Tokens per second of a run of so many steps."""
-    return sm.run(model, "", arithmetic=arithmetic, max_steps=steps).tokens_per_second
+    return sm.run(model, "", arithmetic=arithmetic, max_steps=steps, engine="dense").tokens_per_second
 
 
 def interpret(machine: TuringMachine, steps: int) -> float:
