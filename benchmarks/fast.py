@@ -56,14 +56,16 @@ def interpreted(machine: TuringMachine, steps: int) -> float:
 
 
 MEMORY = """
-import resource, sys, time
+import pathlib, sys, time
 import softmachine as sm
 construction, steps = sys.argv[1], int(sys.argv[2])
 model = sm.compile("busy-beaver-5", construction=construction)
 began = time.process_time()
 run = sm.run(model, "", engine="fast", max_steps=steps)
+# Not ru_maxrss: that includes the process that started this one.
+status = dict(line.split(":") for line in pathlib.Path("/proc/self/status").read_text().splitlines())
 print(run.steps, len(run.tokens), max(run.segments, default=len(run.tokens)), time.process_time() - began,
-      resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+      status["VmHWM"].split()[0])
 """
 
 
