@@ -270,7 +270,8 @@ class Running:
         """What to say when a context has more tokens than the weights were made for."""
         hint = "compile it for a larger length, or limit the steps"
         if isinstance(self.codec, SegmentedCodec):
-            needed = self.codec.longest(self.word, min(self.max_steps, MOST_TRIED))
+            tried = min(self.max_steps, MOST_TRIED)
+            needed = self.codec.longest(self.word, tried, to_the_end=tried < self.max_steps)
             hint = f"compile it for length {needed}" if needed is not None else hint
         return UsageError(
             f"the run does not end within the {self._made_for} positions that {self.transformer.name!r} was made for",

@@ -168,8 +168,8 @@ class SegmentedCodec(DecoderCodec, Protocol):
     def expected_segments(self, word: str | Iterable[str], max_steps: int) -> Iterable[tuple[Prompt, tuple[str, ...]]]:
         """What the reference interpreter says that the model should say, segment by segment, with their prompts."""
 
-    def longest(self, word: str | Iterable[str], max_steps: int) -> int | None:
-        """The length for which every context of a run fits; None if it does not end within so many steps."""
+    def longest(self, word: str | Iterable[str], max_steps: int, *, to_the_end: bool) -> int | None:
+        """The length for which every context of so many steps fits; None if the run must end by then and does not."""
 
 
 @dataclass(frozen=True)

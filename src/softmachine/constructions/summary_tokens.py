@@ -161,9 +161,9 @@ class SummaryCodec(OfMachine):
             symbols = tuple(cells.get(cell, configuration.blank) for cells in configuration.cells)
             yield Column(symbols, tuple(head > cell for head in configuration.heads))
 
-    def longest(self, word: str | Iterable[str], max_steps: int) -> int | None:
+    def longest(self, word: str | Iterable[str], max_steps: int, *, to_the_end: bool) -> int | None:
         """One model serves every length."""
-        del word, max_steps
+        del word, max_steps, to_the_end
         return None
 
     def read(self, word: str | Iterable[str], said: Sequence[str]) -> TuringOutcome:

@@ -208,8 +208,8 @@ class TernaryCodec(OfMachine):
             prompt, said = (tuple(self.tokens[item] for item in part) for part in (segment.prompt, segment.said))
             yield Prompt(prompt), said
 
-    def longest(self, word: str | Iterable[str], max_steps: int) -> int | None:
-        """The length for which the run fits; None if it does not end within so many steps.
+    def longest(self, word: str | Iterable[str], max_steps: int, *, to_the_end: bool) -> int | None:
+        """The length for which so many steps fit; None if the run must end by then and does not.
 
         With more bits, positions are spelled less often but take longer, so that every number of bits has to be tried.
         """
@@ -217,7 +217,7 @@ class TernaryCodec(OfMachine):
             longest, last = 0, ""
             for prompt, said in replace(self, bits=bits).expected_segments(word, max_steps):
                 longest, last = max(longest, len(prompt.tokens) + len(said)), said[-1] if said else ""
-            if last != str(Mark.END):
+            if to_the_end and last != str(Mark.END):
                 return None
             if longest <= 1 << bits:
                 return max(longest, (1 << bits - 1) + 1 if bits > LEAST_BITS else 0)

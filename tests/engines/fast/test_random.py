@@ -88,13 +88,13 @@ def compare(
 
 @pytest.mark.parametrize("seed", range(24))
 def test_random_transformers(seed: int) -> None:
-    compare(drawn(seed), seed, 3, 12)
+    assert compare(drawn(seed), seed, 3, 12) == (3, 0)
 
 
 @pytest.mark.parametrize("seed", range(24))
 def test_random_transformers_with_small_trees_and_any_bias(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     lower_thresholds(monkeypatch)
-    compare(drawn(seed, strange=True), seed, 2, 24)
+    assert compare(drawn(seed, strange=True), seed, 2, 24) == (2, 0)
 
 
 def test_the_random_transformers_have_heads_of_every_kind(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,13 +105,15 @@ def test_the_random_transformers_have_heads_of_every_kind(monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("seed", [902, 903])
 def test_random_transformers_as_machine_code(seed: int) -> None:
-    compare(drawn(seed, integers=True), seed, 40, 30, plain=False)
+    done, refused = compare(drawn(seed, integers=True), seed, 40, 30, plain=False)
+    assert refused < done
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [*range(904, 924), 901])
 def test_large_random_transformers_as_machine_code(seed: int) -> None:
-    compare(drawn(seed, integers=True), seed, 40, 30, plain=False)
+    done, refused = compare(drawn(seed, integers=True), seed, 40, 30, plain=False)
+    assert refused < done
 
 
 @pytest.mark.slow
