@@ -19,15 +19,15 @@ VERDICTS = {ACCEPT: "accept", REJECT: "reject"}
 
 
 @dataclass(frozen=True)
-class CraspCodec:
-    """A start token, then the word, then the chain of thought up to ACC or REJ."""
+class _OfProgram:
+    """What all codecs of C-RASP programs have."""
 
     program: Program
     variant: Variant
     kind: str = "crasp"
 
     @property
-    def source(self) -> object:
+    def source(self) -> Program:
         """The program."""
         return self.program
 
@@ -39,6 +39,15 @@ class CraspCodec:
     def prompt(self, word: str | Iterable[str]) -> Prompt:
         """The start token and the word."""
         return _prompt(self.program, self.variant, word)
+
+    def to_json(self) -> dict[str, object]:
+        """The program and the variant."""
+        return {"kind": self.kind, **_to_json(self.program, self.variant)}
+
+
+@dataclass(frozen=True)
+class CraspCodec(_OfProgram):
+    """A start token, then the word, then the chain of thought up to ACC or REJ."""
 
     def stops(self, token: str) -> bool:
         """Whether the token is a verdict, or says that no rule applies."""
@@ -72,32 +81,10 @@ class CraspCodec:
             verdict=verdict, steps=len(thought), output="", program=self.program, word=letters, thought=tuple(thought)
         )
 
-    def to_json(self) -> dict[str, object]:
-        """The program and the variant."""
-        return {"kind": self.kind, **_to_json(self.program, self.variant)}
-
 
 @dataclass(frozen=True)
-class CraspAnswersCodec:
+class CraspAnswersCodec(_OfProgram):
     """A start token, then the word; the answer at each position is whether the prefix up to there is accepted."""
-
-    program: Program
-    variant: Variant
-    kind: str = "crasp"
-
-    @property
-    def source(self) -> Program:
-        """The program."""
-        return self.program
-
-    @property
-    def alphabet(self) -> tuple[str, ...]:
-        """The letters of input words."""
-        return self.program.alphabet
-
-    def prompt(self, word: str | Iterable[str]) -> Prompt:
-        """The start token and the word."""
-        return _prompt(self.program, self.variant, word)
 
     def expected(self, word: str | Iterable[str], max_steps: int) -> Iterator[str | None]:
         """Whether each prefix is accepted, the empty one first."""
@@ -117,10 +104,6 @@ class CraspAnswersCodec:
             word=self.program.word(word),
             values=tuple(answer == "true" for answer in said[1:]),
         )
-
-    def to_json(self) -> dict[str, object]:
-        """The program and the variant."""
-        return {"kind": self.kind, **_to_json(self.program, self.variant)}
 
 
 @dataclass(frozen=True, kw_only=True)
