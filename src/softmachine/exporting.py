@@ -6,6 +6,7 @@ import json
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice, product
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from softmachine.exports.formats import STOCK_FORMATS, StockFormat, stock_format
 from softmachine.exports.lengths import words_that_fit
 from softmachine.languages.source import Source
 from softmachine.languages.turing import TuringMachine
+from softmachine.progress import Tell, nobody
 from softmachine.runs import codec_of
 from softmachine.sources import read_source
 from softmachine.transformer import Codec, DecoderCodec, Transformer
@@ -45,12 +47,14 @@ def export_stock(
     dtype: str | None,
     construction: str | None,
     force: bool,
+    tell: Tell = nobody,
 ) -> Exported:
     """Write a model, compiled on the way if need be, in a stock format; see :func:`softmachine.export`."""
     form, dtype = stock_format(to), dtype or "float32"
     form.require_dtype(dtype)
     require_free(folder, force=force)
     require_length(DEFAULT_LENGTH if length is None else length)
+    tell("making a softmax model")
     if isinstance(item, Transformer):
         positions = _positions(item, length)
         model = _softened(item, positions, form)
@@ -59,6 +63,7 @@ def export_stock(
         wanted = construction or _construction(item, form, dtype)
         model = _compiled(item, wanted, positions, form)
     source = codec_of(model).source
+    tell("choosing inputs to try")
     return form.write(
         model,
         folder,
@@ -68,6 +73,7 @@ def export_stock(
         about=f"{source}",
         remedy=_remedy(source, model, form, dtype),
         force=force,
+        tell=tell,
     )
 
 
@@ -117,7 +123,9 @@ SETS: dict[str, tuple[tuple[str, int], ...]] = {
 """
 
 
-def export_set(name: str, folder: Path, *, to: str, dtype: str | None, force: bool) -> tuple[Exported, ...]:
+def export_set(
+    name: str, folder: Path, *, to: str, dtype: str | None, force: bool, tell: Tell = nobody
+) -> tuple[Exported, ...]:
     """Write every model of a set to a folder of its own in one folder, all or nothing; see :data:`SETS`."""
     if name not in SETS:
         raise UsageError(f"there is no set {name!r}", hint=f"there is {', '.join(SETS)}")
@@ -128,9 +136,16 @@ def export_set(name: str, folder: Path, *, to: str, dtype: str | None, force: bo
         raise UsageError(f"the set interp cannot be written as {to}", hint="choose gpt2, gpt2-default or onnx")
     written: list[Exported] = []
     with new_folder(folder, force=force) as new:
-        for source, length in SETS[name]:
+        for number, (source, length) in enumerate(SETS[name], 1):
             made = export_stock(
-                read_source(source), new / source, to=to, length=length, dtype=dtype, construction=None, force=False
+                read_source(source),
+                new / source,
+                to=to,
+                length=length,
+                dtype=dtype,
+                construction=None,
+                force=False,
+                tell=partial(_told_of_one, tell, f"{source} ({number} of {len(SETS[name])})"),
             )
             written.append(replace(made, folder=folder / source))
         models = [
@@ -140,6 +155,10 @@ def export_set(name: str, folder: Path, *, to: str, dtype: str | None, force: bo
         facts = {"format": "softmachine-set", "version": 1, "name": name, "models": models}
         (new / MARK).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
     return tuple(written)
+
+
+def _told_of_one(tell: Tell, model: str, doing: str) -> None:
+    tell(f"{model}: {doing}")
 
 
 def _positions(model: Transformer, length: int | None) -> int:

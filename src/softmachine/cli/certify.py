@@ -15,6 +15,7 @@ from softmachine.cli.output import Output
 
 if TYPE_CHECKING:
     from softmachine.certify import Certificate
+    from softmachine.progress import Tell
     from softmachine.transformer import Transformer
 
 NAME = "certify"
@@ -77,13 +78,13 @@ def command(
     if arithmetic is not None and certificate.holds:
         from softmachine.certify.measure import measure
 
-        with working("measuring", output):
-            measured = measure(api.soften(model, length=length, sharpness=sharpness)[0], arithmetic, length)
+        with working("measuring", output) as tell:
+            measured = measure(api.soften(model, length=length, sharpness=sharpness)[0], arithmetic, length, tell)
     if plot is not None:
         from softmachine.certify.plot import draw
 
-        with working("drawing", output):
-            draw(model.name, partial(_proof, model), length, plot)
+        with working("drawing", output) as tell:
+            draw(model.name, partial(_proof, model, tell), length, plot)
     if as_json:
         output.answer(_answer(certificate) | ({"measured": measured.to_json()} if measured else {}))
     else:
@@ -93,9 +94,10 @@ def command(
     return Status.DONE if certificate.holds else Status.FAILS
 
 
-def _proof(model: Transformer, length: int, sharpness: int | None) -> Certificate:
+def _proof(model: Transformer, tell: Tell, length: int, sharpness: int | None) -> Certificate:
     from softmachine import api
 
+    tell(f"drawing: certifying for length {length:,}{'' if sharpness is None else f', sharpness {sharpness}'}")
     return api.certificate(model, length=length, sharpness=sharpness)
 
 

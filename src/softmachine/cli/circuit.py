@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.models import Wanted, open_model
+from softmachine.cli.models import Wanted, open_model, spelled
 from softmachine.cli.options import Status
 from softmachine.cli.output import Output
 from softmachine.errors import UsageError
@@ -59,7 +60,7 @@ def command(
 
     Exit status 0: they say the same on every word; 1: they do not.
     """
-    from softmachine.cli.progress import working
+    from softmachine.cli.progress import bar, counted, working
     from softmachine.lowering import to_circuit
 
     output = Output(as_json, quiet)
@@ -68,13 +69,14 @@ def command(
     if file is not None:
         _check(file)
     model = open_model(source, Wanted(format_name, construction, attention, alphabet), output)
-    with working("making gates", output):
-        made = to_circuit(model, inputs, arithmetic)
-    with working("comparing", output):
-        wrong = ["".join(word) for word in made.disagreements()]
+    with working("making gates", output) as tell:
+        made = to_circuit(model, inputs, arithmetic, tell=tell)
+    words = len(made.codec.alphabet) ** inputs
+    with bar("comparing", words, output) as advance:
+        every = counted(product(made.codec.alphabet, repeat=inputs), advance)
+        wrong = [spelled(made.codec, word) for word in made.disagreements(every)]
     if file is not None:
         _write(made.circuit, gates, file)
-    words = len(made.codec.alphabet) ** inputs
     if as_json:
         figures = {"gates": made.size, "wires": made.wires, "depth": made.depth, "words": words}
         output.answer(figures | {"disagreements": wrong[:10], "path": None if file is None else str(file)})

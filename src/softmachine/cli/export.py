@@ -101,8 +101,10 @@ def command(
         api.save(model, folder, force=force)
         _answer_native(model.parameters, folder, output)
         return
-    with working("exporting", output):
-        exported = api.export(item, folder, to=to, length=length, dtype=dtype, construction=construction, force=force)
+    with working("exporting", output) as tell:
+        exported = api.export(
+            item, folder, to=to, length=length, dtype=dtype, construction=construction, force=force, tell=tell
+        )
     if as_json:
         output.answer(_answer(exported, to))
     elif quiet:
@@ -123,8 +125,8 @@ def _export_set(name: str, folder: Path, to: str, dtype: str | None, force: bool
     from softmachine.cli.progress import working
     from softmachine.exporting import export_set
 
-    with working("exporting", output):
-        written = export_set(name, folder, to=to, dtype=dtype, force=force)
+    with working("exporting", output) as tell:
+        written = export_set(name, folder, to=to, dtype=dtype, force=force, tell=tell)
     if output.as_json:
         output.answer({"path": str(folder), "set": name, "models": [_answer(item, to) for item in written]})
         return

@@ -19,6 +19,7 @@ from softmachine.exports.lowered import Lowered
 from softmachine.exports.mapping import mapping
 from softmachine.exports.placed import Placed
 from softmachine.exports.verify import Verification, verify
+from softmachine.progress import Tell, nobody
 from softmachine.transformer import Transformer
 
 DTYPES = ("float32", "bfloat16", "float16", "float64")
@@ -46,6 +47,7 @@ def write(
     about: str,
     remedy: str = "",
     force: bool = False,
+    tell: Tell = nobody,
 ) -> Exported:
     """Write a checkpoint, after a stock model loaded from it has said what it should.
 
@@ -60,6 +62,7 @@ def write(
         about: What it computes, in a line.
         remedy: What would help if the format does not hold.
         force: Whether to replace a model that is there.
+        tell: Is told what is being done.
 
     Raises:
         PrecisionError: If the format does not hold; it names the step at which it fails.
@@ -70,9 +73,10 @@ def write(
         raise UsageError(f"there is no format {dtype!r} of numbers", hint=f"choose {', '.join(DTYPES)}")
     require_libraries()
     require_free(folder, force=force)
+    tell("placing the weights")
     placed = place(lower(transformer, length, ahead=ahead), dtype)
     with new_folder(folder, force=force) as new:
-        rounded, parameters, results = new_checkpoint(placed, new, dtype, dialogue)
+        rounded, parameters, results = new_checkpoint(placed, new, dtype, dialogue, tell=tell)
         if not results[0].holds:
             raise PrecisionError(f"{transformer.name!r} does not hold: {results[0].failure}", hint=remedy or None)
         exported = Exported(
@@ -87,7 +91,7 @@ def write(
 
 
 def new_checkpoint(
-    placed: Placed, folder: Path, dtype: str, dialogue: Dialogue, *, every_format: bool = True
+    placed: Placed, folder: Path, dtype: str, dialogue: Dialogue, *, every_format: bool = True, tell: Tell = nobody
 ) -> tuple[int, int, tuple[Verification, ...]]:
     """Write what ``from_pretrained`` loads, and load it: how many weights were rounded, how many there are, results.
 
@@ -98,7 +102,7 @@ def new_checkpoint(
         rounded, parameters = _save(placed, folder, dtype, dialogue)
         _save_tokenizer(placed.model, folder, dialogue)
         _require_tokenizer(placed, folder, dialogue)
-        return rounded, parameters, _verified(placed, folder, dtype, dialogue, every_format=every_format)
+        return rounded, parameters, _verified(placed, folder, dtype, dialogue, every_format=every_format, tell=tell)
 
 
 def _save(placed: Placed, folder: Path, dtype: str, dialogue: Dialogue) -> tuple[int, int]:
@@ -194,7 +198,7 @@ def _require_tokenizer(placed: Placed, folder: Path, dialogue: Dialogue) -> None
 
 
 def _verified(
-    placed: Placed, folder: Path, dtype: str, dialogue: Dialogue, *, every_format: bool
+    placed: Placed, folder: Path, dtype: str, dialogue: Dialogue, *, every_format: bool, tell: Tell
 ) -> tuple[Verification, ...]:
     """What the written files say in each format, the one that they are in first."""
     import torch
@@ -204,7 +208,9 @@ def _verified(
     results: list[Verification] = []
     for name in (dtype, *(other for other in DTYPES if other != dtype)):
         model = stock.from_pretrained(folder, dtype=getattr(torch, name)).eval()
-        results.append(verify(model, placed.model, dialogue, dtype=name, gain=placed.gain, generating=name == dtype))
+        results.append(
+            verify(model, placed.model, dialogue, dtype=name, gain=placed.gain, generating=name == dtype, tell=tell)
+        )
         if not results[0].holds or not every_format:
             break
     return tuple(results)

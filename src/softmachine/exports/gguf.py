@@ -21,6 +21,7 @@ from softmachine.exports.llama import llama
 from softmachine.exports.lower import lower
 from softmachine.exports.mapping import mapping
 from softmachine.exports.placed import Placed
+from softmachine.progress import Tell, nobody
 from softmachine.transformer import Transformer
 
 FILE = "model.gguf"
@@ -48,6 +49,7 @@ def write(
     about: str,
     remedy: str = "",
     force: bool = False,
+    tell: Tell = nobody,
 ) -> Exported:
     """Write ``model.gguf``, after transformers has run the same weights; see :func:`.checkpoint.write`."""
     try:
@@ -57,11 +59,12 @@ def write(
     if dtype != "float32":
         raise UsageError(f"models are not written to gguf in {dtype}", hint="choose float32")
     require_free(folder, force=force)
+    tell("placing the weights")
     placed = llama(lower(transformer, length), dtype)
     with new_folder(folder, force=force) as new:
         scratch = new / "checkpoint"
         scratch.mkdir()
-        rounded, parameters, results = new_checkpoint(placed, scratch, dtype, dialogue, every_format=False)
+        rounded, parameters, results = new_checkpoint(placed, scratch, dtype, dialogue, every_format=False, tell=tell)
         for file in scratch.iterdir():
             file.unlink()
         scratch.rmdir()

@@ -23,6 +23,7 @@ from softmachine.exports.lowered import Affine, Lowered, LoweredHead
 from softmachine.exports.mapping import mapping
 from softmachine.exports.placed import SAMPLING_GAIN, Placed
 from softmachine.exports.verify import Verification, wrong
+from softmachine.progress import Tell, nobody, told
 from softmachine.transformer import DecoderCodec, Transformer
 
 OPSET = 17
@@ -42,6 +43,7 @@ def write(
     about: str,
     remedy: str = "",
     force: bool = False,
+    tell: Tell = nobody,
 ) -> Exported:
     """Write ``model.onnx``, after onnxruntime has said what it should; see :func:`.checkpoint.write`."""
     try:
@@ -52,12 +54,13 @@ def write(
     if dtype not in DTYPES:
         raise UsageError(f"models are not written to onnx in {dtype}", hint=f"choose {' or '.join(DTYPES)}")
     require_free(folder, force=force)
+    tell("placing the weights")
     model = lower(transformer, length, ahead=not isinstance(transformer.codec, DecoderCodec) and not transformer.causal)
     graph = _Graph(model, dtype)
     placed = Placed("ONNX", {}, graph.weights, model, None, SAMPLING_GAIN, 1.0)
     with new_folder(folder, force=force) as new:
         onnx.save(graph.proto(), str(new / FILE))
-        result = _verified(new / FILE, model, dialogue, dtype)
+        result = _verified(new / FILE, model, dialogue, dtype, tell)
         if not result.holds:
             raise PrecisionError(f"{transformer.name!r} does not hold: {result.failure}", hint=remedy or None)
         size = sum(int(weight.size) for weight in graph.weights.values())
@@ -228,7 +231,7 @@ _BOOL = 9
 """The number of the Boolean type in ONNX."""
 
 
-def _verified(file: Path, model: Lowered, dialogue: Dialogue, dtype: str) -> Verification:
+def _verified(file: Path, model: Lowered, dialogue: Dialogue, dtype: str, tell: Tell) -> Verification:
     """What onnxruntime says, sequence by sequence: each token is predicted from those before."""
     import onnxruntime
 
@@ -236,7 +239,7 @@ def _verified(file: Path, model: Lowered, dialogue: Dialogue, dtype: str) -> Ver
     index = {token: k for k, token in enumerate(model.vocabulary)}
     label = {token: k for k, token in enumerate(model.labels)}
     margin, failure, longest, tokens = float("inf"), None, 0, 0
-    for sample in dialogue.samples:
+    for sample in told(dialogue.samples, f"verifying in {dtype}: input", tell):
         said = [label[token] if token is not None else None for token in sample.expected]
         ids = [index[token] for token in sample.prompt]
         first = len(ids) - 1 if dialogue.decodes else 0
