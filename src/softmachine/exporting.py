@@ -54,6 +54,7 @@ def export_stock(
     form.require_dtype(dtype)
     require_free(folder, force=force)
     require_length(DEFAULT_LENGTH if length is None else length)
+    form.require_libraries()
     tell("making a softmax model")
     if isinstance(item, Transformer):
         positions = _positions(item, length)

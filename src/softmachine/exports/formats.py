@@ -26,6 +26,7 @@ class StockFormat:
         positions: Whether the architecture has an embedding of positions.
         decodes: Whether it can go on from its input.
         encodes: Whether every position may see all others.
+        libraries: Complains unless the software is there that verifies and writes it.
     """
 
     name: str
@@ -35,6 +36,11 @@ class StockFormat:
     positions: bool = True
     decodes: bool = True
     encodes: bool = False
+    libraries: Callable[[], None] = checkpoint.require_libraries
+
+    def require_libraries(self) -> None:
+        """Complain, before anything is done, unless the software is there."""
+        self.libraries()
 
     def require_dtype(self, dtype: str) -> None:
         """Complain about a format of weights that it cannot have."""
@@ -69,8 +75,22 @@ STOCK_FORMATS = {
             decodes=False,
             encodes=True,
         ),
-        StockFormat("onnx", "ONNX, for onnxruntime", onnx.write, onnx.DTYPES, encodes=True),
-        StockFormat("gguf", "GGUF, for llama.cpp", gguf.write, ("float32",), False),
+        StockFormat(
+            "onnx",
+            "ONNX, for onnxruntime",
+            onnx.write,
+            onnx.DTYPES,
+            encodes=True,
+            libraries=onnx.require_libraries,
+        ),
+        StockFormat(
+            "gguf",
+            "GGUF, for llama.cpp",
+            gguf.write,
+            ("float32",),
+            positions=False,
+            libraries=gguf.require_libraries,
+        ),
     )
 }
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from softmachine.errors import PrecisionError, UsageError
+from softmachine.exports import checkpoint
 from softmachine.exports.card import plain_card
 from softmachine.exports.checkpoint import new_checkpoint
 from softmachine.exports.dialogue import Dialogue
@@ -39,6 +40,15 @@ _NAMES = {
 }
 
 
+def require_libraries() -> None:
+    """Complain unless gguf is there, and what verifies a checkpoint."""
+    try:
+        import gguf  # noqa: F401
+    except ImportError as error:
+        raise UsageError(f"exporting to gguf needs {error.name}, which is not installed", hint=_NEEDED) from None
+    checkpoint.require_libraries()
+
+
 def write(
     transformer: Transformer,
     folder: Path,
@@ -52,10 +62,7 @@ def write(
     tell: Tell = nobody,
 ) -> Exported:
     """Write ``model.gguf``, after transformers has run the same weights; see :func:`.checkpoint.write`."""
-    try:
-        import gguf  # noqa: F401
-    except ImportError as error:
-        raise UsageError(f"exporting to gguf needs {error.name}, which is not installed", hint=_NEEDED) from None
+    require_libraries()
     if dtype != "float32":
         raise UsageError(f"models are not written to gguf in {dtype}", hint="choose float32")
     require_free(folder, force=force)

@@ -33,6 +33,15 @@ UNSEEN = -1e30
 _NEEDED = "pip install 'softmachine[onnx]'"
 
 
+def require_libraries() -> None:
+    """Complain unless onnx and onnxruntime are there."""
+    try:
+        import onnx  # noqa: F401
+        import onnxruntime  # noqa: F401
+    except ImportError as error:
+        raise UsageError(f"exporting to onnx needs {error.name}, which is not installed", hint=_NEEDED) from None
+
+
 def write(
     transformer: Transformer,
     folder: Path,
@@ -46,11 +55,9 @@ def write(
     tell: Tell = nobody,
 ) -> Exported:
     """Write ``model.onnx``, after onnxruntime has said what it should; see :func:`.checkpoint.write`."""
-    try:
-        import onnx
-        import onnxruntime  # noqa: F401
-    except ImportError as error:
-        raise UsageError(f"exporting to onnx needs {error.name}, which is not installed", hint=_NEEDED) from None
+    require_libraries()
+    import onnx
+
     if dtype not in DTYPES:
         raise UsageError(f"models are not written to onnx in {dtype}", hint=f"choose {' or '.join(DTYPES)}")
     require_free(folder, force=force)
