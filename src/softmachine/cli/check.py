@@ -11,7 +11,7 @@ import typer
 
 from softmachine.cli import options
 from softmachine.cli.models import Wanted, open_model, spelled
-from softmachine.cli.options import Status
+from softmachine.cli.options import Status, value
 from softmachine.cli.output import Output
 from softmachine.errors import SoftmachineError, UsageError
 
@@ -41,19 +41,25 @@ WORTH_IT = 20
 """A portion of inputs should take so many times longer than it takes to prepare the weights."""
 
 
+UpTo = Annotated[
+    int | None,
+    value("N", "Try every input up to length N; by default all of a circuit or graph, if they are few.", min=0),
+]
+Sample = Annotated[int | None, value("K", "Try K random inputs ...", min=1)]
+SampleLength = Annotated[int | None, value("N", "... of length N; those of a circuit or graph have one.", min=0)]
+Seed = Annotated[int, typer.Option(metavar="S", help="Which random inputs.")]
+MaxSteps = Annotated[int, typer.Option(metavar="N", min=0, help="Compare longer runs up to here.")]
+
+
 def command(
     source: options.Source,
     *,
-    up_to: Annotated[
-        int | None, typer.Option(metavar="N", min=0, show_default=False, help="Try every input up to length N.")
-    ] = None,
-    sample: Annotated[
-        int | None, typer.Option(metavar="K", min=1, show_default=False, help="Try K random inputs ...")
-    ] = None,
-    length: Annotated[int | None, typer.Option(metavar="N", min=0, show_default=False, help="... of length N.")] = None,
-    seed: Annotated[int, typer.Option(metavar="S", help="Which random inputs.")] = 0,
+    up_to: UpTo = None,
+    sample: Sample = None,
+    length: SampleLength = None,
+    seed: Seed = 0,
     arithmetic: options.ArithmeticName = "float64",
-    max_steps: Annotated[int, typer.Option(metavar="N", min=0, help="Compare longer runs up to here.")] = 10_000,
+    max_steps: MaxSteps = 10_000,
     construction: options.ConstructionName = None,
     attention: options.AttentionName = None,
     certified: options.CertifiedLength = None,
@@ -68,14 +74,14 @@ def command(
 
     Exit status 0: they agree on every input that was tried; 1: they do not, and the first differences are shown.
     """
-    if None not in (up_to, sample) or (sample is None) != (length is None):
+    if None not in (up_to, sample) or (sample is None and length is not None):
         raise UsageError("say which inputs to check", hint=WHICH)
     from softmachine.runs import codec_of
 
     output = Output(as_json, quiet)
     transformer = open_model(source, Wanted(format_name, construction, attention, alphabet, certified, bound), output)
     codec = codec_of(transformer)
-    words, total = _every(codec, up_to) if sample is None else _some(codec.alphabet, sample, length or 0, seed)
+    words, total = _every(codec, up_to) if sample is None else _some(codec, sample, length, seed)
     report, stopped = _checked(transformer, words, total, arithmetic, max_steps, output)
     if as_json:
         output.answer(_answer(report, codec, stopped))
@@ -97,7 +103,7 @@ def _whole_length(codec: Codec) -> int:
     count = len(codec.alphabet) ** length
     if count > FEW:
         shown = f"{count:,}" if count <= COUNTABLE else f"{len(codec.alphabet)}^{length}"
-        hint = f"--sample K --length {length} for K of them, --up-to {length} for all"
+        hint = f"--sample K for K of them at random, --up-to {length} for all"
         raise UsageError(f"there are {shown} inputs, all of length {length}: say which to check", hint=hint)
     return length
 
@@ -116,10 +122,17 @@ def _every(codec: Codec, wanted: int | None) -> tuple[Iterator[Word], int | None
     return all_words(alphabet, up_to, only), total
 
 
-def _some(alphabet: Sequence[str], count: int, length: int, seed: int) -> tuple[Iterator[Word], int | None]:
-    from softmachine.checking import random_words
+def _some(codec: Codec, count: int, wanted: int | None, seed: int) -> tuple[Iterator[Word], int | None]:
+    """Random words of a length, or of the one that all have."""
+    from softmachine.checking import fixed_length, random_words
 
-    return random_words(alphabet, count, length, seed), count
+    only = fixed_length(codec)
+    length = only if wanted is None else wanted
+    if length is None:
+        raise UsageError("say which inputs to check", hint=WHICH)
+    if only not in (None, length):
+        raise UsageError(f"all inputs have length {only}, so that there are none of length {length}")
+    return random_words(codec.alphabet, count, length, seed), count
 
 
 def _checked(

@@ -27,6 +27,9 @@ def new_folder(folder: Path, *, force: bool) -> Iterator[Path]:
     scratch: Path | None = None
     try:
         require_free(folder, force=force)
+        no_folder = next((parent for parent in folder.parents if parent.exists() and not parent.is_dir()), None)
+        if no_folder is not None:
+            raise UsageError(f"cannot write {folder}: {no_folder} is not a folder")
         missing += [parent for parent in folder.parents if not parent.exists()]
         folder.parent.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix=".softmachine.", dir=folder.parent))

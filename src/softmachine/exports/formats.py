@@ -45,7 +45,8 @@ class StockFormat:
     def require_dtype(self, dtype: str) -> None:
         """Complain about a format of weights that it cannot have."""
         if dtype not in self.dtypes:
-            hint = f"choose {' or '.join(self.dtypes)}; gpt2 has {', '.join(checkpoint.DTYPES)}"
+            more = "" if self.dtypes == checkpoint.DTYPES else f"; gpt2 has {', '.join(checkpoint.DTYPES)}"
+            hint = f"choose {' or '.join(self.dtypes)}{more}"
             raise UsageError(f"models are not written to {self.name} in {dtype}", hint=hint)
 
 
