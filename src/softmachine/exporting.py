@@ -55,14 +55,13 @@ def export_stock(
     require_free(folder, force=force)
     require_length(DEFAULT_LENGTH if length is None else length)
     form.require_libraries()
-    tell("making a softmax model")
     if isinstance(item, Transformer):
         positions = _positions(item, length)
-        model = _softened(item, positions, form)
+        model = _softened(item, positions, form, tell)
     else:
         positions = DEFAULT_LENGTH if length is None else length
         wanted = construction or _construction(item, form, dtype)
-        model = _compiled(item, wanted, positions, form)
+        model = _compiled(item, wanted, positions, form, tell)
     source = codec_of(model).source
     tell("choosing inputs to try")
     return form.write(
@@ -177,19 +176,26 @@ def _construction(item: object, form: StockFormat, dtype: str) -> str | None:
 
 
 def _compiled(
-    item: Source, construction: str | None, length: int, form: StockFormat = STOCK_FORMATS["gpt2"]
+    item: Source,
+    construction: str | None,
+    length: int,
+    form: StockFormat = STOCK_FORMATS["gpt2"],
+    tell: Tell = nobody,
 ) -> Transformer:
     """The model of a source, with softmax at a temperature that is certified for the length."""
+    tell("compiling")
     theorem = construction_for(item, construction)
     made_for = length if theorem.family else None
     if "hard" not in theorem.attentions:
         program, codec = theorem.program(item, theorem.attention("soft"), made_for)
         return compile_program(program).with_codec(codec, theorem.name, made_for)
     program, codec = theorem.program(item, "hard", made_for)
-    return _softened(compile_program(program).with_codec(codec, theorem.name, made_for), length, form)
+    return _softened(compile_program(program).with_codec(codec, theorem.name, made_for), length, form, tell)
 
 
-def _softened(model: Transformer, length: int, form: StockFormat = STOCK_FORMATS["gpt2"]) -> Transformer:
+def _softened(
+    model: Transformer, length: int, form: StockFormat = STOCK_FORMATS["gpt2"], tell: Tell = nobody
+) -> Transformer:
     """The model itself if it is soft; else what a certificate for the length, or the theorem, puts in its place."""
     if not form.decodes:
         require_encoder(model)
@@ -197,6 +203,7 @@ def _softened(model: Transformer, length: int, form: StockFormat = STOCK_FORMATS
         require_decoder(model)
     if model.attention == "soft" or not any(head.query.bias for head in model.heads):
         return model
+    tell(f"certifying for {length:,} positions")
     codec = codec_of(model)
     theorem = construction_for(codec.source, model.construction)
     program, _ = theorem.program(codec.source, "hard", model.length)
@@ -210,6 +217,7 @@ def _softened(model: Transformer, length: int, form: StockFormat = STOCK_FORMATS
             raise
         program, codec = theorem.program(codec.source, "soft", model.length)
         return compile_program(program).with_codec(codec, model.construction, model.length)
+    tell("compiling with softmax")
     return soften_program(program, proof).with_codec(codec, model.construction, model.length)
 
 
