@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from softmachine.attention import Choice, Mask, Weighting
 from softmachine.errors import Place, SoftmachineError, SourceError, UsageError
+from softmachine.exports.folder import missing_parents
 from softmachine.positions import Feature, Parameter, Relation
 from softmachine.transformer import AffineMap, Block, Codec, FeedForward, Head, Layer, Matrix, Transformer
 
@@ -57,7 +58,7 @@ def save(transformer: Transformer, folder: Path, *, force: bool = False) -> None
         if folder.exists() and not (force and _replaceable(folder)):
             hint = "only saved models are replaced" if force else "choose another name, or --force to replace it"
             raise UsageError(f"{folder} exists already", hint=hint)
-        missing += [parent for parent in folder.parents if not parent.exists()]
+        missing += missing_parents(folder)
         folder.parent.mkdir(parents=True, exist_ok=True)
         _replace(folder, files)
     except OSError as error:
