@@ -50,7 +50,8 @@ def command(
         output.answer({"cells": [{**asdict(cell), "witnessed": cell.witnessed} for cell in ATLAS]})
         return
     witnesses = list(dict.fromkeys(witness for cell in ATLAS for witness in cell.lower))
-    output.out.print(_table(ATLAS, witnesses), width=max(output.width, NARROWEST), crop=False)
+    output.out.width = max(output.width, NARROWEST)
+    output.out.print(_table(ATLAS, witnesses))
     if quiet:
         return
     for number, witness in enumerate(witnesses, 1):
