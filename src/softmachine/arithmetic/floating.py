@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from softmachine.arithmetic.base import Arithmetic, Array, Flags, SparseRows, Tensor, UndecidedError, first_or_last
 from softmachine.arithmetic.closecall import Contest, decide
 from softmachine.arithmetic.network import FloatNetwork, Place
-from softmachine.arithmetic.operator import FLOOR, LEAST, SLACK, FloatOperator, Floats, floored
+from softmachine.arithmetic.operator import FLOOR, SLACK, FloatOperator, Floats, floored, gamma
 from softmachine.arithmetic.scores import FloatScores
 from softmachine.arithmetic.softmax import FloatShares, exponentials
 from softmachine.attention import Choice
@@ -89,26 +89,8 @@ class Float(Arithmetic[FloatOperator]):
         for r, row in enumerate(rows):
             for c, exact in row:
                 weight[r, place[c]], weight_error[r, place[c]] = self._rounded(exact)
-        constants = self.numbers([bias])[0]
-        size = np.abs(weight).astype(np.float64)
-        absolute_bias = np.abs(constants.value).astype(np.float64)
-        both = np.hstack([size, absolute_bias[:, None]])
-        powers_of_two = (np.frexp(size)[0] == 0.5) & (size >= LEAST) | (size == 0)
-        assert constants.error is not None
-        return FloatOperator(
-            columns=np.array(used, dtype=np.intp),
-            weight=weight.T.copy(),
-            bias=constants.value,
-            absolute=np.where(size + weight_error > 0, np.maximum(size, LEAST), 0).T.copy(),
-            absolute_bias=absolute_bias,
-            weight_error=weight_error.T.copy() if weight_error.any() else None,
-            bias_error=constants.error if constants.error.any() else None,
-            pattern=(size + weight_error > 0).T.astype(np.float64),
-            gamma=self._gamma((both > 0).sum(axis=1)),
-            exact_to=_unit(both).min(axis=1) * 2.0**self.digits,
-            doubling=powers_of_two.all(axis=1) & (absolute_bias == 0) & ~weight_error.any(axis=1),
-            shrinks=bool(((size + weight_error > 0) & (size < 1)).any()),
-        )
+        columns_read = np.array(used, dtype=np.intp)
+        return FloatOperator.of(columns_read, Tensor(weight, weight_error), self.numbers([bias])[0], self.digits)
 
     def apply(self, operator: FloatOperator, x: Tensor) -> Tensor:
         assert x.error is not None
@@ -225,7 +207,7 @@ class Float(Arithmetic[FloatOperator]):
         if (size == np.rint(size)).all() and size.max(initial=0) * some.max(initial=0) < 2.0**self.digits:
             return np.zeros((*some.shape[:-1], size.shape[-1]))
         total = weights @ size
-        rounding = self._gamma(some - 1) * total
+        rounding = gamma(some - 1, self.digits) * total
         for grid in _GRIDS:
             on_grid = weights @ _off(size, grid).astype(np.float64) == 0
             rounding[on_grid & (total < 2.0 ** (self.digits - grid))] = 0
@@ -303,11 +285,6 @@ class Float(Arithmetic[FloatOperator]):
         self._check_finite(scores.largest)
         return scores
 
-    def _gamma(self, operations: Any) -> Floats:
-        """γ_k = k u / (1 - k u): the relative error of a sum of k products, in whatever order."""
-        product = np.asarray(operations, dtype=np.float64) * self.roundoff
-        return np.asarray(product / (1 - product))
-
     def _check_finite(self, numbers: Any) -> None:
         """Where something is decided, all numbers must be in range."""
         if not (np.abs(numbers) <= self.most).all():
@@ -323,11 +300,3 @@ def _equal_rows(keys: Tensor) -> bool:
     """Whether keys are the same and exact, so that their scores are tied, whatever the query is."""
     exact = keys.error is None or not keys.error.any()
     return bool(exact and (keys.value == keys.value[0]).all())
-
-
-def _unit(size: Floats) -> Floats:
-    """The largest power of two that divides each number; infinity for 0."""
-    mantissa, exponent = np.frexp(size)
-    whole = (mantissa * 2.0**53).astype(np.int64)
-    lowest = (whole & -whole).astype(np.float64)
-    return np.where(size > 0, np.ldexp(lowest, exponent - 53), np.inf)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from softmachine.arithmetic.base import Array, Flags, Tensor
-from softmachine.arithmetic.operator import SLACK, Floats
+from softmachine.arithmetic.operator import SLACK, Floats, gamma
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,9 @@ class FloatScores:
         largest = float(size.max(initial=0)) + added
         doubt = np.zeros(score.shape)
         if not (whole and largest < 2.0**digits):
-            roundoff, terms = 2.0**-digits, q.shape[-1] + 1
-            doubt += size * (2 * terms * roundoff / (1 - terms * roundoff)) + 4 * q.shape[-1] * least
+            doubt += size * (2 * gamma(q.shape[-1] + 1, digits)) + 4 * q.shape[-1] * least
             if bias is not None:
-                doubt += 2 * roundoff * (size + np.abs(bias.value))
+                doubt += 2 * 2.0**-digits * (size + np.abs(bias.value))
         if query.error is not None:
             doubt += query.error @ k_size
         if key.error is not None:
