@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from softmachine.errors import InvalidError, Place
 from softmachine.languages.counter.condition import (
@@ -23,6 +23,7 @@ from softmachine.languages.counter.condition import (
 from softmachine.languages.counter.machine import Transition
 from softmachine.languages.layout import QUOTED, unquote
 from softmachine.languages.linear import Linear, Relation
+from softmachine.languages.mistakes import Mistake, lalr_parser, place_of
 
 if TYPE_CHECKING:
     from lark import Lark, Token
@@ -73,15 +74,6 @@ NAME.1: /[^\W\d]\w*/
 """
 RELATIONS = {"≤": "<=", "≥": ">=", "≠": "!=", "==": "="}
 MOST_DIGITS = len(str(LARGEST_NUMBER))
-
-
-@dataclass
-class Mistake(Exception):  # noqa: N818 - it never leaves this package
-    """Something wrong at a place of a statement: line and column, counted from 1."""
-
-    message: str
-    line: int
-    column: int
 
 
 class Builder:
@@ -178,7 +170,7 @@ def _shallow(token: Token, kind: type[Condition], *arguments: Any) -> Condition:
     try:
         return kind(*arguments)
     except InvalidError as error:
-        raise Mistake(error.problems[0], token.line or 1, token.column or 1) from None
+        raise Mistake(error.problems[0], *place_of(token)) from None
 
 
 def _integer(digits: Token) -> int:
@@ -190,14 +182,10 @@ def _integer(digits: Token) -> int:
 
 
 def _too_large(token: Token) -> Mistake:
-    return Mistake(f"numbers go up to {LARGEST_NUMBER:,}", token.line or 1, token.column or 1)
+    return Mistake(f"numbers go up to {LARGEST_NUMBER:,}", *place_of(token))
 
 
 @cache
 def parser() -> Lark:
     """The parser of transitions, made when it is first needed."""
-    # Imported late because not every source is in this language.
-    from lark import Lark
-
-    options: dict[str, Any] = {"start": "transition", "parser": "lalr", "lexer": "basic", "maybe_placeholders": False}
-    return Lark(GRAMMAR, **options, transformer=cast("Any", Builder()))
+    return lalr_parser(GRAMMAR, start="transition", builder=Builder())
