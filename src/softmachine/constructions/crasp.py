@@ -37,6 +37,7 @@ from softmachine.constructions.crasp_comparisons import HALF, Comparisons
 from softmachine.constructions.crasp_sums import Names
 from softmachine.constructions.crasp_truth import Sign, Truth, Truths
 from softmachine.constructions.crasp_variant import Variant
+from softmachine.constructions.special_tokens import START, unused
 from softmachine.errors import ConstructionError
 from softmachine.languages.crasp import Comparison, Core, Program, core
 from softmachine.languages.temporal import And, Constant, Formula, Not, Or, Symbol, subformulas
@@ -44,7 +45,7 @@ from softmachine.signals import Program as Signals
 from softmachine.signals import Signal, relu, stack
 from softmachine.signals.primitives import token
 
-START, STUCK = "<s>", "<stuck>"
+STUCK = "<stuck>"
 
 
 def transformer(program: Program, variant: Variant) -> Signals:
@@ -138,12 +139,7 @@ class _Builder:
 
 def special_tokens(program: Program) -> tuple[str, str]:
     """The token of position 0, and the one that says that no rule applies; neither is a token of the program."""
-    start, stuck = START, STUCK
-    while start in program.tokens:
-        start = f"<{start}>"
-    while stuck in program.tokens:
-        stuck = f"<{stuck}>"
-    return start, stuck
+    return unused(START, program.tokens), unused(STUCK, program.tokens)
 
 
 def _levels(formulas: list[Formula]) -> dict[Formula, int]:

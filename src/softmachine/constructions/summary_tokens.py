@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import ClassVar
 
 from softmachine.constructions.turing_tokens import (
     MOST_TOKENS,
@@ -63,7 +62,6 @@ class SummaryCodec(OfMachine):
 
     machine: TuringMachine
     kind: str = "turing"
-    last_action: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         machine = self.machine

@@ -199,7 +199,7 @@ def outcome_of(
 ) -> TuringOutcome:
     """What the tokens of a run say: the verdict, and the first tape, by replaying the actions if it was not printed."""
     word = machine.word(word)
-    actions, verdict = steps_of(said, meanings)
+    actions, verdict = _steps_of(said, meanings)
     symbols = replay(machine, word, actions).tapes[0].symbols if printed is None else printed
     return TuringOutcome(
         verdict=verdict,
@@ -211,7 +211,7 @@ def outcome_of(
     )
 
 
-def steps_of(said: Sequence[str], meanings: Mapping[str, object]) -> tuple[Sequence[Action], Verdict | None]:
+def _steps_of(said: Sequence[str], meanings: Mapping[str, object]) -> tuple[Sequence[Action], Verdict | None]:
     """The actions among the tokens of a run, and its verdict; other tokens are left out."""
     actions: Sequence[Action]
     if isinstance(said, Codes):

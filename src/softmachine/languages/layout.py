@@ -13,7 +13,7 @@ _FIRST_WORD = re.compile(r"\s*(\w+)")
 _ESCAPE = re.compile(
     r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U(000[0-9a-fA-F]{5}|0010[0-9a-fA-F]{4})|(.))", re.DOTALL
 )
-_ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\", "'": "'", '"': '"'}
+ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\", "'": "'", '"': '"'}
 TAB = 8
 
 
@@ -112,13 +112,13 @@ def unquote(quoted: str) -> str | None:
     if not re.fullmatch(QUOTED, quoted):
         return None
     inner = quoted[1:-1]
-    unknown = [found[0] for found in _ESCAPE.finditer(inner) if found[4] and found[4] not in _ESCAPED]
+    unknown = [found[0] for found in _ESCAPE.finditer(inner) if found[4] and found[4] not in ESCAPED]
     return None if unknown else _ESCAPE.sub(_unescape, inner)
 
 
 def _unescape(found: re.Match[str]) -> str:
     code = found[1] or found[2] or found[3]
-    return chr(int(code, 16)) if code else _ESCAPED[found[4]]
+    return chr(int(code, 16)) if code else ESCAPED[found[4]]
 
 
 def indentation(line: str) -> int:

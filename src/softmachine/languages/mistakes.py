@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lark import Lark, Token
+    from lark import Token
 
 CLOSING = {"LPAR": ")", "LSQB": "]"}
 """Brackets that open, by the names that lark gives them, and what closes them."""
@@ -26,22 +26,6 @@ class Mistake(Exception):  # noqa: N818 - no reader lets it out
     def sentence(self) -> str:
         """What is wrong and, if it is known, what would be right."""
         return f"{self.message}; {self.hint}" if self.hint else self.message
-
-
-def lalr_parser(grammar: str, *, start: str = "start", builder: object = None) -> Lark:
-    """The parser of a grammar.
-
-    Args:
-        grammar: In lark's notation.
-        start: The name of what a whole text is.
-        builder: Makes something of each part as soon as it is found, with a method for each name of the grammar. With
-            it in place of trees nothing is recursive, however deep the brackets are.
-    """
-    # Imported late because not every source needs it.
-    from lark import Lark
-
-    options: dict[str, Any] = {"parser": "lalr", "lexer": "basic", "maybe_placeholders": False}
-    return Lark(grammar, start=start, transformer=cast("Any", builder), **options)
 
 
 def clipped(text: str, longest: int = 40) -> str:

@@ -21,9 +21,10 @@ from softmachine.languages.counter.condition import (
     Or,
 )
 from softmachine.languages.counter.machine import Transition
+from softmachine.languages.grammar import lalr_parser, signed_sum
 from softmachine.languages.layout import QUOTED, unquote
 from softmachine.languages.linear import Linear, Relation
-from softmachine.languages.mistakes import Mistake, lalr_parser, place_of
+from softmachine.languages.mistakes import Mistake, place_of
 
 if TYPE_CHECKING:
     from lark import Lark, Token
@@ -72,7 +73,6 @@ INTEGER.3: /[0-9]+/
 NAME.1: /[^\W\d]\w*/
 %ignore /\s+/
 """
-RELATIONS = {"≤": "<=", "≥": ">=", "≠": "!=", "==": "="}
 MOST_DIGITS = len(str(LARGEST_NUMBER))
 
 
@@ -114,17 +114,11 @@ class Builder:
     def comparison(self, parts: list[Any]) -> Condition:
         """``term <= term``."""
         left, sign, right = parts
-        return _shallow(sign, Comparison, left, Relation(RELATIONS.get(sign, str(sign))), right)
+        return _shallow(sign, Comparison, left, Relation.written(sign), right)
 
     def term(self, parts: list[Any]) -> Linear[str]:
         """A sum, with a sign in front of every product but perhaps the first."""
-        total, factor = Linear[str](), 1
-        for part in parts:
-            if isinstance(part, Linear):
-                total, factor = total + factor * part, 1
-            else:
-                factor = -1 if part.type == "MINUS" else 1
-        return total
+        return signed_sum(parts)
 
     def product(self, parts: list[Any]) -> Linear[str]:
         """``2*x``, where all factors but one are numbers."""

@@ -11,7 +11,6 @@ from softmachine.languages.linear import Relation
 from softmachine.languages.mistakes import Mistake, place_of
 from softmachine.languages.temporal import building as temporal
 from softmachine.languages.temporal.building import DEEPEST
-from softmachine.languages.temporal.building import RELATIONS as SPELLINGS
 from softmachine.languages.temporal.formula import Formula, Not
 
 
@@ -31,7 +30,7 @@ class Builder(temporal.Builder):
     def comparison(self, parts: list[Any]) -> Formula:
         """``term <= term``."""
         left, relation, right = parts
-        return temporal.at(relation, Comparison(left, Relation(SPELLINGS.get(relation, str(relation))), right))
+        return temporal.at(relation, Comparison(left, Relation.written(relation), right))
 
     def conditional(self, parts: list[Any]) -> Term:
         """``p ? s : t``."""

@@ -36,9 +36,10 @@ from softmachine.languages.crasp.explain import unexpected_character, unexpected
 from softmachine.languages.crasp.printing import to_text
 from softmachine.languages.crasp.program import Definition, Program, Rule, check
 from softmachine.languages.crasp.terms import Term
+from softmachine.languages.grammar import lalr_parser
 from softmachine.languages.layout import QUOTED, Statement, Word, split_lines, unquote
 from softmachine.languages.linear import Linear
-from softmachine.languages.mistakes import Mistake, lalr_parser
+from softmachine.languages.mistakes import Mistake
 from softmachine.languages.problems import invalid, refuse
 from softmachine.languages.reader import StatementReader
 from softmachine.languages.source import check_size, name_of

@@ -6,6 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from softmachine.errors import InvalidError
+from softmachine.languages.grammar import signed_sum
+from softmachine.languages.layout import ESCAPED
 from softmachine.languages.linear import Linear, Relation
 from softmachine.languages.mistakes import Mistake, clipped, place_of
 from softmachine.languages.temporal import formula as tl
@@ -35,8 +37,6 @@ TEMPORAL = {
     "SINCE": (tl.Since, tl.Reading.STANDARD), "STRONG_SINCE": (tl.Since, tl.Reading.PAPER),
     "UNTIL": (tl.Until, tl.Reading.STANDARD), "STRONG_UNTIL": (tl.Until, tl.Reading.PAPER),
 }  # fmt: skip
-RELATIONS = {"≤": "<=", "≥": ">=", "≠": "!=", "==": "="}
-ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\", "'": "'", '"': '"'}
 
 
 def unquoted(text: str, line: int, column: int) -> str:
@@ -50,10 +50,10 @@ def unquoted(text: str, line: int, column: int) -> str:
     if len(text) == 2:
         raise Mistake("there is no symbol between these quotes", line, column, SYMBOLS)
     for match in re.finditer(r"\\(.)", text):
-        if match[1] not in ESCAPES:
+        if match[1] not in ESCAPED:
             hint = "after a backslash there may be a quote, a backslash, n, r or t"
             raise Mistake(f"{match[0]!r} means nothing", line, column + match.start(), hint)
-    return re.sub(r"\\(.)", lambda match: ESCAPES[match[1]], text[1:-1])
+    return re.sub(r"\\(.)", lambda match: ESCAPED[match[1]], text[1:-1])
 
 
 class Builder:
@@ -126,7 +126,7 @@ class Builder:
     def comparison(self, parts: list[Any]) -> Formula:
         """``term <= term``."""
         left, relation, right = parts
-        return at(relation, Comparison(left, Relation(RELATIONS.get(relation, str(relation))), right))
+        return at(relation, Comparison(left, Relation.written(relation), right))
 
     def predicate(self, parts: list[Any]) -> Formula:
         """``odd(i)`` and the like."""
@@ -176,14 +176,7 @@ class Builder:
 
     def term(self, parts: list[Any]) -> Linear[Count]:
         """A sum, with a sign in front of every product but perhaps the first."""
-        factor, counts, constant = 1, [], 0
-        for part in parts:
-            if not isinstance(part, Linear):
-                factor = -1 if part.type == "MINUS" else 1
-                continue
-            counts += [(factor * coefficient, count) for coefficient, count in part.terms]
-            constant += factor * part.constant
-        return Linear(tuple(counts), constant)
+        return signed_sum(parts)
 
 
 def at(token: Token, formula: Formula) -> Formula:

@@ -6,9 +6,9 @@ import re
 from enum import IntEnum
 
 from softmachine.errors import UsageError
-from softmachine.languages.linear import Linear
+from softmachine.languages.linear import linear_text
 from softmachine.languages.temporal import formula as tl
-from softmachine.languages.temporal.counting import Comparison, Count, LeftCount, Position, Predicate, RightCount
+from softmachine.languages.temporal.counting import Comparison, LeftCount, Position, Predicate, RightCount
 from softmachine.languages.temporal.formula import Formula
 from softmachine.languages.temporal.structure import subformulas
 
@@ -107,7 +107,10 @@ class Writer:
                 return f"{self.inside(left, Level.UNARY)} {name} {self.inside(right, Level.SINCE)}", Level.SINCE
             case Comparison(left, relation, right):
                 relation_text = self.words.get(relation, relation)
-                return f"{self._linear(left)} {relation_text} {self._linear(right)}", Level.ATOM
+                return (
+                    f"{linear_text(left, self._number)} {relation_text} {linear_text(right, self._number)}",
+                    Level.ATOM,
+                )
             case Predicate(name, number, parameters):
                 arguments = [self._number(number), *(str(parameter) for parameter in parameters)]
                 return f"{name}({','.join(arguments)})", Level.ATOM
@@ -123,19 +126,3 @@ class Writer:
         if isinstance(number, Position):
             return "i"
         return f"{self.words[type(number).__name__]}[{self.written[number.of][0]}]"
-
-    def _linear(self, linear: Linear[Count]) -> str:
-        text = ""
-        for coefficient, count in linear.terms:
-            factor = "" if abs(coefficient) == 1 else f"{abs(coefficient)}*"
-            text += sign(coefficient, text) + factor + self._number(count)
-        if linear.constant or not text:
-            text += sign(linear.constant, text) + str(abs(linear.constant))
-        return text
-
-
-def sign(number: int, before: str) -> str:
-    """The sign in front of a number, where something stands before it or nothing does."""
-    if before:
-        return " - " if number < 0 else " + "
-    return "-" if number < 0 else ""

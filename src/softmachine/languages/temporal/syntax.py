@@ -28,7 +28,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, cast
 
 from softmachine.errors import Place
-from softmachine.languages.mistakes import Mistake, clipped, lalr_parser
+from softmachine.languages.grammar import lalr_parser
+from softmachine.languages.mistakes import Mistake, clipped
 from softmachine.languages.source import check_size, name_of
 from softmachine.languages.temporal.building import Builder, unquoted
 from softmachine.languages.temporal.formula import Formula
