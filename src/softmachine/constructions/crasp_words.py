@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from softmachine.constructions.crasp import Variant, special_tokens
+from softmachine.constructions.crasp import special_tokens
 from softmachine.constructions.crasp_truth import Sign
+from softmachine.constructions.crasp_variant import Variant
 from softmachine.errors import InputError, SourceError
 from softmachine.languages.crasp import ACCEPT, REJECT, Evaluation, Program, generate, parse, to_text
 from softmachine.languages.crasp.evaluate import stuck
