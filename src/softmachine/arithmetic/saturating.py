@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
-
-import numba
+from typing import Any
 
 from softmachine.arithmetic.base import Array
-
-Loop = TypeVar("Loop", bound=Callable[..., Any])
-
-
-def _compiled(function: Loop) -> Loop:
-    loop: Loop = numba.njit(cache=True)(function)
-    return loop
+from softmachine.machine_code import machine_code
 
 
-@_compiled
+@machine_code
 def add_products(left: Array, right: Array, limit: Any, found: Array) -> None:
     """Add Σ_d left[b, q, d] · right[b, d, k] to found[b, q, k], d from left to right; no product exceeds the limit.
 
@@ -35,7 +26,7 @@ def add_products(left: Array, right: Array, limit: Any, found: Array) -> None:
                     sums[k] = max(least, min(most, total))
 
 
-@_compiled
+@machine_code
 def add_rows(rows: Array, limit: Any, found: Array) -> None:
     """Add Σ_k rows[r, k] to found[r], k from left to right."""
     for r in range(rows.shape[0]):

@@ -16,7 +16,7 @@ from softmachine.languages.counter.condition import And, Comparison, Condition, 
 from softmachine.languages.counter.interpreter import Configuration
 from softmachine.languages.counter.machine import CounterMachine, Transition
 from softmachine.languages.linear import Relation
-from softmachine.languages.machine_code import machine_code
+from softmachine.machine_code import machine_code
 
 CHUNK = 1 << 22
 """So many steps at most are made before Python gets a chance to see that the user wants to stop."""

@@ -1,4 +1,4 @@
-"""Loops of interpreters as machine code. Importing this takes long, so that it is done where a run is long, too."""
+"""Loops as machine code. Importing this takes long, so that it is done where a run is long, too."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import numba
 
-Loop = TypeVar("Loop", bound=Callable[..., int])
+Loop = TypeVar("Loop", bound=Callable[..., int | None])
 
 
 def machine_code(loop: Loop) -> Loop:
