@@ -10,15 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from softmachine.errors import PrecisionError, UsageError
-from softmachine.exports.card import model_card
 from softmachine.exports.dialogue import Dialogue
-from softmachine.exports.exported import Exported
-from softmachine.exports.folder import MARK, new_folder, require_free
 from softmachine.exports.lower import lower
 from softmachine.exports.lowered import Lowered
-from softmachine.exports.mapping import mapping
+from softmachine.exports.manual import Manual
 from softmachine.exports.placed import Placed
 from softmachine.exports.verify import Verification, verify
+from softmachine.exports.writing import Filled
 from softmachine.transformer import Transformer
 
 DTYPES = ("float32", "bfloat16", "float16", "float64")
@@ -34,56 +32,32 @@ def require_libraries() -> None:
         raise UsageError(f"exporting needs {error.name}, which is not installed", hint=_NEEDED) from None
 
 
-def write(
+def fill(
     transformer: Transformer,
     folder: Path,
-    *,
-    place: Callable[[Lowered, str], Placed],
-    ahead: bool = False,
     length: int,
     dtype: str,
     dialogue: Dialogue,
-    about: str,
-    remedy: str = "",
-    force: bool = False,
-) -> Exported:
-    """Write a checkpoint, after a stock model loaded from it has said what it should.
+    *,
+    place: Callable[[Lowered, str], Placed],
+    ahead: bool = False,
+) -> Filled:
+    """Put a model into a folder as ``from_pretrained`` loads it; see :data:`.writing.Fill`.
 
     Args:
         transformer: A model with softmax attention.
         folder: Where to.
-        place: Puts a lowered model into an architecture.
-        ahead: Whether every position sees all others in this architecture.
         length: The number of positions.
         dtype: The format of the weights.
         dialogue: How to talk to it, and what it should say.
-        about: What it computes, in a line.
-        remedy: What would help if the format does not hold.
-        force: Whether to replace a model that is there.
-
-    Raises:
-        PrecisionError: If the format does not hold; it names the step at which it fails.
-        ConstructionError: If the architecture cannot hold the model.
-        UsageError: If the folder cannot be written.
+        place: Puts a lowered model into an architecture.
+        ahead: Whether every position sees all others in this architecture.
     """
-    if dtype not in DTYPES:
-        raise UsageError(f"there is no format {dtype!r} of numbers", hint=f"choose {', '.join(DTYPES)}")
     require_libraries()
-    require_free(folder, force=force)
     placed = place(lower(transformer, length, ahead=ahead), dtype)
-    with new_folder(folder, force=force) as new:
-        rounded, parameters, results = new_checkpoint(placed, new, dtype, dialogue)
-        if not results[0].holds:
-            raise PrecisionError(f"{transformer.name!r} does not hold: {results[0].failure}", hint=remedy or None)
-        exported = Exported(
-            folder, placed.architecture, len(placed.model.positions), dtype, results, parameters, rounded
-        )
-        _declare(new, exported)
-        card = model_card(transformer, placed, exported, dialogue, about)
-        (new / "README.md").write_text(card, encoding="utf-8")
-        data = mapping(transformer, placed, exported, dialogue)
-        (new / MARK).write_text(json.dumps(data, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    return exported
+    rounded, parameters, results = new_checkpoint(placed, folder, dtype, dialogue)
+    _declare(folder, len(placed.model.positions), results)
+    return Filled(placed, placed.architecture, results, parameters, rounded, _manual(placed))
 
 
 def new_checkpoint(
@@ -210,12 +184,66 @@ def _verified(
     return tuple(results)
 
 
-def _declare(folder: Path, exported: Exported) -> None:
+def _declare(folder: Path, positions: int, results: tuple[Verification, ...]) -> None:
     """Say in the configuration in which formats the model holds."""
     path = folder / "config.json"
     config = json.loads(path.read_text(encoding="utf-8"))
-    config["softmachine"] = {"positions": exported.length, "dtypes_that_hold": list(exported.dtypes)}
+    holding = [result.dtype for result in results if result.holds]
+    config["softmachine"] = {"positions": positions, "dtypes_that_hold": holding}
     path.write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _manual(placed: Placed) -> Manual:
+    """How transformers runs it."""
+    sample, batches = (_GENERATE, "") if placed.model.causal else (_ANSWER, " Batches are padded at the right.")
+    return Manual(
+        library="transformers",
+        form=f"a stock `{placed.architecture}`",
+        sample=sample.replace("AutoTokenizer", placed.tokenizer),
+        generates=placed.model.causal,
+        adds="The tokenizer adds",
+        notes=f"A word that is not in the vocabulary is an error.{batches}",
+        holding="; `config.json` lists the formats that hold, under `softmachine`",
+        inside=_INSIDE,
+    )
+
+
+_GENERATE = """\
+```python
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+word = {word}
+tokenizer = AutoTokenizer.from_pretrained(".")
+model = AutoModelForCausalLM.from_pretrained(".", dtype="auto")
+inputs = tokenizer(word, return_tensors="pt", return_token_type_ids=False)
+print(tokenizer.decode(model.generate(**inputs)[0]))
+# {shown}
+```
+"""
+
+_ANSWER = """\
+```python
+{imports}from transformers import AutoModelForTokenClassification, AutoTokenizer
+
+word = {word}
+tokenizer = AutoTokenizer.from_pretrained(".")
+model = AutoModelForTokenClassification.from_pretrained(".", dtype="auto")
+inputs = tokenizer(word, return_tensors="pt", return_token_type_ids=False)
+answers = [model.config.id2label[int(k)] for k in model(**inputs).logits[0].argmax(-1)]
+{facts}{prints}
+```
+"""
+
+_INSIDE = """:
+
+```python
+import json
+from pathlib import Path
+
+coordinates = json.loads(Path("softmachine.json").read_text(encoding="utf-8"))["coordinates"]
+stream = model(**inputs, output_hidden_states=True).hidden_states[-1][0]
+print({c["name"]: round((stream[-1, c["index"]] / c["scale"]).item(), 3) for c in coordinates})
+```"""
 
 
 @contextlib.contextmanager
