@@ -64,14 +64,13 @@ class Dialogue:
 def dialogue_of(transformer: Transformer, words: Iterable[Sequence[str]], length: int) -> Dialogue:
     """The dialogue of a model with a codec; words that do not fit in so many positions are left out."""
     codec = transformer.codec
-    if codec is None:
+    if not isinstance(codec, AnsweringCodec | DecoderCodec):
         raise UsageError(f"{transformer.name!r} does not say how words become tokens, so nobody could talk to it")
     decodes = isinstance(codec, DecoderCodec)
     if isinstance(codec, DecoderCodec):
-        stops = tuple(token for token in transformer.outputs if codec.stops(token))
+        stops, interface = tuple(token for token in transformer.outputs if codec.stops(token)), None
     else:
-        stops = transformer.outputs
-    interface = codec.interface() if isinstance(codec, AnsweringCodec) else None
+        stops, interface = transformer.outputs, codec.interface()
     named = len(interface.inputs) if interface else 0
     prefix, suffix = _around(codec, length, named)
     samples: list[Sample] = []

@@ -123,11 +123,13 @@ def _answers(manual: Manual, dialogue: Dialogue, length: int, spelled: Mapping[s
     interface = dialogue.interface
     stops = _listed([spelled[token] for token in dialogue.stops]) if manual.generates else ""
     if interface is None:
-        return f"**Answers.** The run goes on from the input, token by token, and ends with {stops}."
+        return f"**Answers.** The run goes on from the input, token by token, and ends with {stops or 'nothing'}."
     where = f"There is one at every position, counted from 0{f' to {length - 1:,}' if interface.inputs else ''}."
     if manual.generates:
         where = f"There is one at every position, and what is generated is the last: {stops}."
     parts = ["**Answers.**", where, interface.meaning]
+    if not (manual.generates or interface.outputs or all(_example(dialogue).expected)):
+        parts.append("Where `·` is shown, it means nothing.")
     if interface.verdict is not None:
         which = "the last answer" if interface.verdict == -1 else f"the answer at position {interface.verdict}"
         parts.append(f"An input is accepted if {which} is `true`.")
@@ -161,7 +163,7 @@ def _marks(tokens: Sequence[str], side: str, spelled: Mapping[str, str]) -> Iter
 def _listed(names: Sequence[str], last: str = "or") -> str:
     """Names in a sentence."""
     quoted = [_quoted(name) for name in names]
-    return f" {last} ".join(part for part in (", ".join(quoted[:-1]), quoted[-1]) if part)
+    return f" {last} ".join(part for part in (", ".join(quoted[:-1]), *quoted[-1:]) if part)
 
 
 def _quoted(name: str) -> str:
