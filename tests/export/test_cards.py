@@ -141,7 +141,7 @@ def test_the_code_of_a_circuits_card_adds(to: str, tmp_path: Path) -> None:
 def test_the_code_of_a_graphs_card_finds_paths_in_other_graphs(to: str, tmp_path: Path) -> None:
     sm.export("koenigsberg", tmp_path / "model", to=to)
     chooser, names = random.Random(0), ("altstadt", "kneiphof", "lomse", "vorstadt")
-    matrices = [[int(chooser.random() < share / 10) for _ in range(16)] for share in range(1, 10) for _ in range(2)]
+    matrices = [[int(chooser.random() < share / 10) for _ in range(16)] for share in range(1, 5) for _ in range(5)]
     wanted = []
     for matrix in matrices:
         reached = [[one == other or bool(matrix[4 * one + other]) for other in range(4)] for one in range(4)]

@@ -27,7 +27,7 @@ class Manual:
         form: What they are, after "It is".
         sample: How to run them, with places for an input, ``{word}`` in quotes or ``{prompt}`` and its ``{ids}``; for
             the ``{length}``; for what is ``{shown}`` in the end; and in code that has made a list of ``answers``, for
-            the lines that print it, ``{prints}``, which may need ``{imports}`` and the ``{facts}`` of `softmachine.json`.
+            the lines that print it, ``{prints}``, and for the ``{imports}`` and ``{facts}`` that these need.
         generates: Whether what it shows is generated, token by token.
         adds: What adds the marks around an input.
         notes: What else there is to say of inputs.
