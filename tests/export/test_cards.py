@@ -111,7 +111,7 @@ def test_symbols_that_python_and_markdown_read_otherwise_are_quoted() -> None:
     manual = Manual("test", "a test", "{word}\n{prints}\n", generates=False, adds="The test adds")
     code, *_, about, _, answers, _ = usage(manual, lower(model, 6, ahead=True), dialogue, 6).split("\n")
     assert ast.literal_eval(code) == '" ` | \\'
-    assert 'They are `"`, `` ` ``, `|` or `\\`. The test adds `<s>` before it.' in about
+    assert 'Its symbols are `"`, `` ` ``, `|` or `\\`. The test adds `<s>` before it.' in about
     assert "the program's output there" in answers
 
 
@@ -173,6 +173,14 @@ def test_the_code_of_a_card_prints_answers_and_verdict(name: str, to: str, tmp_p
     assert {printed.split()[-1] for printed in said} == {"accept", "reject"}
     shown = re.escape(promised(tmp_path / "model")).replace("·", r"\S+")
     assert re.fullmatch(shown, first)
+
+
+@needs_onnx
+def test_a_model_with_one_answer_only_is_written(tmp_path: Path) -> None:
+    program = parse("alphabet a\nlast(i) = rightmost j : in(j) else 'a'\noutput last\n", name="one-letter")
+    written = sm.export(program, tmp_path / "model", to="onnx", length=4)
+    assert [(result.holds, result.margin) for result in written.verified] == [(True, None)]
+    assert printed_by_the_card(tmp_path / "model", [("a", "a")]) == ["a a a\n"]
 
 
 @needs_onnx

@@ -17,6 +17,8 @@ MOST_SHOWN = 12
 MOST_LISTED = 16
 """So many outputs are listed; `softmachine.json` has all."""
 
+SEPARATED = "In text, symbols are separated by blanks."
+
 
 @dataclass(frozen=True)
 class Manual:
@@ -106,12 +108,12 @@ def _printing(interface: Interface | None, sample: Sample) -> tuple[list[str], l
 def _input(manual: Manual, dialogue: Dialogue, spelled: Mapping[str, str]) -> str:
     """What an input is, and what stands around it."""
     interface = dialogue.interface
-    parts = ["Symbols are separated by blanks."]
+    parts = []
     if interface is not None and interface.symbols:
-        parts.append(f"They are {_listed([spelled[symbol] for symbol in interface.symbols])}.")
+        parts.append(f"Its symbols are {_listed([spelled[symbol] for symbol in interface.symbols])}.")
     if dialogue.only is not None:
         names = _named(interface.inputs if interface else ())
-        parts.append(f"An input has exactly {many(dialogue.only, 'symbol')}{names}.")
+        parts.append(f"It has exactly {many(dialogue.only, 'symbol')}{names}.")
     marks = [*_marks(dialogue.prefix, "before", spelled), *_marks(dialogue.suffix, "after", spelled)]
     if marks:
         parts.append(f"{manual.adds} {' and '.join(marks)}.")

@@ -16,7 +16,7 @@ from softmachine.errors import UsageError
 from softmachine.exports.dialogue import Dialogue
 from softmachine.exports.lower import lower
 from softmachine.exports.lowered import Affine, Lowered, LoweredHead
-from softmachine.exports.manual import Manual
+from softmachine.exports.manual import SEPARATED, Manual
 from softmachine.exports.placed import SAMPLING_GAIN, Placed
 from softmachine.exports.verify import Verification, wrong
 from softmachine.exports.writing import Filled
@@ -45,6 +45,7 @@ def fill(transformer: Transformer, folder: Path, length: int, dtype: str, dialog
         sample=_READ + (_GENERATE if dialogue.decodes else _ANSWER),
         generates=dialogue.decodes,
         adds="The code above adds",
+        notes=SEPARATED,
     )
     placed = Placed("ONNX", {}, graph.weights, model, None, SAMPLING_GAIN, 1.0)
     size = sum(int(weight.size) for weight in graph.weights.values())
@@ -229,7 +230,7 @@ def _verified(file: Path, model: Lowered, dialogue: Dialogue, dtype: str) -> Ver
             found = int(row.argmax())
             if right is None:
                 continue
-            distance = float(row[found] - np.partition(row, -2)[-2])
+            distance = float(row[found] - np.delete(row, found).max(initial=-np.inf))
             if found != right or not distance > 0:
                 failure = failure or wrong(model.labels, dialogue, dtype, sample, step, right, found)
             margin = min(margin, distance)
