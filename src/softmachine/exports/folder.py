@@ -35,17 +35,14 @@ def new_folder(folder: Path, *, force: bool) -> Iterator[Path]:
         yield new
         if folder.exists():
             folder.replace(old)
-        try:
-            new.replace(folder)
-        except OSError:
-            if old.exists():
-                old.replace(folder)
-            raise
+        new.replace(folder)
         missing.clear()
     except OSError as error:
         raise UsageError(f"cannot write {folder}: {error.strerror or error}") from None
     finally:
         if scratch is not None:
+            if (scratch / "old").exists() and not folder.exists():
+                (scratch / "old").replace(folder)
             shutil.rmtree(scratch, ignore_errors=True)
         for parent in missing:
             with contextlib.suppress(OSError):
@@ -71,6 +68,6 @@ def _ours(folder: Path) -> bool:
         return True
     try:
         data = json.loads((folder / MARK).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
     return isinstance(data, dict) and str(data.get("format", "")).startswith("softmachine-")
