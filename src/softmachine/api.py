@@ -14,6 +14,7 @@ from softmachine.constructions import codec_from_json, construction_for
 from softmachine.errors import UsageError
 from softmachine.exports import native
 from softmachine.languages.source import Source
+from softmachine.progress import Tell, nobody
 from softmachine.runs import Run, Running, codec_of
 from softmachine.signals import Program
 from softmachine.sources import read_source
@@ -195,6 +196,7 @@ def export(
     dtype: str | None = None,
     construction: str | None = None,
     force: bool = False,
+    tell: Tell = nobody,
 ) -> Exported:
     """Write a model (or a source, compiled on the way) so that other people's software loads it.
 
@@ -209,10 +211,13 @@ def export(
         dtype: The floating-point format of the weights; by default float32.
         construction: The theorem to compile a source by; by default the one that is made for the format.
         force: Whether to replace a model that is there.
+        tell: Is told what is being done, since it may take minutes.
     """
     from softmachine.exporting import export_stock
 
     item = load(model) if isinstance(model, str | Path) else model
     if isinstance(item, Transformer) and construction not in (None, item.construction):
         raise UsageError(f"{item.name!r} is already compiled, by {item.construction}")
-    return export_stock(item, Path(folder), to=to, length=length, dtype=dtype, construction=construction, force=force)
+    return export_stock(
+        item, Path(folder), to=to, length=length, dtype=dtype, construction=construction, force=force, tell=tell
+    )

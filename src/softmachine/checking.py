@@ -205,9 +205,15 @@ def only_length(codec: Codec, up_to: int) -> int | None:
     Raises:
         UsageError: If it is more than the length up to which inputs are wanted.
     """
-    length: int | None = getattr(codec, "width", None)
+    length = fixed_length(codec)
     if length is not None and length > up_to:
         raise UsageError(f"all inputs have length {length}, so that there are none up to length {up_to}")
+    return length
+
+
+def fixed_length(codec: Codec) -> int | None:
+    """The length of all inputs of a model, None if they have many: those of circuits and graphs have one."""
+    length: int | None = getattr(codec, "width", None)
     return length
 
 

@@ -6,6 +6,7 @@ import json
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice, product
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from softmachine.exports.formats import STOCK_FORMATS, StockFormat, stock_format
 from softmachine.exports.lengths import words_that_fit
 from softmachine.languages.source import Source
 from softmachine.languages.turing import TuringMachine
+from softmachine.progress import Tell, nobody
 from softmachine.runs import codec_of
 from softmachine.sources import read_source
 from softmachine.transformer import Codec, DecoderCodec, Transformer
@@ -45,20 +47,23 @@ def export_stock(
     dtype: str | None,
     construction: str | None,
     force: bool,
+    tell: Tell = nobody,
 ) -> Exported:
     """Write a model, compiled on the way if need be, in a stock format; see :func:`softmachine.export`."""
     form, dtype = stock_format(to), dtype or "float32"
     form.require_dtype(dtype)
     require_free(folder, force=force)
     require_length(DEFAULT_LENGTH if length is None else length)
+    form.require_libraries()
     if isinstance(item, Transformer):
         positions = _positions(item, length)
-        model = _softened(item, positions, form)
+        model = _softened(item, positions, form, tell)
     else:
         positions = DEFAULT_LENGTH if length is None else length
         wanted = construction or _construction(item, form, dtype)
-        model = _compiled(item, wanted, positions, form)
+        model = _compiled(item, wanted, positions, form, tell)
     source = codec_of(model).source
+    tell("choosing inputs to try")
     return form.write(
         model,
         folder,
@@ -68,6 +73,7 @@ def export_stock(
         about=f"{source}",
         remedy=_remedy(source, model, form, dtype),
         force=force,
+        tell=tell,
     )
 
 
@@ -117,7 +123,9 @@ SETS: dict[str, tuple[tuple[str, int], ...]] = {
 """
 
 
-def export_set(name: str, folder: Path, *, to: str, dtype: str | None, force: bool) -> tuple[Exported, ...]:
+def export_set(
+    name: str, folder: Path, *, to: str, dtype: str | None, force: bool, tell: Tell = nobody
+) -> tuple[Exported, ...]:
     """Write every model of a set to a folder of its own in one folder, all or nothing; see :data:`SETS`."""
     if name not in SETS:
         raise UsageError(f"there is no set {name!r}", hint=f"there is {', '.join(SETS)}")
@@ -128,9 +136,16 @@ def export_set(name: str, folder: Path, *, to: str, dtype: str | None, force: bo
         raise UsageError(f"the set interp cannot be written as {to}", hint="choose gpt2, gpt2-default or onnx")
     written: list[Exported] = []
     with new_folder(folder, force=force) as new:
-        for source, length in SETS[name]:
+        for number, (source, length) in enumerate(SETS[name], 1):
             made = export_stock(
-                read_source(source), new / source, to=to, length=length, dtype=dtype, construction=None, force=False
+                read_source(source),
+                new / source,
+                to=to,
+                length=length,
+                dtype=dtype,
+                construction=None,
+                force=False,
+                tell=partial(_told_of_one, tell, f"{source} ({number} of {len(SETS[name])})"),
             )
             written.append(replace(made, folder=folder / source))
         models = [
@@ -140,6 +155,10 @@ def export_set(name: str, folder: Path, *, to: str, dtype: str | None, force: bo
         facts = {"format": "softmachine-set", "version": 1, "name": name, "models": models}
         (new / MARK).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
     return tuple(written)
+
+
+def _told_of_one(tell: Tell, model: str, doing: str) -> None:
+    tell(f"{model}: {doing}")
 
 
 def _positions(model: Transformer, length: int | None) -> int:
@@ -157,19 +176,26 @@ def _construction(item: object, form: StockFormat, dtype: str) -> str | None:
 
 
 def _compiled(
-    item: Source, construction: str | None, length: int, form: StockFormat = STOCK_FORMATS["gpt2"]
+    item: Source,
+    construction: str | None,
+    length: int,
+    form: StockFormat = STOCK_FORMATS["gpt2"],
+    tell: Tell = nobody,
 ) -> Transformer:
     """The model of a source, with softmax at a temperature that is certified for the length."""
+    tell("compiling")
     theorem = construction_for(item, construction)
     made_for = length if theorem.family else None
     if "hard" not in theorem.attentions:
         program, codec = theorem.program(item, theorem.attention("soft"), made_for)
         return compile_program(program).with_codec(codec, theorem.name, made_for)
     program, codec = theorem.program(item, "hard", made_for)
-    return _softened(compile_program(program).with_codec(codec, theorem.name, made_for), length, form)
+    return _softened(compile_program(program).with_codec(codec, theorem.name, made_for), length, form, tell)
 
 
-def _softened(model: Transformer, length: int, form: StockFormat = STOCK_FORMATS["gpt2"]) -> Transformer:
+def _softened(
+    model: Transformer, length: int, form: StockFormat = STOCK_FORMATS["gpt2"], tell: Tell = nobody
+) -> Transformer:
     """The model itself if it is soft; else what a certificate for the length, or the theorem, puts in its place."""
     if not form.decodes:
         require_encoder(model)
@@ -177,6 +203,7 @@ def _softened(model: Transformer, length: int, form: StockFormat = STOCK_FORMATS
         require_decoder(model)
     if model.attention == "soft" or not any(head.query.bias for head in model.heads):
         return model
+    tell(f"certifying for {length:,} positions")
     codec = codec_of(model)
     theorem = construction_for(codec.source, model.construction)
     program, _ = theorem.program(codec.source, "hard", model.length)
@@ -190,6 +217,7 @@ def _softened(model: Transformer, length: int, form: StockFormat = STOCK_FORMATS
             raise
         program, codec = theorem.program(codec.source, "soft", model.length)
         return compile_program(program).with_codec(codec, model.construction, model.length)
+    tell("compiling with softmax")
     return soften_program(program, proof).with_codec(codec, model.construction, model.length)
 
 

@@ -75,7 +75,7 @@ class Run:
 
     def text(self, most: int = 40) -> str:
         """The run for people: what happened step by step (the first ``most`` steps), and what came of it."""
-        lines = list(islice(self.outcome.trace(), most + 1))
+        lines = list(islice(filter(None, self.outcome.trace()), most + 1))
         if len(lines) > most:
             lines[most:] = [f"… {many(self.steps - most + 1, 'more step')}"]
         return "\n".join([*lines, self.summary()])

@@ -31,6 +31,8 @@ def read_source(source: str, format: str | None = None) -> Source:  # noqa: A002
         return formats.parse(entry.read(), format=format, source=f"zoo/{entry.file}", name=entry.name)
     if source == "-":
         text = _decoded(sys.stdin.buffer.read(MOST_BYTES + 1), "<stdin>")
+        if not text.strip():
+            raise SourceError("there is nothing on standard input")
         return formats.parse(text, format=format, source="<stdin>")
     path = Path(source)
     try:
@@ -69,7 +71,7 @@ def _decoded(data: bytes, source: str) -> str:
     if len(data) > MOST_BYTES:
         raise SourceError(f"is longer than {MOST_BYTES >> 20} MiB", place=Place(source))
     try:
-        return data.decode("utf-8-sig")
+        return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise SourceError(f"is not UTF-8 text (byte {error.start})", place=Place(source, line)) from None

@@ -37,6 +37,42 @@ def test_a_random_sample(cli: Cli) -> None:
     assert (called.json["inputs"], called.json["tokens"]) == (4, 4 * 15)
 
 
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [("full-adder", "all 8 inputs, 280 tokens, no disagreement"), ("koenigsberg", "all 16 inputs, 1,280 tokens")],
+)
+def test_all_inputs_of_one_length_need_no_option(cli: Cli, source: str, said: str) -> None:
+    called = cli("check", source)
+    assert called.status == 0
+    assert called.out.startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [("adder-8", "there are 65,536 inputs, all of length 16"), ("interrupt-controller", "68,719,476,736 inputs")],
+)
+def test_where_they_are_many_it_says_how_many(cli: Cli, source: str, said: str) -> None:
+    called = cli("check", source)
+    assert called.status == 2
+    assert said in called.err
+    assert "--sample K for K of them at random, --up-to" in called.err
+
+
+def test_so_many_inputs_that_their_number_is_not_written_out(cli: Cli, tmp_path: Path) -> None:
+    names = [f"x{k}" for k in range(60)]
+    lines = [*(f"INPUT({name})" for name in names), "OUTPUT(y)", f"y = AND({', '.join(names)})"]
+    (tmp_path / "wide.bench").write_text("\n".join(lines))
+    assert "there are 2^60 inputs, all of length 60" in cli("check", tmp_path / "wide.bench").err
+
+
+def test_a_sample_of_inputs_of_one_length_needs_no_length(cli: Cli) -> None:
+    assert cli("check", "adder-8", "--sample", 2).out.startswith("2 inputs, ")
+    assert cli("check", "koenigsberg", "--sample", 3, "--length", 2).out.startswith("3 inputs, ")
+    wrong = cli("check", "koenigsberg", "--sample", 2, "--length", 3)
+    assert wrong.status == 2
+    assert "all inputs have length 2, so that there are none of length 3" in wrong.err
+
+
 def test_json_is_one_object_with_all_keys(cli: Cli) -> None:
     answer = cli("check", "two-tape-copy", "--up-to", 2, "--arithmetic", "exact", "--json").json
     assert answer["holds"] is True

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from softmachine.cli import circuit
 from softmachine.languages import formats
 from tests.cli.conftest import Cli
 
@@ -27,6 +28,14 @@ def test_the_figures_of_a_circuit_as_json(cli: Cli) -> None:
     assert answer["words"] == 8
     assert answer["disagreements"] == []
     assert answer["depth"] >= 1
+
+
+def test_more_words_than_can_be_compared_are_sampled(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(circuit, "MOST_WORDS", 15)
+    monkeypatch.setattr(circuit, "SOME", 9)
+    arguments = ("circuit", "Q_a since Q_b", "--arithmetic", "fixed:6", "--inputs")
+    assert "compared on random 9 words: no disagreement" in cli(*arguments, 4).out
+    assert "compared on all 8 words: no disagreement" in cli(*arguments, 3).out
 
 
 @pytest.mark.parametrize(

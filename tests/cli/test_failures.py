@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import io
 from pathlib import Path
 
 import pytest
 
-from softmachine import api
+from softmachine import api, zoo
 from tests.cli.conftest import Cli
 
 HEADER = "blank: _\nstart state: a\n"
@@ -107,11 +108,14 @@ def test_a_model_without_its_weights_is_a_mistake(cli: Cli, saved: Path) -> None
         (["run", "parity", "1", "2"], "unexpected extra argument"),
         (["run", "parity", "--fast"], "no such option: --fast"),
         (["run", "parity", "--max-steps"], "--max-steps"),
+        (["show", "full-adder", "--growth"], "option '--growth' requires an argument"),
         (["--fast"], "no such option: --fast"),
     ],
 )
 def test_a_command_line_that_makes_no_sense(cli: Cli, arguments: list[str], said: str) -> None:
     called = cli(*arguments)
+    asked = f"`softmachine {arguments[0]} --help`" if arguments[0] in ("run", "show") else "`softmachine --help`"
+    assert asked in called.err
     assert called.status == 2
     assert called.out == ""
     assert called.err.startswith("error: ")
@@ -138,6 +142,63 @@ def test_with_json_a_bad_command_line_is_an_object_too(cli: Cli) -> None:
     called = cli("run", "parity", "--json", "--fast")
     assert called.status == 2
     assert "--fast" in called.json["error"]["message"]
+
+
+def test_only_an_unknown_letter_may_be_meant_as_an_input(cli: Cli) -> None:
+    assert "goes after --" in cli("run", "parity", "-1").err
+    assert "goes after --" not in cli("export", "parity", "-o").err
+
+
+@pytest.mark.parametrize("source", ["full-adder", "koenigsberg", "bigram-formula", "parity-counter"])
+@pytest.mark.parametrize(("ending", "mark"), [("\r\n", ""), ("\r", ""), ("\n", "\ufeff")])
+def test_files_of_other_systems_are_read(cli: Cli, tmp_path: Path, source: str, ending: str, mark: str) -> None:
+    entry = zoo.find(source)
+    assert entry is not None
+    file = tmp_path / Path(entry.file).name
+    file.write_bytes((mark + entry.read().replace("\n", ending)).encode())
+    assert cli("show", file, "--quiet").status == 0
+
+
+def test_an_empty_standard_input(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b" \n")))
+    assert "there is nothing on standard input" in cli("run", "-").err
+
+
+def test_an_operation_that_the_system_refuses_is_no_internal_error(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(api, "load", full)
+    called = cli("show", "parity", "--json")
+    assert called.status == 2
+    assert called.err == "error: cannot go on: No space left on device\n"
+    assert called.json["error"]["kind"] == "OSError"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["run", "parity", "1", "--resume", "."], "is a directory"),
+        (["run", "parity", "1", "--checkpoint", "."], "is a directory"),
+        (["circuit", "prev Q_a", "--inputs", "2", "-o", "nowhere/x.bench"], "there is no folder nowhere"),
+        (["compile", "parity", "-o", "pyproject.toml/x"], "pyproject.toml is not a folder"),
+        (["export", "--set", "interp", "--length", "12", "-o", "x"], "a set has its own sources and lengths"),
+        (["export", "--set", "interp", "--to", "native", "-o", "x"], "sets are not written in the native format"),
+        (["export", "parity", "--dtype", "float8", "-o", "x"], "choose float32 or bfloat16 or float16 or float64\n"),
+        (["run", "parity", "1", "--audit", "3", "--engine", "dense"], "only runs of the fast engine are audited"),
+        (["run", "parity", "1", "--arithmetic", "fixed:99999999999"], "choose a precision from 1 to 4,096"),
+        (["slices", "koenigsberg"], "does not accept or reject words of every length"),
+    ],
+)
+def test_requests_that_cannot_be_met_say_why(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arguments: list[str], said: str
+) -> None:
+    (tmp_path / "pyproject.toml").write_text("")
+    monkeypatch.chdir(tmp_path)
+    called = cli(*arguments)
+    assert called.status == 2
+    assert said in called.err
+    assert [file.name for file in tmp_path.iterdir()] == ["pyproject.toml"]
 
 
 def _fail(*_: object) -> None:

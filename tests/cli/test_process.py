@@ -128,6 +128,55 @@ def test_a_terminal_sees_the_tape_and_the_verdict() -> None:
     assert "\x1b[" in written
 
 
+def test_a_terminal_sees_the_answers_of_what_has_no_tape() -> None:
+    for arguments, last in (
+        (["run", "bigram-formula", "ab"], ["a  b", "0  1", "accept  in one pass over 3 positions (dense, float64)"]),
+        (["run", "full-adder", "101"], ["halt  '10'  in one pass over 35 positions (dense, float64)"]),
+    ):
+        status, written = _on_a_terminal(arguments)
+        assert status == 0
+        assert re.split(r"[\r\n]+", CODES.sub("", written).strip())[-len(last) :] == last
+    _, written = _on_a_terminal(["run", "parity-counter", "aab"])
+    assert "halve  a = 2  b = 1" in written
+    assert "tape" not in written
+
+
+def test_a_narrow_terminal_does_not_cut_the_map() -> None:
+    assert "L AC⁰ [1]" in _run("atlas", COLUMNS="40").stdout
+
+
+@pytest.mark.parametrize("arguments", ["zoo --json", "run parity 1", "--help"])
+def test_a_full_disk_is_one_clear_message(arguments: str) -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m softmachine {arguments} > /dev/full",
+        shell=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env=_environment(),
+    )
+    assert done.returncode == 2
+    assert done.stderr == "error: cannot go on: No space left on device\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"), [("run parity 1 >&-", 0), ("run parity 1 2>&-", 0), ("run - <&-", 2), ("run nope >&-", 2)]
+)
+def test_closed_streams_are_no_error(arguments: str, status: int) -> None:
+    command = f"{sys.executable} -m softmachine {arguments}"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == status
+    assert "internal" not in done.stderr
+
+
+def test_a_reader_of_help_who_leaves_is_no_error() -> None:
+    command = f"{sys.executable} -m softmachine --help | true; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode in (0, 141)
+    assert done.stderr == ""
+
+
 def test_no_line_is_wider_than_the_terminal() -> None:
     for arguments in (
         ["run", "two-tape-copy", "ab" * 40, "--max-steps", "60"],

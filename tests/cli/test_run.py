@@ -68,6 +68,11 @@ def test_an_empty_input_can_be_given(cli: Cli) -> None:
     assert cli("run", "palindrome", "", "--json").json["steps"] == 1
 
 
+@pytest.mark.parametrize("source", ["bigram-formula", "bigram-program", "majority-crasp"])
+def test_the_empty_input_leaves_no_empty_lines(cli: Cli, source: str) -> None:
+    assert cli("run", source, "").out == "reject  in one pass over 1 position (dense, float64)\n"
+
+
 @pytest.mark.parametrize("arithmetic", ["exact", "float64", "float32"])
 def test_every_arithmetic_gives_the_same_answer(cli: Cli, arithmetic: str) -> None:
     answer = cli("run", "palindrome", "abba", "--arithmetic", arithmetic, "--json").json

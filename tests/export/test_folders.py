@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 import softmachine as sm
+from softmachine import exporting
 from softmachine.errors import SourceError, UsageError
 from softmachine.exports.folder import new_folder
+from softmachine.exports.formats import StockFormat
 from tests.cli.conftest import Cli, cli  # noqa: F401
 
 TORCH = importlib.util.find_spec("torch") is not None and importlib.util.find_spec("transformers") is not None
@@ -65,6 +67,7 @@ def test_what_was_there_survives_a_failed_replacement(tmp_path: Path) -> None:
 
 def test_without_torch_the_message_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.setattr(exporting, "compile_program", lambda *_: pytest.fail("nothing is compiled for nothing"))
     with pytest.raises(UsageError, match="exporting needs torch, which is not installed") as caught:
         sm.export("increment", tmp_path / "model", length=16)
     assert caught.value.hint == "pip install 'softmachine[hf]'"
@@ -118,7 +121,12 @@ def lowered_names() -> tuple[str, ...]:
     return model.coordinates
 
 
-def test_mistakes_are_one_clear_message(cli: Cli, tmp_path: Path) -> None:  # noqa: F811
+def test_mistakes_are_one_clear_message(
+    cli: Cli,  # noqa: F811
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(StockFormat, "require_libraries", lambda _: None)  # what else is wrong is said without torch
     for arguments, message in (
         (["palindrome", "--to", "gpt3"], "there is no format 'gpt3' to export to"),
         (["reverse-program"], "is an encoder: head"),

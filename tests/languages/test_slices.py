@@ -111,7 +111,7 @@ def test_every_language_can_be_sliced(
 
 
 def test_what_gives_no_verdict_has_no_language() -> None:
-    with pytest.raises(UsageError, match="gives no verdict, so it has no language"):
+    with pytest.raises(UsageError, match="does not accept or reject words of every length, so it has no language"):
         decider(srasp.parse("alphabet a b\nx(i) = in(i)\noutput x"))
     endless = crasp.parse("alphabet a\na <- true", name="endless")
     with pytest.raises(UsageError, match="'endless' has no verdict on a a within 50 steps"):

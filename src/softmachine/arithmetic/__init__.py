@@ -71,7 +71,7 @@ def arithmetic(name: str | Arithmetic[Any]) -> Arithmetic[Any]:
 def _precisions(name: str, bits: str) -> list[int]:
     """The one or two precisions in the name of a fixed-point arithmetic."""
     parts = bits.split(":")
-    if len(parts) > 2 or not all(part.isascii() and part.isdecimal() and len(part) < 10 for part in parts):
+    if len(parts) > 2 or not all(part.isascii() and part.isdecimal() and len(part) < 100 for part in parts):
         raise UsageError(
             f"{name!r} does not say how many bits fixed-point numbers have",
             hint="write fixed:8 for 8 integer and 8 fractional bits, fixed:8:20 for 20 of each inside attention",

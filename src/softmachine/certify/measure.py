@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from softmachine.arithmetic import PLAIN
 from softmachine.arithmetic.plain import SUFFIX
 from softmachine.checking import check_words, random_words
+from softmachine.progress import Tell, nobody
 from softmachine.runs import codec_of
 from softmachine.transformer import Transformer
 
@@ -50,13 +51,14 @@ class Measurement:
         )
 
 
-def measure(model: Transformer, arithmetic: str, up_to: int) -> Measurement:
+def measure(model: Transformer, arithmetic: str, up_to: int, tell: Tell = nobody) -> Measurement:
     """Measure a format on a model; arithmetics other than floats have nothing plain about them."""
-    holds_to, fails_at, reason = _search(model, arithmetic + SUFFIX if arithmetic in PLAIN else arithmetic, up_to)
-    return Measurement(arithmetic, holds_to, fails_at, reason, _search(model, arithmetic, up_to)[0])
+    plain = arithmetic + SUFFIX if arithmetic in PLAIN else arithmetic
+    holds_to, fails_at, reason = _search(model, plain, up_to, tell)
+    return Measurement(arithmetic, holds_to, fails_at, reason, _search(model, arithmetic, up_to, tell)[0])
 
 
-def _search(model: Transformer, arithmetic: str, up_to: int) -> tuple[int, int | None, str | None]:
+def _search(model: Transformer, arithmetic: str, up_to: int, tell: Tell) -> tuple[int, int | None, str | None]:
     """Up to which length it holds, at which it fails, and why.
 
     Lengths double; then the distance to the first one that fails is halved. The steps of a machine are limited so that
@@ -64,6 +66,7 @@ def _search(model: Transformer, arithmetic: str, up_to: int) -> tuple[int, int |
     """
 
     def problem(length: int) -> str | None:
+        tell(f"measuring in {arithmetic}: length {length:,}")
         words = random_words(codec_of(model).alphabet, SAMPLES, length, seed=length)
         report = check_words(model, words, arithmetic=arithmetic, max_steps=max(up_to - length - 2, 0))
         return str(report.disagreements[0]) if report.disagreements else None

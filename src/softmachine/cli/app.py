@@ -10,6 +10,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from softmachine.cli import atlas, certify, check, circuit, compile, export, run, show, slices, zoo  # noqa: A004
+from softmachine.cli.failures import CommandLineError
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine run palindrome abba
@@ -22,13 +23,20 @@ EXAMPLES = """[dim]Examples:[/]
 
 
 class _Plain:
-    """Help that does not call ``--help`` a <bool>."""
+    """Help that does not call ``--help`` a <bool>, and mistakes that know which command they are about."""
 
     def get_help_option(self, ctx: Any) -> Any:
         option = super().get_help_option(ctx)  # type: ignore[misc]
         if option is not None:
             option.metavar = ""
         return option
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        try:
+            return super().parse_args(ctx, args)  # type: ignore[misc]
+        except CommandLineError as error:
+            error.ctx = getattr(error, "ctx", None) or ctx
+            raise
 
 
 class _Command(_Plain, TyperCommand):

@@ -25,6 +25,8 @@ Their constructions run: a transformer in fixed point becomes a threshold circui
       softmachine circuit 'Q_a since Q_b' --inputs 3 --arithmetic fixed:3"""
 
 NAME = "atlas"
+NARROWEST = 80
+"""Columns that the table takes; in fewer, the classes could not be read."""
 EXAMPLES = """[dim]Examples:[/]
   softmachine atlas
   softmachine atlas --json"""
@@ -48,7 +50,7 @@ def command(
         output.answer({"cells": [{**asdict(cell), "witnessed": cell.witnessed} for cell in ATLAS]})
         return
     witnesses = list(dict.fromkeys(witness for cell in ATLAS for witness in cell.lower))
-    output.out.print(_table(ATLAS, witnesses))
+    output.out.print(_table(ATLAS, witnesses), width=max(output.width, NARROWEST), crop=False)
     if quiet:
         return
     for number, witness in enumerate(witnesses, 1):

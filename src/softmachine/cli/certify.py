@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from softmachine.cli import options
 from softmachine.cli.models import Wanted, open_model
-from softmachine.cli.options import Status
+from softmachine.cli.options import Status, file, value
 from softmachine.cli.output import Output
 
 if TYPE_CHECKING:
     from softmachine.certify import Certificate
+    from softmachine.certify.measure import Measurement
     from softmachine.transformer import Transformer
 
 NAME = "certify"
@@ -25,36 +23,24 @@ EXAMPLES = """[dim]Examples:[/]
   softmachine certify "odd(#<[Q_1])" --length 100 --plot margin.png"""
 
 
+Length = Annotated[int, value("N", "For every input (of a machine: with its run) up to length N.", "--length", min=0)]
+Sharpness = Annotated[
+    int | None, value("S", "Scale every head by S / gap; by default by the smallest S that is certified.", min=1)
+]
+Measured = Annotated[
+    str | None,
+    value("NAME", "Also measure up to which length, N at most, a run in this float format is right on random inputs."),
+]
+Plot = Annotated[Path | None, file("Draw the margin against the scale (PNG or SVG).")]
+
+
 def command(
     source: options.Source,
     *,
-    length: Annotated[
-        int,
-        typer.Option(
-            metavar="N", min=0, show_default=False, help="For every input (of a machine: with its run) up to length N."
-        ),
-    ],
-    sharpness: Annotated[
-        int | None,
-        typer.Option(
-            metavar="S",
-            min=1,
-            show_default=False,
-            help="Scale every head by S / gap; by default by the smallest S that is certified.",
-        ),
-    ] = None,
-    arithmetic: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            show_default=False,
-            help="Also measure up to which length, N at most, a run in this float format is right on random inputs.",
-        ),
-    ] = None,
-    plot: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", show_default=False, help="Draw the margin against the scale (PNG or SVG)."),
-    ] = None,
+    length: Length,
+    sharpness: Sharpness = None,
+    arithmetic: Measured = None,
+    plot: Plot = None,
     construction: options.ConstructionName = None,
     alphabet: options.Alphabet = None,
     format_name: options.Format = None,
@@ -75,15 +61,9 @@ def command(
         certificate = api.certificate(model, length=length, sharpness=sharpness)
     measured = None
     if arithmetic is not None and certificate.holds:
-        from softmachine.certify.measure import measure
-
-        with working("measuring", output):
-            measured = measure(api.soften(model, length=length, sharpness=sharpness)[0], arithmetic, length)
+        measured = _measured(model, length, sharpness, arithmetic, output)
     if plot is not None:
-        from softmachine.certify.plot import draw
-
-        with working("drawing", output):
-            draw(model.name, partial(_proof, model), length, plot)
+        _draw(model, length, plot, output)
     if as_json:
         output.answer(_answer(certificate) | ({"measured": measured.to_json()} if measured else {}))
     else:
@@ -93,10 +73,29 @@ def command(
     return Status.DONE if certificate.holds else Status.FAILS
 
 
-def _proof(model: Transformer, length: int, sharpness: int | None) -> Certificate:
+def _measured(model: Transformer, length: int, sharpness: int | None, arithmetic: str, output: Output) -> Measurement:
+    """How far a float format gets."""
     from softmachine import api
+    from softmachine.certify.measure import measure
+    from softmachine.cli.progress import working
 
-    return api.certificate(model, length=length, sharpness=sharpness)
+    with working("measuring", output) as tell:
+        return measure(api.soften(model, length=length, sharpness=sharpness)[0], arithmetic, length, tell)
+
+
+def _draw(model: Transformer, length: int, file: Path, output: Output) -> None:
+    """The picture of certificates for several lengths and scales."""
+    from softmachine import api
+    from softmachine.certify.plot import draw
+    from softmachine.cli.progress import working
+
+    with working("drawing", output) as tell:
+
+        def prove(part: int, sharpness: int | None) -> Certificate:
+            tell(f"drawing: certifying for length {part:,}{'' if sharpness is None else f', sharpness {sharpness}'}")
+            return api.certificate(model, length=part, sharpness=sharpness)
+
+        draw(model.name, prove, length, file)
 
 
 def _answer(certificate: Certificate) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import typer
 
 from softmachine.cli import options
 from softmachine.cli.models import Wanted, open_model, spelled
-from softmachine.cli.options import Status
+from softmachine.cli.options import Status, value
 from softmachine.cli.output import Output
 from softmachine.errors import SoftmachineError, UsageError
 
@@ -32,25 +32,34 @@ SHOWN = 3
 """So many are shown to people, with both traces."""
 AROUND = 3
 """So many tokens to each side of the first difference."""
+WHICH = "--up-to N, or --sample K --length N"
+FEW = 5_000
+"""So many inputs are all tried unasked, if there are no others."""
 COUNTABLE = 10**12
 """Nobody waits for more inputs than that."""
 WORTH_IT = 20
 """A portion of inputs should take so many times longer than it takes to prepare the weights."""
 
 
+UpTo = Annotated[
+    int | None,
+    value("N", "Try every input up to length N; by default all of a circuit or graph, if they are few.", min=0),
+]
+Sample = Annotated[int | None, value("K", "Try K random inputs ...", min=1)]
+SampleLength = Annotated[int | None, value("N", "... of length N; those of a circuit or graph have one.", min=0)]
+Seed = Annotated[int, typer.Option(metavar="S", help="Which random inputs.")]
+MaxSteps = Annotated[int, typer.Option(metavar="N", min=0, help="Compare longer runs up to here.")]
+
+
 def command(
     source: options.Source,
     *,
-    up_to: Annotated[
-        int | None, typer.Option(metavar="N", min=0, show_default=False, help="Try every input up to length N.")
-    ] = None,
-    sample: Annotated[
-        int | None, typer.Option(metavar="K", min=1, show_default=False, help="Try K random inputs ...")
-    ] = None,
-    length: Annotated[int | None, typer.Option(metavar="N", min=0, show_default=False, help="... of length N.")] = None,
-    seed: Annotated[int, typer.Option(metavar="S", help="Which random inputs.")] = 0,
+    up_to: UpTo = None,
+    sample: Sample = None,
+    length: SampleLength = None,
+    seed: Seed = 0,
     arithmetic: options.ArithmeticName = "float64",
-    max_steps: Annotated[int, typer.Option(metavar="N", min=0, help="Compare longer runs up to here.")] = 10_000,
+    max_steps: MaxSteps = 10_000,
     construction: options.ConstructionName = None,
     attention: options.AttentionName = None,
     certified: options.CertifiedLength = None,
@@ -65,36 +74,45 @@ def command(
 
     Exit status 0: they agree on every input that was tried; 1: they do not, and the first differences are shown.
     """
-    if (up_to is None) == (sample is None) or (sample is None) != (length is None):
-        raise UsageError("say which inputs to check", hint="--up-to N, or --sample K --length N")
-    from softmachine.checking import Report
-    from softmachine.cli.progress import bar
+    if None not in (up_to, sample) or (sample is None and length is not None):
+        raise UsageError("say which inputs to check", hint=WHICH)
     from softmachine.runs import codec_of
 
     output = Output(as_json, quiet)
     transformer = open_model(source, Wanted(format_name, construction, attention, alphabet, certified, bound), output)
     codec = codec_of(transformer)
-    symbols = codec.alphabet
-    words, total = _every(codec, up_to) if up_to is not None else _some(symbols, sample or 0, length or 0, seed)
-    stopped = False
-    report = Report(inputs=0, tokens=0, disagreements=(), seconds=0.0)
-    try:
-        with bar("checking", total, output) as advance:
-            for portion in _portions(transformer, words, arithmetic, max_steps, advance):
-                report = _joined(report, portion)
-    except KeyboardInterrupt:
-        stopped = True
+    words, total = _every(codec, up_to) if sample is None else _some(codec, sample, length, seed)
+    report, stopped = _checked(transformer, words, total, arithmetic, max_steps, output)
     if as_json:
-        output.answer(_answer(report, codec_of(transformer), stopped))
+        output.answer(_answer(report, codec, stopped))
     else:
-        _show(report, transformer, output, arithmetic, max_steps)
+        unasked = up_to is None and sample is None and not stopped
+        output.say(f"all {report}" if unasked else str(report), style="green" if report.holds else "red")
+        if not quiet:
+            _show(report.disagreements, transformer, output, arithmetic, max_steps)
     return _status(report, stopped, total, output)
 
 
-def _every(codec: Codec, up_to: int) -> tuple[Iterator[Word], int | None]:
+def _whole_length(codec: Codec) -> int:
+    """The length of all inputs, where they have one and are few enough to try all of them unasked."""
+    from softmachine.checking import fixed_length
+
+    length = fixed_length(codec)
+    if length is None:
+        raise UsageError("say which inputs to check", hint=WHICH)
+    count = len(codec.alphabet) ** length
+    if count > FEW:
+        shown = f"{count:,}" if count <= COUNTABLE else f"{len(codec.alphabet)}^{length}"
+        hint = f"--sample K for K of them at random, --up-to {length} for all"
+        raise UsageError(f"there are {shown} inputs, all of length {length}: say which to check", hint=hint)
+    return length
+
+
+def _every(codec: Codec, wanted: int | None) -> tuple[Iterator[Word], int | None]:
     """All words up to a length, and how many there are, if anyone could try so many."""
     from softmachine.checking import all_words, only_length
 
+    up_to = _whole_length(codec) if wanted is None else wanted
     alphabet, only = codec.alphabet, only_length(codec, up_to)
     total = 0
     for length in range(up_to + 1) if only is None else (only,):
@@ -104,10 +122,34 @@ def _every(codec: Codec, up_to: int) -> tuple[Iterator[Word], int | None]:
     return all_words(alphabet, up_to, only), total
 
 
-def _some(alphabet: Sequence[str], count: int, length: int, seed: int) -> tuple[Iterator[Word], int | None]:
-    from softmachine.checking import random_words
+def _some(codec: Codec, count: int, wanted: int | None, seed: int) -> tuple[Iterator[Word], int | None]:
+    """Random words of a length, or of the one that all have."""
+    from softmachine.checking import fixed_length, random_words
 
-    return random_words(alphabet, count, length, seed), count
+    only = fixed_length(codec)
+    length = only if wanted is None else wanted
+    if length is None:
+        raise UsageError("say which inputs to check", hint=WHICH)
+    if only not in (None, length):
+        raise UsageError(f"all inputs have length {only}, so that there are none of length {length}")
+    return random_words(codec.alphabet, count, length, seed), count
+
+
+def _checked(
+    transformer: Transformer, words: Iterator[Word], total: int | None, arithmetic: str, max_steps: int, output: Output
+) -> tuple[Report, bool]:
+    """What came of it, and whether Ctrl-C ended it before all words were tried."""
+    from softmachine.checking import Report
+    from softmachine.cli.progress import bar
+
+    report = Report(inputs=0, tokens=0, disagreements=(), seconds=0.0)
+    try:
+        with bar("checking", total, output) as advance:
+            for portion in _portions(transformer, words, arithmetic, max_steps, advance):
+                report = _joined(report, portion)
+    except KeyboardInterrupt:
+        return report, True
+    return report, False
 
 
 def _portions(
@@ -115,16 +157,12 @@ def _portions(
 ) -> Iterator[Report]:
     """Check the words in portions, so that Ctrl-C loses one of them at most; larger ones if preparing takes long."""
     from softmachine.checking import check_words
-
-    def counted(portion: Iterable[Word]) -> Iterator[Word]:
-        for word in portion:
-            yield word
-            advance()
+    from softmachine.cli.progress import counted
 
     size = 1
     while portion := tuple(islice(words, size)):
         began = time.perf_counter()
-        report = check_words(transformer, counted(portion), arithmetic=arithmetic, max_steps=max_steps)
+        report = check_words(transformer, counted(portion, advance), arithmetic=arithmetic, max_steps=max_steps)
         yield report
         if report.seconds < WORTH_IT * (time.perf_counter() - began - report.seconds):
             size *= 2
@@ -169,17 +207,16 @@ def _answer(report: Report, codec: Codec, stopped: bool) -> dict[str, Any]:
     }
 
 
-def _show(report: Report, transformer: Transformer, output: Output, arithmetic: str, max_steps: int) -> None:
-    output.say(str(report), style="green" if report.holds else "red")
-    if output.quiet:
-        return
-    for problem in report.disagreements[:SHOWN]:
+def _show(
+    problems: Sequence[Disagreement], transformer: Transformer, output: Output, arithmetic: str, max_steps: int
+) -> None:
+    """The first disagreements, with both traces."""
+    for problem in problems[:SHOWN]:
         output.say(f"\n{problem}")
         for line in _traces(problem, transformer, arithmetic, max_steps):
             output.say(line)
-    hidden = len(report.disagreements) - SHOWN
-    if hidden > 0:
-        output.say(f"\n… and {hidden:,} more")
+    if len(problems) > SHOWN:
+        output.say(f"\n… and {len(problems) - SHOWN:,} more")
 
 
 def _traces(problem: Disagreement, transformer: Transformer, arithmetic: str, max_steps: int) -> Iterator[str]:

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
-import typer
-
 from softmachine.cli import options
 from softmachine.cli.models import Wanted, model_line, open_model
 from softmachine.cli.output import Output
@@ -20,12 +15,8 @@ EXAMPLES = """[dim]Examples:[/]
 def command(
     source: options.Source,
     *,
-    folder: Annotated[
-        Path, typer.Option("--output", "-o", metavar="DIR", show_default=False, help="The folder to write.")
-    ],
-    force: Annotated[
-        bool, typer.Option("--force", metavar="", help="Replace a model that was saved there before.")
-    ] = False,
+    folder: options.Folder,
+    force: options.Force = False,
     construction: options.ConstructionName = None,
     attention: options.AttentionName = None,
     certified: options.CertifiedLength = None,

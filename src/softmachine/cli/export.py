@@ -8,12 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from softmachine.cli import options
+from softmachine.cli.models import opened
+from softmachine.cli.options import value
 from softmachine.cli.output import Output
 from softmachine.errors import UsageError
 from softmachine.text import many
 
 if TYPE_CHECKING:
     from softmachine.exports.exported import Exported
+    from softmachine.exports.verify import Verification
+    from softmachine.languages.source import Source
+    from softmachine.transformer import Transformer
 
 NAME = "export"
 EXAMPLES = """[dim]Examples:[/]
@@ -25,53 +30,45 @@ EXAMPLES = """[dim]Examples:[/]
   softmachine export "Q_a since Q_b" --to gpt2 --length 128 -o since"""
 
 
+ExportedSource = Annotated[
+    str | None,
+    typer.Argument(metavar="[SOURCE]", show_default=False, help="What to export, see [b]softmachine run --help[/]."),
+]
+To = Annotated[
+    str,
+    typer.Option(
+        "--to",
+        metavar="FORMAT",
+        help="gpt2, gpt2-default (nothing but sizes in its configuration), llama, mistral, qwen2, bert (for "
+        "encoders), onnx, gguf, or native (what [b]softmachine compile[/] writes).",
+    ),
+]
+Positions = Annotated[
+    int | None,
+    value("N", "The number of positions: marks, input and steps together; by default 256.", "--length", min=1),
+]
+Dtype = Annotated[
+    str | None, value("NAME", "The format of the weights: float32 (the default), bfloat16, float16 or float64.")
+]
+SetName = Annotated[
+    str | None,
+    value(
+        "NAME",
+        "A ready-made set of models in place of SOURCE, for interpretability: interp, or encoders for bert.",
+        "--set",
+    ),
+]
+
+
 def command(
-    source: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[SOURCE]", show_default=False, help="What to export, see [b]softmachine run --help[/]."
-        ),
-    ] = None,
+    source: ExportedSource = None,
     *,
-    folder: Annotated[
-        Path, typer.Option("--output", "-o", metavar="DIR", show_default=False, help="The folder to write.")
-    ],
-    to: Annotated[
-        str,
-        typer.Option(
-            "--to",
-            metavar="FORMAT",
-            help="gpt2, gpt2-default (nothing but sizes in its configuration), llama, mistral, qwen2, bert (for "
-            "encoders), onnx, gguf, or native (what [b]softmachine compile[/] writes).",
-        ),
-    ] = "gpt2",
-    length: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=1,
-            show_default=False,
-            help="The number of positions: marks, input and steps together; by default 256.",
-        ),
-    ] = None,
-    dtype: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            show_default=False,
-            help="The format of the weights: float32 (the default), bfloat16, float16 or float64.",
-        ),
-    ] = None,
-    set_name: Annotated[
-        str | None,
-        typer.Option(
-            "--set",
-            metavar="NAME",
-            show_default=False,
-            help="A ready-made set of models in place of SOURCE, for interpretability: interp, or encoders for bert.",
-        ),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", metavar="", help="Replace a model that was written there.")] = False,
+    folder: options.Folder,
+    to: To = "gpt2",
+    length: Positions = None,
+    dtype: Dtype = None,
+    set_name: SetName = None,
+    force: options.Force = False,
     construction: options.ConstructionName = None,
     alphabet: options.Alphabet = None,
     format_name: options.Format = None,
@@ -83,26 +80,27 @@ def command(
 
     Before anything is written, the stock model is run on sample inputs and compared with the reference interpreter.
     """
-    from softmachine import api
-    from softmachine.cli.models import opened
-    from softmachine.cli.progress import working
-
     output = Output(as_json, quiet)
     if (source is None) == (set_name is None):
         raise UsageError("say what to export", hint="a SOURCE, or --set interp, or --set encoders --to bert")
     if set_name is not None:
+        if any(given is not None for given in (length, construction, alphabet, format_name)):
+            raise UsageError("a set has its own sources and lengths", hint="it goes with --to, --dtype and --force")
         _export_set(set_name, folder, to, dtype, force, output)
         return
     item = opened(source or "", format_name, alphabet)
     if to == "native":
         if dtype is not None:
             raise UsageError("the native format has exact weights, and no --dtype")
-        model = api.compile(item, construction, length=length)
-        api.save(model, folder, force=force)
-        _answer_native(model.parameters, folder, output)
+        _export_native(item, folder, construction, length, force, output)
         return
-    with working("exporting", output):
-        exported = api.export(item, folder, to=to, length=length, dtype=dtype, construction=construction, force=force)
+    from softmachine import api
+    from softmachine.cli.progress import working
+
+    with working("exporting", output) as tell:
+        exported = api.export(
+            item, folder, to=to, length=length, dtype=dtype, construction=construction, force=force, tell=tell
+        )
     if as_json:
         output.answer(_answer(exported, to))
     elif quiet:
@@ -111,20 +109,32 @@ def command(
         _say(exported, output)
 
 
-def _answer_native(parameters: int, folder: Path, output: Output) -> None:
+def _export_native(
+    item: Source | Transformer, folder: Path, construction: str | None, length: int | None, force: bool, output: Output
+) -> None:
+    """Write what ``softmachine compile`` writes."""
+    from softmachine import api
+
+    model = api.compile(item, construction, length=length)
+    api.save(model, folder, force=force)
     if output.as_json:
         files = sorted(file.name for file in folder.iterdir())
-        output.answer({"path": str(folder), "format": "native", "parameters": parameters, "files": files})
+        output.answer({"path": str(folder), "format": "native", "parameters": model.parameters, "files": files})
+    elif output.quiet:
+        output.say(str(folder))
     else:
-        output.say(str(folder) if output.quiet else f"wrote {folder}: exact weights, {many(parameters, 'parameter')}")
+        output.say(f"wrote {folder}: exact weights, {many(model.parameters, 'parameter')}")
 
 
 def _export_set(name: str, folder: Path, to: str, dtype: str | None, force: bool, output: Output) -> None:
+    """Write a ready-made set of models."""
     from softmachine.cli.progress import working
     from softmachine.exporting import export_set
 
-    with working("exporting", output):
-        written = export_set(name, folder, to=to, dtype=dtype, force=force)
+    if to == "native":
+        raise UsageError("sets are not written in the native format", hint="export their models one by one")
+    with working("exporting", output) as tell:
+        written = export_set(name, folder, to=to, dtype=dtype, force=force, tell=tell)
     if output.as_json:
         output.answer({"path": str(folder), "set": name, "models": [_answer(item, to) for item in written]})
         return
@@ -158,17 +168,18 @@ def _answer(exported: Exported, to: str) -> dict[str, Any]:
         "dtypes_that_hold": list(exported.dtypes),
         "parameters": exported.parameters,
         "rounded": exported.rounded,
-        "verified": [
-            {
-                "dtype": result.dtype,
-                "holds": result.holds,
-                "inputs": result.inputs,
-                "tokens": result.tokens,
-                "longest": result.longest,
-                "margin": result.margin,
-                "failure": result.failure,
-            }
-            for result in exported.verified
-        ],
+        "verified": [_verified(result) for result in exported.verified],
         "files": sorted(file.name for file in exported.folder.iterdir()),
+    }
+
+
+def _verified(result: Verification) -> dict[str, Any]:
+    return {
+        "dtype": result.dtype,
+        "holds": result.holds,
+        "inputs": result.inputs,
+        "tokens": result.tokens,
+        "longest": result.longest,
+        "margin": result.margin,
+        "failure": result.failure,
     }

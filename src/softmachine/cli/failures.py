@@ -6,6 +6,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -23,12 +24,13 @@ REPORT_AT = "run again with --debug and report it"
 def guarded(action: Callable[[], int], arguments: Sequence[str]) -> int:
     """The exit status of an action; whatever it raises is reported in the way that the command line asks for."""
     try:
+        _open_what_is_closed()
         _take_any_character()
         status = action()
         sys.stdout.flush()
     except typer.Exit as exit_:
         return exit_.exit_code
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # the latter is how rich leaves when nobody reads its help
         _stop_writing()
         return Status.BROKEN_PIPE
     except (KeyboardInterrupt, typer.Abort):
@@ -48,15 +50,16 @@ def described(error: Exception) -> dict[str, Any]:
         return {"kind": type(error).__name__, "message": error.message, "place": place, "hint": error.hint, **more}
     if isinstance(error, CommandLineError):
         return {"kind": "UsageError", "message": _sentence(error), "place": None, "hint": _help_on(error)}
+    if isinstance(error, OSError):
+        place = {"source": error.filename} if isinstance(error.filename, str) else None
+        return {"kind": "OSError", "message": f"cannot go on: {error.strerror or error}", "place": place, "hint": None}
     message = f"internal error: {type(error).__name__}: {error}"
     return {"kind": "InternalError", "message": message, "place": None, "hint": REPORT_AT}
 
 
 def _report(problem: dict[str, Any], arguments: Sequence[str], status: Status) -> int:
     try:
-        if _has("--json", arguments):
-            print_json({"error": problem})
-            sys.stdout.flush()
+        _answer(problem, arguments)
         place = problem["place"]
         where = ":".join(str(part) for part in place.values() if part is not None) + ": " if place else ""
         hint = f"\n  {problem['hint']}" if problem["hint"] else ""
@@ -64,9 +67,19 @@ def _report(problem: dict[str, Any], arguments: Sequence[str], status: Status) -
         if status is Status.MISTAKE:
             console.print("error: ", style="bold red", end="")
         console.print(printable(f"{where}{problem['message']}{hint}"), soft_wrap=True)
-    except BrokenPipeError:
+    except OSError:
         _stop_writing()
     return status
+
+
+def _answer(problem: dict[str, Any], arguments: Sequence[str]) -> None:
+    """The mistake on standard output, if JSON is wanted there; it may be full, or nobody may listen."""
+    try:
+        if _has("--json", arguments):
+            print_json({"error": problem})
+        sys.stdout.flush()
+    except OSError:
+        _stop_writing()
 
 
 def _sentence(error: Any) -> str:
@@ -78,14 +91,21 @@ def _sentence(error: Any) -> str:
 def _help_on(error: Any) -> str:
     context = getattr(error, "ctx", None)
     hint = f"`{context.command_path if context else 'softmachine'} --help` says what there is"
-    if str(getattr(error, "option_name", "--")).startswith("--"):
-        return hint
-    return f"{hint}; an input that begins with - goes after --"
+    if error.format_message().startswith("No such option: -") and not error.option_name.startswith("--"):
+        return f"{hint}; an input that begins with - goes after --"
+    return hint
 
 
 def _has(option: str, arguments: Sequence[str]) -> bool:
     """Whether an option is there, even if the rest of the command line could not be understood."""
     return option in arguments[: arguments.index("--")] if "--" in arguments else option in arguments
+
+
+def _open_what_is_closed() -> None:
+    """A process may be started without standard streams: then nothing comes in, and what goes out goes nowhere."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - open to the end
 
 
 def _take_any_character() -> None:

@@ -1,9 +1,10 @@
-"""Options that several commands share, each defined once."""
+"""Options that several commands share, each defined once, and what all of them are made of."""
 
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
@@ -19,6 +20,25 @@ class Status(IntEnum):
     BROKEN_PIPE = 141
 
 
+OUTPUT = "Output"
+"""The panel of the options that every command has."""
+
+
+def value(metavar: str, about: str, *names: str, **more: Any) -> Any:
+    """An option with a value; by default there is none, or the text says what it is."""
+    return typer.Option(*names, metavar=metavar, show_default=False, help=about, **more)
+
+
+def file(about: str, *names: str) -> Any:
+    """An option with the name of a file."""
+    return value("FILE", about, *names, dir_okay=False)
+
+
+def switch(about: str, *names: str, panel: str | None = None) -> Any:
+    """An option without a value."""
+    return typer.Option(*names, metavar="", rich_help_panel=panel, help=about)
+
+
 Source = Annotated[
     str,
     typer.Argument(
@@ -30,54 +50,40 @@ Source = Annotated[
 ]
 Format = Annotated[
     str | None,
-    typer.Option(
-        "--format",
-        metavar="NAME",
-        show_default=False,
-        help="The format of SOURCE: turingmachine.io, jflap, bbchallenge, temporal, srasp, crasp, counter, bench, "
+    value(
+        "NAME",
+        "The format of SOURCE: turingmachine.io, jflap, bbchallenge, temporal, srasp, crasp, counter, bench, "
         "blif, aiger, bristol or edges. By default it is recognised.",
+        "--format",
     ),
 ]
 ConstructionName = Annotated[
-    str | None,
-    typer.Option(
-        "--construction",
-        metavar="NAME",
-        show_default=False,
-        help="The theorem to compile by; [b]softmachine show[/] names it.",
-    ),
+    str | None, value("NAME", "The theorem to compile by; [b]softmachine show[/] names it.", "--construction")
 ]
 AttentionName = Annotated[
     str | None,
-    typer.Option(
-        "--attention",
-        metavar="NAME",
-        show_default=False,
-        help="The kind of attention, hard or soft; by default what the construction prefers.",
-    ),
+    value("NAME", "The kind of attention, hard or soft; by default what the construction prefers.", "--attention"),
 ]
 Alphabet = Annotated[
     str | None,
-    typer.Option(
+    value(
+        "SYMBOLS",
+        "For a formula: more symbols that words may have, separated by blanks if longer than a character.",
         "--alphabet",
-        metavar="SYMBOLS",
-        show_default=False,
-        help="For a formula: more symbols that words may have, separated by blanks if longer than a character.",
     ),
 ]
 CertifiedLength = Annotated[
     int | None,
-    typer.Option(
+    value(
+        "N",
+        "With soft attention: at a temperature that is certified for every input (with its run) up to length N.",
         "--certified",
-        metavar="N",
         min=0,
-        show_default=False,
-        help="With soft attention: at a temperature that is certified for every input (with its run) up to length N.",
     ),
 ]
-_BOUND_HELP = "For a construction whose weights depend on a length: the length to make them for."
-Length = Annotated[int | None, typer.Option("--length", metavar="N", min=0, show_default=False, help=_BOUND_HELP)]
-Bound = Annotated[int | None, typer.Option("--bound", metavar="N", min=0, show_default=False, help=_BOUND_HELP)]
+_BOUND = "For a construction whose weights depend on a length: the length to make them for."
+Length = Annotated[int | None, value("N", _BOUND, "--length", min=0)]
+Bound = Annotated[int | None, value("N", _BOUND, "--bound", min=0)]
 """The same, where --length is the length of inputs."""
 ArithmeticName = Annotated[
     str,
@@ -90,22 +96,10 @@ ArithmeticName = Annotated[
         "fractional bits; fixed:B:C with C inside attention).",
     ),
 ]
-EngineName = Annotated[
-    str,
-    typer.Option(
-        "--engine",
-        metavar="NAME",
-        help="What runs the weights: dense (every score, any arithmetic), fast (exact, millions of tokens a second), "
-        "or auto: dense to begin with, fast when the run turns out to be long.",
-    ),
-]
+Folder = Annotated[Path, value("DIR", "The folder to write.", "--output", "-o")]
+Force = Annotated[bool, switch("Replace a model that was written there before.", "--force")]
 
-SHARED = "Output"
-Json = Annotated[
-    bool, typer.Option("--json", metavar="", rich_help_panel=SHARED, help="Print one JSON object and nothing else.")
-]
-Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", metavar="", rich_help_panel=SHARED, help="Print only the answer; no progress.")
-]
-Debug = Annotated[bool, typer.Option("--debug", metavar="", rich_help_panel=SHARED, help="Show tracebacks of errors.")]
+Json = Annotated[bool, switch("Print one JSON object and nothing else.", "--json", panel=OUTPUT)]
+Quiet = Annotated[bool, switch("Print only the answer; no progress.", "--quiet", "-q", panel=OUTPUT)]
+Debug = Annotated[bool, switch("Show tracebacks of errors.", "--debug", panel=OUTPUT)]
 """Only declared by the commands: whoever reports an error looks for it on the command line."""

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from softmachine.cli.output import Output
+from softmachine.progress import Tell, nobody
 
+Item = TypeVar("Item")
 PATIENCE = 0.5
 """Seconds before anything is shown."""
 
 
 @contextmanager
-def working(what: str, output: Output) -> Iterator[None]:
-    """Say what is being done, if it takes a while."""
+def working(what: str, output: Output) -> Iterator[Tell]:
+    """Say what is being done, if it takes a while; the returned function says it more exactly."""
     if not output.progress:
-        yield
+        yield nobody
         return
     from rich.live import Live
     from rich.spinner import Spinner
@@ -32,7 +35,7 @@ def working(what: str, output: Output) -> Iterator[None]:
         redirect_stdout=False,
         redirect_stderr=False,
     ):
-        yield
+        yield lambda doing: spinner.update(text=Text(doing))
 
 
 @contextmanager
@@ -47,3 +50,10 @@ def bar(what: str, total: int | None, output: Output) -> Iterator[Callable[[], N
     with Progress(*columns, console=output.err, transient=True) as progress:
         task = progress.add_task(what, total=total)
         yield lambda: progress.advance(task)
+
+
+def counted(items: Iterable[Item], advance: Callable[[], None]) -> Iterator[Item]:
+    """The items one by one; a bar moves on when one is done with."""
+    for item in items:
+        yield item
+        advance()

@@ -12,6 +12,7 @@ from softmachine.cli.output import Output, printable
 from softmachine.text import many
 
 if TYPE_CHECKING:
+    from softmachine.cli.watching import Watched
     from softmachine.runs import Run
 
 COLOURS = {"accept": "bold green", "reject": "bold red", "halt": "bold cyan"}
@@ -19,17 +20,17 @@ MOST_LINES = 4
 """So many lines of a long tape are shown."""
 
 
-def show_run(run: Run, output: Output, *, interrupted: bool, traced: bool) -> None:
-    """On a terminal, what came of the run, in a few lines; else how it went as well, if that was not printed before."""
-    if output.live:
-        output.out.print(_table(run, output.width, interrupted))
+def show_run(run: Run, output: Output, watched: Watched) -> None:
+    """Below the tape on a screen, what came of the run; else how it went as well, if that was not printed before."""
+    if watched.on_screen:
+        output.out.print(_table(run, output.width, watched.interrupted))
         return
     went, _, summary = run.text().rpartition("\n")
     from softmachine.results import UNFINISHED
 
     if run.verdict is None:
-        summary = summary.replace(UNFINISHED, _unfinished(interrupted), 1)
-    output.say(summary if output.quiet or traced or not went else f"{went}\n{summary}")
+        summary = summary.replace(UNFINISHED, _unfinished(watched.interrupted), 1)
+    output.say(summary if output.quiet or watched.traced or not went else f"{went}\n{summary}")
 
 
 def _unfinished(interrupted: bool) -> str:

@@ -10,12 +10,13 @@ import typer
 
 from softmachine.cli import options
 from softmachine.cli.models import Wanted, default_input, language, open_model, values_of, view_of
-from softmachine.cli.options import Status
+from softmachine.cli.options import Status, file, switch, value
 from softmachine.cli.output import Output
+from softmachine.errors import UsageError
 from softmachine.text import many
 
 if TYPE_CHECKING:
-    from softmachine.cli.watching import Watcher
+    from softmachine.cli.watching import Watched, Watcher
     from softmachine.runs import Run, Running
 
 NAME = "run"
@@ -28,55 +29,57 @@ PLAIN_WIDTH = 200
 """Columns of a trace that goes to a file."""
 
 
+Word = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="INPUT",
+        show_default=False,
+        help="The input word; symbols longer than a character are separated by blanks. By default the one that "
+        "the source suggests, or else the empty word.",
+    ),
+]
+Engine = Annotated[
+    str,
+    typer.Option(
+        "--engine",
+        metavar="NAME",
+        help="What runs the weights: dense (every score, any arithmetic), fast (exact, millions of tokens a second), "
+        "or auto: dense to begin with, fast when the run turns out to be long.",
+    ),
+]
+MaxSteps = Annotated[
+    int | None,
+    value("N", "Stop after so many steps; by default a million, and a hundred million on the fast engine.", min=0),
+]
+Audited = Annotated[
+    int,
+    value(
+        "N", "Afterwards, do N random steps again with every score computed in exact arithmetic (fast engine).", min=0
+    ),
+]
+Checkpoint = Annotated[
+    Path | None, file("Write the run to FILE now and then, and when it is interrupted (fast engine).")
+]
+Resume = Annotated[Path | None, file("Go on from a checkpoint (fast engine).")]
+Traced = Annotated[bool, switch("Print one line a step.", "--trace")]
+
+
 def command(
     source: options.Source,
-    word: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="INPUT",
-            show_default=False,
-            help="The input word; symbols longer than a character are separated by blanks. By default the one that "
-            "the source suggests, or else the empty word.",
-        ),
-    ] = None,
+    word: Word = None,
     *,
     arithmetic: options.ArithmeticName = "float64",
-    engine: options.EngineName = "auto",
-    max_steps: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=0,
-            show_default=False,
-            help="Stop after so many steps; by default a million, and a hundred million on the fast engine.",
-        ),
-    ] = None,
-    audit: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            min=0,
-            show_default=False,
-            help="Afterwards, do N random steps again with every score computed in exact arithmetic (fast engine).",
-        ),
-    ] = 0,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            show_default=False,
-            help="Write the run to FILE now and then, and when it is interrupted (fast engine).",
-        ),
-    ] = None,
-    resume: Annotated[
-        Path | None, typer.Option(metavar="FILE", show_default=False, help="Go on from a checkpoint (fast engine).")
-    ] = None,
+    engine: Engine = "auto",
+    max_steps: MaxSteps = None,
+    audit: Audited = 0,
+    checkpoint: Checkpoint = None,
+    resume: Resume = None,
     construction: options.ConstructionName = None,
     attention: options.AttentionName = None,
     certified: options.CertifiedLength = None,
     length: options.Length = None,
     alphabet: options.Alphabet = None,
-    trace: Annotated[bool, typer.Option("--trace", metavar="", help="Print one line a step.")] = False,
+    trace: Traced = False,
     format_name: options.Format = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -87,12 +90,13 @@ def command(
     The machine is compiled to the weights of a transformer, which then produces the run one token at a time.
     Exit status 0: it came to a verdict; 3: it reached the step limit; 130: interrupted.
     """
-    output = Output(as_json, quiet)
     from softmachine.cli.progress import working
     from softmachine.cli.results import show_run
-    from softmachine.cli.watching import Trace, watch
     from softmachine.runs import Running, codec_of
 
+    output = Output(as_json, quiet)
+    if audit and engine == "dense":
+        raise UsageError("only runs of the fast engine are audited", hint="--engine fast")
     transformer = open_model(source, Wanted(format_name, construction, attention, alphabet, certified, length), output)
     text = default_input(codec_of(transformer)) if word is None else word
     with working("preparing the weights", output):
@@ -105,9 +109,8 @@ def command(
             checkpoint=checkpoint,
             resume=resume,
         )
-    watcher = _watcher(running, text, output, trace)
-    interrupted = watch(running, watcher)
-    if interrupted and running.save():
+    watched = _watched(running, text, output, trace)
+    if watched.interrupted and running.save():
         output.warn(f"to go on: --resume {checkpoint}")
     if running.unsaved:
         output.warn(running.unsaved)
@@ -115,29 +118,34 @@ def command(
     with working("doing steps again in exact arithmetic", output):
         audited = running.audit(audit) if audit else None
     if as_json:
-        lines = {"trace": watcher.lines} if isinstance(watcher, Trace) else {}
         checked = {"audit": {"steps": len(audited.steps), "holds": audited.holds}} if audited else {}
-        output.answer({**_answer(result, text), "interrupted": interrupted, **checked, **lines})
+        lines = {} if watched.lines is None else {"trace": watched.lines}
+        output.answer({**_answer(result, text), "interrupted": watched.interrupted, **checked, **lines})
     else:
-        show_run(result, output, interrupted=interrupted, traced=trace)
+        show_run(result, output, watched)
         if audited:
             output.say(f"audit: {audited}")
     if audited and not audited.holds:
         return Status.FAILS
-    return _status(result, interrupted, running.max_steps, output)
+    return _status(result, watched.interrupted, running.max_steps, output)
 
 
-def _watcher(running: Running, text: str, output: Output, trace: bool) -> Watcher | None:
-    """Who looks on: the terminal, the trace, a status line, or nobody."""
-    from softmachine.cli.watching import MOST_ROWS, Trace, screen, status_line
+def _watched(running: Running, text: str, output: Output, trace: bool) -> Watched:
+    """Let a run go to its end, looked at by the terminal, the trace, a status line, or nobody."""
+    from softmachine.cli.watching import MOST_ROWS, Trace, Watched, screen, status_line, watch
 
     view = view_of(running.codec, text, remember=MOST_ROWS)
+    watcher: Watcher | None = None
     if trace:
         width = output.width if output.live else shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns
-        return Trace(view, output, width)
-    if output.live:
-        return screen(running, view, f"{running.transformer.name}  {text}".rstrip(), output)
-    return status_line(running, output) if output.progress else None
+        watcher = Trace(view, output, width)
+    elif output.live and view:
+        watcher = screen(running, view, f"{running.transformer.name}  {text}".rstrip(), output)
+    elif output.progress:
+        watcher = status_line(running, output)
+    interrupted = watch(running, watcher)
+    lines = watcher.lines if isinstance(watcher, Trace) else None
+    return Watched(interrupted, traced=trace, on_screen=output.live and view is not None, lines=lines)
 
 
 def _answer(run: Run, text: str) -> dict[str, Any]:

@@ -6,10 +6,9 @@ from dataclasses import replace
 from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from softmachine.cli import options
 from softmachine.cli.models import Wanted, headline, open_model
+from softmachine.cli.options import switch, value
 from softmachine.cli.output import Output, printable
 from softmachine.errors import UsageError
 from softmachine.text import listed
@@ -32,30 +31,25 @@ INDENT = " " * 14
 """Where a line of the board goes on that does not fit."""
 
 
+Coordinates = Annotated[bool, switch("List every coordinate of the residual stream by name.", "--coordinates")]
+Engine = Annotated[str | None, value("NAME", "With [b]fast[/]: how the fast engine would serve each head, and why.")]
+Growth = Annotated[
+    str | None,
+    value(
+        "N,N,…",
+        "Measure depth, loops, width, precision, volume and padding at these lengths, where the weights "
+        "depend on one; [b]{n}[/] in SOURCE is replaced by each.",
+        "--growth",
+    ),
+]
+
+
 def command(
     source: options.Source,
     *,
-    coordinates: Annotated[
-        bool, typer.Option("--coordinates", metavar="", help="List every coordinate of the residual stream by name.")
-    ] = False,
-    engine: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            show_default=False,
-            help="With [b]fast[/]: how the fast engine would serve each head, and why.",
-        ),
-    ] = None,
-    growth: Annotated[
-        str | None,
-        typer.Option(
-            "--growth",
-            metavar="N,N,…",
-            show_default=False,
-            help="Measure depth, loops, width, precision, volume and padding at these lengths, where the weights "
-            "depend on one; [b]{n}[/] in SOURCE is replaced by each.",
-        ),
-    ] = None,
+    coordinates: Coordinates = False,
+    engine: Engine = None,
+    growth: Growth = None,
     construction: options.ConstructionName = None,
     attention: options.AttentionName = None,
     certified: options.CertifiedLength = None,
@@ -199,9 +193,9 @@ def _costs(transformer: Transformer) -> RenderableType:
     from rich.text import Text
 
     table = Table.grid(padding=(0, 2))
-    table.add_column(style="dim")
-    for label, value in _rows(transformer):
-        table.add_row(f"  {label}", Text(printable(value)))
+    table.add_column(style="dim", no_wrap=True)
+    for label, text in _rows(transformer):
+        table.add_row(f"  {label}", Text(printable(text)))
     return table
 
 

@@ -9,6 +9,7 @@ import typer
 
 from softmachine.cli import options
 from softmachine.cli.models import extended
+from softmachine.cli.options import file
 from softmachine.cli.output import Output
 from softmachine.errors import UsageError
 
@@ -22,19 +23,21 @@ EXAMPLES = """[dim]Examples:[/]
   softmachine slices "#<[Q_a] > #<[Q_b]" --up-to 10 --json"""
 
 
+UpTo = Annotated[
+    int, typer.Option("--up-to", metavar="N", min=1, help="The largest length; all words of each length are tried.")
+]
+MaxSteps = Annotated[
+    int, typer.Option("--max-steps", metavar="N", min=1, help="How many steps a run on a word may take.")
+]
+Plot = Annotated[Path | None, file("Draw the classes against the length (PNG or SVG).")]
+
+
 def command(
     source: options.Source,
     *,
-    up_to: Annotated[
-        int, typer.Option("--up-to", metavar="N", min=1, help="The largest length; all words of each length are tried.")
-    ] = 10,
-    max_steps: Annotated[
-        int, typer.Option("--max-steps", metavar="N", min=1, help="How many steps a run on a word may take.")
-    ] = 1_000_000,
-    plot: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", show_default=False, help="Draw the classes against the length (PNG or SVG)."),
-    ] = None,
+    up_to: UpTo = 10,
+    max_steps: MaxSteps = 1_000_000,
+    plot: Plot = None,
     alphabet: options.Alphabet = None,
     format_name: options.Format = None,
     as_json: options.Json = False,

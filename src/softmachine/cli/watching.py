@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from rich.console import Console, Group, RenderableType
@@ -13,6 +14,7 @@ from rich.text import Text
 
 from softmachine.cli.output import Output, printable
 from softmachine.cli.progress import PATIENCE
+from softmachine.text import many
 
 if TYPE_CHECKING:
     from softmachine.cli.models import View
@@ -34,6 +36,23 @@ class Watcher(Protocol):
 
     def close(self) -> None:
         """There are no more."""
+
+
+@dataclass(frozen=True)
+class Watched:
+    """How a run was looked at.
+
+    Args:
+        interrupted: Whether Ctrl-C ended it.
+        traced: Whether every step was printed.
+        on_screen: Whether a screen showed it as it went on.
+        lines: The trace, if there was one.
+    """
+
+    interrupted: bool
+    traced: bool
+    on_screen: bool
+    lines: list[str] | None
 
 
 def watch(running: Running, watcher: Watcher | None) -> bool:
@@ -126,14 +145,14 @@ class Redrawn:
         self._live.update(self._picture(), refresh=True)
 
 
-def screen(running: Running, view: View | None, title: str, output: Output) -> Redrawn:
+def screen(running: Running, view: View, title: str, output: Output) -> Redrawn:
     """The last steps in a frame on standard output."""
     began = time.perf_counter()
 
     def picture() -> RenderableType:
         width = min(output.width - len("^C "), WIDEST_PANEL)  # with the echo of Ctrl-C no line may become too long
         height = max(min(MOST_ROWS, output.out.height - 9), 1)
-        rows = view.rows(width - 4, height) if view else [Text(printable(token)) for token in running.tokens[-height:]]
+        rows = view.rows(width - 4, height)
         for row in rows:
             row.no_wrap, row.overflow = True, "crop"
         return Panel(
@@ -157,5 +176,5 @@ def status_line(running: Running, output: Output) -> Redrawn:
 def _speed(running: Running, began: float) -> str:
     seconds, count = time.perf_counter() - began, len(running.tokens)
     memory = f", {running.memory / 1e6:,.0f} MB" if running.memory > LEAST_MEMORY else ""
-    speed = f"{count:,} tokens, {count / seconds:,.0f} a second"
+    speed = f"{many(count, 'token')}, {count / seconds:,.0f} a second"
     return f"{speed}, context {running.context:,}{memory} ({running.engine} engine)"

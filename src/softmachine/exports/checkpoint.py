@@ -18,6 +18,7 @@ from softmachine.exports.placed import Placed
 from softmachine.exports.tokenizer import require_tokenizer, save_tokenizer
 from softmachine.exports.verify import Verification, verify
 from softmachine.exports.writing import Filled
+from softmachine.progress import Tell, nobody
 from softmachine.transformer import Transformer
 
 DTYPES = ("float32", "bfloat16", "float16", "float64")
@@ -39,6 +40,7 @@ def fill(
     length: int,
     dtype: str,
     dialogue: Dialogue,
+    tell: Tell,
     *,
     place: Callable[[Lowered, str], Placed],
     ahead: bool = False,
@@ -51,18 +53,20 @@ def fill(
         length: The number of positions.
         dtype: The format of the weights.
         dialogue: How to talk to it, and what it should say.
+        tell: Is told what is being done.
         place: Puts a lowered model into an architecture.
         ahead: Whether every position sees all others in this architecture.
     """
     require_libraries()
+    tell("placing the weights")
     placed = place(lower(transformer, length, ahead=ahead), dtype)
-    rounded, parameters, results = new_checkpoint(placed, folder, dtype, dialogue)
+    rounded, parameters, results = new_checkpoint(placed, folder, dtype, dialogue, tell=tell)
     _declare(folder, len(placed.model.positions), results)
     return Filled(placed, placed.architecture, results, parameters, rounded, _manual(placed))
 
 
 def new_checkpoint(
-    placed: Placed, folder: Path, dtype: str, dialogue: Dialogue, *, every_format: bool = True
+    placed: Placed, folder: Path, dtype: str, dialogue: Dialogue, *, every_format: bool = True, tell: Tell = nobody
 ) -> tuple[int, int, tuple[Verification, ...]]:
     """Write what ``from_pretrained`` loads, and load it: how many weights were rounded, how many there are, results.
 
@@ -73,7 +77,7 @@ def new_checkpoint(
         rounded, parameters = _save(placed, folder, dtype, dialogue)
         save_tokenizer(placed.model, folder, dialogue)
         require_tokenizer(placed, folder, dialogue)
-        return rounded, parameters, _verified(placed, folder, dtype, dialogue, every_format=every_format)
+        return rounded, parameters, _verified(placed, folder, dtype, dialogue, every_format=every_format, tell=tell)
 
 
 def _save(placed: Placed, folder: Path, dtype: str, dialogue: Dialogue) -> tuple[int, int]:
@@ -120,7 +124,7 @@ def _save(placed: Placed, folder: Path, dtype: str, dialogue: Dialogue) -> tuple
 
 
 def _verified(
-    placed: Placed, folder: Path, dtype: str, dialogue: Dialogue, *, every_format: bool
+    placed: Placed, folder: Path, dtype: str, dialogue: Dialogue, *, every_format: bool, tell: Tell
 ) -> tuple[Verification, ...]:
     """What the written files say in each format, the one that they are in first."""
     import torch
@@ -130,7 +134,9 @@ def _verified(
     results: list[Verification] = []
     for name in (dtype, *(other for other in DTYPES if other != dtype)):
         model = stock.from_pretrained(folder, dtype=getattr(torch, name)).eval()
-        results.append(verify(model, placed.model, dialogue, dtype=name, gain=placed.gain, generating=name == dtype))
+        results.append(
+            verify(model, placed.model, dialogue, dtype=name, gain=placed.gain, generating=name == dtype, tell=tell)
+        )
         if not results[0].holds or not every_format:
             break
     return tuple(results)

@@ -27,7 +27,7 @@ def new_folder(folder: Path, *, force: bool) -> Iterator[Path]:
     scratch: Path | None = None
     try:
         require_free(folder, force=force)
-        missing += [parent for parent in folder.parents if not parent.exists()]
+        missing += _missing_parents(folder)
         folder.parent.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix=".softmachine.", dir=folder.parent))
         new, old = scratch / "new", scratch / "old"
@@ -47,6 +47,18 @@ def new_folder(folder: Path, *, force: bool) -> Iterator[Path]:
         for parent in missing:
             with contextlib.suppress(OSError):
                 parent.rmdir()
+
+
+def _missing_parents(folder: Path) -> list[Path]:
+    """The folders above that have to be made first.
+
+    Raises:
+        UsageError: If something above is not a folder.
+    """
+    for parent in folder.parents:
+        if parent.exists() and not parent.is_dir():
+            raise UsageError(f"cannot write {folder}: {parent} is not a folder")
+    return [parent for parent in folder.parents if not parent.exists()]
 
 
 def require_free(folder: Path, *, force: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -29,6 +30,7 @@ class StockFormat:
         positions: Whether the architecture has an embedding of positions.
         decodes: Whether it can go on from its input.
         encodes: Whether every position may see all others.
+        require_libraries: Complains unless the software is there that verifies and writes it.
     """
 
     name: str
@@ -38,11 +40,13 @@ class StockFormat:
     positions: bool = True
     decodes: bool = True
     encodes: bool = False
+    require_libraries: Callable[[], None] = checkpoint.require_libraries
 
     def require_dtype(self, dtype: str) -> None:
         """Complain about a format of weights that it cannot have."""
         if dtype not in self.dtypes:
-            hint = f"choose {' or '.join(self.dtypes)}; gpt2 has {', '.join(checkpoint.DTYPES)}"
+            more = "" if self.dtypes == checkpoint.DTYPES else f"; gpt2 has {', '.join(checkpoint.DTYPES)}"
+            hint = f"choose {' or '.join(self.dtypes)}{more}"
             raise UsageError(f"models are not written to {self.name} in {dtype}", hint=hint)
 
     def write(self, transformer: Transformer, folder: Path, **options: Any) -> Exported:
@@ -76,8 +80,22 @@ STOCK_FORMATS = {
             decodes=False,
             encodes=True,
         ),
-        StockFormat("onnx", "ONNX, for onnxruntime", onnx.fill, onnx.DTYPES, encodes=True),
-        StockFormat("gguf", "GGUF, for llama.cpp", gguf.fill, ("float32",), False),
+        StockFormat(
+            "onnx",
+            "ONNX, for onnxruntime",
+            onnx.fill,
+            onnx.DTYPES,
+            encodes=True,
+            require_libraries=onnx.require_libraries,
+        ),
+        StockFormat(
+            "gguf",
+            "GGUF, for llama.cpp",
+            gguf.fill,
+            ("float32",),
+            positions=False,
+            require_libraries=gguf.require_libraries,
+        ),
     )
 }
 

@@ -12,13 +12,14 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from softmachine.errors import UsageError
-from softmachine.exports.checkpoint import new_checkpoint
+from softmachine.exports import checkpoint
 from softmachine.exports.dialogue import Dialogue
 from softmachine.exports.llama import llama
 from softmachine.exports.lower import lower
 from softmachine.exports.manual import Manual
 from softmachine.exports.placed import Placed
 from softmachine.exports.writing import Filled
+from softmachine.progress import Tell
 from softmachine.transformer import Transformer
 
 FILE = "model.gguf"
@@ -36,15 +37,24 @@ _NAMES = {
 }
 
 
-def fill(transformer: Transformer, folder: Path, length: int, dtype: str, dialogue: Dialogue) -> Filled:
-    """Put ``model.gguf`` into a folder, after transformers has run the same weights; see :data:`.writing.Fill`."""
+def require_libraries() -> None:
+    """Complain unless gguf is there, and what verifies a checkpoint."""
     try:
         import gguf  # noqa: F401
     except ImportError as error:
         raise UsageError(f"exporting to gguf needs {error.name}, which is not installed", hint=_NEEDED) from None
+    checkpoint.require_libraries()
+
+
+def fill(transformer: Transformer, folder: Path, length: int, dtype: str, dialogue: Dialogue, tell: Tell) -> Filled:
+    """Put ``model.gguf`` into a folder, after transformers has run the same weights; see :data:`.writing.Fill`."""
+    require_libraries()
+    tell("placing the weights")
     placed = llama(lower(transformer, length), dtype)
     with TemporaryDirectory(dir=folder) as scratch:
-        rounded, parameters, results = new_checkpoint(placed, Path(scratch), dtype, dialogue, every_format=False)
+        rounded, parameters, results = checkpoint.new_checkpoint(
+            placed, Path(scratch), dtype, dialogue, every_format=False, tell=tell
+        )
     _write_file(transformer.name, placed, folder / FILE, dialogue)
     return Filled(placed, "llama (GGUF)", results, parameters, rounded, _MANUAL)
 

@@ -20,6 +20,7 @@ from softmachine.exports.manual import SEPARATED, Manual
 from softmachine.exports.placed import SAMPLING_GAIN, Placed
 from softmachine.exports.verify import Verification, wrong
 from softmachine.exports.writing import Filled
+from softmachine.progress import Tell, told
 from softmachine.transformer import Transformer
 
 OPSET = 17
@@ -29,13 +30,21 @@ UNSEEN = -1e30
 _NEEDED = "pip install 'softmachine[onnx]'"
 
 
-def fill(transformer: Transformer, folder: Path, length: int, dtype: str, dialogue: Dialogue) -> Filled:
-    """Put ``model.onnx`` into a folder, and let onnxruntime run it; see :data:`.writing.Fill`."""
+def require_libraries() -> None:
+    """Complain unless onnx and onnxruntime are there."""
     try:
-        import onnx
+        import onnx  # noqa: F401
         import onnxruntime  # noqa: F401
     except ImportError as error:
         raise UsageError(f"exporting to onnx needs {error.name}, which is not installed", hint=_NEEDED) from None
+
+
+def fill(transformer: Transformer, folder: Path, length: int, dtype: str, dialogue: Dialogue, tell: Tell) -> Filled:
+    """Put ``model.onnx`` into a folder, and let onnxruntime run it; see :data:`.writing.Fill`."""
+    require_libraries()
+    import onnx
+
+    tell("placing the weights")
     model = lower(transformer, length, ahead=not dialogue.decodes and not transformer.causal)
     graph = _Graph(model, dtype)
     onnx.save(graph.proto(), str(folder / FILE))
@@ -49,7 +58,7 @@ def fill(transformer: Transformer, folder: Path, length: int, dtype: str, dialog
     )
     placed = Placed("ONNX", {}, graph.weights, model, None, SAMPLING_GAIN, 1.0)
     size = sum(int(weight.size) for weight in graph.weights.values())
-    return Filled(placed, "ONNX", (_verified(folder / FILE, model, dialogue, dtype),), size, 0, manual)
+    return Filled(placed, "ONNX", (_verified(folder / FILE, model, dialogue, dtype, tell),), size, 0, manual)
 
 
 _READ = """\
@@ -209,7 +218,7 @@ _BOOL = 9
 """The number of the Boolean type in ONNX."""
 
 
-def _verified(file: Path, model: Lowered, dialogue: Dialogue, dtype: str) -> Verification:
+def _verified(file: Path, model: Lowered, dialogue: Dialogue, dtype: str, tell: Tell) -> Verification:
     """What onnxruntime says, sequence by sequence: each token is predicted from those before."""
     import onnxruntime
 
@@ -217,7 +226,7 @@ def _verified(file: Path, model: Lowered, dialogue: Dialogue, dtype: str) -> Ver
     index = {token: k for k, token in enumerate(model.vocabulary)}
     label = {token: k for k, token in enumerate(model.labels)}
     margin, failure, longest, tokens = float("inf"), None, 0, 0
-    for sample in dialogue.samples:
+    for sample in told(dialogue.samples, f"verifying in {dtype}: input", tell):
         said = [label[token] if token is not None else None for token in sample.expected]
         ids = [index[token] for token in sample.prompt]
         first = len(ids) - 1 if dialogue.decodes else 0

@@ -9,6 +9,7 @@ from typing import Any
 
 from softmachine.exports.dialogue import Dialogue, Sample
 from softmachine.exports.lowered import Lowered
+from softmachine.progress import Tell, nobody, told
 
 GENERATED = 256
 """Runs up to so many tokens are generated; longer ones are read in pieces, predicting each token from those before."""
@@ -44,7 +45,14 @@ class Verification:
 
 
 def verify(
-    model: Any, lowered: Lowered, dialogue: Dialogue, *, dtype: str, gain: float, generating: bool
+    model: Any,
+    lowered: Lowered,
+    dialogue: Dialogue,
+    *,
+    dtype: str,
+    gain: float,
+    generating: bool,
+    tell: Tell = nobody,
 ) -> Verification:
     """Let a loaded model speak, and compare.
 
@@ -55,9 +63,10 @@ def verify(
         dtype: The format that it was loaded in, for people.
         gain: What a margin of 1 has become.
         generating: Whether short runs are also generated, in left-padded batches.
+        tell: Is told how far it is.
     """
     with _threads(1 if lowered.embedding.size < SMALL else None):
-        return _Verifier(model, lowered, dialogue, dtype, gain).verification(generating=generating)
+        return _Verifier(model, lowered, dialogue, dtype, gain).verification(generating=generating, tell=tell)
 
 
 @contextlib.contextmanager
@@ -81,16 +90,16 @@ class _Verifier:
         self.index = {token: k for k, token in enumerate(self.vocabulary)}
         self.label = {label: k for k, label in enumerate(self.labels)}
 
-    def verification(self, *, generating: bool) -> Verification:
+    def verification(self, *, generating: bool, tell: Tell) -> Verification:
         samples = sorted(self.dialogue.samples, key=lambda sample: len(sample.expected))
         short = [sample for sample in samples if len(sample.expected) <= GENERATED]
         failure = None
         margin = float("inf")
         if self.dialogue.decodes and generating:
-            for batch in self.batches(short):
+            for batch in told([*self.batches(short)], f"generating in {self.dtype}: batch", tell):
                 failure = failure or self.generated(batch)
         groups = [[sample] for sample in samples] if self.causal else [*self.batches(samples)]
-        for group in groups:
+        for group in told(groups, f"verifying in {self.dtype}: {'input' if self.causal else 'batch'}", tell):
             if failure is None:
                 failure, smallest = self.read(group[0]) if self.causal else self.answered(group)
                 margin = min(margin, smallest)

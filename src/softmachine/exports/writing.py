@@ -16,6 +16,7 @@ from softmachine.exports.manual import Manual
 from softmachine.exports.mapping import mapping
 from softmachine.exports.placed import Placed
 from softmachine.exports.verify import Verification
+from softmachine.progress import Tell, nobody
 from softmachine.transformer import Transformer
 
 
@@ -40,8 +41,9 @@ class Filled:
     manual: Manual
 
 
-Fill = Callable[[Transformer, Path, int, str, Dialogue], Filled]
-"""Puts a model with so many positions, in a format of numbers, into an empty folder, and lets it say what it should."""
+Fill = Callable[[Transformer, Path, int, str, Dialogue, Tell], Filled]
+"""Puts a model with so many positions, in a format of numbers, into an empty folder, and lets it say what it should;
+and tells meanwhile what it does."""
 
 
 def write(
@@ -55,6 +57,7 @@ def write(
     about: str,
     remedy: str = "",
     force: bool = False,
+    tell: Tell = nobody,
 ) -> Exported:
     """Write a model, after other people's software has said what it should.
 
@@ -68,6 +71,7 @@ def write(
         about: What it computes, in a line.
         remedy: What would help if the format does not hold.
         force: Whether to replace a model that is there.
+        tell: Is told what is being done.
 
     Raises:
         PrecisionError: If the format does not hold; it names the step at which it fails.
@@ -76,7 +80,7 @@ def write(
     """
     require_free(folder, force=force)
     with new_folder(folder, force=force) as new:
-        filled = fill(transformer, new, length, dtype, dialogue)
+        filled = fill(transformer, new, length, dtype, dialogue, tell)
         placed, verified = filled.placed, filled.verified
         if not verified[0].holds:
             raise PrecisionError(f"{transformer.name!r} does not hold: {verified[0].failure}", hint=remedy or None)

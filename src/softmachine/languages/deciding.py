@@ -50,4 +50,4 @@ def _runner(source: Source, max_steps: int) -> Callable[[Word], str | None]:
         case srasp.Program() if source.decides:
             return lambda word: "accept" if srasp.accepts(source, word) else "reject"
         case _:
-            raise UsageError(f"{source.name!r} gives no verdict, so it has no language")
+            raise UsageError(f"{source.name!r} does not accept or reject words of every length, so it has no language")

@@ -29,6 +29,7 @@ from softmachine.languages.circuit import Circuit, evaluate_many
 from softmachine.lowering.layers import Slot, Unrolled
 from softmachine.lowering.wires import TRUE, Wires
 from softmachine.positions import ceil_log2
+from softmachine.progress import Tell, nobody
 from softmachine.transformer import Codec, Prompt, Transformer
 
 Bits = NDArray[np.bool_]
@@ -119,7 +120,12 @@ class TransformerCircuit:
 
 
 def to_circuit(
-    transformer: Transformer, n: int, numbers: str | Fixed = "fixed:8", *, positions: Sequence[int] | None = None
+    transformer: Transformer,
+    n: int,
+    numbers: str | Fixed = "fixed:8",
+    *,
+    positions: Sequence[int] | None = None,
+    tell: Tell = nobody,
 ) -> TransformerCircuit:
     """The threshold circuit that says what a transformer says on words of length n.
 
@@ -128,6 +134,7 @@ def to_circuit(
         n: The length of the words.
         numbers: The fixed-point arithmetic, "fixed:B" or "fixed:B:C".
         positions: At which positions of the prompt to answer; by default at all of them. The last one is -1.
+        tell: Is told how far it is.
 
     Raises:
         ConstructionError: If a prompt does not hold the symbols one by one, or the circuit becomes too large.
@@ -143,7 +150,7 @@ def to_circuit(
     wires = Wires([f"x{i}" if wide == 1 else f"x{i}_{k}" for i in range(n) for k in range(wide)])
     slots = [_slot(wires, alphabet, choice) for choice in choices]
     unrolled = Unrolled(transformer, wires, fixed.grid.bits, fixed.inner.bits, prompt.length)
-    logits = unrolled.logits(slots)
+    logits = unrolled.logits(slots, tell)
     places = tuple(range(len(slots))) if positions is None else tuple(range(len(slots))[place] for place in positions)
     outputs = [(f"y{place}_{k}", wire) for place in places for k, wire in enumerate(unrolled.winners(logits[place]))]
     name = f"{transformer.name}, n = {n}"

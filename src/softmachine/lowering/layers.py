@@ -10,6 +10,7 @@ from softmachine.lowering.arithmetic import FixedNumbers
 from softmachine.lowering.numbers import Number, Numbers
 from softmachine.lowering.wires import FALSE, Wires
 from softmachine.positions import Feature
+from softmachine.progress import Tell, nobody, told
 from softmachine.transformer import AffineMap, FeedForward, Head, Layer, Transformer
 
 Slot = Mapping[str, int]
@@ -38,13 +39,13 @@ class Unrolled:
         self.inner = FixedNumbers(self.numbers, attention_bits)
         self.length = length
 
-    def logits(self, slots: Sequence[Slot]) -> Stream:
+    def logits(self, slots: Sequence[Slot], tell: Tell = nobody) -> Stream:
         """The logits at every position."""
         stream = [self.embedded(i, slot) for i, slot in enumerate(slots)]
-        for block in self.transformer.blocks:
-            for _ in range(block.count(self.length)):
-                for layer in block.layers:
-                    stream = self.layer(layer, stream)
+        blocks = self.transformer.blocks
+        layers = [layer for block in blocks for _ in range(block.count(self.length)) for layer in block.layers]
+        for layer in told(layers, "making gates: layer", tell):
+            stream = self.layer(layer, stream)
         return [self.affine(self.transformer.unembedding, x) for x in stream]
 
     def winners(self, logits: Sequence[Number]) -> list[int]:

@@ -1,0 +1,21 @@
+"""Long work says what it is doing, to whoever wants to know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+Tell = Callable[[str], None]
+"""Takes a few words on what is being done now."""
+Item = TypeVar("Item")
+
+
+def nobody(_doing: str) -> None:
+    """Nobody wants to know."""
+
+
+def told(items: Sequence[Item], doing: str, tell: Tell) -> Iterator[Item]:
+    """The items one by one, each announced by its number: "verifying: input 3 of 40"."""
+    for number, item in enumerate(items, 1):
+        tell(f"{doing} {number:,} of {len(items):,}")
+        yield item
