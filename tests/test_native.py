@@ -168,7 +168,7 @@ def test_with_force_only_saved_models_and_empty_folders_are_replaced(tmp_path: P
         native.save(model(2), tmp_path / name, force=True)
         assert loaded(tmp_path / name) == model(2)
     for name in ("full", "file"):
-        with pytest.raises(UsageError, match="only saved models are replaced"):
+        with pytest.raises(UsageError, match="only models that softmachine wrote are replaced"):
             native.save(model(2), tmp_path / name, force=True)
     assert (tmp_path / "full" / "file").read_text() == "mine"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "file", "full", "model"]

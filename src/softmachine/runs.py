@@ -17,7 +17,8 @@ from softmachine.text import many
 from softmachine.transformer import Codec, DecoderCodec, SegmentedCodec, Transformer
 
 if TYPE_CHECKING:
-    from softmachine.engines.fast import Audit, FastPass, SegmentedPass
+    from softmachine.engines.fast import Audit
+    from softmachine.fast_runs import Pass
 
 __all__ = ["Run", "Running", "codec_of"]
 
@@ -31,8 +32,6 @@ FEW_HEADS = 8
 """With more heads than these the dense engine is slower, and so much earlier the fast one takes over."""
 BETWEEN_CHECKPOINTS = 30.0
 """Seconds."""
-FIRST_PIECE, LARGEST_PIECE = 1 << 12, 1 << 21
-"""How many positions the fast engine computes before it lets others look."""
 MOST_TRIED = 20_000
 """So many steps the interpreter makes at most, to find out what length a run would need."""
 
@@ -73,7 +72,7 @@ class Running:
         self._given_limit = max_steps
         self.declined: str | None = None
         self.unsaved: str | None = None
-        self._fast: FastPass | SegmentedPass | None = None
+        self._fast: Pass | None = None
         self._dense: DenseEngine | None = None
         self._said: list[str] = []
         self._segments: list[int] = []
@@ -209,11 +208,17 @@ class Running:
             self._segments[said.segment :] = [said.positions]
             yield said.token
 
-    def _fast_pieces(self, run: FastPass | SegmentedPass) -> Iterator[Sequence[str]]:
-        from softmachine.engines.fast import FastPass
+    def _fast_pieces(self, run: Pass) -> Iterator[Sequence[str]]:
+        """The tokens of the fast engine, until the run ends; now and then it is saved."""
+        from softmachine.fast_runs import advance, outgrown
 
+        if isinstance(self.codec, SegmentedCodec):
+            self._check_prompt()
+        # The token after the limit is looked at, too: if it is the one that stops the run, the run has ended.
+        wanted = len(self.prompt.tokens) + self._limit
+        end = wanted if self._made_for is None else min(wanted, self._made_for)
         seen, saved = len(self._said), time.perf_counter()
-        for _ in self._advanced(run) if isinstance(run, FastPass) else self._advanced_segments(run):
+        for _ in advance(run, end):
             said = run.said_since(self._limit)
             if len(said) > seen:
                 yield said[seen:]
@@ -221,32 +226,8 @@ class Running:
             if time.perf_counter() - saved > BETWEEN_CHECKPOINTS:
                 self.save()
                 saved = time.perf_counter()
-
-    def _advanced(self, run: FastPass) -> Iterator[None]:
-        """Let the fast engine go on in one context, piece by piece."""
-        # The token after the limit is looked at, too: if it is the one that stops the run, the run has ended.
-        wanted = len(self.prompt.tokens) + self._limit
-        end = wanted if self._made_for is None else min(wanted, self._made_for)
-        piece = FIRST_PIECE
-        run.reserve(end)
-        while run.stopped_by is None and run.read < end:
-            run.go(min(end, run.read + piece))
-            yield
-            piece = min(2 * piece, LARGEST_PIECE)
         self.save()
-        if run.stopped_by is None and end + 1 < wanted:
-            raise self._outgrown()
-
-    def _advanced_segments(self, run: SegmentedPass) -> Iterator[None]:
-        """Let the fast engine go on in segments, piece by piece."""
-        self._check_prompt()
-        piece = FIRST_PIECE
-        while not run.ended:
-            run.go(piece)
-            yield
-            piece = min(2 * piece, LARGEST_PIECE)
-        self.save()
-        if run.outgrown:
+        if outgrown(run, end, wanted):
             raise self._outgrown()
 
     def _go_back(self, problem: PrecisionError) -> None:
@@ -302,29 +283,17 @@ class Running:
         """
         if self._fast is None:
             raise UsageError("only runs of the fast engine are audited", hint="--engine fast")
-        from softmachine.engines.fast import FastPass, audit
+        from softmachine.fast_runs import audited
 
-        return audit(self._fast, steps, seed) if isinstance(self._fast, FastPass) else self._fast.audit(steps, seed)
+        return audited(self._fast, steps, seed)
 
-    def _start_fast(self) -> FastPass | SegmentedPass:
-        from softmachine.engines.fast import Declined, FastEngine, SegmentedPass
+    def _start_fast(self) -> Pass:
+        from softmachine.fast_runs import start
 
-        if not isinstance(self.codec, DecoderCodec):
-            raise UsageError(f"{self.transformer.name!r} is an encoder; the fast engine decodes", hint="--engine dense")
-        try:
-            engine = FastEngine(self.transformer)
-        except Declined as reason:
-            raise UsageError(
-                f"the fast engine cannot run {self.transformer.name!r}: {reason}", hint="--engine dense"
-            ) from None
-        if not isinstance(self.codec, SegmentedCodec):
-            return engine.start(self.prompt.tokens, self.codec.stops, self._said)
         most = MAX_FAST_STEPS if self._given_limit is None else self._given_limit
-        return SegmentedPass(
-            engine, self.codec, self.prompt.tokens, self._said, most_steps=most, most_positions=self._made_for
-        )
+        return start(self.transformer, self.codec, self.prompt, self._said, most)
 
-    def _try_fast(self) -> FastPass | SegmentedPass | None:
+    def _try_fast(self) -> Pass | None:
         try:
             return self._start_fast()
         except UsageError as reason:

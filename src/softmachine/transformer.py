@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Protocol, runtime_checkable
 
 from softmachine.attention import Mask, Weighting
+from softmachine.interface import Interface
 from softmachine.outcome import Outcome
 from softmachine.positions import Feature, Relation
 
@@ -139,6 +140,14 @@ class Codec(Protocol):
 
     def to_json(self) -> dict[str, object]:
         """Everything that is needed to make the codec again."""
+
+
+@runtime_checkable
+class AnsweringCodec(Codec, Protocol):
+    """The codec of a model that answers at once, at the positions of its prompt."""
+
+    def interface(self) -> Interface:
+        """What goes in, and what is said where."""
 
 
 @runtime_checkable

@@ -18,7 +18,8 @@ from softmachine.arithmetic.ball import Ball
 from softmachine.arithmetic.exact import Exact
 from softmachine.attention import Choice
 from softmachine.cli import main
-from softmachine.constructions.temporal import START, Variant, Vision
+from softmachine.constructions.special_tokens import START
+from softmachine.constructions.temporal import Variant, Vision
 from softmachine.engines.dense import DenseEngine
 from softmachine.errors import AmbiguousTokenError, PrecisionError, UsageError
 from tests.arithmetic import numbers as hard

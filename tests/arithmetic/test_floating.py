@@ -13,7 +13,8 @@ from flint import arb, ctx, fmpq
 
 from softmachine.arithmetic import Tensor, UndecidedError
 from softmachine.arithmetic.exact import Exact
-from softmachine.arithmetic.floating import Float, _unit
+from softmachine.arithmetic.floating import Float
+from softmachine.arithmetic.operator import _unit
 from softmachine.attention import Choice
 from softmachine.errors import ConstructionError, PrecisionError
 from tests.arithmetic import numbers as hard

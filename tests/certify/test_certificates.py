@@ -18,7 +18,8 @@ from softmachine.certify.measure import measure
 from softmachine.checking import check_words, random_words
 from softmachine.compiler import compile_program
 from softmachine.constructions import construction_for
-from softmachine.constructions.temporal import START, Variant, Vision, transformer
+from softmachine.constructions.special_tokens import START
+from softmachine.constructions.temporal import Variant, Vision, transformer
 from softmachine.engines.dense import DenseEngine
 from softmachine.errors import ConstructionError, UsageError
 from softmachine.languages.temporal import Formula, Specification, core, fragment, parse_formula, truth

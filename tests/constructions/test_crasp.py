@@ -12,8 +12,9 @@ from softmachine.attention import Choice
 from softmachine.checking import all_words, check_words
 from softmachine.compiler import compile_program
 from softmachine.constructions import codec_from_json
-from softmachine.constructions.crasp import STUCK, Variant, transformer
+from softmachine.constructions.crasp import STUCK, transformer
 from softmachine.constructions.crasp_truth import Sign
+from softmachine.constructions.crasp_variant import Variant
 from softmachine.constructions.crasp_words import CraspCodec, codec_of_program
 from softmachine.engines.decode import decode
 from softmachine.engines.dense import DenseEngine

@@ -13,7 +13,8 @@ import pytest
 import softmachine as sm
 from softmachine.attention import softmax
 from softmachine.compiler import compile_program
-from softmachine.constructions.srasp import START, transformer
+from softmachine.constructions.special_tokens import START
+from softmachine.constructions.srasp import transformer
 from softmachine.constructions.srasp_numbers import SHARPNESS, Finder
 from softmachine.engines.dense import DenseEngine
 from softmachine.errors import ConstructionError, InputError

@@ -9,7 +9,8 @@ import pytest
 
 import softmachine as sm
 from softmachine.compiler import compile_program
-from softmachine.constructions.temporal import START, Variant, Vision, transformer
+from softmachine.constructions.special_tokens import START
+from softmachine.constructions.temporal import Variant, Vision, transformer
 from softmachine.engines.dense import DenseEngine
 from softmachine.errors import ConstructionError, InputError, SourceError
 from softmachine.languages.temporal import Formula, Operator, Specification, core, fragment, parse_formula, truth

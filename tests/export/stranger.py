@@ -2,14 +2,19 @@
 
 Run as a process of its own: ``python stranger.py FOLDER < jobs.json``. A job is a list of texts and how to run them;
 with transformers they go through the model in one padded batch. Every answer is the text that was generated, marks
-included, or for an encoder the labels of all tokens.
+included, or for an encoder the labels of all tokens. Jobs "as the card says" run the code of the model card, with each
+text in the place of the card's own (None leaves that); the answers are what it prints.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import re
 import sys
+from contextlib import redirect_stdout
 from importlib.abc import MetaPathFinder
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +57,22 @@ def with_transformers(folder: Path, jobs: list[dict[str, Any]]) -> list[list[str
             else:
                 said = model.generate(**batch, **job.get("generate", {}))
                 answers.append([tokenizer.decode(row[row != tokenizer.pad_token_id]) for row in said])
+    return answers
+
+
+def as_the_card_says(folder: Path, jobs: list[dict[str, Any]]) -> list[list[str]]:
+    os.chdir(folder)
+    card = Path("README.md").read_text(encoding="utf-8")
+    code = "\n".join(re.findall(r"^```python\n(.*?)^```", card, re.MULTILINE | re.DOTALL)[:1])
+    answers = []
+    for job in jobs:
+        printed = []
+        for text in job["texts"]:
+            mine = code if text is None else re.sub("^word = .*$", f"word = {text!r}", code, flags=re.MULTILINE)
+            with redirect_stdout(StringIO()) as out:
+                exec(compile(mine, "README.md", "exec"), {})
+            printed.append(out.getvalue())
+        answers.append(printed)
     return answers
 
 
@@ -141,7 +162,9 @@ def main() -> None:
     else:
         raise SystemExit("softmachine can be imported")
     folder, jobs = Path(sys.argv[1]), json.load(sys.stdin)
-    if (folder / "model.onnx").exists():
+    if any(job.get("as the card says") for job in jobs):
+        answers = as_the_card_says(folder, jobs)
+    elif (folder / "model.onnx").exists():
         answers = with_onnxruntime(folder, jobs)
     elif (folder / "model.gguf").exists():
         answers = with_llama_cpp(folder, jobs)

@@ -128,8 +128,8 @@ def test_every_short_input_is_right(name: str, alphabet: str, up_to: int, to: st
 def test_a_tokenizer_that_reads_otherwise_than_it_should_is_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    careless = partial(checkpoint.write, place=lambda *args: replace(qwen2(*args), tokenizer="AutoTokenizer"))
-    monkeypatch.setitem(STOCK_FORMATS, "qwen2", replace(STOCK_FORMATS["qwen2"], write=careless))
+    careless = partial(checkpoint.fill, place=lambda *args: replace(qwen2(*args), tokenizer="AutoTokenizer"))
+    monkeypatch.setitem(STOCK_FORMATS, "qwen2", replace(STOCK_FORMATS["qwen2"], fill=careless))
     with pytest.raises(UsageError, match="does not read '<bos> <run>' right"):
         sm.export("palindrome", tmp_path / "model", to="qwen2", length=24)
     assert list(tmp_path.iterdir()) == []

@@ -13,6 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from softmachine.languages.turing import Rule, Tape, TuringMachine, bbchallenge, compiled, execute, interpreter
+from softmachine.machine_code import machine_code
 from tests.machines import random_machine, random_word
 
 BUSY_BEAVER_5 = "1RB1LC_1RC1RB_1RD0LE_1LA1LD_1RZ0LA"
@@ -78,7 +79,7 @@ def test_it_compiles_where_no_cache_can_be_written(monkeypatch: pytest.MonkeyPat
         return 2 * number
 
     monkeypatch.setattr(numba, "njit", without_a_cache)
-    assert compiled._compile(double)(21) == 42
+    assert machine_code(double)(21) == 42
 
 
 def test_a_cache_directory_of_the_users_choice_is_used(tmp_path: Path) -> None:

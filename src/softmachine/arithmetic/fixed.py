@@ -151,11 +151,17 @@ class Fixed(Arithmetic[FixedOperator]):
         """e_j = exp(scale · (score_j - maximum)) in F_b': the largest is 1, so that the sum is never 0."""
         inner = self.inner
         scores = inner.widened(self._scores(query, key, bias), self.grid.bits)
-        lowest = -self.inner.limit - 1
-        top = np.where(visible, scores, lowest).max(axis=-1, keepdims=True)
-        below = np.where(visible, inner.saturated(np.where(visible, scores - top, 0)), 0)
-        exponents = inner.multiply(below, scale.value[:, None])
-        return np.where(visible, inner.exponential(exponents), 0)
+        top = np.where(visible, scores, -inner.limit - 1).max(axis=-1, keepdims=True)
+        below = np.where(visible, scores - top, 0)
+        if (scale.value == scale.value[0]).all():
+            powers = inner.mapped(lambda some: self._powers(some, scale.value[0]), below)
+        else:
+            powers = self._powers(below, scale.value[:, None])
+        return np.where(visible, powers, 0)
+
+    def _powers(self, below: Array, scale: Array) -> Array:
+        """The exponentials of these differences, times the scale."""
+        return self.inner.exponential(self.inner.multiply(self.inner.saturated(below), scale))
 
     def mix(self, shares: Array, value: Tensor) -> Tensor:
         """Σ e_j v_j / Σ e_j, the sums in F_b', the quotient rounded once to F_b."""

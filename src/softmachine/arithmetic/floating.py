@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from softmachine.arithmetic.base import Arithmetic, Array, Flags, SparseRows, Tensor, UndecidedError, first_or_last
 from softmachine.arithmetic.closecall import Contest, decide
 from softmachine.arithmetic.network import FloatNetwork, Place
-from softmachine.arithmetic.operator import FLOOR, LEAST, SLACK, FloatOperator, Floats, floored
+from softmachine.arithmetic.operator import FLOOR, SLACK, FloatOperator, Floats, floored, gamma
+from softmachine.arithmetic.scores import FloatScores
 from softmachine.arithmetic.softmax import FloatShares, exponentials
 from softmachine.attention import Choice
 from softmachine.errors import PrecisionError
@@ -88,26 +89,8 @@ class Float(Arithmetic[FloatOperator]):
         for r, row in enumerate(rows):
             for c, exact in row:
                 weight[r, place[c]], weight_error[r, place[c]] = self._rounded(exact)
-        constants = self.numbers([bias])[0]
-        size = np.abs(weight).astype(np.float64)
-        absolute_bias = np.abs(constants.value).astype(np.float64)
-        both = np.hstack([size, absolute_bias[:, None]])
-        powers_of_two = (np.frexp(size)[0] == 0.5) & (size >= LEAST) | (size == 0)
-        assert constants.error is not None
-        return FloatOperator(
-            columns=np.array(used, dtype=np.intp),
-            weight=weight.T.copy(),
-            bias=constants.value,
-            absolute=np.where(size + weight_error > 0, np.maximum(size, LEAST), 0).T.copy(),
-            absolute_bias=absolute_bias,
-            weight_error=weight_error.T.copy() if weight_error.any() else None,
-            bias_error=constants.error if constants.error.any() else None,
-            pattern=(size + weight_error > 0).T.astype(np.float64),
-            gamma=self._gamma((both > 0).sum(axis=1)),
-            exact_to=_unit(both).min(axis=1) * 2.0**self.digits,
-            doubling=powers_of_two.all(axis=1) & (absolute_bias == 0) & ~weight_error.any(axis=1),
-            shrinks=bool(((size + weight_error > 0) & (size < 1)).any()),
-        )
+        columns_read = np.array(used, dtype=np.intp)
+        return FloatOperator.of(columns_read, Tensor(weight, weight_error), self.numbers([bias])[0], self.digits)
 
     def apply(self, operator: FloatOperator, x: Tensor) -> Tensor:
         assert x.error is not None
@@ -190,15 +173,14 @@ class Float(Arithmetic[FloatOperator]):
         shape = (query.shape[0], query.shape[1], key.shape[1])
         if query.shape[-1] == 0 and bias is None:
             return first_or_last(np.broadcast_to(visible, shape), choice)
-        score, doubt = self._scores(query, key, bias)
-        low = np.where(visible, score - doubt, -np.inf)
-        lowest = low.max(axis=-1, keepdims=True, initial=-np.inf)
-        possible = visible & ~(score + doubt < lowest)
-        for b, i in np.argwhere(possible.sum(axis=-1) > 1):
+        scores = self._scores(query, key, bias)
+        possible = scores.candidates(visible)
+        for b, i in scores.unsure(possible):
             keys = np.flatnonzero(possible[b, i])
-            if not doubt[b, i, keys].any() or (bias is None and _equal_rows(key[b, keys])):
+            if bias is None and _equal_rows(key[b, keys]):
                 continue
-            self._check_finite(doubt[b, i, keys])
+            assert scores.doubt is not None
+            self._check_finite(scores.doubt[b, i, keys])
             contest = Contest(query[b, i], key[b, keys], None if bias is None else bias[i, keys])
             outcome = decide(contest, self.dtype, SLACK)
             if isinstance(outcome, str):
@@ -211,18 +193,25 @@ class Float(Arithmetic[FloatOperator]):
         counts = chosen.sum(axis=-1)
         if (counts == 1).all():
             return value[np.arange(value.shape[0])[:, None], chosen.argmax(axis=-1)]
-        weights = chosen.astype(np.float64)
         some = np.maximum(counts[..., None], 1).astype(np.float64)
-        size = np.abs(value.value).astype(np.float64)
+        weights = chosen.astype(np.float64)
+        numerator = chosen.astype(self.dtype) @ value.value
+        mean = numerator / some.astype(self.dtype)
+        error = self._summing(weights, some, np.abs(value.value).astype(np.float64))
+        if value.error is not None and value.error.any():
+            error = error + weights @ value.error
+        return Tensor(mean, floored(error) / some + self._division(numerator, some, mean))
+
+    def _summing(self, weights: Floats, some: Floats, size: Floats) -> Floats:
+        """How far rounding can move sums of so many numbers of these sizes: not at all where they are on a grid."""
+        if (size == np.rint(size)).all() and size.max(initial=0) * some.max(initial=0) < 2.0**self.digits:
+            return np.zeros((*some.shape[:-1], size.shape[-1]))
         total = weights @ size
-        rounding = self._gamma(some - 1) * total
+        rounding = gamma(some - 1, self.digits) * total
         for grid in _GRIDS:
             on_grid = weights @ _off(size, grid).astype(np.float64) == 0
             rounding[on_grid & (total < 2.0 ** (self.digits - grid))] = 0
-        numerator = chosen.astype(self.dtype) @ value.value
-        mean = numerator / some.astype(self.dtype)
-        inherited = rounding if value.error is None else rounding + weights @ value.error
-        return Tensor(mean, floored(inherited) / some + self._division(numerator, some, mean))
+        return rounding
 
     def _division(self, numerator: Array, divisor: Floats, quotient: Array) -> Floats:
         """How far rounding moved a quotient: nothing where it is on a grid and times the divisor what it should be."""
@@ -242,18 +231,20 @@ class Float(Arithmetic[FloatOperator]):
 
     def _shares(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> FloatShares:
         assert scale.error is not None
-        exponent, doubt = self._scores(query, key, bias)
-        factor = scale.value[:, None].astype(np.float64)
-        of_scale = (np.abs(exponent) + doubt) * scale.error[:, None] if scale.error.any() else 0.0
+        scores = self._scores(query, key, bias)
+        exponent, factor = scores.value, scale.value[:, None].astype(np.float64)
+        inherited = None if scores.doubt is None else scores.doubt * np.abs(factor)
+        if scale.error.any():
+            of_scale = (np.abs(exponent) + (0.0 if scores.doubt is None else scores.doubt)) * scale.error[:, None]
+            inherited = of_scale if inherited is None else inherited + of_scale
         exponent *= factor
-        size = np.abs(exponent)
-        self._check_finite(size.max(initial=0))
+        doubt = np.abs(exponent)
+        self._check_finite(doubt.max(initial=0))
         weight, top = exponentials(exponent, visible, self.negligible)
-        doubt *= np.abs(factor)
-        doubt += of_scale
-        size += np.abs(top)
-        size *= 4 * self.roundoff
-        doubt += size
+        doubt += np.abs(top)
+        doubt *= 4 * self.roundoff
+        if inherited is not None:
+            doubt += inherited
         np.copyto(doubt, 0, where=~visible)
         stored = weight.astype(self.dtype, copy=False).astype(np.float64, copy=False)
         return FloatShares.of(stored, doubt, visible, self.negligible)
@@ -289,34 +280,10 @@ class Float(Arithmetic[FloatOperator]):
             raise UndecidedError(int(b), int(i), candidates, reason, tie=tie)
         return winner
 
-    def _scores(self, query: Tensor, key: Tensor, bias: Tensor | None) -> tuple[Floats, Floats]:
-        """Scores in float64 and how far they can be from both the exact scores and those that the format computes."""
-        q = query.value.astype(np.float64, copy=False)
-        k = np.swapaxes(key.value, 1, 2).astype(np.float64, copy=False)
-        q_size, k_size = np.abs(q), np.abs(k)
-        score = q @ k
-        size = q_size @ k_size
-        largest = size.max(initial=0)
-        self._check_finite(largest)
-        if (q == np.rint(q)).all() and (k == np.rint(k)).all() and largest < 2.0**self.digits:
-            doubt = np.zeros(score.shape)
-        else:
-            doubt = size * (2 * self._gamma(q.shape[-1] + 1)) + 4 * q.shape[-1] * self.least
-        if query.error is not None:
-            doubt += query.error @ k_size
-        if key.error is not None:
-            k_error = np.swapaxes(key.error, 1, 2)
-            doubt += (q_size if query.error is None else q_size + query.error) @ k_error
-        if bias is not None:
-            assert bias.error is not None
-            score = score + bias.value
-            doubt += bias.error + 2 * self.roundoff * (size + np.abs(bias.value))
-        return score, doubt * SLACK
-
-    def _gamma(self, operations: Any) -> Floats:
-        """γ_k = k u / (1 - k u): the relative error of a sum of k products, in whatever order."""
-        product = np.asarray(operations, dtype=np.float64) * self.roundoff
-        return np.asarray(product / (1 - product))
+    def _scores(self, query: Tensor, key: Tensor, bias: Tensor | None) -> FloatScores:
+        scores = FloatScores.of(query, key, bias, self.digits, self.least)
+        self._check_finite(scores.largest)
+        return scores
 
     def _check_finite(self, numbers: Any) -> None:
         """Where something is decided, all numbers must be in range."""
@@ -333,11 +300,3 @@ def _equal_rows(keys: Tensor) -> bool:
     """Whether keys are the same and exact, so that their scores are tied, whatever the query is."""
     exact = keys.error is None or not keys.error.any()
     return bool(exact and (keys.value == keys.value[0]).all())
-
-
-def _unit(size: Floats) -> Floats:
-    """The largest power of two that divides each number; infinity for 0."""
-    mantissa, exponent = np.frexp(size)
-    whole = (mantissa * 2.0**53).astype(np.int64)
-    lowest = (whole & -whole).astype(np.float64)
-    return np.where(size > 0, np.ldexp(lowest, exponent - 53), np.inf)

@@ -6,6 +6,7 @@ products are made of two words; above, numbers are Python's integers in object a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,13 +31,15 @@ class Grid:
 
     Args:
         bits: b.
+        compiled_from: From so many terms on, sums that saturate are computed in compiled loops.
     """
 
-    def __init__(self, bits: int) -> None:
+    def __init__(self, bits: int, compiled_from: int = 1 << 20) -> None:
         self.format = FixedPoint(bits)
         self.bits = bits
         self.limit = self.format.limit
         self.dtype: np.dtype[Any] = np.dtype(np.int64 if bits <= _TWO_WORDS else object)
+        self.compiled_from = compiled_from
         self._powers: dict[int, int] = {}
 
     def zeros(self, shape: tuple[int, ...]) -> Array:
@@ -82,25 +85,39 @@ class Grid:
     def inner_products(self, x: Array, y: Array) -> Array:
         """Σ_d x[b, q, d] · y[b, k, d], from left to right, as (b, q, k).
 
-        Most products need no rounding, as those of integers, and some sums cannot saturate; where this is so, it is
-        known from the factors, and small numbers are added as small integers.
+        Most products need no rounding, as those of integers; where this is so, it is known from the factors, and small
+        numbers are multiplied and added as small integers, which the result is made of.
         """
         small = np.dtype(next((f"int{size}" for size in (16, 32) if 2 * self.bits + 2 <= size), self.dtype))
-        found, reach = np.full((x.shape[0], x.shape[1], y.shape[1]), 0, dtype=small), 0
-        for c in range(x.shape[-1]):
+        found = np.full((x.shape[0], x.shape[1], y.shape[1]), 0, dtype=small)
+        shifts = [self._exact_shift(x[..., c], y[..., c]) for c in range(x.shape[-1])]
+        exact = [shift for shift in shifts if shift is not None]
+        if len(exact) == len(shifts) and self._are_many(found.size * len(shifts)):
+            from softmachine.arithmetic.saturating import add_products
+
+            left = (x >> np.array(exact, dtype=np.int64)).astype(small)
+            right = (y >> (self.bits - np.array(exact, dtype=np.int64))).astype(small).swapaxes(1, 2).copy()
+            add_products(left, right, self.limit, found)
+            return found
+        for c, shift in enumerate(shifts):
             left, right = x[:, :, None, c], y[:, None, :, c]
-            most = int(np.abs(left).max(initial=0)) * int(np.abs(right).max(initial=0)) >> self.bits
-            shift = min(_trailing_zeros(left), self.bits)
-            if most <= self.limit and shift + _trailing_zeros(right) >= self.bits:
-                product = (left >> shift).astype(small) * (right >> (self.bits - shift)).astype(small)
+            if shift is None:
+                found += self.multiply(left, right).astype(small, copy=False)
             else:
-                product, most = self.multiply(left, right).astype(small, copy=False), most + 1
-            found += product
-            reach += most
-            if reach > self.limit:
-                np.maximum(found, -self.limit, out=found)
-                np.minimum(found, self.limit, out=found)
-        return found.astype(self.dtype, copy=False)
+                found += (left >> shift).astype(small) * (right >> (self.bits - shift)).astype(small)
+            np.maximum(found, -self.limit, out=found)
+            np.minimum(found, self.limit, out=found)
+        return found
+
+    def _exact_shift(self, x: Array, y: Array) -> int | None:
+        """An s such that (x / 2^s) · (y / 2^(b - s)) is a product of integers, and in range; None if there is none."""
+        most = int(np.abs(x).max(initial=0)) * int(np.abs(y).max(initial=0)) >> self.bits
+        shift = min(_trailing_zeros(x), self.bits)
+        return shift if most <= self.limit and shift + _trailing_zeros(y) >= self.bits else None
+
+    def _are_many(self, terms: int) -> bool:
+        """Whether it pays to sum so many terms in a compiled loop; there is none for Python's integers."""
+        return terms >= self.compiled_from and self.dtype != object
 
     def quotient(self, numerator: Array, denominator: Array, into: Grid) -> Array:
         """The quotient of each pair, rounded once, to the numbers of another grid."""
@@ -112,11 +129,14 @@ class Grid:
         found = [into.format.quotient(int(n), int(d)) for n, d in pairs]
         return np.array(found, dtype=into.dtype).reshape(pairs.shape)
 
+    def mapped(self, function: Callable[[Array], Array], x: Array) -> Array:
+        """What a function of numbers, which is applied to the different ones alone, makes of each."""
+        distinct, inverse = _distinct(x)
+        return np.asarray(function(distinct.astype(self.dtype, copy=False))[inverse].reshape(x.shape))
+
     def exponential(self, x: Array) -> Array:
         """The exponential of each number."""
-        distinct, inverse = _distinct(x)
-        powers = [self.power(int(units)) for units in distinct]
-        return np.array(powers, dtype=self.dtype)[inverse].reshape(x.shape)
+        return self.mapped(lambda some: np.array([self.power(int(units)) for units in some], dtype=self.dtype), x)
 
     def power(self, units: int) -> int:
         """The exponential of one number: no tie, since e^x is irrational unless x = 0; so some precision decides."""
@@ -138,10 +158,9 @@ class Grid:
 
     def square_root(self, x: Array) -> Array:
         """The square root of each number; none is negative."""
-        distinct, inverse = _distinct(x)
         unit = self.format.unit
-        roots = [int(self.format.square_root(int(units) * unit) / unit) for units in distinct]
-        return np.array(roots, dtype=self.dtype)[inverse].reshape(x.shape)
+        roots = self.format.square_root
+        return self.mapped(lambda some: np.array([int(roots(int(n) * unit) / unit) for n in some], self.dtype), x)
 
     def total(self, x: Array) -> Array:
         """The sums along the last axis, from left to right, saturating after each addition."""
@@ -149,6 +168,11 @@ class Grid:
         if (sizes * 1.000001 <= self.limit if self.dtype != object else sizes <= self.limit).all():
             return np.asarray(x.sum(axis=-1), dtype=self.dtype)
         found = self.zeros(x.shape[:-1])
+        if self._are_many(x.size):
+            from softmachine.arithmetic.saturating import add_rows
+
+            add_rows(np.ascontiguousarray(x.reshape(-1, x.shape[-1])), self.limit, found.reshape(-1))
+            return found
         for k in range(x.shape[-1]):
             found = self.add(found, x[..., k])
         return found

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.arithmetic.base import Array, Flags
+from softmachine.arithmetic.base import Array, Flags, Tensor
 
 Floats = NDArray[np.float64]
 
@@ -49,6 +50,30 @@ class FloatOperator:
     doubling: Flags
     shrinks: bool
 
+    @staticmethod
+    def of(columns: NDArray[np.intp], weight: Tensor, bias: Tensor, digits: int) -> FloatOperator:
+        """The map with these columns, each a row's weights, in a format of so many binary digits."""
+        assert weight.error is not None
+        assert bias.error is not None
+        size, absolute_bias = (np.abs(part.value).astype(np.float64) for part in (weight, bias))
+        both = np.hstack([size, absolute_bias[:, None]])
+        powers_of_two = (np.frexp(size)[0] == 0.5) & (size >= LEAST) | (size == 0)
+        read = size + weight.error > 0
+        return FloatOperator(
+            columns=columns,
+            weight=weight.value.T.copy(),
+            bias=bias.value,
+            absolute=np.where(read, np.maximum(size, LEAST), 0).T.copy(),
+            absolute_bias=absolute_bias,
+            weight_error=weight.error.T.copy() if weight.error.any() else None,
+            bias_error=bias.error if bias.error.any() else None,
+            pattern=read.T.astype(np.float64),
+            gamma=gamma((both > 0).sum(axis=1), digits),
+            exact_to=_unit(both).min(axis=1) * 2.0**digits,
+            doubling=powers_of_two.all(axis=1) & (absolute_bias == 0) & ~weight.error.any(axis=1),
+            shrinks=bool((read & (size < 1)).any()),
+        )
+
     def inherited(self, error: Floats) -> Floats:
         """How far the result is off, if the numbers that are read are off by this and nothing is rounded."""
         return np.asarray((floored(error) if self.shrinks else error) @ self.absolute)
@@ -57,3 +82,17 @@ class FloatOperator:
 def floored(error: Floats) -> Floats:
     """Error bounds, none of them so small that a division makes it 0."""
     return np.where((error > 0) & (error < FLOOR), FLOOR, error)
+
+
+def gamma(operations: Any, digits: int) -> Floats:
+    """γ_k = k u / (1 - k u): the relative error of a sum of k products, in whatever order."""
+    product = np.asarray(operations, dtype=np.float64) * 2.0**-digits
+    return np.asarray(product / (1 - product))
+
+
+def _unit(size: Floats) -> Floats:
+    """The largest power of two that divides each number; infinity for 0."""
+    mantissa, exponent = np.frexp(size)
+    whole = (mantissa * 2.0**53).astype(np.int64)
+    lowest = (whole & -whole).astype(np.float64)
+    return np.where(size > 0, np.ldexp(lowest, exponent - 53), np.inf)

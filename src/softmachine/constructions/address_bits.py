@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from softmachine.constructions.chapter8 import held_back, on_tape
+from softmachine.constructions.chapter8 import Move, action_labels, held_back, on_tape
 from softmachine.constructions.turing_stream import Placed, Start, StreamCodec
 from softmachine.constructions.turing_tokens import Begin, Given
 from softmachine.languages.turing import Action, Tape, TuringMachine, Verdict
@@ -42,7 +42,7 @@ def decoder(codec: StreamCodec) -> Program:
     given = tokens.bit("is input", lambda token: isinstance(token, Given))
     state = state_of(tokens, machine)
     wrote = [written(tokens, machine, k) for k in tapes]
-    move = [_Move(tokens, machine, k) for k in tapes]
+    move = [Move(tokens, machine, k) for k in tapes]
 
     # Layer 1. The heads' positions, as shares of i+1; and the cell that this token wrote, one move earlier.
     shares = mean("mean of moves", stack(*(part.value for part in move)))
@@ -153,23 +153,6 @@ def under_head(machine: TuringMachine, tape: int, found: Signal) -> Signal:
     return named(on_tape(machine, "symbol", tape), bits)
 
 
-class _Move:
-    """The move of this token, as two bits: it is not L, it is not R; and move/(i+1)."""
-
-    def __init__(self, tokens: Vocabulary[object], machine: TuringMachine, tape: int) -> None:
-        def differs(letter: str) -> Signal:
-            return tokens.bit(
-                on_tape(machine, f"not {letter}", tape),
-                lambda token: not (isinstance(token, Action) and token.move[tape] == letter),
-            )
-
-        not_left, not_right = differs("L"), differs("R")
-        self.value = not_left - not_right
-        right = gate(on_tape(machine, "right/(i+1)", tape), position(INVERSE), off=not_right)
-        left = gate(on_tape(machine, "left/(i+1)", tape), position(INVERSE), off=not_left)
-        self.share = right - left
-
-
 def next_token(
     codec: StreamCodec, state: Signal, symbol: list[Signal], at_end: list[Signal], cells: list[Signal] | None = None
 ) -> dict[str, Signal]:
@@ -183,7 +166,7 @@ def next_token(
         Row(
             str(rule),
             (state[rule.state], *(symbol[k][rule.read[k]] for k in tapes), *conditions),
-            _labels(Action(rule.next, rule.write, move)),
+            action_labels(Action(rule.next, rule.write, move)),
         )
         for rule in machine.rules
         for conditions, move in held_back(machine, rule, at_end)
@@ -192,18 +175,10 @@ def next_token(
     logits: dict[str, Signal] = {}
     for token, meaning in codec.meanings.items():
         if isinstance(meaning, Action):
-            parts = [following[label] for label in _labels(meaning)]
+            parts = [following[label] for label in action_labels(meaning)]
             if cells and isinstance(meaning, Placed):
                 parts += [cells[k][str(meaning.cells[k])] for k in tapes]
             logits[token] = 2 * (stack(*parts).total - (len(parts) - 1))
         elif isinstance(meaning, Verdict):
             logits[token] = state.among([q for q in machine.states if machine.verdict(q) is meaning])
     return logits
-
-
-def _labels(action: Action) -> tuple[str, ...]:
-    """The labels that an action sets in the table of the transition."""
-    labels = [f"state {action.state}"]
-    for k, (symbol, move) in enumerate(zip(action.write, action.move, strict=True), 1):
-        labels += [f"write {k} {symbol}", f"move {k} {move}"]
-    return tuple(labels)

@@ -11,10 +11,11 @@ cannot decide stops.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 from softmachine.constructions.turing_tokens import Begin, Given, Meaning, TuringCodec
 from softmachine.languages.turing import Action, Rule, Tape, TuringMachine, Verdict
@@ -58,7 +59,7 @@ def decoder(codec: TuringCodec) -> Program:
     state = tokens.onehot("state", machine.states, lambda token: token.state if isinstance(token, Action) else None)
     given = tokens.onehot("input", machine.alphabet, lambda token: token.symbol if isinstance(token, Given) else None)
     wrote = [_wrote(tokens, machine, k) for k in tapes]
-    move = [_Move(tokens, machine, k) for k in tapes]
+    move = [Move(tokens, machine, k) for k in tapes]
 
     # Step 2. The heads' positions, as shares of i+1; and the cell that this token wrote, one move earlier.
     shares = mean("mean of moves", stack(*(part.value for part in move)))
@@ -101,19 +102,27 @@ def _wrote(tokens: Vocabulary[Meaning], machine: TuringMachine, tape: int) -> Si
     )
 
 
-class _Move:
+def moved(token: object, tape: int) -> str | None:
+    """How a token moves the head of a tape; None if it is not an action."""
+    return token.move[tape] if isinstance(token, Action) else None
+
+
+class Move:
     """The move of this token, as two bits: it is not L, it is not R.
 
     ``share`` is move/(i+1), by two gates that add nothing to 1/(i+1) where they let it through, so that no float
     format loses digits.
     """
 
-    def __init__(self, tokens: Vocabulary[Meaning], machine: TuringMachine, tape: int) -> None:
+    def __init__(
+        self,
+        tokens: Vocabulary[Any],
+        machine: TuringMachine,
+        tape: int,
+        moved: Callable[[Any, int], str | None] = moved,
+    ) -> None:
         def differs(letter: str) -> Signal:
-            return tokens.bit(
-                on_tape(machine, f"not {letter}", tape),
-                lambda token: not (isinstance(token, Action) and token.move[tape] == letter),
-            )
+            return tokens.bit(on_tape(machine, f"not {letter}", tape), lambda token: moved(token, tape) != letter)
 
         not_left, not_right = differs("L"), differs("R")
         self.value = not_left - not_right

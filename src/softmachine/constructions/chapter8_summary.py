@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from softmachine.constructions.chapter8 import action_labels, held_back
+from softmachine.constructions.chapter8 import NOTHING, Move, action_labels, held_back, moved, on_tape
 from softmachine.constructions.summary_tokens import Begin, Column, Meaning, Start, SummaryCodec
 from softmachine.constructions.turing_tokens import Given
 from softmachine.languages.turing import Action, Tape, Verdict
@@ -78,7 +78,7 @@ class _Decoder:
         self.first = first_position("position 0")
 
     def name(self, what: str, tape: int) -> str:
-        return what if self.machine.tapes == 1 else f"{what} {tape + 1}"
+        return on_tape(self.machine, what, tape)
 
     def program(self) -> Program:
         """The proof."""
@@ -88,12 +88,13 @@ class _Decoder:
         state = tokens.onehot("state", machine.states, _state)
         told = [tokens.onehot(self.name("told", k), machine.symbols, _told(k)) for k in tapes]
         wrote = [tokens.onehot(self.name("wrote", k), machine.symbols, _wrote(k)) for k in tapes]
-        shares = mean("mean of moves", stack(*(self.move(k)[0] for k in tapes)))
+        move = [Move(tokens, machine, k, _moved) for k in tapes]
+        shares = mean("mean of moves", stack(*(part.value for part in move)))
         head, cell = [], []
         for k in tapes:
             share = shares[k] + position(INVERSE)  # the place of cell 0 is 1
             head.append(self.located("head", k, share, told[k]))
-            cell.append(self.located("cell", k, share - self.move(k)[1]).number)
+            cell.append(self.located("cell", k, share - move[k].share).number)
 
         # Step 3. The symbols under the heads: the latest write, or what the prompt tells, or a blank.
         symbol = [self.symbol(k, "symbol", head[k].number, head[k].read, cell[k], wrote[k]) for k in tapes]
@@ -106,30 +107,9 @@ class _Decoder:
         dump = self.dump(head, cell, told, wrote, state)
         return tokens.program(machine.name, self.logits(following, state, dump), margin=Fraction(1))
 
-    def move(self, tape: int) -> tuple[Signal, Signal]:
-        """The move of this token, and the move divided by i + 1; a column before the head moves it to the right."""
-
-        def differs(letter: str) -> Signal:
-            return self.tokens.bit(
-                self.name(f"not {letter}", tape),
-                lambda token: (
-                    not (
-                        (isinstance(token, Action) and token.move[tape] == letter)
-                        or (letter == "R" and isinstance(token, Column) and token.before[tape])
-                    )
-                ),
-            )
-
-        not_left, not_right = differs("L"), differs("R")
-        per_position = position(INVERSE)
-        right = gate(self.name("right/(i+1)", tape), per_position, off=not_right)
-        left = gate(self.name("left/(i+1)", tape), per_position, off=not_left)
-        return not_left - not_right, right - left
-
-    def located(self, what: str, tape: int, share: Signal, read: Signal | None = None) -> Located:
+    def located(self, what: str, tape: int, share: Signal, read: Signal = NOTHING) -> Located:
         name = self.name(what, tape)
-        nothing = Signal((), (), ())
-        return locate(name, named(f"{name}/(i+1)", share), nothing if read is None else read, negative=self.two_way)
+        return locate(name, named(f"{name}/(i+1)", share), read, negative=self.two_way)
 
     def symbol(self, tape: int, what: str, at: Squared, told: Signal, cell: Squared, wrote: Signal) -> Signal:
         """The symbol at a place: the latest that was written there, or what the prompt tells, or a blank."""
@@ -248,6 +228,13 @@ class _Decoder:
 
 def _state(token: Meaning) -> str | None:
     return token.state if isinstance(token, Action | Begin) else None
+
+
+def _moved(token: Meaning, tape: int) -> str | None:
+    """How a token moves the head; a column before the head moves it to the right."""
+    if isinstance(token, Column):
+        return "R" if token.before[tape] else None
+    return moved(token, tape)
 
 
 def _told(tape: int) -> Callable[[Meaning], str | None]:

@@ -11,6 +11,7 @@ from typing import Any
 from softmachine.constructions.circuit import PAD
 from softmachine.constructions.circuit_layout import Layout
 from softmachine.errors import SourceError
+from softmachine.interface import Interface
 from softmachine.languages.circuit import Basis, Circuit, evaluate_wires
 from softmachine.languages.circuit.json_form import circuit_from_json, circuit_to_json
 from softmachine.outcome import Outcome
@@ -70,6 +71,11 @@ class CircuitCodec(OfCircuit):
         symbols = self.circuit.word(word)
         return Prompt((*symbols, *[PAD] * (len(self.layout.places) - self.width)), self.width)
 
+    def interface(self) -> Interface:
+        """A bit for each input wire, and where the outputs are."""
+        positions = [self.layout.position[wire] for wire in self.layout.circuit.outputs]
+        return circuit_interface(self.circuit, self.alphabet, positions)
+
     def expected(self, word: str | Iterable[str], max_steps: int) -> Iterator[str | None]:
         """What every wire holds; nobody cares for arguments."""
         del max_steps
@@ -105,6 +111,17 @@ def wire_values(circuit: Circuit, word: Sequence[str]) -> dict[str, str]:
     inputs = np.array([[int(symbol == "1")] for symbol in word], dtype=np.uint64).reshape(len(word), 1)
     held = evaluate_wires(circuit, inputs, circuit.wires)
     return {wire: "true" if int(bits[0]) & 1 else "false" for wire, bits in zip(circuit.wires, held, strict=True)}
+
+
+def circuit_interface(circuit: Circuit, symbols: tuple[str, ...], positions: Sequence[int]) -> Interface:
+    """What goes in and comes out of a circuit whose outputs are at these positions; one output is a verdict."""
+    return Interface(
+        symbols=symbols,
+        meaning="At a wire it is whether the wire holds 1; elsewhere it means nothing.",
+        inputs=circuit.inputs,
+        outputs=tuple(zip(circuit.outputs, positions, strict=True)),
+        verdict=positions[0] if len(positions) == 1 else None,
+    )
 
 
 def bits_outcome(bits: Sequence[bool]) -> Outcome:

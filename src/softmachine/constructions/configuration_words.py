@@ -11,6 +11,7 @@ from softmachine.constructions import connectivity
 from softmachine.constructions.configurations import PAD, Configurations, answer_position
 from softmachine.constructions.turing_tokens import OfMachine
 from softmachine.errors import InputError, SourceError
+from softmachine.interface import Interface
 from softmachine.languages.turing import TuringMachine, execute
 from softmachine.languages.turing.json_form import machine_from_json, machine_to_json
 from softmachine.outcome import Outcome
@@ -45,6 +46,16 @@ class ConfigurationCodec(OfMachine):
         blanks = [self.machine.blank] * (self.length - len(symbols))
         padding = [PAD] * connectivity.positions(self.configurations.vertices)
         return Prompt((*symbols, *blanks, *padding), self.length)
+
+    def interface(self) -> Interface:
+        """One position says whether the machine accepts."""
+        at = answer_position(self.configurations)
+        return Interface(
+            symbols=self.alphabet,
+            meaning="At one position it is whether the machine accepts; elsewhere it means nothing.",
+            outputs=(("accepts", at),),
+            verdict=at,
+        )
 
     def expected(self, word: str | Iterable[str], max_steps: int) -> Iterator[str | None]:
         """The verdict at the one position that says it."""

@@ -6,7 +6,7 @@ of constant depth says it for all pairs at once: that is the reduction. The word
 configuration can be reached from the first one, which ``connectivity`` recognises. Both are stacked into one
 transformer (``reduction``), in F_2.
 
-Needs: position features for the configurations; weights for one n. Costs: n + N² + N³ positions for N = |Q|·(n + 2) + 1
+Needs: position features for the configurations; weights for one n. Costs: n + N² + N³ positions for N ≤ |Q|·(n + 2) + 1
 vertices, of which the last is reached from every accepting configuration; 1 + 1 + 2⌈log₂ N⌉ layers.
 """
 

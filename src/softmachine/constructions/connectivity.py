@@ -14,12 +14,11 @@ Costs: two layers, repeated ⌈log₂ N⌉ times, after one for the diagonal; th
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 
 from softmachine.attention import Mask
 from softmachine.constructions.addressing import UNIT, avoiding, by_bits, matching, settled
-from softmachine.constructions.wiring import NONE, binary_address, flag
+from softmachine.constructions.wiring import binary_address, flag
 from softmachine.errors import ConstructionError
 from softmachine.positions import ceil_log2
 from softmachine.signals import Program, Signal, attend, constant, loop, named, recogniser, relu, stack
@@ -54,17 +53,16 @@ def transformer(vertices: int, *, soft: bool) -> Program:
     return recogniser(f"connectivity-{vertices}", TOKENS, reached, positions=positions(vertices))
 
 
-def closure(vertices: int, edge: Signal, *, soft: bool, offset: int = 0) -> Signal:
+def closure(vertices: int, edge: Signal, *, soft: bool) -> Signal:
     """Whether j can be reached from i, at the position of (i, j).
 
     Args:
         vertices: N.
         edge: At the position of (i, j), whether there is an edge from i to j; elsewhere 0.
         soft: Whether attention is softmax.
-        offset: The position of the pair (0, 0), where other things stand before it.
     """
-    first, middle, last, is_pair, is_triple = _fields(vertices, offset)
-    weighting = by_bits(soft, offset + positions(vertices))
+    first, middle, last, is_pair, is_triple = _fields(vertices)
+    weighting = by_bits(soft, positions(vertices))
 
     def fetch(name: str, wanted: Signal, others: Signal, value: Signal, more: tuple[Signal, Signal] | None) -> Signal:
         """What ``value`` is at the pair or triple with the wanted ends, of those that are no ``others``."""
@@ -82,12 +80,8 @@ def closure(vertices: int, edge: Signal, *, soft: bool, offset: int = 0) -> Sign
         some = fetch("i to j over some k", stack(first, last), is_pair, both, preferred)
         return settled("reached", some, is_pair)
 
-    start = any_of("edge or same", edge, flag("i = j", _table(vertices, offset, lambda i, j: int(i == j))))
-    return doubled(vertices, start, turn)
-
-
-def doubled(vertices: int, start: Signal, turn: Callable[[Signal], Signal]) -> Signal:
-    """The result of ⌈log₂ N⌉ turns."""
+    same = [int(i == j) for i in range(vertices) for j in range(vertices)]
+    start = any_of("edge or same", edge, flag("i = j", same))
     times = ceil_log2(vertices)
     return loop("doubling", times=times, carry=start, body=turn) if times else start
 
@@ -100,23 +94,17 @@ def _both(one: Signal, other: Signal, where: Signal) -> Signal:
     return named("path over k", (2 * (up - down)).known(BIT))
 
 
-def _table(vertices: int, offset: int, entry: Callable[[int, int], int]) -> list[int]:
-    """A table with an entry for each pair, and 0 before."""
-    pairs = [(i, j) for i in range(vertices) for j in range(vertices)]
-    return [0] * offset + [entry(i, j) for i, j in pairs]
-
-
-def _fields(vertices: int, offset: int) -> tuple[Signal, Signal, Signal, Signal, Signal]:
+def _fields(vertices: int) -> tuple[Signal, Signal, Signal, Signal, Signal]:
     """i, k and j as signed bits (at pairs, k is j, so that they look at themselves), and flags of pairs and triples."""
     every = range(vertices)
     pairs = [(i, j, j) for i in every for j in every]
     triples = [(i, k, j) for i in every for k in every for j in every]
     width = max(1, ceil_log2(vertices))
     fields = (
-        binary_address(name, width, [NONE] * offset + [entry[k] for entry in (*pairs, *triples)])
+        binary_address(name, width, [entry[k] for entry in (*pairs, *triples)])
         for k, name in enumerate(("i", "k", "j"))
     )
     first, middle, last = fields
-    is_pair = flag("is pair", [0] * offset + [1] * len(pairs))
-    is_triple = flag("is triple", [0] * (offset + len(pairs)) + [1] * len(triples))
+    is_pair = flag("is pair", [1] * len(pairs))
+    is_triple = flag("is triple", [0] * len(pairs) + [1] * len(triples))
     return first, middle, last, is_pair, is_triple

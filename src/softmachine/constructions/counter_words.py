@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
-from softmachine.constructions.crasp import Variant
+from softmachine.constructions.crasp_variant import Variant
 from softmachine.constructions.crasp_words import VERDICTS, CraspCodec, variant_from_json, variant_to_json
 from softmachine.errors import SourceError
 from softmachine.languages.counter import Configuration, CounterMachine, Transition, execute, parse, to_text

@@ -31,132 +31,21 @@ Width: the tokens; 1 for each sum that is compared, and 1 for 1/(i+1); 1 for eac
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 
-from softmachine.attention import AVERAGE_HARD, Weighting, softmax
-from softmachine.bounds import Bound
+from softmachine.constructions.crasp_comparisons import HALF, Comparisons
+from softmachine.constructions.crasp_sums import Names
 from softmachine.constructions.crasp_truth import Sign, Truth, Truths
+from softmachine.constructions.crasp_variant import Variant
+from softmachine.constructions.special_tokens import START, unused
 from softmachine.errors import ConstructionError
-from softmachine.languages.crasp import Comparison, Core, Count, Program, core, counted
-from softmachine.languages.crasp.relation import row
-from softmachine.languages.linear import Linear, Relation
+from softmachine.languages.crasp import Comparison, Core, Program, core
 from softmachine.languages.temporal import And, Constant, Formula, Not, Or, Symbol, subformulas
-from softmachine.positions import Feature, feature, relation
-from softmachine.positions import Relation as Bias
 from softmachine.signals import Program as Signals
-from softmachine.signals import Signal, attend, constant, relu, stack
+from softmachine.signals import Signal, relu, stack
 from softmachine.signals.primitives import token
 
-START, STUCK = "<s>", "<stuck>"
-RELATIVE = "R"
-SHARPNESS = 4
-"""λ: keys outside of a relation lose this much, times ⌈log₂(i+1)⌉."""
-HALF = Fraction(1, 2)
-_LENGTH = Bound.length()
-
-feature(
-    "c⌈log₂(i+1)⌉",
-    lambda i, _, c: c * i.bit_length(),
-    high=lambda c: c * _LENGTH,
-    label=lambda c: f"{c}⌈log₂(i+1)⌉",
-)
-relation("[[R]]", lambda key, query: int(query > 0 and key in row(query)))
-
-
-@dataclass(frozen=True)
-class Variant:
-    """Which transformer.
-
-    Args:
-        sign: How signs become truth values.
-        soft: Whether attention is softmax, or average-hard: uniform attention is both.
-        length: The number of positions it is made for, if signs are bounded.
-    """
-
-    sign: Sign = Sign.HEAVISIDE
-    soft: bool = True
-    length: int | None = None
-
-    def uniform(self) -> Weighting:
-        """Equal weights."""
-        return softmax() if self.soft else AVERAGE_HARD
-
-    def sharp(self, largest: int) -> Weighting:
-        """Nearly all weight on the best keys, for values up to ``largest``: each doubling of them takes 1 more."""
-        sharpness = SHARPNESS + (largest - 1).bit_length()
-        return softmax(Feature("c⌈log₂(i+1)⌉", (sharpness,))) if self.soft else AVERAGE_HARD
-
-
-@dataclass(frozen=True)
-class Sum:
-    """What a comparison adds up, without its constant, in an order that does not depend on how it is written."""
-
-    terms: tuple[tuple[int, Count], ...]
-
-    @staticmethod
-    def of(comparison: Comparison) -> Sum:
-        """The sum on the left side of a comparison with 0."""
-        return Sum(tuple(sorted(counted(comparison)[0], key=lambda term: str(term[1].of))))
-
-    @property
-    def sign(self) -> int:
-        """The sign of the first coefficient."""
-        return 1 if self.terms[0][0] > 0 else -1
-
-    @property
-    def positive(self) -> Sum:
-        """The same sum, or its negative, such that the first coefficient is positive."""
-        return Sum(tuple((self.sign * factor, count) for factor, count in self.terms))
-
-    @property
-    def largest(self) -> int:
-        """The largest absolute value that one position can add."""
-        return sum(abs(factor) for factor, _ in self.terms)
-
-    def __str__(self) -> str:
-        return str(Comparison(Linear(self.terms), Relation.EQUAL, Linear())).removesuffix(" = 0")
-
-
-class _Names:
-    """What formulas and sums are called: by the name that the program gives them, or as they are written."""
-
-    def __init__(self, plain: Core) -> None:
-        self.formulas = {body: name for name, body in reversed(list(plain.formulas.items()))}
-        self.formulas |= {body: f"rule {k} ({head})" for k, (head, body) in enumerate(plain.rules, start=1)}
-        self.sums: dict[Sum, str] = {}
-        for name, term in plain.terms.items():
-            if term.terms and not term.constant:
-                self.sums.setdefault(Sum.of(Comparison(term, Relation.EQUAL, Linear())), name)
-
-    def __getitem__(self, formula: Formula) -> str:
-        if formula in self.formulas:
-            return self.formulas[formula]
-        match formula:
-            case Not(of):
-                return f"not ({self[of]})"
-            case And(operands):
-                return " and ".join(self[part] if not isinstance(part, Or) else f"({self[part]})" for part in operands)
-            case Or(operands):
-                return " or ".join(self[part] for part in operands)
-            case Comparison(relation=Relation.AT_LEAST):
-                return self.comparison(formula)[0]
-            case Comparison(relation=Relation.AT_MOST):
-                return self.comparison(formula)[1]
-            case Comparison(relation=Relation.EQUAL):
-                return self.comparison(formula)[0].replace("≥", "=").replace("≤", "=")
-        return str(formula)
-
-    def sum(self, of: Sum) -> str:
-        """The name of a sum."""
-        return self.sums.get(of) or str(of)
-
-    def comparison(self, comparison: Comparison) -> tuple[str, str]:
-        """What T ≥ 0 and T ≤ 0 say of the positive sum in T."""
-        of, constant_ = Sum.of(comparison), counted(comparison)[1]
-        text, bound = self.sum(of.positive), -of.sign * constant_
-        above, below = f"{text} ≥ {bound}", f"{text} ≤ {bound}"
-        return (above, below) if of.sign > 0 else (below, above)
+STUCK = "<stuck>"
 
 
 def transformer(program: Program, variant: Variant) -> Signals:
@@ -171,7 +60,7 @@ class _Builder:
     def __init__(self, plain: Core, variant: Variant) -> None:
         self.core = plain
         self.variant = variant
-        self.names = _Names(plain)
+        self.names = Names(plain)
         self.start_token, self.stuck_token = special_tokens(plain.program)
         self.tokens = (self.start_token, *plain.program.tokens)
         rows = {symbol: tuple(int(symbol == letter) for letter in self.tokens) for symbol in self.tokens}
@@ -182,10 +71,11 @@ class _Builder:
         formulas = list(dict.fromkeys(part for body in bodies for part in subformulas(body)))
         levels = _levels(formulas)
         self.truths = Truths(self.letters, variant.sign, variant.length)
+        comparisons = Comparisons(variant, self.truths, self.start, self.names, self.done)
         self.build(part for part in formulas if not levels[part])
         for depth in range(1, max(1, *levels.values()) + 1):
             here = [part for part in formulas if levels[part] == depth]
-            self.compare(depth, [part for part in here if isinstance(part, Comparison)])
+            self.done |= comparisons.at_depth(depth, [part for part in here if isinstance(part, Comparison)])
             self.build(part for part in here if not isinstance(part, Comparison))
 
     def build(self, formulas: Iterable[Formula]) -> None:
@@ -219,118 +109,6 @@ class _Builder:
             case _:
                 yield self.done[formula] if value else self.truths.negation(self.done[formula])
 
-    def compare(self, depth: int, comparisons: list[Comparison]) -> None:
-        """The truth values of the comparisons of one depth, given those of what they count."""
-        ordinary = [comparison for comparison in comparisons if not _through_relation(comparison)]
-        sums = {Sum.of(comparison).positive: comparison for comparison in ordinary}
-        values = {self.names.sum(of): self.summand(of, comparison) for of, comparison in sums.items()}
-        if depth == 1:
-            values["start"] = self.start
-        if values:
-            name = "mean" if depth == 1 else f"mean at depth {depth}"
-            summands = stack(*values.values()).labelled(values)
-            means = attend(name, value=summands, weighting=self.variant.uniform())
-            self.truths.share = means["start"] if depth == 1 else self.truths.share
-        for comparison in comparisons:
-            if _through_relation(comparison):
-                self.done[comparison] = self.relative(comparison)
-            else:
-                of = Sum.of(comparison)
-                mean = of.sign * means[self.names.sum(of.positive)]
-                self.done[comparison] = self.compared(comparison, mean, self.truths.share)
-
-    def summand(self, of: Sum, comparison: Comparison) -> Signal:
-        """What is added up over the positions: each count's formula times its coefficient."""
-        total = constant(0)
-        for factor, count in of.terms:
-            total = total + factor * self.counted(count, comparison)
-        return total
-
-    def counted(self, count: Count, comparison: Comparison) -> Signal:
-        """A bit: whether a count's formula holds; 0 at the start token."""
-        truth = self.done[count.of]
-        if truth.signal is not None and self.variant.sign is Sign.RELU:
-            raise ConstructionError(
-                f"with ReLU alone and without a bound on the length, {str(count.of)!r} cannot be counted in "
-                f"{str(comparison)!r}: its truth value is 1/(i+1), not 1",
-                hint="use Heaviside units (crasp), or a bound on the length (crasp-relu-bounded)",
-            )
-        holds = self.letters.among(truth.tokens) if truth.signal is None else truth.signal
-        return holds - int(_at_start(count.of)) * self.start
-
-    def compared(self, comparison: Comparison, mean: Signal, unit: Signal) -> Truth:
-        """The truth value of T ~ 0, from (T - c) units and the unit."""
-        number = counted(comparison)[1]
-        return self.decided(comparison, mean + (number + HALF) * unit, (HALF - number) * unit - mean)
-
-    def decided(self, comparison: Comparison, above: Signal, below: Signal) -> Truth:
-        """The truth value of T ~ 0, from numbers that are positive iff T ≥ 0, and iff T ≤ 0."""
-        truths, relation = self.truths, comparison.relation
-        at_least, at_most = self.names.comparison(comparison)
-        if relation in (Relation.AT_LEAST, Relation.LESS):
-            found = truths.not_negative(at_least, above)
-            return found if relation is Relation.AT_LEAST else truths.negation(found)
-        if relation in (Relation.AT_MOST, Relation.GREATER):
-            found = truths.not_negative(at_most, below)
-            return found if relation is Relation.AT_MOST else truths.negation(found)
-        one, other = truths.not_negative(at_least, above), truths.not_negative(at_most, below)
-        return truths.both_or_neither(one, other, negated=relation is Relation.UNEQUAL)
-
-    def relative(self, comparison: Comparison) -> Truth:
-        """A comparison with counts through R: of these alone, or of one with one ordinary count.
-
-        Raises:
-            ConstructionError: If it is of another form, or through another relation.
-        """
-        terms, number = counted(comparison)
-        for _, count in terms:
-            if count.relation not in (None, RELATIVE):
-                raise ConstructionError(
-                    f"there is no construction for counts through {count.relation!r} in {str(comparison)!r}",
-                    hint=f"only for {RELATIVE}, since it relates a position with few others",
-                )
-        if all(count.relation for _, count in terms):
-            return self.through_relation(comparison)
-        through = [(factor, count) for factor, count in terms if count.relation]
-        ordinary = [(factor, count) for factor, count in terms if not count.relation]
-        if len(through) == len(ordinary) == 1 and not number and {through[0][0], ordinary[0][0]} == {1, -1}:
-            part, whole = self.inverse(through[0][1], comparison), self.inverse(ordinary[0][1], comparison)
-            more, fewer = (part, whole) if through[0][0] == 1 else (whole, part)
-            half = self.truths.share * HALF  # the larger count has the smaller inverse
-            return self.decided(comparison, fewer - more + half, more - fewer + half)
-        raise ConstructionError(
-            f"there is no construction for {str(comparison)!r}: counts through {RELATIVE} can be compared with one "
-            "another, or a single one with a single ordinary count",
-        )
-
-    def through_relation(self, comparison: Comparison) -> Truth:
-        """Counts through R alone: in units of 1/(|R|+1), averaged over R and the start token."""
-        of, number = Sum.of(comparison), counted(comparison)[1]
-        found = attend(
-            f"mean over {RELATIVE} and start: {of}",
-            query=constant(1),
-            key=self.start,
-            value=stack(self.summand(of, comparison), self.start).labelled(["sum", "start"]),
-            bias=Bias("[[R]]"),
-            weighting=self.variant.sharp(of.largest + abs(number) + 1),
-            gap=1,
-        )
-        return self.compared(comparison, found["sum"], found["start"])
-
-    def inverse(self, count: Count, comparison: Comparison) -> Signal:
-        """1/(m+1) for a count m: the weight of the start token, where the best keys are it and what is counted."""
-        holds = self.counted(count, comparison)
-        of = str(count.of)
-        return attend(
-            f"1/(#{count.relation or ''}[{of}]+1)",
-            query=constant(1),
-            key=holds + (2 if count.relation else 1) * self.start,
-            value=self.start,
-            bias=Bias("[[R]]") if count.relation else None,
-            weighting=self.variant.sharp(1),
-            gap=1,
-        )
-
     def recogniser(self) -> Signals:
         """At every position, whether the formula holds that decides."""
         assert self.core.accept is not None
@@ -361,12 +139,7 @@ class _Builder:
 
 def special_tokens(program: Program) -> tuple[str, str]:
     """The token of position 0, and the one that says that no rule applies; neither is a token of the program."""
-    start, stuck = START, STUCK
-    while start in program.tokens:
-        start = f"<{start}>"
-    while stuck in program.tokens:
-        stuck = f"<{stuck}>"
-    return start, stuck
+    return unused(START, program.tokens), unused(STUCK, program.tokens)
 
 
 def _levels(formulas: list[Formula]) -> dict[Formula, int]:
@@ -376,23 +149,3 @@ def _levels(formulas: list[Formula]) -> dict[Formula, int]:
         inner = max((levels[part] for part in formula.parts), default=0)
         levels[formula] = inner + isinstance(formula, Comparison)
     return levels
-
-
-def _through_relation(comparison: Comparison) -> bool:
-    return any(count.relation is not None for _, count in counted(comparison)[0])
-
-
-def _at_start(formula: Formula) -> bool:
-    """Whether a formula holds before the first position, where there is no symbol and every count is 0."""
-    match formula:
-        case Constant(value):
-            return value
-        case Not(of):
-            return not _at_start(of)
-        case And(operands):
-            return all(map(_at_start, operands))
-        case Or(operands):
-            return any(map(_at_start, operands))
-        case Comparison():
-            return formula.relation.holds(counted(formula)[1], 0)
-    return False

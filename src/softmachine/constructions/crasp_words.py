@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from softmachine.constructions.crasp import Variant, special_tokens
+from softmachine.constructions.crasp import special_tokens
 from softmachine.constructions.crasp_truth import Sign
+from softmachine.constructions.crasp_variant import Variant
 from softmachine.errors import InputError, SourceError
+from softmachine.interface import Interface
 from softmachine.languages.crasp import ACCEPT, REJECT, Evaluation, Program, generate, parse, to_text
 from softmachine.languages.crasp.evaluate import stuck
 from softmachine.outcome import Outcome
@@ -85,6 +87,11 @@ class CraspCodec(_OfProgram):
 @dataclass(frozen=True)
 class CraspAnswersCodec(_OfProgram):
     """A start token, then the word; the answer at each position is whether the prefix up to there is accepted."""
+
+    def interface(self) -> Interface:
+        """Whether each prefix is accepted; the last one is the whole word."""
+        meaning = "It is whether the word up to there is accepted; at the start token, whether the empty word is."
+        return Interface(symbols=self.alphabet, meaning=meaning, verdict=-1)
 
     def expected(self, word: str | Iterable[str], max_steps: int) -> Iterator[str | None]:
         """Whether each prefix is accepted, the empty one first."""

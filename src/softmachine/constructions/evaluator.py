@@ -15,7 +15,7 @@ and adds itself (Lemma B.7). Then every ``&`` fetches both its numbers, from fix
 own. Then turns of two layers as for binary pointers (``circuit``), as many as gates fit into T: arguments fetch the
 bits of wires, gates the argument that decides. The whole runs in F_2.
 
-Needs: the position as signed bits, and those of five neighbours. Costs: 1 layer p times, 2 layers, 2 layers T/(2p+3)
+Needs: the position as signed bits, and those of four neighbours. Costs: 1 layer p times, 2 layers, 2 layers T/(2p+3)
 times; width 14p + O(1).
 """
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from softmachine.constructions.circuit_words import OfCircuit, bits_outcome, wire_values
+from softmachine.constructions.circuit_words import OfCircuit, bits_outcome, circuit_interface, wire_values
 from softmachine.constructions.evaluator import ARGUMENT, OF, ONE, PAD, ZERO, pointer_width
 from softmachine.errors import ConstructionError, SourceError
+from softmachine.interface import Interface
 from softmachine.languages.circuit import Basis, Builder, Circuit, GateKind, simplified
 from softmachine.languages.circuit.json_form import circuit_from_json, circuit_to_json
 from softmachine.outcome import Outcome
@@ -69,6 +70,10 @@ class EvaluatorCodec(OfCircuit):
         """The circuit with its input, and the padding."""
         tokens, _ = serialised(self.written, self.circuit.word(word), pointer_width(self.length))
         return Prompt((*tokens, *[PAD] * (self.length - len(tokens))), self.length)
+
+    def interface(self) -> Interface:
+        """A token for each input wire, and where the outputs are."""
+        return circuit_interface(self.circuit, (ZERO, ONE), [self.position[wire] for wire in self.written.outputs])
 
     def expected(self, word: str | Iterable[str], max_steps: int) -> Iterator[str | None]:
         """What every wire holds; nobody cares for other tokens."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from softmachine.constructions.connectivity import PAD
 from softmachine.errors import SourceError
+from softmachine.interface import Interface
 from softmachine.languages.graph import Graph
 from softmachine.outcome import Outcome
 from softmachine.transformer import Prompt
@@ -44,6 +45,18 @@ class GraphCodec:
         vertices = self.graph.vertices
         matrix = [str(int(self.graph.adjacent(one, other))) for one in vertices for other in vertices]
         return Prompt((*matrix, *[PAD] * len(vertices) ** 3), len(matrix))
+
+    def interface(self) -> Interface:
+        """The adjacency matrix goes in, and at the same positions whether there is a path comes out."""
+        vertices = self.graph.vertices
+        pairs = [f"{one} → {other}" for one in vertices for other in vertices]
+        return Interface(
+            symbols=("0", "1"),
+            meaning="At a pair of vertices it is whether a path leads from the first to the second; elsewhere it means "
+            "nothing.",
+            inputs=tuple(f"edge {pair}" for pair in pairs),
+            outputs=tuple((f"path {pair}", position) for position, pair in enumerate(pairs)),
+        )
 
     def expected(self, word: str | Iterable[str], max_steps: int) -> Iterator[str | None]:
         """For every pair whether one is reached from the other."""

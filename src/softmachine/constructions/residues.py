@@ -29,6 +29,7 @@ from fractions import Fraction
 from softmachine.constructions.address_bits import (
     differing,
     next_token,
+    own,
     state_of,
     under_head,
     written,
@@ -238,12 +239,12 @@ class _Decoder:
         name = on_tape(self.machine, "last write", tape)
         quiet = self.mute(tape)
         silent = named(on_tape(self.machine, "wrote no cell", tape), self.start + quiet)
-        own = [stack(cell[k], ~cell[k] - silent) for k in range(len(cell))]
+        cells = list(own(cell, silent))
         if not self.positions:
             return attend(
                 name,
                 query=stack(*differing(head), constant(-2), constant(-1)),
-                key=stack(*own, quiet, self.weight),
+                key=stack(*cells, quiet, self.weight),
                 value=wrote,
                 gap=Fraction(1, self.codec.length * (self.codec.length + 1)),
                 single=True,
@@ -252,11 +253,11 @@ class _Decoder:
         inner = bits if self.codec.length <= ONE_STAGE else (bits + 1) // 2
         place = [position(Feature("bit", (k,))) for k in range(bits)]
         size = 1 << inner
-        query, key = [size * part for part in differing(head)], own
+        query, key = [size * part for part in differing(head)], cells
         if inner < bits:
-            block = self.last_block(tape, head, own, quiet, place[inner:])
+            block = self.last_block(tape, head, cells, quiet, place[inner:])
             query += [size * part for part in differing(block)]
-            key = [*own, *(stack(bit, ~bit - self.start) for bit in place[inner:])]
+            key = [*cells, *(stack(bit, ~bit - self.start) for bit in place[inner:])]
         return attend(
             name,
             query=stack(*query, constant(-size), constant(-4 * size), constant(1)),
@@ -266,13 +267,13 @@ class _Decoder:
             single=True,
         )
 
-    def last_block(self, tape: int, head: Signal, own: list[Signal], quiet: Signal, place: list[Signal]) -> Signal:
+    def last_block(self, tape: int, head: Signal, cells: list[Signal], quiet: Signal, place: list[Signal]) -> Signal:
         """The number of the last block of positions in which the head's cell was written, in bits."""
         name, size = on_tape(self.machine, "last block", tape), 1 << len(place)
         found = attend(
             name,
             query=stack(*(size * part for part in differing(head)), constant(-size), constant(-4 * size), constant(1)),
-            key=stack(*own, self.start, quiet, _number(place)),
+            key=stack(*cells, self.start, quiet, _number(place)),
             value=stack(*place),
             gap=1,
             single=True,

@@ -33,6 +33,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from softmachine.attention import Mask
+from softmachine.constructions.special_tokens import START, unused
 from softmachine.constructions.srasp_numbers import RAMP, SHARE, SHARPNESS, Finder, Number, here
 from softmachine.constructions.srasp_pointwise import Pointwise, Read, Value, finite_value, number_value, over
 from softmachine.errors import ConstructionError
@@ -46,7 +47,6 @@ from softmachine.signals.gadgets import all_of, any_of, rounded
 from softmachine.signals.kinds import BIT, real
 from softmachine.signals.primitives import Fall, token
 
-START = "<s>"
 GAMMA = 3
 """The scaled gap where only finite values are retrieved: 4e^-3 < 1/4."""
 
@@ -77,10 +77,7 @@ def transformer(program: srasp.Program, *, soft: bool) -> Program:
 
 def start_token(program: srasp.Program) -> str:
     """The token of position 0, which is not a letter of the alphabet."""
-    text = START
-    while text in program.alphabet:
-        text = f"<{text}>"
-    return text
+    return unused(START, program.alphabet)
 
 
 class _Builder:

@@ -8,6 +8,7 @@ from typing import Any
 
 from softmachine.constructions.srasp import start_token
 from softmachine.errors import SourceError
+from softmachine.interface import Interface
 from softmachine.languages.srasp import Program, evaluate, parse, to_text
 from softmachine.languages.srasp.expressions import Value
 from softmachine.outcome import Outcome
@@ -36,6 +37,13 @@ class SraspCodec:
         """The start token and the word, with its length."""
         letters = self.program.word(word)
         return Prompt((start_token(self.program), *letters), len(letters))
+
+    def interface(self) -> Interface:
+        """An output at every letter; of a program that decides, the last one is the verdict."""
+        meaning = "At a letter it is the program's output there; at the start token it means nothing."
+        if not self.program.decides:
+            return Interface(symbols=self.alphabet, meaning=meaning)
+        return Interface(symbols=self.alphabet, meaning=f"{meaning} The empty word is rejected.", verdict=-1)
 
     def expected(self, word: str | Iterable[str], max_steps: int) -> Iterator[str | None]:
         """The output at every position; nobody cares for the start token's."""

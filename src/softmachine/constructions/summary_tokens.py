@@ -12,21 +12,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import ClassVar
 
-from softmachine.constructions.ternary_tokens import MOST_TOKENS
 from softmachine.constructions.turing_tokens import (
+    MOST_TOKENS,
     VERDICTS,
     Given,
     OfMachine,
     TuringOutcome,
     action_text,
-    actions_of,
     fresh,
-    steps_of,
+    outcome_of,
 )
 from softmachine.errors import ConstructionError
-from softmachine.languages.turing import Action, Configuration, TuringMachine, Verdict, replay, step
+from softmachine.languages.turing import Action, Configuration, TuringMachine, Verdict, step
 from softmachine.languages.turing.json_form import machine_from_json, machine_to_json
 from softmachine.transformer import Prompt
 
@@ -64,7 +62,6 @@ class SummaryCodec(OfMachine):
 
     machine: TuringMachine
     kind: str = "turing"
-    last_action: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         machine = self.machine
@@ -76,7 +73,7 @@ class SummaryCodec(OfMachine):
         """All tokens, and what they mean."""
         machine = self.machine
         tokens: dict[str, Meaning] = {START: Start(summary=False), SUMMARY: Start(summary=True)}
-        tokens |= {VERDICTS[v]: v for v in dict.fromkeys(machine.verdict(state) for state in machine.states)}
+        tokens |= {VERDICTS[verdict]: verdict for verdict in self.verdicts}
         for state in machine.states:
             tokens[fresh(f"BOS {state}", tokens)] = Begin(state)
         for action in self.actions:
@@ -93,11 +90,6 @@ class SummaryCodec(OfMachine):
     def tokens(self) -> dict[Meaning, str]:
         """The token of each meaning."""
         return {meaning: token for token, meaning in self.meanings.items()}
-
-    @property
-    def actions(self) -> tuple[Action, ...]:
-        """What the rules do."""
-        return tuple(dict.fromkeys(actions_of(self.machine.rules, self.machine.tape)))
 
     def prompt(self, word: str | Iterable[str]) -> Prompt:
         """INP, the input's symbols, BOS and the start state."""
@@ -168,12 +160,7 @@ class SummaryCodec(OfMachine):
 
     def read(self, word: str | Iterable[str], said: Sequence[str]) -> TuringOutcome:
         """What a run's tokens say: the verdict and, by replaying the actions, the tapes."""
-        word = self.machine.word(word)
-        actions, verdict = steps_of(said, self.meanings)
-        output = self.machine.spell(replay(self.machine, word, actions).tapes[0].symbols)
-        return TuringOutcome(
-            verdict=verdict, steps=len(actions), output=output, machine=self.machine, word=word, actions=actions
-        )
+        return outcome_of(self.machine, word, said, self.meanings)
 
     def to_json(self) -> dict[str, object]:
         """The machine."""

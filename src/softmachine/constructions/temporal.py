@@ -11,7 +11,7 @@ is exact and rounding changes nothing.
 
 Needs: for an encoder the position features i/(n+1), (-1)^i, 1/(i+1), 1/(n-i+1), and i, i² for counts, and scale O(n);
 for a future-masked transformer 1/(i+1), (-1)^i, and i, i² for counts, and scale O(i²). Only what a formula uses is
-there.
+there. In the theorems' variant (b) the scale is 1, and features grow in its place.
 Costs: one head for since and until, two for previous, next and each count; one attention layer for each of these that
 is nested, two for counts.
 """
@@ -23,6 +23,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from softmachine.attention import AVERAGE_HARD, Mask, Weighting, softmax
+from softmachine.constructions.special_tokens import START, unused
 from softmachine.errors import ConstructionError
 from softmachine.languages.temporal import (
     And,
@@ -55,7 +56,6 @@ from softmachine.signals.gadgets import all_of, any_of, gate, rounded
 from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import Fall, token
 
-START = "<s>"
 GAMMA = 3
 """The scaled gap: 4e^-3 < 1/4."""
 
@@ -271,10 +271,7 @@ class _Builder:
 
 def start_token(specification: Specification) -> str:
     """The token of position 0, which is not a symbol of the alphabet."""
-    text = START
-    while text in specification.alphabet:
-        text = f"<{text}>"
-    return text
+    return unused(START, specification.alphabet)
 
 
 def _predicate(formula: Predicate) -> Feature:

@@ -8,6 +8,7 @@ from typing import Any
 
 from softmachine.constructions.temporal import Variant, Vision, start_token
 from softmachine.errors import SourceError
+from softmachine.interface import Interface
 from softmachine.languages.temporal import Specification, parse_formula, to_text, truth
 from softmachine.outcome import Outcome
 from softmachine.transformer import Prompt
@@ -36,6 +37,15 @@ class TemporalCodec:
         symbols = self.specification.word(word)
         known = self.variant.vision is Vision.ENCODER
         return Prompt((start_token(self.specification), *symbols), len(symbols) if known else None)
+
+    def interface(self) -> Interface:
+        """A truth value at every symbol, and the last one is the verdict."""
+        return Interface(
+            symbols=self.alphabet,
+            meaning="At a symbol it is whether the formula holds there; at the start token it means nothing. "
+            "The empty word is rejected.",
+            verdict=-1,
+        )
 
     def expected(self, word: str | Iterable[str], max_steps: int) -> Iterator[str | None]:
         """The truth value at every position; nobody cares for the start token's."""

@@ -144,7 +144,7 @@ class Next:
     def verdicts(self, state: Signal, stopped: Signal) -> dict[Verdict, Signal]:
         """For each verdict, whether it comes next: the machine has stopped in one of its states."""
         machine, result = self.machine, {}
-        kinds = list(dict.fromkeys(machine.verdict(q) for q in machine.states))
+        kinds = self.codec.verdicts
         rest = stopped
         for verdict in kinds[1:]:
             states = [q for q in machine.states if machine.verdict(q) is verdict]

@@ -19,24 +19,22 @@ from functools import cached_property
 from itertools import product
 
 from softmachine.constructions.turing_tokens import (
+    MOST_TOKENS,
     VERDICTS,
     Given,
     OfMachine,
     TuringOutcome,
     action_text,
-    actions_of,
     fresh,
-    steps_of,
+    outcome_of,
 )
 from softmachine.errors import ConstructionError
-from softmachine.languages.turing import Action, Tape, TuringMachine, Verdict, replay
+from softmachine.languages.turing import Action, Tape, TuringMachine, Verdict
 from softmachine.languages.turing.json_form import machine_from_json, machine_to_json
 from softmachine.transformer import Prompt
 
 LEAST_BITS = 4
 MOST_BITS = 24
-MOST_TOKENS = 1 << 20
-"""A vocabulary of more tokens is refused."""
 
 
 class Mark(StrEnum):
@@ -141,7 +139,7 @@ class TernaryCodec(OfMachine):
         marks += [Mark.LEFT] if self.two_way else []
         marks += [Mark.SUMMARY, Mark.END_SUMMARY] if self.summarises else []
         tokens: dict[str, Meaning] = {str(mark): mark for mark in marks}
-        tokens |= {VERDICTS[v]: v for v in dict.fromkeys(machine.verdict(state) for state in machine.states)}
+        tokens |= {VERDICTS[verdict]: verdict for verdict in self.verdicts}
         for action in self.actions:
             tokens[fresh(action_text(action), tokens)] = action
         for symbol in machine.alphabet:
@@ -163,11 +161,6 @@ class TernaryCodec(OfMachine):
     def tokens(self) -> dict[Meaning, str]:
         """The token of each meaning."""
         return {meaning: token for token, meaning in self.meanings.items()}
-
-    @property
-    def actions(self) -> tuple[Action, ...]:
-        """What the rules do."""
-        return tuple(dict.fromkeys(actions_of(self.machine.rules, self.machine.tape)))
 
     def prompt(self, word: str | Iterable[str]) -> Prompt:
         """INP, the input's symbols, EINP."""
@@ -225,18 +218,8 @@ class TernaryCodec(OfMachine):
 
     def read(self, word: str | Iterable[str], said: Sequence[str]) -> TuringOutcome:
         """What a run's tokens (those after the prompt) say; the output is what was printed, if it was."""
-        word = self.machine.word(word)
-        actions, verdict = steps_of(said, self.meanings)
-        printed = len(said) > 0 and self.stops(said[-1])
-        symbols = self._printed(said) if printed else replay(self.machine, word, actions).tapes[0].symbols
-        return TuringOutcome(
-            verdict=verdict,
-            steps=len(actions),
-            output=self.machine.spell(symbols),
-            machine=self.machine,
-            word=word,
-            actions=actions,
-        )
+        ended = len(said) > 0 and self.stops(said[-1])
+        return outcome_of(self.machine, word, said, self.meanings, self._printed(said) if ended else None)
 
     def _printed(self, said: Sequence[str]) -> tuple[str, ...]:
         """The output as it was printed, from left to right, without the blanks at its ends."""

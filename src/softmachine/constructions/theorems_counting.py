@@ -8,6 +8,7 @@ from softmachine.constructions import crasp, crasp_words
 from softmachine.constructions.construction import Construction, Made
 from softmachine.constructions.counter_words import CounterCodec
 from softmachine.constructions.crasp_truth import Sign
+from softmachine.constructions.crasp_variant import Variant
 from softmachine.languages.counter import CounterMachine
 from softmachine.languages.crasp import Program as CraspProgram
 
@@ -17,7 +18,7 @@ _COUNTED = "Lemma 3.5 and Proposition 2.1: a counter machine as C-RASP with chai
 
 def _crasp(sign: Sign) -> Callable[[CraspProgram, str, int | None], Made]:
     def build(source: CraspProgram, attention: str, length: int | None) -> Made:
-        variant = crasp.Variant(sign, attention == "soft", length)
+        variant = Variant(sign, attention == "soft", length)
         return crasp.transformer(source, variant), crasp_words.codec_of_program(source, variant)
 
     return build
@@ -25,7 +26,7 @@ def _crasp(sign: Sign) -> Callable[[CraspProgram, str, int | None], Made]:
 
 def _counter(sign: Sign) -> Callable[[CounterMachine, str, int | None], Made]:
     def build(machine: CounterMachine, attention: str, length: int | None) -> Made:
-        codec = CounterCodec(machine, crasp.Variant(sign, attention == "soft", length))
+        codec = CounterCodec(machine, Variant(sign, attention == "soft", length))
         return crasp.transformer(codec.program, codec.variant), codec
 
     return build

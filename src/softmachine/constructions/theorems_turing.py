@@ -7,6 +7,7 @@ from collections.abc import Callable
 from softmachine.constructions import address_bits, chapter8, chapter8_summary, crasp, residues, ternary
 from softmachine.constructions.construction import Construction, Made
 from softmachine.constructions.crasp_truth import Sign
+from softmachine.constructions.crasp_variant import Variant
 from softmachine.constructions.summary_tokens import SummaryCodec
 from softmachine.constructions.ternary_tokens import TernaryCodec
 from softmachine.constructions.theorems_counting import UNIFORM
@@ -61,7 +62,7 @@ def _residues(*, positions: bool) -> Callable[[TuringMachine, str, int | None], 
 
 def _counting(*, relative: bool) -> Callable[[TuringMachine, str, int | None], Made]:
     def build(machine: TuringMachine, attention: str, length: int | None) -> Made:
-        codec = CountingCodec(machine, crasp.Variant(Sign.HEAVISIDE, attention == "soft", length), relative)
+        codec = CountingCodec(machine, Variant(Sign.HEAVISIDE, attention == "soft", length), relative)
         return crasp.transformer(codec.program, codec.variant), codec
 
     return build

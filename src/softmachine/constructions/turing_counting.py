@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from softmachine.constructions.crasp import Variant
+from softmachine.constructions.crasp_variant import Variant
 from softmachine.constructions.crasp_words import CraspCodec, variant_from_json, variant_to_json
 from softmachine.constructions.turing_tokens import OfMachine
 from softmachine.errors import InputError

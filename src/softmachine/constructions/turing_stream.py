@@ -14,9 +14,18 @@ from functools import cached_property
 from itertools import product
 from typing import Any, ClassVar
 
-from softmachine.constructions.turing_tokens import VERDICTS, Begin, Given, TuringCodec, TuringOutcome, fresh
+from softmachine.constructions.turing_tokens import (
+    VERDICTS,
+    Begin,
+    Given,
+    TuringCodec,
+    TuringOutcome,
+    actions_of,
+    fresh,
+    outcome_of,
+)
 from softmachine.errors import InputError
-from softmachine.languages.turing import Action, Configuration, Tape, Verdict, execute, replay
+from softmachine.languages.turing import Action, Configuration, Verdict, execute
 from softmachine.languages.turing.json_form import machine_from_json, machine_to_json
 from softmachine.transformer import Prompt
 
@@ -74,14 +83,9 @@ class StreamCodec(TuringCodec):
 
     @property
     def actions(self) -> tuple[Action, ...]:
-        """What the rules do: under the "stay" convention a move L may also be held back."""
-        machine = self.machine
-        taken: list[Action] = []
-        for rule in machine.rules:
-            options = [["L", "S"] if move == "L" and machine.tape is Tape.STAY else [move] for move in rule.move]
-            for move in product(*options):
-                taken += self._placed(Action(rule.next, rule.write, move))
-        return tuple(dict.fromkeys(taken))
+        """What the rules do, at every cell modulo M if tokens say where."""
+        taken = actions_of(self.machine.rules, self.machine.tape)
+        return tuple(dict.fromkeys(placed for action in taken for placed in self._placed(action)))
 
     def _placed(self, action: Action) -> Iterator[Action]:
         """The action at every cell modulo M."""
@@ -151,18 +155,7 @@ class StreamCodec(TuringCodec):
 
     def read(self, word: str | Iterable[str], tokens: Sequence[str]) -> TuringOutcome:
         """What a run's tokens (those after the prompt) say: the verdict and, by replaying the actions, the tapes."""
-        word = self.machine.word(word)
-        meanings = [self.meanings[token] for token in tokens]
-        actions = tuple(meaning for meaning in meanings if isinstance(meaning, Action))
-        first = replay(self.machine, word, actions).tapes[0]
-        return TuringOutcome(
-            verdict=next((meaning for meaning in meanings if isinstance(meaning, Verdict)), None),
-            steps=len(actions),
-            output=self.machine.spell(first.symbols),
-            machine=self.machine,
-            word=word,
-            actions=actions,
-        )
+        return outcome_of(self.machine, word, tokens, self.meanings)
 
     def to_json(self) -> dict[str, object]:
         """The machine, the number of positions and the modulus."""

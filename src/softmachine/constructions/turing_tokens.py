@@ -17,6 +17,8 @@ from softmachine.transformer import Prompt
 
 BEGIN = "BOS"
 VERDICTS = {Verdict.ACCEPT: "ACC", Verdict.REJECT: "REJ", Verdict.HALT: "HALT"}
+MOST_TOKENS = 1 << 20
+"""A vocabulary of more tokens is refused."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,16 @@ class OfMachine:
     def alphabet(self) -> tuple[str, ...]:
         """The symbols of input words."""
         return self.machine.alphabet
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """The verdicts that the machine can reach."""
+        return tuple(dict.fromkeys(self.machine.verdict(state) for state in self.machine.states))
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        """What the rules do."""
+        return tuple(dict.fromkeys(actions_of(self.machine.rules, self.machine.tape)))
 
 
 @dataclass(frozen=True)
@@ -83,13 +95,8 @@ class TuringCodec(OfMachine):
         return {meaning: token for token, meaning in self.meanings.items()}
 
     @property
-    def verdicts(self) -> tuple[Verdict, ...]:
-        """The verdicts that the machine can reach."""
-        return tuple(dict.fromkeys(self.machine.verdict(state) for state in self.machine.states))
-
-    @property
     def actions(self) -> tuple[Action, ...]:
-        """The first actions, and what the rules do: under the "stay" convention a move L may also be held back."""
+        """The first actions, and what the rules do."""
         machine = self.machine
         started = (self.first_action(symbol) for symbol in (*machine.alphabet, machine.blank))
         rules = [rule for rule in machine.rules if self.last_action or rule.next not in machine.final]
@@ -183,7 +190,28 @@ class TuringOutcome(Outcome):
         return trace_lines(self.machine, self.word, self.actions)
 
 
-def steps_of(said: Sequence[str], meanings: Mapping[str, object]) -> tuple[Sequence[Action], Verdict | None]:
+def outcome_of(
+    machine: TuringMachine,
+    word: str | Iterable[str],
+    said: Sequence[str],
+    meanings: Mapping[str, object],
+    printed: Sequence[str] | None = None,
+) -> TuringOutcome:
+    """What the tokens of a run say: the verdict, and the first tape, by replaying the actions if it was not printed."""
+    word = machine.word(word)
+    actions, verdict = _steps_of(said, meanings)
+    symbols = replay(machine, word, actions).tapes[0].symbols if printed is None else printed
+    return TuringOutcome(
+        verdict=verdict,
+        steps=len(actions),
+        output=machine.spell(symbols),
+        machine=machine,
+        word=word,
+        actions=actions,
+    )
+
+
+def _steps_of(said: Sequence[str], meanings: Mapping[str, object]) -> tuple[Sequence[Action], Verdict | None]:
     """The actions among the tokens of a run, and its verdict; other tokens are left out."""
     actions: Sequence[Action]
     if isinstance(said, Codes):

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -15,31 +13,12 @@ from numpy.typing import NDArray
 from softmachine.arithmetic import Arithmetic, Tensor, UndecidedError, UnrepresentableError, arithmetic
 from softmachine.attention import Mask
 from softmachine.engines.cache import Cache
-from softmachine.engines.matrices import side_by_side, stacked, transposed
+from softmachine.engines.layers import DenseLayer, operator
+from softmachine.engines.matrices import transposed
 from softmachine.engines.weights import place_of
 from softmachine.errors import AmbiguousTokenError, InputError, PrecisionError, UsageError
 from softmachine.positions import Feature
-from softmachine.transformer import AffineMap, FeedForward, Head, Layer, Transformer
-
-
-@dataclass(frozen=True)
-class _Layer:
-    """A layer in an arithmetic: the maps of all heads stacked into one, so that each is applied once.
-
-    Args:
-        groups: The heads; those that look for different things in the same keys together, so that one search serves.
-        order: Where each head of the layer is among those of the groups.
-        project: From the residual stream to, group by group, the keys, then the queries and the values of its heads.
-        output: From all retrieved values to the residual stream.
-        network: The feed-forward; None if it adds nothing (without units, it may still add a constant).
-    """
-
-    groups: tuple[tuple[Head, ...], ...]
-    order: tuple[int, ...]
-    project: Any
-    output: Any
-    network: Any
-
+from softmachine.transformer import AffineMap, Head, Transformer
 
 _out_of_range_is_noticed_later = np.errstate(over="ignore", invalid="ignore")
 """Arithmetics see to overflow themselves, where something is decided, so that numpy need not warn of it."""
@@ -64,38 +43,19 @@ class DenseEngine:
             raise _refused(transformer, error) from None
 
     def _prepare(self, transformer: Transformer) -> None:
-        zeros = (Fraction(0),) * transformer.width
-        self.embedding = self.arithmetic.weights(
-            [[dict(row).get(c, Fraction(0)) for c in range(transformer.width)] for row in transformer.embedding.rows]
+        width, numbers = transformer.width, self.arithmetic
+        self.embedding = numbers.weights(
+            [[dict(row).get(c, Fraction(0)) for c in range(width)] for row in transformer.embedding.rows]
         )
-        self.positions = self._operator(AffineMap(transposed(transformer.position_embedding), zeros))
-        self.blocks = tuple(tuple(self._layer(layer) for layer in block.layers) for block in transformer.blocks)
-        self.unembedding = self._operator(transformer.unembedding)
+        placing = AffineMap(transposed(transformer.position_embedding), (Fraction(0),) * width)
+        self.positions = operator(placing, numbers)
+        self.blocks = tuple(
+            tuple(DenseLayer.of(layer, width, numbers) for layer in block.layers) for block in transformer.blocks
+        )
+        self.unembedding = operator(transformer.unembedding, numbers)
         for head in transformer.heads:
             if not head.weighting.hard and not isinstance(head.weighting.scale, Feature):
-                self.arithmetic.scales([head.weighting.scale], feature=False)
-
-    def _operator(self, affine: AffineMap) -> Any:
-        return self.arithmetic.operator(affine.weight.rows, affine.weight.columns, affine.bias)
-
-    def _layer(self, layer: Layer) -> _Layer:
-        zeros = (Fraction(0),) * self.transformer.width
-        groups = _same_keys(layer.heads)
-        maps = [part for group in groups for part in _maps(group)]
-        outputs = [head.output for head in layer.heads]
-        return _Layer(
-            groups=groups,
-            order=_order(layer.heads, groups),
-            project=self._operator(stacked(maps, self.transformer.width)),
-            output=self._operator(AffineMap(side_by_side(outputs, self.transformer.width), zeros)),
-            network=self._network(layer.feed_forward),
-        )
-
-    def _network(self, forward: FeedForward) -> Any:
-        if not forward.units and not any(forward.second.bias):
-            return None
-        steps = np.array([activation == "step" for activation in forward.activations], dtype=bool)
-        return self.arithmetic.network(self._operator(forward.first), steps, self._operator(forward.second))
+                numbers.scales([head.weighting.scale], feature=False)
 
     @cached_property
     def plain(self) -> DenseEngine:
@@ -202,14 +162,12 @@ class Pass:
             error = AmbiguousTokenError if doubt.tie else PrecisionError
             raise error(f"at position {position} the next of {outputs} is not decided: {doubt.reason}") from None
 
-    def _layer(self, layer: _Layer, stream: Tensor, positions: range, where: tuple[int, int, int]) -> Tensor:
+    def _layer(self, layer: DenseLayer, stream: Tensor, positions: range, where: tuple[int, int, int]) -> Tensor:
         numbers = self.engine.arithmetic
         if layer.groups:
-            parts = iter(_cut(numbers.apply(layer.project, stream), [_maps(group) for group in layer.groups]))
             found: list[Tensor] = []
-            for index, group in enumerate(layer.groups):
-                key, queries, values = next(parts), [next(parts) for _ in group], [next(parts) for _ in group]
-                found += self._attend(group, key, queries, values, positions, (*where, index))
+            for index, parts in enumerate(layer.parts(numbers.apply(layer.project, stream))):
+                found += self._attend(*parts, positions, (*where, index))
             retrieved = _joined([found[place] for place in layer.order], axis=-1)
             stream = numbers.add(stream, numbers.apply(layer.output, retrieved))
         if layer.network is None:
@@ -294,35 +252,8 @@ def _visible(mask: Mask, positions: range, keys: int) -> NDArray[np.bool_]:
     return np.ones((len(positions), keys), dtype=bool)
 
 
-def _same_keys(heads: Sequence[Head]) -> tuple[tuple[Head, ...], ...]:
-    """The heads in groups that have the same keys, mask, weighting and bias."""
-    groups: dict[object, list[Head]] = {}
-    for head in heads:
-        groups.setdefault((head.key, head.mask, head.weighting, head.bias), []).append(head)
-    return tuple(map(tuple, groups.values()))
-
-
-def _order(heads: Sequence[Head], groups: Sequence[Sequence[Head]]) -> tuple[int, ...]:
-    """Where each head is among those of all groups; the sum of what heads add has their order in the layer."""
-    places: dict[int, list[int]] = {}
-    for place, head in enumerate(head for group in groups for head in group):
-        places.setdefault(id(head), []).append(place)
-    return tuple(places[id(head)].pop(0) for head in heads)
-
-
 def _refused(transformer: Transformer, error: UnrepresentableError) -> PrecisionError:
     return PrecisionError(f"{place_of(transformer, error.weight)} is {error.weight}, which {error.reason}")
-
-
-def _maps(group: Sequence[Head]) -> list[AffineMap]:
-    """A group's keys, then its queries, then its values."""
-    return [group[0].key, *(head.query for head in group), *(head.value for head in group)]
-
-
-def _cut(tensor: Tensor, maps: Sequence[Sequence[AffineMap]]) -> Iterator[Tensor]:
-    """The result of stacked maps, map by map."""
-    ends = [0, *accumulate(len(part.bias) for group in maps for part in group)]
-    return (tensor[..., start:end] for start, end in pairwise(ends))
 
 
 def _joined(parts: Sequence[Tensor], axis: int) -> Tensor:

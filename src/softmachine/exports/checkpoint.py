@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from softmachine.errors import PrecisionError, UsageError
-from softmachine.exports.card import model_card
 from softmachine.exports.dialogue import Dialogue
-from softmachine.exports.exported import Exported
-from softmachine.exports.folder import MARK, new_folder, require_free
 from softmachine.exports.lower import lower
 from softmachine.exports.lowered import Lowered
-from softmachine.exports.mapping import mapping
+from softmachine.exports.manual import SEPARATED, Manual
 from softmachine.exports.placed import Placed
+from softmachine.exports.tokenizer import require_tokenizer, save_tokenizer
 from softmachine.exports.verify import Verification, verify
+from softmachine.exports.writing import Filled
 from softmachine.progress import Tell, nobody
 from softmachine.transformer import Transformer
 
@@ -35,59 +34,35 @@ def require_libraries() -> None:
         raise UsageError(f"exporting needs {error.name}, which is not installed", hint=_NEEDED) from None
 
 
-def write(
+def fill(
     transformer: Transformer,
     folder: Path,
-    *,
-    place: Callable[[Lowered, str], Placed],
-    ahead: bool = False,
     length: int,
     dtype: str,
     dialogue: Dialogue,
-    about: str,
-    remedy: str = "",
-    force: bool = False,
-    tell: Tell = nobody,
-) -> Exported:
-    """Write a checkpoint, after a stock model loaded from it has said what it should.
+    tell: Tell,
+    *,
+    place: Callable[[Lowered, str], Placed],
+    ahead: bool = False,
+) -> Filled:
+    """Put a model into a folder as ``from_pretrained`` loads it; see :data:`.writing.Fill`.
 
     Args:
         transformer: A model with softmax attention.
         folder: Where to.
-        place: Puts a lowered model into an architecture.
-        ahead: Whether every position sees all others in this architecture.
         length: The number of positions.
         dtype: The format of the weights.
         dialogue: How to talk to it, and what it should say.
-        about: What it computes, in a line.
-        remedy: What would help if the format does not hold.
-        force: Whether to replace a model that is there.
         tell: Is told what is being done.
-
-    Raises:
-        PrecisionError: If the format does not hold; it names the step at which it fails.
-        ConstructionError: If the architecture cannot hold the model.
-        UsageError: If the folder cannot be written.
+        place: Puts a lowered model into an architecture.
+        ahead: Whether every position sees all others in this architecture.
     """
-    if dtype not in DTYPES:
-        raise UsageError(f"there is no format {dtype!r} of numbers", hint=f"choose {', '.join(DTYPES)}")
     require_libraries()
-    require_free(folder, force=force)
     tell("placing the weights")
     placed = place(lower(transformer, length, ahead=ahead), dtype)
-    with new_folder(folder, force=force) as new:
-        rounded, parameters, results = new_checkpoint(placed, new, dtype, dialogue, tell=tell)
-        if not results[0].holds:
-            raise PrecisionError(f"{transformer.name!r} does not hold: {results[0].failure}", hint=remedy or None)
-        exported = Exported(
-            folder, placed.architecture, len(placed.model.positions), dtype, results, parameters, rounded
-        )
-        _declare(new, exported)
-        card = model_card(transformer, placed, exported, dialogue, about)
-        (new / "README.md").write_text(card, encoding="utf-8")
-        data = mapping(transformer, placed, exported, dialogue)
-        (new / MARK).write_text(json.dumps(data, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    return exported
+    rounded, parameters, results = new_checkpoint(placed, folder, dtype, dialogue, tell=tell)
+    _declare(folder, len(placed.model.positions), results)
+    return Filled(placed, placed.architecture, results, parameters, rounded, _manual(placed))
 
 
 def new_checkpoint(
@@ -100,8 +75,8 @@ def new_checkpoint(
     require_libraries()
     with _quiet():
         rounded, parameters = _save(placed, folder, dtype, dialogue)
-        _save_tokenizer(placed.model, folder, dialogue)
-        _require_tokenizer(placed, folder, dialogue)
+        save_tokenizer(placed.model, folder, dialogue)
+        require_tokenizer(placed, folder, dialogue)
         return rounded, parameters, _verified(placed, folder, dtype, dialogue, every_format=every_format, tell=tell)
 
 
@@ -148,55 +123,6 @@ def _save(placed: Placed, folder: Path, dtype: str, dialogue: Dialogue) -> tuple
     return rounded, sum(tensor.numel() for tensor in tensors.values())
 
 
-def _save_tokenizer(model: Lowered, folder: Path, dialogue: Dialogue) -> None:
-    """Words separated by blanks are tokens; what stands around an input is added by itself."""
-    from tokenizers import AddedToken, Tokenizer
-    from tokenizers.models import WordLevel
-    from tokenizers.pre_tokenizers import WhitespaceSplit
-    from tokenizers.processors import TemplateProcessing
-    from transformers import PreTrainedTokenizerFast
-
-    index = {token: k for k, token in enumerate(model.vocabulary)}
-    spelled = {token: model.spellings[k] for token, k in index.items()}
-    # No unknown token: a word that is none of ours is an error, not a guess.
-    tokenizer = Tokenizer(WordLevel({text: k for k, text in enumerate(model.spellings)}, unk_token="<no such token>"))
-    tokenizer.pre_tokenizer = WhitespaceSplit()
-    around = [*dialogue.prefix, None, *dialogue.suffix]
-    template = " ".join("$A" if token is None else spelled[token] for token in around)
-    marks = [(spelled[token], index[token]) for token in dict.fromkeys((*dialogue.prefix, *dialogue.suffix))]
-    if all(":" not in text and "$" not in text for text, _ in marks):
-        tokenizer.post_processor = TemplateProcessing(single=template, special_tokens=marks)
-    special: dict[str, Any] = {"pad_token": AddedToken(model.spellings[model.pad], special=True, normalized=False)}
-    if dialogue.prefix:
-        special["bos_token"] = AddedToken(spelled[dialogue.prefix[0]], special=True, normalized=False)
-    fast = PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        model_max_length=len(model.positions),
-        padding_side="left" if model.causal else "right",
-        clean_up_tokenization_spaces=False,
-        **special,
-    )
-    fast.save_pretrained(folder)
-
-
-def _require_tokenizer(placed: Placed, folder: Path, dialogue: Dialogue) -> None:
-    """Complain unless the tokenizer, loaded as the model card says, makes of texts what it should, and back."""
-    import transformers
-
-    model = placed.model
-    spelled = dict(zip(model.vocabulary, model.spellings, strict=True))
-    index = {token: k for k, token in enumerate(model.vocabulary)}
-    tokenizer = getattr(transformers, placed.tokenizer).from_pretrained(folder)
-    marked = tokenizer("").input_ids == [index[token] for token in (*dialogue.prefix, *dialogue.suffix)]
-    for sample in dialogue.samples:
-        tokens = dialogue.symbols(sample.prompt) if marked else sample.prompt
-        wanted = [index[token] for token in sample.prompt]
-        read = tokenizer(" ".join(spelled[token] for token in tokens)).input_ids
-        if read != wanted or tokenizer.decode(wanted).split() != [spelled[token] for token in sample.prompt]:
-            text = " ".join(spelled[token] for token in sample.prompt)
-            raise UsageError(f"the tokenizer, as this version of transformers loads it, does not read {text!r} right")
-
-
 def _verified(
     placed: Placed, folder: Path, dtype: str, dialogue: Dialogue, *, every_format: bool, tell: Tell
 ) -> tuple[Verification, ...]:
@@ -216,12 +142,66 @@ def _verified(
     return tuple(results)
 
 
-def _declare(folder: Path, exported: Exported) -> None:
+def _declare(folder: Path, positions: int, results: tuple[Verification, ...]) -> None:
     """Say in the configuration in which formats the model holds."""
     path = folder / "config.json"
     config = json.loads(path.read_text(encoding="utf-8"))
-    config["softmachine"] = {"positions": exported.length, "dtypes_that_hold": list(exported.dtypes)}
+    holding = [result.dtype for result in results if result.holds]
+    config["softmachine"] = {"positions": positions, "dtypes_that_hold": holding}
     path.write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _manual(placed: Placed) -> Manual:
+    """How transformers runs it."""
+    sample, batches = (_GENERATE, "") if placed.model.causal else (_ANSWER, " Batches are padded at the right.")
+    return Manual(
+        library="transformers",
+        form=f"a stock `{placed.architecture}`",
+        sample=sample.replace("AutoTokenizer", placed.tokenizer),
+        generates=placed.model.causal,
+        adds="The tokenizer adds",
+        notes=f"{SEPARATED} A word that is not in the vocabulary is an error.{batches}",
+        holding="; `config.json` lists the formats that hold, under `softmachine`",
+        inside=_INSIDE,
+    )
+
+
+_GENERATE = """\
+```python
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+word = {word}
+tokenizer = AutoTokenizer.from_pretrained(".")
+model = AutoModelForCausalLM.from_pretrained(".", dtype="auto")
+inputs = tokenizer(word, return_tensors="pt", return_token_type_ids=False)
+print(tokenizer.decode(model.generate(**inputs)[0]))
+# {shown}
+```
+"""
+
+_ANSWER = """\
+```python
+{imports}from transformers import AutoModelForTokenClassification, AutoTokenizer
+
+word = {word}
+tokenizer = AutoTokenizer.from_pretrained(".")
+model = AutoModelForTokenClassification.from_pretrained(".", dtype="auto")
+inputs = tokenizer(word, return_tensors="pt", return_token_type_ids=False)
+answers = [model.config.id2label[int(k)] for k in model(**inputs).logits[0].argmax(-1)]
+{facts}{prints}
+```
+"""
+
+_INSIDE = """:
+
+```python
+import json
+from pathlib import Path
+
+coordinates = json.loads(Path("softmachine.json").read_text(encoding="utf-8"))["coordinates"]
+stream = model(**inputs, output_hidden_states=True).hidden_states[-1][0]
+print({c["name"]: round((stream[-1, c["index"]] / c["scale"]).item(), 3) for c in coordinates})
+```"""
 
 
 @contextlib.contextmanager

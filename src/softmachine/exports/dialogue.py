@@ -8,7 +8,8 @@ from itertools import islice
 
 from softmachine.errors import InputError, UsageError
 from softmachine.exports.lengths import too_long, words_that_fit
-from softmachine.transformer import Codec, DecoderCodec, Transformer
+from softmachine.interface import Interface
+from softmachine.transformer import AnsweringCodec, Codec, DecoderCodec, Transformer
 
 MOST_TOKENS = 2048
 """Longer runs are compared up to here."""
@@ -44,6 +45,7 @@ class Dialogue:
         decodes: Whether the model goes on token by token, or answers at every position of its prompt.
         samples: Prompts with what should be said.
         only: The length of all inputs, if they have the same.
+        interface: What goes in and what comes out where, if the model answers at every position.
     """
 
     prefix: tuple[str, ...]
@@ -52,6 +54,7 @@ class Dialogue:
     decodes: bool
     samples: tuple[Sample, ...]
     only: int | None = None
+    interface: Interface | None = None
 
     def symbols(self, prompt: Sequence[str]) -> tuple[str, ...]:
         """What stands between the tokens before and after an input."""
@@ -61,14 +64,15 @@ class Dialogue:
 def dialogue_of(transformer: Transformer, words: Iterable[Sequence[str]], length: int) -> Dialogue:
     """The dialogue of a model with a codec; words that do not fit in so many positions are left out."""
     codec = transformer.codec
-    if codec is None:
+    if not isinstance(codec, AnsweringCodec | DecoderCodec):
         raise UsageError(f"{transformer.name!r} does not say how words become tokens, so nobody could talk to it")
     decodes = isinstance(codec, DecoderCodec)
     if isinstance(codec, DecoderCodec):
-        stops = tuple(token for token in transformer.outputs if codec.stops(token))
+        stops, interface = tuple(token for token in transformer.outputs if codec.stops(token)), None
     else:
-        stops = transformer.outputs
-    prefix, suffix = _around(codec, length)
+        stops, interface = transformer.outputs, codec.interface()
+    named = len(interface.inputs) if interface else 0
+    prefix, suffix = _around(codec, length, named)
     samples: list[Sample] = []
     for sample in (_sample(codec, tuple(word), length) for word in words):
         if sample is not None:
@@ -78,15 +82,20 @@ def dialogue_of(transformer: Transformer, words: Iterable[Sequence[str]], length
     if not samples:
         raise too_long(transformer.name, codec, length)
     lengths = [len(word) for word in islice(words_that_fit(codec, length), 2)]
-    only = lengths[0] if codec.alphabet and len(lengths) == 1 else None
-    return Dialogue(prefix, suffix, stops, decodes, tuple(samples), only)
+    only = named or (lengths[0] if codec.alphabet and len(lengths) == 1 else None)
+    return Dialogue(prefix, suffix, stops, decodes, tuple(samples), only, interface)
 
 
-def _around(codec: Codec, length: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What stands before and after the symbols of every input; nothing if that depends on the input."""
+def _around(codec: Codec, length: int, named: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What stands before and after the symbols of every input; nothing if that depends on the input.
+
+    If symbols are ``named``, so many of them come first, in every input.
+    """
     words = list(islice(words_that_fit(codec, length), 3))
     if not words:
         return (), ()
+    if named:
+        return (), codec.prompt(words[0]).tokens[named:]
     word = next((word for word in words if word), ())
     if not word:
         return codec.prompt(word).tokens, ()

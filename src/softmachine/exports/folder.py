@@ -27,7 +27,7 @@ def new_folder(folder: Path, *, force: bool) -> Iterator[Path]:
     scratch: Path | None = None
     try:
         require_free(folder, force=force)
-        missing += missing_parents(folder)
+        missing += _missing_parents(folder)
         folder.parent.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix=".softmachine.", dir=folder.parent))
         new, old = scratch / "new", scratch / "old"
@@ -35,24 +35,21 @@ def new_folder(folder: Path, *, force: bool) -> Iterator[Path]:
         yield new
         if folder.exists():
             folder.replace(old)
-        try:
-            new.replace(folder)
-        except OSError:
-            if old.exists():
-                old.replace(folder)
-            raise
+        new.replace(folder)
         missing.clear()
     except OSError as error:
         raise UsageError(f"cannot write {folder}: {error.strerror or error}") from None
     finally:
         if scratch is not None:
+            if (scratch / "old").exists() and not folder.exists():
+                (scratch / "old").replace(folder)
             shutil.rmtree(scratch, ignore_errors=True)
         for parent in missing:
             with contextlib.suppress(OSError):
                 parent.rmdir()
 
 
-def missing_parents(folder: Path) -> list[Path]:
+def _missing_parents(folder: Path) -> list[Path]:
     """The folders above that have to be made first.
 
     Raises:
@@ -83,6 +80,6 @@ def _ours(folder: Path) -> bool:
         return True
     try:
         data = json.loads((folder / MARK).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
     return isinstance(data, dict) and str(data.get("format", "")).startswith("softmachine-")

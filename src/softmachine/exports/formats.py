@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 from softmachine.errors import UsageError
 from softmachine.exports import checkpoint, gguf, onnx
@@ -12,6 +14,8 @@ from softmachine.exports.bert import bert
 from softmachine.exports.exported import Exported
 from softmachine.exports.gpt2 import gpt2, gpt2_default
 from softmachine.exports.llama import llama, mistral, qwen2
+from softmachine.exports.writing import Fill, write
+from softmachine.transformer import Transformer
 
 
 @dataclass(frozen=True)
@@ -21,26 +25,22 @@ class StockFormat:
     Args:
         name: What the command line calls it.
         about: What it is, in a line.
-        write: Writes a model, see :func:`.checkpoint.write`.
+        fill: Puts a model into a folder.
         dtypes: The formats of weights that it can have.
         positions: Whether the architecture has an embedding of positions.
         decodes: Whether it can go on from its input.
         encodes: Whether every position may see all others.
-        libraries: Complains unless the software is there that verifies and writes it.
+        require_libraries: Complains unless the software is there that verifies and writes it.
     """
 
     name: str
     about: str
-    write: Callable[..., Exported]
+    fill: Fill
     dtypes: tuple[str, ...] = checkpoint.DTYPES
     positions: bool = True
     decodes: bool = True
     encodes: bool = False
-    libraries: Callable[[], None] = checkpoint.require_libraries
-
-    def require_libraries(self) -> None:
-        """Complain, before anything is done, unless the software is there."""
-        self.libraries()
+    require_libraries: Callable[[], None] = checkpoint.require_libraries
 
     def require_dtype(self, dtype: str) -> None:
         """Complain about a format of weights that it cannot have."""
@@ -48,6 +48,10 @@ class StockFormat:
             more = "" if self.dtypes == checkpoint.DTYPES else f"; gpt2 has {', '.join(checkpoint.DTYPES)}"
             hint = f"choose {' or '.join(self.dtypes)}{more}"
             raise UsageError(f"models are not written to {self.name} in {dtype}", hint=hint)
+
+    def write(self, transformer: Transformer, folder: Path, **options: Any) -> Exported:
+        """Write a model; the options are those of :func:`.writing.write`."""
+        return write(self.fill, transformer, folder, **options)
 
 
 WIDE = tuple(dtype for dtype in checkpoint.DTYPES if dtype != "float16")
@@ -57,40 +61,40 @@ WIDE = tuple(dtype for dtype in checkpoint.DTYPES if dtype != "float16")
 STOCK_FORMATS = {
     item.name: item
     for item in (
-        StockFormat("gpt2", "Hugging Face, GPT2LMHeadModel, neutral norms", partial(checkpoint.write, place=gpt2)),
+        StockFormat("gpt2", "Hugging Face, GPT2LMHeadModel, neutral norms", partial(checkpoint.fill, place=gpt2)),
         StockFormat(
             "gpt2-default",
             "Hugging Face, GPT2LMHeadModel, default configuration",
-            partial(checkpoint.write, place=gpt2_default),
+            partial(checkpoint.fill, place=gpt2_default),
             WIDE,
         ),
-        StockFormat("llama", "Hugging Face, LlamaForCausalLM", partial(checkpoint.write, place=llama), WIDE, False),
+        StockFormat("llama", "Hugging Face, LlamaForCausalLM", partial(checkpoint.fill, place=llama), WIDE, False),
         StockFormat(
-            "mistral", "Hugging Face, MistralForCausalLM", partial(checkpoint.write, place=mistral), WIDE, False
+            "mistral", "Hugging Face, MistralForCausalLM", partial(checkpoint.fill, place=mistral), WIDE, False
         ),
-        StockFormat("qwen2", "Hugging Face, Qwen2ForCausalLM", partial(checkpoint.write, place=qwen2), WIDE, False),
+        StockFormat("qwen2", "Hugging Face, Qwen2ForCausalLM", partial(checkpoint.fill, place=qwen2), WIDE, False),
         StockFormat(
             "bert",
             "Hugging Face, BertForTokenClassification, for encoders",
-            partial(checkpoint.write, place=bert, ahead=True),
+            partial(checkpoint.fill, place=bert, ahead=True),
             decodes=False,
             encodes=True,
         ),
         StockFormat(
             "onnx",
             "ONNX, for onnxruntime",
-            onnx.write,
+            onnx.fill,
             onnx.DTYPES,
             encodes=True,
-            libraries=onnx.require_libraries,
+            require_libraries=onnx.require_libraries,
         ),
         StockFormat(
             "gguf",
             "GGUF, for llama.cpp",
-            gguf.write,
+            gguf.fill,
             ("float32",),
             positions=False,
-            libraries=gguf.require_libraries,
+            require_libraries=gguf.require_libraries,
         ),
     )
 }

@@ -6,23 +6,20 @@ llama.cpp keeps keys in float16 unless told otherwise; scores of these models ne
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from softmachine.errors import PrecisionError, UsageError
+from softmachine.errors import UsageError
 from softmachine.exports import checkpoint
-from softmachine.exports.card import plain_card
-from softmachine.exports.checkpoint import new_checkpoint
 from softmachine.exports.dialogue import Dialogue
-from softmachine.exports.exported import Exported
-from softmachine.exports.folder import MARK, new_folder, require_free
 from softmachine.exports.llama import llama
 from softmachine.exports.lower import lower
-from softmachine.exports.mapping import mapping
+from softmachine.exports.manual import Manual
 from softmachine.exports.placed import Placed
-from softmachine.progress import Tell, nobody
+from softmachine.exports.writing import Filled
+from softmachine.progress import Tell
 from softmachine.transformer import Transformer
 
 FILE = "model.gguf"
@@ -49,45 +46,23 @@ def require_libraries() -> None:
     checkpoint.require_libraries()
 
 
-def write(
-    transformer: Transformer,
-    folder: Path,
-    *,
-    length: int,
-    dtype: str,
-    dialogue: Dialogue,
-    about: str,
-    remedy: str = "",
-    force: bool = False,
-    tell: Tell = nobody,
-) -> Exported:
-    """Write ``model.gguf``, after transformers has run the same weights; see :func:`.checkpoint.write`."""
+def fill(transformer: Transformer, folder: Path, length: int, dtype: str, dialogue: Dialogue, tell: Tell) -> Filled:
+    """Put ``model.gguf`` into a folder, after transformers has run the same weights; see :data:`.writing.Fill`."""
     require_libraries()
-    if dtype != "float32":
-        raise UsageError(f"models are not written to gguf in {dtype}", hint="choose float32")
-    require_free(folder, force=force)
     tell("placing the weights")
     placed = llama(lower(transformer, length), dtype)
-    with new_folder(folder, force=force) as new:
-        scratch = new / "checkpoint"
-        scratch.mkdir()
-        rounded, parameters, results = new_checkpoint(placed, scratch, dtype, dialogue, every_format=False, tell=tell)
-        for file in scratch.iterdir():
-            file.unlink()
-        scratch.rmdir()
-        if not results[0].holds:
-            raise PrecisionError(f"{transformer.name!r} does not hold: {results[0].failure}", hint=remedy or None)
-        _write_file(transformer.name, placed, new / FILE, dialogue)
-        exported = Exported(folder, "llama (GGUF)", length, dtype, results, parameters, rounded)
-        (new / "README.md").write_text(
-            plain_card(transformer, placed, exported, dialogue, about, _USE), encoding="utf-8"
+    with TemporaryDirectory(dir=folder) as scratch:
+        rounded, parameters, results = checkpoint.new_checkpoint(
+            placed, Path(scratch), dtype, dialogue, every_format=False, tell=tell
         )
-        data = mapping(transformer, placed, exported, dialogue)
-        (new / MARK).write_text(json.dumps(data, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    return exported
+    _write_file(transformer.name, placed, folder / FILE, dialogue)
+    return Filled(placed, "llama (GGUF)", results, parameters, rounded, _MANUAL)
 
 
-_USE = """\
+_MANUAL = Manual(
+    library="gguf",
+    form="a LLaMA in GGUF",
+    sample="""\
 Start `llama-server -m model.gguf --cache-type-k f32 --cache-type-v f32 -fa off -c {length}` and post, as tokens:
 
 ```sh
@@ -98,7 +73,10 @@ curl localhost:8080/completion -d '{{"prompt": [{ids}], "temperature": 0, "retur
 
 llama.cpp keeps keys and values in float16 by default, which is *not* enough. The texts of tokens are in
 `softmachine.json`. The numbers below are of the same weights in `transformers`.
-"""
+""",
+    generates=True,
+    adds="There must be",
+)
 
 
 def _write_file(name: str, placed: Placed, path: Path, dialogue: Dialogue) -> None:

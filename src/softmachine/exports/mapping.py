@@ -7,6 +7,7 @@ from typing import Any
 from softmachine.exports.dialogue import Dialogue
 from softmachine.exports.exported import Exported
 from softmachine.exports.placed import Placed
+from softmachine.interface import Interface
 from softmachine.transformer import Transformer
 
 FORMAT = "softmachine-map"
@@ -63,5 +64,19 @@ def mapping(transformer: Transformer, placed: Placed, exported: Exported, dialog
         "before_input": list(dialogue.prefix),
         "after_input": list(dialogue.suffix),
         "stops": list(dialogue.stops),
+        "interface": _interface(dialogue.interface),
         "codec": transformer.codec.to_json() if transformer.codec else None,
+    }
+
+
+def _interface(interface: Interface | None) -> dict[str, Any] | None:
+    """What goes in and what comes out where, as data; nothing for a model that goes on from its input."""
+    if interface is None:
+        return None
+    return {
+        "symbols": list(interface.symbols),
+        "inputs": list(interface.inputs),
+        "outputs": [{"name": name, "position": position} for name, position in interface.outputs],
+        "verdict": interface.verdict,
+        "meaning": interface.meaning,
     }

@@ -6,25 +6,22 @@ count what the mask lets through, so that batches may be padded at the left.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from softmachine.errors import PrecisionError, UsageError
-from softmachine.exports.card import plain_card
+from softmachine.errors import UsageError
 from softmachine.exports.dialogue import Dialogue
-from softmachine.exports.exported import Exported
-from softmachine.exports.folder import MARK, new_folder, require_free
 from softmachine.exports.lower import lower
 from softmachine.exports.lowered import Affine, Lowered, LoweredHead
-from softmachine.exports.mapping import mapping
+from softmachine.exports.manual import SEPARATED, Manual
 from softmachine.exports.placed import SAMPLING_GAIN, Placed
 from softmachine.exports.verify import Verification, wrong
-from softmachine.progress import Tell, nobody, told
-from softmachine.transformer import DecoderCodec, Transformer
+from softmachine.exports.writing import Filled
+from softmachine.progress import Tell, told
+from softmachine.transformer import Transformer
 
 OPSET = 17
 DTYPES = ("float32", "float64")
@@ -42,45 +39,29 @@ def require_libraries() -> None:
         raise UsageError(f"exporting to onnx needs {error.name}, which is not installed", hint=_NEEDED) from None
 
 
-def write(
-    transformer: Transformer,
-    folder: Path,
-    *,
-    length: int,
-    dtype: str,
-    dialogue: Dialogue,
-    about: str,
-    remedy: str = "",
-    force: bool = False,
-    tell: Tell = nobody,
-) -> Exported:
-    """Write ``model.onnx``, after onnxruntime has said what it should; see :func:`.checkpoint.write`."""
+def fill(transformer: Transformer, folder: Path, length: int, dtype: str, dialogue: Dialogue, tell: Tell) -> Filled:
+    """Put ``model.onnx`` into a folder, and let onnxruntime run it; see :data:`.writing.Fill`."""
     require_libraries()
     import onnx
 
-    if dtype not in DTYPES:
-        raise UsageError(f"models are not written to onnx in {dtype}", hint=f"choose {' or '.join(DTYPES)}")
-    require_free(folder, force=force)
     tell("placing the weights")
-    model = lower(transformer, length, ahead=not isinstance(transformer.codec, DecoderCodec) and not transformer.causal)
+    model = lower(transformer, length, ahead=not dialogue.decodes and not transformer.causal)
     graph = _Graph(model, dtype)
+    onnx.save(graph.proto(), str(folder / FILE))
+    manual = Manual(
+        library="onnx",
+        form="an ONNX graph",
+        sample=_READ + (_GENERATE if dialogue.decodes else _ANSWER),
+        generates=dialogue.decodes,
+        adds="The code above adds",
+        notes=SEPARATED,
+    )
     placed = Placed("ONNX", {}, graph.weights, model, None, SAMPLING_GAIN, 1.0)
-    with new_folder(folder, force=force) as new:
-        onnx.save(graph.proto(), str(new / FILE))
-        result = _verified(new / FILE, model, dialogue, dtype, tell)
-        if not result.holds:
-            raise PrecisionError(f"{transformer.name!r} does not hold: {result.failure}", hint=remedy or None)
-        size = sum(int(weight.size) for weight in graph.weights.values())
-        exported = Exported(folder, "ONNX", len(model.positions), dtype, (result,), size, 0)
-        (new / "README.md").write_text(
-            plain_card(transformer, placed, exported, dialogue, about, _USE if model.causal else _ASK), encoding="utf-8"
-        )
-        data = mapping(transformer, placed, exported, dialogue)
-        (new / MARK).write_text(json.dumps(data, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    return exported
+    size = sum(int(weight.size) for weight in graph.weights.values())
+    return Filled(placed, "ONNX", (_verified(folder / FILE, model, dialogue, dtype, tell),), size, 0, manual)
 
 
-_USE = """\
+_READ = """\
 ```python
 import json
 from pathlib import Path
@@ -88,34 +69,33 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 
+word = {word}
 session = onnxruntime.InferenceSession("model.onnx")
 facts = json.loads(Path("softmachine.json").read_text(encoding="utf-8"))
-ids = [{ids}]  # {prompt}
-stops = [{stops}]
-while ids[-1] not in stops and len(ids) < {length}:
+by_token, by_text = ({{entry[key]: entry["id"] for entry in facts["vocabulary"]}} for key in ("token", "text"))
+before, after = ([by_token[token] for token in facts[key]] for key in ("before_input", "after_input"))
+ids = [*before, *(by_text[text] for text in word.split()), *after]
+
+
+def logits(ids):
     tokens = np.array([ids])
-    logits = session.run(["logits"], {{"input_ids": tokens, "attention_mask": np.ones_like(tokens)}})[0]
-    ids.append(int(logits[0, -1].argmax()))
-print(" ".join(facts["vocabulary"][k]["text"] for k in ids))
+    return session.run(["logits"], {{"input_ids": tokens, "attention_mask": np.ones_like(tokens)}})[0][0]
+
+
+"""
+
+_GENERATE = """\
+stops = [by_token[token] for token in facts["stops"]]
+while ids[-1] not in stops and len(ids) < facts["positions"]:
+    ids.append(int(logits(ids)[-1].argmax()))
+print(*(facts["vocabulary"][k]["text"] for k in ids))
 # {shown}
 ```
 """
 
-
-_ASK = """\
-```python
-import json
-from pathlib import Path
-
-import numpy as np
-import onnxruntime
-
-session = onnxruntime.InferenceSession("model.onnx")
-facts = json.loads(Path("softmachine.json").read_text(encoding="utf-8"))
-tokens = np.array([[{ids}]])  # {prompt}
-logits = session.run(["logits"], {{"input_ids": tokens, "attention_mask": np.ones_like(tokens)}})[0]
-print(" ".join(facts["labels"][k] for k in logits[0].argmax(-1)))
-# {shown}
+_ANSWER = """\
+answers = [facts["labels"][k] for k in logits(ids).argmax(-1)]
+{prints}
 ```
 """
 
@@ -253,13 +233,13 @@ def _verified(file: Path, model: Lowered, dialogue: Dialogue, dtype: str, tell: 
         ids += [token for token in said[:-1] if token is not None] if dialogue.decodes else []
         batch = np.array([ids])
         (logits,) = session.run(["logits"], {"input_ids": batch, "attention_mask": np.ones_like(batch)})
-        longest, tokens = max(longest, len(ids)), tokens + len(said)
+        longest, tokens = max(longest, len(ids)), tokens + sum(right is not None for right in said)
         for step, right in enumerate(said):
             row = logits[0, first + step]
             found = int(row.argmax())
             if right is None:
                 continue
-            distance = float(row[found] - np.partition(row, -2)[-2])
+            distance = float(row[found] - np.delete(row, found).max(initial=-np.inf))
             if found != right or not distance > 0:
                 failure = failure or wrong(model.labels, dialogue, dtype, sample, step, right, found)
             margin = min(margin, distance)

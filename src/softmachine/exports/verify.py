@@ -203,7 +203,9 @@ class _Verifier:
                 if token is None:
                     continue
                 found: int | None = int(best.indices[number, k, 0])
-                distance = float(best.values[number, k, 0] - best.values[number, k, -1])
+                # Of one answer, nothing is next to it.
+                following = float(best.values[number, k, 1]) if len(self.labels) > 1 else float("-inf")
+                distance = float(best.values[number, k, 0]) - following
                 if not distance > 0:
                     found = None
                 if found != self.label[token]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 QUOTED = r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*\""""
 WORD = re.compile(rf"(?:{QUOTED})(?=\s|$)|\S+")
+QUOTED_OR_HASH = re.compile(rf"{QUOTED}|#")
 _FIRST_WORD = re.compile(r"\s*(\w+)")
 _ESCAPE = re.compile(
     r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U(000[0-9a-fA-F]{5}|0010[0-9a-fA-F]{4})|(.))", re.DOTALL
 )
-_ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\", "'": "'", '"': '"'}
+ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\", "'": "'", '"': '"'}
 TAB = 8
 
 
@@ -46,6 +48,57 @@ class Statement:
         ]
 
 
+def statements(
+    lines: list[str],
+    *,
+    keyword: Callable[[str], str],
+    without_comment: Callable[[str, str], str],
+    separate: Callable[[str, str], bool] = lambda _line, _keyword: False,
+) -> Iterator[Statement]:
+    """The statements of a text: a line and the lines after it that are indented deeper, without comments.
+
+    Args:
+        lines: The lines of the text.
+        keyword: The keyword of the statement that a line would begin, as far as the other functions need it.
+        without_comment: A line up to its comment, in a statement with this keyword.
+        separate: Whether a line begins a statement, however it is indented, after a statement with this keyword.
+    """
+    collected: list[str] = []
+    first = outer = 0
+    current = ""
+    for number, line in enumerate(lines, start=1):
+        begins = not collected or indentation(line) <= outer or separate(line, current)
+        own = keyword(line) if begins else current
+        bare = without_comment(line, own)
+        if not bare.strip():
+            if collected:
+                collected.append("")
+            continue
+        if begins:
+            if collected:
+                yield Statement("\n".join(collected), first)
+            collected, first, outer, current = [], number, indentation(line), own
+        collected.append(bare)
+    if collected:
+        yield Statement("\n".join(collected), first)
+
+
+def up_to_comment(line: str, words: re.Pattern[str], *, apart: bool) -> str:
+    """A line up to its comment, which is the first word that begins with ``#``.
+
+    Args:
+        line: The line.
+        words: What the line is read as; a ``#`` in quotes is a part of what is quoted.
+        apart: Whether a comment must stand at the start of the line or after two blanks.
+    """
+    beginning = len(line) - len(line.lstrip())
+    for found in words.finditer(line):
+        start = found.start()
+        if found[0].startswith("#") and (not apart or start == beginning or line.endswith(("  ", "\t"), 0, start)):
+            return line[:start].rstrip()
+    return line.rstrip()
+
+
 def split_lines(text: str) -> list[str]:
     """The lines of a text, whatever ends them."""
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
@@ -59,13 +112,13 @@ def unquote(quoted: str) -> str | None:
     if not re.fullmatch(QUOTED, quoted):
         return None
     inner = quoted[1:-1]
-    unknown = [found[0] for found in _ESCAPE.finditer(inner) if found[4] and found[4] not in _ESCAPED]
+    unknown = [found[0] for found in _ESCAPE.finditer(inner) if found[4] and found[4] not in ESCAPED]
     return None if unknown else _ESCAPE.sub(_unescape, inner)
 
 
 def _unescape(found: re.Match[str]) -> str:
     code = found[1] or found[2] or found[3]
-    return chr(int(code, 16)) if code else _ESCAPED[found[4]]
+    return chr(int(code, 16)) if code else ESCAPED[found[4]]
 
 
 def indentation(line: str) -> int:

@@ -66,7 +66,31 @@ class Relation(StrEnum):
         """Whether two numbers compare so."""
         return _MEANING[self](left, right)
 
+    @staticmethod
+    def written(text: str) -> Relation:
+        """The relation that a text stands for: its value, or another spelling of it."""
+        return Relation(_SPELLINGS.get(text, str(text)))
 
+
+def linear_text(linear: Linear[Number], name: Callable[[Number], str]) -> str:
+    """A sum as text, as in ``2*x - y + 3``, given the texts of its numbers."""
+    text = ""
+    for coefficient, number in linear.terms:
+        factor = "" if abs(coefficient) == 1 else f"{abs(coefficient)}*"
+        text += _sign(coefficient, text) + factor + name(number)
+    if linear.constant or not text:
+        text += _sign(linear.constant, text) + str(abs(linear.constant))
+    return text
+
+
+def _sign(number: int, before: str) -> str:
+    """The sign in front of a number, where something stands before it or nothing does."""
+    if before:
+        return " - " if number < 0 else " + "
+    return "-" if number < 0 else ""
+
+
+_SPELLINGS = {"≤": "<=", "≥": ">=", "≠": "!=", "==": "="}
 _MEANING: Mapping[Relation, Callable[[int, int], bool]] = {
     Relation.LESS: lt,
     Relation.AT_MOST: le,

@@ -55,12 +55,12 @@ def excerpt(place: Place | None, lines: Sequence[str]) -> list[str]:
     line = "".join(character if character.isprintable() else " " for character in lines[place.line - 1])
     start = max(0, place.column - 1 - WIDTH // 2) if len(line) > WIDTH else 0
     window = line[start : start + WIDTH]
-    blanks = "".join(" " * _columns(character) for character in line[start : place.column - 1])
+    blanks = "".join(" " * columns(character) for character in line[start : place.column - 1])
     lead = "… " if start else ""
     return [lead + window + (" …" if start + WIDTH < len(line) else ""), f"{' ' * len(lead)}{blanks}^"]
 
 
-def _columns(character: str) -> int:
+def columns(character: str) -> int:
     """How wide a terminal draws a character."""
     return 0 if combining(character) else 2 if east_asian_width(character) in "WF" else 1
 

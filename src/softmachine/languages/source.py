@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import PurePath
 from typing import Protocol, runtime_checkable
 
-from softmachine.errors import InputError
+from softmachine.errors import InputError, Place, SourceError
+
+LARGEST_SOURCE = 1 << 20
+"""Characters. Nobody writes a machine, a formula or a program of a megabyte."""
 
 
 @runtime_checkable
@@ -22,6 +26,28 @@ class Source(Protocol):
 
     def word(self, text: str | Iterable[str]) -> tuple[str, ...]:
         """An input as symbols."""
+
+
+def check_size(text: str, source: str, limit: str, *, largest: int = LARGEST_SOURCE) -> None:
+    """Refuse a text that is far too long before a parser spends minutes on it.
+
+    Args:
+        text: The text.
+        source: Where it comes from, for the message.
+        limit: What is limited, as in "a program may have".
+        largest: The number of characters that are allowed.
+
+    Raises:
+        SourceError: If it has more.
+    """
+    if len(text) > largest:
+        message = f"this is {len(text):,} characters long; {limit} at most {largest:,}"
+        raise SourceError(message, place=Place(source))
+
+
+def name_of(source: str) -> str | None:
+    """What to call something that does not say its name: its file without folder and extension, if it has a file."""
+    return None if source.startswith("<") else PurePath(source).stem or None
 
 
 NO_SYMBOLS = "empty: the only input is the empty word"

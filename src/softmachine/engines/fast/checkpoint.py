@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.coded import Packed
-from softmachine.engines.fast.codegen import code as status
+from softmachine.engines.fast import status
 from softmachine.engines.fast.codegen.code import Code
 from softmachine.engines.fast.indexes.memory import Memory, consistent
 from softmachine.engines.fast.segments import SegmentedPass

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.coded import Coded
+from softmachine.engines.fast import status
 from softmachine.engines.fast.analysis.flow import Flow, require_causal, unfold
 from softmachine.engines.fast.analysis.plans import Plan
-from softmachine.engines.fast.codegen import code as status
 from softmachine.engines.fast.codegen.code import Code, TooLong, generate
 from softmachine.engines.fast.indexes.memory import Memory
 from softmachine.engines.fast.store import compiled, interpreted

@@ -13,9 +13,10 @@ from softmachine.errors import Place, SourceError
 from softmachine.languages.circuit.builder import Builder
 from softmachine.languages.circuit.circuit import Circuit
 from softmachine.languages.circuit.gates import GateKind
-from softmachine.languages.circuit.lines import Line, lines_of, name_of
+from softmachine.languages.circuit.lines import Line, lines_of
 from softmachine.languages.circuit.network import Basis, Network, used
 from softmachine.languages.circuit.simplify import as_network
+from softmachine.languages.source import name_of
 
 HEADER = "the first line is like: aag 7 2 0 1 5 (largest variable, inputs, latches, outputs, ANDs)"
 
@@ -40,7 +41,7 @@ def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Ci
     lines = list(lines_of(text, source))
     if not lines:
         raise SourceError("the file is empty", place=Place(source), hint=HEADER)
-    return _Reader(lines, name or name_of(source)).circuit()
+    return _Reader(lines, name or name_of(source) or "circuit").circuit()
 
 
 class _Reader:

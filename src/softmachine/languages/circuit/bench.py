@@ -14,7 +14,8 @@ from softmachine.errors import Place
 from softmachine.languages.circuit.builder import Builder
 from softmachine.languages.circuit.circuit import Circuit
 from softmachine.languages.circuit.gates import Gate, GateKind
-from softmachine.languages.circuit.lines import Line, check_names, lines_of, name_of
+from softmachine.languages.circuit.lines import Line, check_names, lines_of
+from softmachine.languages.source import name_of
 
 KINDS = {
     **{str(kind): kind for kind in GateKind if kind not in (GateKind.THR, GateKind.ZERO, GateKind.ONE)},
@@ -43,7 +44,7 @@ def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Ci
         SourceError: If it is not such a file.
         InvalidError: If it describes no circuit.
     """
-    builder = Builder(name or name_of(source))
+    builder = Builder(name or name_of(source) or "circuit")
     outputs: list[str] = []
     for line in lines_of(text, source, comment="#"):
         if "=" in line.text:

@@ -18,9 +18,10 @@ from softmachine.errors import Place, SourceError
 from softmachine.languages.circuit.builder import Builder
 from softmachine.languages.circuit.circuit import Circuit
 from softmachine.languages.circuit.gates import Gate, GateKind
-from softmachine.languages.circuit.lines import Line, check_names, lines_of, name_of
+from softmachine.languages.circuit.lines import Line, check_names, lines_of
 from softmachine.languages.circuit.network import Basis
 from softmachine.languages.circuit.simplify import simplified
+from softmachine.languages.source import name_of
 
 SEQUENTIAL = (".latch", ".mlatch", ".start_kiss", ".clock")
 WIDEST_TABLE = 8
@@ -85,7 +86,7 @@ def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Ci
     if not (covers or inputs or outputs):
         raise SourceError("there is no circuit in this file", place=Place(source), hint="begin with .model")
     taken = {*inputs, *outputs, *(wire for cover in covers for wire in (*cover.inputs, cover.output))}
-    builder = Builder(name or model or name_of(source), inputs, reserved=taken)
+    builder = Builder(name or model or name_of(source) or "circuit", inputs, reserved=taken)
     for cover in covers:
         _gates(builder, cover)
     return builder.build(outputs, Place(source))

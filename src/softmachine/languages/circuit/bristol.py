@@ -13,9 +13,10 @@ from softmachine.errors import Place, SourceError
 from softmachine.languages.circuit.builder import Builder
 from softmachine.languages.circuit.circuit import Circuit
 from softmachine.languages.circuit.gates import GateKind
-from softmachine.languages.circuit.lines import Line, lines_of, name_of
+from softmachine.languages.circuit.lines import Line, lines_of
 from softmachine.languages.circuit.network import FALSE, TRUE, Basis, used
 from softmachine.languages.circuit.simplify import as_network
+from softmachine.languages.source import name_of
 
 KINDS = {"AND": GateKind.AND, "XOR": GateKind.XOR, "INV": GateKind.NOT, "NOT": GateKind.NOT, "EQW": GateKind.BUF}
 NAMES = {"and": "AND", "xor": "XOR", "not": "INV"}
@@ -53,7 +54,7 @@ def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Ci
         raise first.error(f"there are {wires} wires, but {inputs} bits of input and {outputs} of output", field=1)
     if len(lines) - 3 != gates:
         raise first.error(f"the header speaks of {gates} gates, but {len(lines) - 3} follow", field=0)
-    builder = Builder(name or name_of(source), [f"w{k}" for k in range(inputs)])
+    builder = Builder(name or name_of(source) or "circuit", [f"w{k}" for k in range(inputs)])
     for line in lines[3:]:
         _gate(builder, line, wires)
     return builder.build([f"w{k}" for k in range(wires - outputs, wires)], first.place)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import PurePath
 
 from softmachine.errors import Place, SourceError, UsageError
 from softmachine.languages.circuit.circuit import MOST_GATES, Circuit
+from softmachine.languages.source import check_size
 
 LARGEST_SOURCE = 1 << 24
 """Characters; whatever is longer is refused before it is read."""
@@ -61,20 +61,11 @@ def lines_of(text: str, source: str, *, comment: str | None = None) -> Iterator[
     Raises:
         SourceError: If the source is far too long.
     """
-    if len(text) > LARGEST_SOURCE:
-        raise SourceError(
-            f"this is {len(text):,} characters long; a circuit may be described in at most {LARGEST_SOURCE:,}",
-            place=Place(source),
-        )
+    check_size(text, source, "a circuit may be described in", largest=LARGEST_SOURCE)
     for number, line in enumerate(text.split("\n"), start=1):
         content = (line.partition(comment)[0] if comment else line).rstrip()
         if content.strip():
             yield Line(content, Place(source, number))
-
-
-def name_of(source: str, default: str = "circuit") -> str:
-    """What to call a circuit that does not say its name: its file without folder and extension, if it has a file."""
-    return default if source.startswith("<") else PurePath(source).stem or default
 
 
 def check_names(circuit: Circuit, format_name: str, forbidden: str, extra: Iterable[str] = ()) -> None:

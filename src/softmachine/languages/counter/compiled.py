@@ -7,10 +7,8 @@ left to the interpreter in Python, whose integers have no end. So is whatever en
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,6 +16,7 @@ from softmachine.languages.counter.condition import And, Comparison, Condition, 
 from softmachine.languages.counter.interpreter import Configuration
 from softmachine.languages.counter.machine import CounterMachine, Transition
 from softmachine.languages.linear import Relation
+from softmachine.machine_code import machine_code
 
 CHUNK = 1 << 22
 """So many steps at most are made before Python gets a chance to see that the user wants to stop."""
@@ -28,7 +27,6 @@ STOPPED, CHUNK_DONE, TOO_LARGE = 0, 1, 2
 TRUE, FALSE = -1, -2
 
 Integers = NDArray[np.int64]
-Loop = TypeVar("Loop", bound=Callable[..., int])
 
 
 def advance(machine: CounterMachine, configuration: Configuration, max_steps: int) -> None:
@@ -178,16 +176,7 @@ def _integers(numbers: list[int]) -> Integers:
     return np.array(numbers, dtype=np.int64)
 
 
-def _compile(loop: Loop) -> Loop:
-    """The loop as machine code, kept on disk where there is a place for it."""
-    try:
-        compiled: Loop = numba.njit(cache=True)(loop)
-    except RuntimeError:  # neither the package's folder nor the user's cache can be written to
-        compiled = numba.njit(loop)
-    return compiled
-
-
-@_compile
+@machine_code
 def _loop(table: _Table, counters: Integers, progress: Integers, limit: int) -> int:
     """Make steps up to the limit; stop before a step that cannot be made, and say so.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from softmachine.languages.counter.grammar import Mistake
+from softmachine.languages.mistakes import Mistake, clipped, end_of, never_closed, open_brackets
 
 if TYPE_CHECKING:
     from lark.exceptions import UnexpectedInput
@@ -28,13 +28,11 @@ def explain(error: UnexpectedInput, text: str) -> Mistake:
         return Mistake(f"the character {character!r} means nothing here", error.line, error.column)
     expected = _expected(set(error.accepts))
     stack = error.interactive_parser.parser_state.value_stack if error.interactive_parser else []
-    brackets = [part for part in stack if getattr(part, "type", None) == "LPAR"]
+    brackets = open_brackets(stack)
     if brackets and error.token.type in ("$END", "ARROW") and "RPAR" in error.accepts:
-        return Mistake("this bracket is never closed; write ) where it ends", brackets[-1].line, brackets[-1].column)
+        return never_closed(brackets[-1])
     if error.token.type == "$END":
-        end = text.rstrip()
-        message = f"the transition ends too early: {expected} should come; {FORM}"
-        return Mistake(message, end.count("\n") + 1, len(end) - end.rfind("\n"))
+        return Mistake(f"the transition ends too early: {expected} should come; {FORM}", *end_of(text))
     token = error.token
     if token.type == "RELATION" and "AND" in error.accepts:
         reason = "a comparison has two sides; join comparisons with 'and'"
@@ -44,7 +42,7 @@ def explain(error: UnexpectedInput, text: str) -> Mistake:
         reason = "a product is written with *, as in 2*x"
     else:
         reason = f"{expected} should come; {FORM}"
-    return Mistake(f"{_clipped(token)!r} cannot stand here: {reason}", error.line, error.column)
+    return Mistake(f"{clipped(token)!r} cannot stand here: {reason}", error.line, error.column)
 
 
 def _expected(accepted: set[str]) -> str:
@@ -58,7 +56,3 @@ def _expected(accepted: set[str]) -> str:
         accepted -= {"NAME", "NAME_IN_QUOTES", "INTEGER", "LPAR", "PLUS", "MINUS"}
     words += [word for terminal, word in SPELLED.items() if terminal in accepted]
     return " or ".join(words)
-
-
-def _clipped(text: str, longest: int = 40) -> str:
-    return str(text) if len(text) <= longest else text[: longest - 1] + "…"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from softmachine.errors import InvalidError, Place
 from softmachine.languages.counter.condition import (
@@ -21,8 +21,10 @@ from softmachine.languages.counter.condition import (
     Or,
 )
 from softmachine.languages.counter.machine import Transition
+from softmachine.languages.grammar import lalr_parser, signed_sum
 from softmachine.languages.layout import QUOTED, unquote
 from softmachine.languages.linear import Linear, Relation
+from softmachine.languages.mistakes import Mistake, place_of
 
 if TYPE_CHECKING:
     from lark import Lark, Token
@@ -71,17 +73,7 @@ INTEGER.3: /[0-9]+/
 NAME.1: /[^\W\d]\w*/
 %ignore /\s+/
 """
-RELATIONS = {"≤": "<=", "≥": ">=", "≠": "!=", "==": "="}
 MOST_DIGITS = len(str(LARGEST_NUMBER))
-
-
-@dataclass
-class Mistake(Exception):  # noqa: N818 - it never leaves this package
-    """Something wrong at a place of a statement: line and column, counted from 1."""
-
-    message: str
-    line: int
-    column: int
 
 
 class Builder:
@@ -122,17 +114,11 @@ class Builder:
     def comparison(self, parts: list[Any]) -> Condition:
         """``term <= term``."""
         left, sign, right = parts
-        return _shallow(sign, Comparison, left, Relation(RELATIONS.get(sign, str(sign))), right)
+        return _shallow(sign, Comparison, left, Relation.written(sign), right)
 
     def term(self, parts: list[Any]) -> Linear[str]:
         """A sum, with a sign in front of every product but perhaps the first."""
-        total, factor = Linear[str](), 1
-        for part in parts:
-            if isinstance(part, Linear):
-                total, factor = total + factor * part, 1
-            else:
-                factor = -1 if part.type == "MINUS" else 1
-        return total
+        return signed_sum(parts)
 
     def product(self, parts: list[Any]) -> Linear[str]:
         """``2*x``, where all factors but one are numbers."""
@@ -178,7 +164,7 @@ def _shallow(token: Token, kind: type[Condition], *arguments: Any) -> Condition:
     try:
         return kind(*arguments)
     except InvalidError as error:
-        raise Mistake(error.problems[0], token.line or 1, token.column or 1) from None
+        raise Mistake(error.problems[0], *place_of(token)) from None
 
 
 def _integer(digits: Token) -> int:
@@ -190,14 +176,10 @@ def _integer(digits: Token) -> int:
 
 
 def _too_large(token: Token) -> Mistake:
-    return Mistake(f"numbers go up to {LARGEST_NUMBER:,}", token.line or 1, token.column or 1)
+    return Mistake(f"numbers go up to {LARGEST_NUMBER:,}", *place_of(token))
 
 
 @cache
 def parser() -> Lark:
     """The parser of transitions, made when it is first needed."""
-    # Imported late because not every source is in this language.
-    from lark import Lark
-
-    options: dict[str, Any] = {"start": "transition", "parser": "lalr", "lexer": "basic", "maybe_placeholders": False}
-    return Lark(GRAMMAR, **options, transformer=cast("Any", Builder()))
+    return lalr_parser(GRAMMAR, start="transition", builder=Builder())

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from softmachine.languages.layout import Statement
-from softmachine.languages.srasp.layout import without_comment
+from softmachine.languages import layout
+from softmachine.languages.layout import QUOTED_OR_HASH, WORD, Statement
 
 HEADERS: Mapping[str, str] = {
     "machine": "what the machine is called, in one word or in quotes",
@@ -18,29 +18,18 @@ HEADERS: Mapping[str, str] = {
     "reject": "the states that reject",
 }
 """The first words of the lines above the transitions, and what follows them."""
-TAB = 8
 _KEYWORD = re.compile(rf"\s*(?:{'|'.join(HEADERS)})(?=\s+[^\s:]|\s*$|\s+#)")
 
 
 def statements(lines: list[str]) -> Iterator[Statement]:
-    """The statements of a text: a line and the lines after it that are indented deeper, without comments."""
-    collected: list[str] = []
-    first = indent = 0
-    is_header = False
-    for number, line in enumerate(lines, start=1):
-        here = len(line.expandtabs(TAB)) - len(line.expandtabs(TAB).lstrip())
-        begins = not collected or here <= indent
-        if begins:
-            header_begins = _KEYWORD.match(line) is not None
-        bare = without_comment(line, of_alphabet=header_begins if begins else is_header)
-        if not bare.strip():
-            if collected:
-                collected.append("")
-            continue
-        if begins:
-            if collected:
-                yield Statement("\n".join(collected), first)
-            collected, first, indent, is_header = [], number, here, header_begins
-        collected.append(bare)
-    if collected:
-        yield Statement("\n".join(collected), first)
+    """The statements of a text."""
+    return layout.statements(lines, keyword=_keyword, without_comment=_without_comment)
+
+
+def _keyword(line: str) -> str:
+    found = _KEYWORD.match(line)
+    return found[0].strip() if found else ""
+
+
+def _without_comment(line: str, keyword: str) -> str:
+    return layout.up_to_comment(line, WORD if keyword else QUOTED_OR_HASH, apart=bool(keyword))

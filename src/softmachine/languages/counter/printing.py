@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from softmachine.languages.counter.condition import FALSE, TRUE, And, Comparison, Condition, Constant, Not, Or
 from softmachine.languages.counter.machine import CounterMachine, Transition
-from softmachine.languages.linear import Linear
+from softmachine.languages.linear import linear_text
 
 RESERVED = frozenset({"and", "or", "not", "else", "true", "false"})
 _PLAIN_LETTER = re.compile(r"[^\s'\"#:][^\s]*")
@@ -38,7 +38,7 @@ def condition_text(condition: Condition) -> str:
     """A condition as text."""
     match _plain(condition):
         case Comparison(left, relation, right):
-            return f"{linear_text(left)} {relation} {linear_text(right)}"
+            return f"{linear_text(left, name_text)} {relation} {linear_text(right, name_text)}"
         case Constant(value):
             return "true" if value else "false"
         case Not(of):
@@ -65,17 +65,6 @@ def _inside(condition: Condition, looser: tuple[type[And] | type[Or], ...]) -> s
     return f"({text})" if isinstance(_plain(condition), looser) else text
 
 
-def linear_text(linear: Linear[str]) -> str:
-    """A sum as text."""
-    text = ""
-    for coefficient, name in linear.terms:
-        factor = "" if abs(coefficient) == 1 else f"{abs(coefficient)}*"
-        text += _sign(coefficient, text) + factor + name_text(name)
-    if linear.constant or not text:
-        text += _sign(linear.constant, text) + str(abs(linear.constant))
-    return text
-
-
 def name_text(name: str) -> str:
     """A state or counter: as it is if it is a word, or else in quotes."""
     return name if re.fullmatch(r"[^\W\d]\w*", name) and name not in RESERVED else quoted(name)
@@ -96,10 +85,3 @@ def _header(keyword: str, names: Iterable[str]) -> str:
 
 def _word(name: str) -> str:
     return name if _PLAIN_LETTER.fullmatch(name) and name.isprintable() else quoted(name)
-
-
-def _sign(number: int, before: str) -> str:
-    """The sign in front of a number, where something stands before it or nothing does."""
-    if before:
-        return " - " if number < 0 else " + "
-    return "-" if number < 0 else ""

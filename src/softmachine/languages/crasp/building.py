@@ -8,11 +8,10 @@ from softmachine.languages.crasp.formula import Comparison, NamedFormula
 from softmachine.languages.crasp.relation import RELATIONS
 from softmachine.languages.crasp.terms import Conditional, Count, Maximum, Minimum, NamedTerm, Term, nesting, term
 from softmachine.languages.linear import Relation
+from softmachine.languages.mistakes import Mistake, place_of
 from softmachine.languages.temporal import building as temporal
 from softmachine.languages.temporal.building import DEEPEST
-from softmachine.languages.temporal.building import RELATIONS as SPELLINGS
 from softmachine.languages.temporal.formula import Formula, Not
-from softmachine.languages.temporal.mistakes import Mistake
 
 
 class Builder(temporal.Builder):
@@ -31,7 +30,7 @@ class Builder(temporal.Builder):
     def comparison(self, parts: list[Any]) -> Formula:
         """``term <= term``."""
         left, relation, right = parts
-        return temporal.at(relation, Comparison(left, Relation(SPELLINGS.get(relation, str(relation))), right))
+        return temporal.at(relation, Comparison(left, Relation.written(relation), right))
 
     def conditional(self, parts: list[Any]) -> Term:
         """``p ? s : t``."""
@@ -61,5 +60,5 @@ def _at(token: Any, made: Term) -> Term:
     """A term that begins at a token, unless it is too deep."""
     if nesting(made) > DEEPEST:
         message = f"conditional terms are nested more than {DEEPEST} deep"
-        raise Mistake(message, token.line or 1, token.column or 1, "name parts of it")
+        raise Mistake(message, *place_of(token), "name parts of it")
     return made

@@ -24,7 +24,8 @@ from softmachine.languages.crasp.terms import (
     largest_number,
 )
 from softmachine.languages.linear import Linear, Relation
-from softmachine.languages.temporal.formula import LARGEST_NUMBER, Formula
+from softmachine.languages.temporal.counting import LARGEST_NUMBER
+from softmachine.languages.temporal.formula import Formula
 
 if TYPE_CHECKING:
     from softmachine.languages.temporal.printing import Level, Writer

@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from softmachine.languages.crasp.terms import Conditional, Count, Maximum, Minimum, NamedTerm, Number, Term, formulas_in
-from softmachine.languages.linear import Linear
-from softmachine.languages.temporal.printing import ASCII, Level, Writer, quoted, sign
+from softmachine.languages.linear import Linear, linear_text
+from softmachine.languages.temporal.printing import ASCII, Level, Writer, quoted
 from softmachine.languages.temporal.structure import subformulas
 
 if TYPE_CHECKING:
@@ -47,13 +47,7 @@ def body_text(body: Formula | Term) -> str:
 
 def write_term(term: Term, writer: Writer) -> str:
     """A term as text, whose formulas are written already."""
-    text = ""
-    for coefficient, number in term.terms:
-        factor = "" if abs(coefficient) == 1 else f"{abs(coefficient)}*"
-        text += sign(coefficient, text) + factor + _number(number, writer)
-    if term.constant or not text:
-        text += sign(term.constant, text) + str(abs(term.constant))
-    return text
+    return linear_text(term, lambda number: _number(number, writer))
 
 
 def _number(number: Number, writer: Writer) -> str:

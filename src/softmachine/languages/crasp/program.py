@@ -20,7 +20,8 @@ from softmachine.languages.crasp.terms import Count, NamedTerm, Term, formulas_i
 from softmachine.languages.linear import Linear
 from softmachine.languages.problems import Problem, invalid
 from softmachine.languages.source import read_word
-from softmachine.languages.temporal.formula import LARGEST_NUMBER, And, Constant, Formula, Iff, Implies, Not, Or, Symbol
+from softmachine.languages.temporal.counting import LARGEST_NUMBER
+from softmachine.languages.temporal.formula import And, Constant, Formula, Iff, Implies, Not, Or, Symbol
 from softmachine.languages.temporal.structure import subformulas
 from softmachine.text import many
 

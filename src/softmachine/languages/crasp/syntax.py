@@ -25,22 +25,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
-from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
-from softmachine.errors import Place, SourceError
+from softmachine.errors import Place
+from softmachine.languages import layout
 from softmachine.languages.crasp.building import Builder
 from softmachine.languages.crasp.explain import unexpected_character, unexpected_token, unknown_name
 from softmachine.languages.crasp.printing import to_text
 from softmachine.languages.crasp.program import Definition, Program, Rule, check
 from softmachine.languages.crasp.terms import Term
-from softmachine.languages.layout import QUOTED, Statement, Word, indentation, split_lines, unquote
+from softmachine.languages.grammar import lalr_parser
+from softmachine.languages.layout import QUOTED, Statement, Word, split_lines, unquote
 from softmachine.languages.linear import Linear
-from softmachine.languages.problems import MOST_REPORTED, Problem, invalid, refuse
+from softmachine.languages.mistakes import Mistake
+from softmachine.languages.problems import invalid, refuse
+from softmachine.languages.reader import StatementReader
+from softmachine.languages.source import check_size, name_of
 from softmachine.languages.temporal.formula import Formula
-from softmachine.languages.temporal.mistakes import Mistake
 
 if TYPE_CHECKING:
     from lark import Lark
@@ -48,7 +51,6 @@ if TYPE_CHECKING:
 
 __all__ = ["looks_like", "parse", "to_text"]
 
-LARGEST_SOURCE = 1 << 20
 HEADERS = ("program", "alphabet", "accept")
 LINE = re.compile(rf"\s*(?P<head>{QUOTED}|[^\s<:]+)\s*(?P<sign>:=|<-)")
 QUOTED_OR_COMMENT = re.compile(rf"{QUOTED}|#(?!\w*\[)")
@@ -74,11 +76,7 @@ def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Pr
         SourceError: If the text is not in this form, with all mistakes of writing.
         InvalidError: If the program breaks the rules of the language, with all problems.
     """
-    if len(text) > LARGEST_SOURCE:
-        raise SourceError(
-            f"this is {len(text):,} characters long; a program may have at most {LARGEST_SOURCE:,}",
-            place=Place(source),
-        )
+    check_size(text, source, "a program may have")
     lines = split_lines(text)
     reader = _Reader(source)
     found = list(statements(lines))
@@ -86,8 +84,7 @@ def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Pr
     for statement in found:
         reader.read(statement)
     refuse(reader.problems, lines)
-    file = None if source.startswith("<") else PurePath(source).stem
-    called = name or reader.name or file or "program"
+    called = name or reader.name or name_of(source) or "program"
     alphabet, definitions, rules = tuple(reader.alphabet), tuple(reader.definitions), tuple(reader.rules)
     problems = check(alphabet, definitions, rules, reader.accept, reader.accept_place)
     if problems:
@@ -103,31 +100,12 @@ def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Pr
 
 
 def statements(lines: list[str]) -> Iterator[Statement]:
-    """The statements of a text: lines with the deeper indented ones after them, without comments."""
-    collected: list[str] = []
-    first = outer = 0
-    for number, line in enumerate(lines, start=1):
-        bare = _without_comment(line)
-        if not bare.strip():
-            if collected:
-                collected.append("")
-            continue
-        if not collected or indentation(line) <= outer:
-            if collected:
-                yield Statement("\n".join(collected), first)
-            collected, first, outer = [], number, indentation(line)
-        collected.append(bare)
-    if collected:
-        yield Statement("\n".join(collected), first)
+    """The statements of a text."""
+    return layout.statements(lines, keyword=lambda _line: "", without_comment=_without_comment)
 
 
-def _without_comment(line: str) -> str:
-    beginning = len(line) - len(line.lstrip())
-    for found in QUOTED_OR_COMMENT.finditer(line):
-        start = found.start()
-        if found[0] == "#" and (start == beginning or line.endswith(("  ", "\t"), 0, start)):
-            return line[:start].rstrip()
-    return line.rstrip()
+def _without_comment(line: str, _keyword: str) -> str:
+    return layout.up_to_comment(line, QUOTED_OR_COMMENT, apart=True)
 
 
 def _head(statement: Statement) -> str:
@@ -136,21 +114,21 @@ def _head(statement: Statement) -> str:
     return (unquote(line["head"]) or line["head"]) if line and line["sign"] == "<-" else ""
 
 
-class _Reader:
-    """Reads statement after statement, and goes on after a mistake."""
+class _Reader(StatementReader):
+    """A text on its way to a program."""
+
+    quoted_may_be_empty = False
 
     def __init__(self, source: str) -> None:
-        self.source = source
+        super().__init__(source)
         self.name: str | None = None
         self.alphabet: list[str] = []
         self.definitions: list[Definition] = []
         self.rules: list[Rule] = []
         self.accept: Formula | None = None
         self.accept_place: Place | None = None
-        self.problems: list[Problem] = []
         self.heads: set[str] = set()
         self._known: dict[str, Formula | Term | None] = {}
-        self._headers: set[str] = set()
 
     def read(self, statement: Statement) -> None:
         line = LINE.match(statement.text)
@@ -161,7 +139,7 @@ class _Reader:
         else:
             first, *_ = statement.words()
             message = "this line says nothing; lines are like P := #[Q_a], ACC <- P = 0, alphabet a b, or accept P = 0"
-            self._report(message, first.line, first.column)
+            self.report(message, first.line, first.column)
 
     def _line(self, statement: Statement, line: re.Match[str]) -> None:
         head, column = line["head"], line.start("head") + 1
@@ -172,35 +150,32 @@ class _Reader:
                 self.definitions.append(Definition(head, body, place))
             self._known.setdefault(head, body)
             return
-        token = self._plain(Word(head, statement.line, column))
+        token = self.plain(Word(head, statement.line, column))
         if isinstance(body, Linear):
-            self._report(
+            self.report(
                 f"the body of the rule for {token!r} is a number; compare it, as in … = 0", place.line or 1, column
             )
         elif body is not None:
             self.rules.append(Rule(token, body, place))
 
     def _header(self, statement: Statement) -> None:
-        keyword = statement.keyword
-        first, *words = statement.words()
-        if first.text != keyword:
-            self._report(f"after {keyword!r} there should be a blank", first.line, first.column + len(keyword))
-        elif keyword in self._headers:
-            self._report(f"there is already a line that begins with {keyword!r}", first.line, first.column)
-        elif keyword == "alphabet":
-            self.alphabet = [self._plain(word) for word in words]
+        found, keyword = self.header(statement), statement.keyword
+        if not found:
+            return
+        first, *words = found
+        if keyword == "alphabet":
+            self.alphabet = [self.plain(word) for word in words]
         elif keyword == "accept":
             body = self._body(statement, statement.text.index(keyword) + len(keyword))
             self.accept_place = Place(self.source, first.line, first.column)
             if isinstance(body, Linear):
-                self._report("what is accepted is a formula, and this is a number", first.line, first.column)
+                self.report("what is accepted is a formula, and this is a number", first.line, first.column)
             else:
                 self.accept = body
         elif len(words) != 1:
-            self._report("'program' is followed by what it is called, in one word", first.line, first.column)
+            self.report("'program' is followed by what it is called, in one word", first.line, first.column)
         else:
-            self.name = self._plain(words[0])
-        self._headers.add(keyword)
+            self.name = self.plain(words[0])
 
     def _body(self, statement: Statement, start: int) -> Formula | Term | None:
         """The formula or term that a statement has from a place on; None if it cannot be read or uses such a one."""
@@ -211,17 +186,13 @@ class _Reader:
         try:
             return self._parsed(text, reading)
         except UnexpectedCharacters as error:
-            mistake = unexpected_character(error, text)
+            self.unreadable(statement, partial(unexpected_character, error, text))
         except UnexpectedToken as error:
-            # What is not shown need not be explained, which takes long.
-            shown = len(self.problems) < MOST_REPORTED
-            mistake = unexpected_token(error.token, reading, text) if shown else Mistake("", 1, 1)
-        except Mistake as raised:
-            mistake = raised
+            self.unreadable(statement, partial(unexpected_token, error.token, reading, text))
+        except Mistake as mistake:
+            self.mistake(statement, mistake)
         except _Unreadable:
-            return None
-        message = f"{mistake.message}; {mistake.hint}" if mistake.hint else mistake.message
-        self._report(message, statement.line + mistake.line - 1, mistake.column)
+            pass
         return None
 
     def _parsed(self, text: str, reading: InteractiveParser) -> Formula | Term:
@@ -237,20 +208,6 @@ class _Reader:
             reading.feed_token(token)
         return cast("Formula | Term", reading.feed_eof(token))  # type: ignore[no-untyped-call]
 
-    def _plain(self, word: Word) -> str:
-        """A word as it is, or what is in its quotes."""
-        if word.text[0] not in "'\"":
-            return word.text
-        inner = unquote(word.text)
-        if not inner:
-            self._report(
-                r"this is not a symbol in quotes; a quote is written '\'' and a backslash '\\'", word.line, word.column
-            )
-        return inner or ""
-
-    def _report(self, message: str, line: int, column: int) -> None:
-        self.problems.append(Problem(message, Place(self.source, line, column)))
-
 
 class _Unreadable(Exception):  # noqa: N818 - it never leaves this module
     """A name stands for something that could not be read, which has been reported already."""
@@ -258,8 +215,5 @@ class _Unreadable(Exception):  # noqa: N818 - it never leaves this module
 
 @cache
 def _parser() -> Lark:
-    from lark import Lark
-
     grammar = files("softmachine.languages.crasp").joinpath("grammar.lark").read_text(encoding="utf-8")
-    # With a builder in place of trees nothing is recursive, however deep the brackets are.
-    return Lark(grammar, parser="lalr", lexer="basic", maybe_placeholders=False, transformer=cast("Any", Builder()))
+    return lalr_parser(grammar, builder=Builder())

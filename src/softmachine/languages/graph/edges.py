@@ -6,10 +6,10 @@ A line with one name is a vertex (without edges, perhaps). ``#`` begins a commen
 from __future__ import annotations
 
 import re
-from pathlib import PurePath
 
 from softmachine.errors import Place, SourceError
 from softmachine.languages.graph.graph import Graph
+from softmachine.languages.source import name_of
 
 LINK = "--"
 LARGEST_SOURCE = 1 << 22
@@ -56,9 +56,8 @@ def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Gr
             directed = not undirected
             edges.append((names[0], names[1]))
         vertices |= dict.fromkeys(names)
-    stem = None if source.startswith("<") else PurePath(source).stem
     return Graph(
-        name=name or stem or "graph",
+        name=name or name_of(source) or "graph",
         vertices=tuple(vertices),
         edges=tuple(edges),
         directed=directed is not False,

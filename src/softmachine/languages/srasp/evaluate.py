@@ -31,8 +31,8 @@ from softmachine.languages.srasp.expressions import (
 )
 from softmachine.languages.srasp.program import Program
 
-# What an expression means: its value for positions i and j. The types were checked when the program was made.
 Meaning: TypeAlias = Callable[[int, int], Any]
+"""What an expression means: its value for positions i and j. The types were checked when the program was made."""
 
 COMPARE: dict[Comparison, Callable[[Any, Any], bool]] = {
     Comparison.EQUAL: operator.eq,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from softmachine.languages.mistakes import Mistake, end_of
+
 if TYPE_CHECKING:
     from lark.exceptions import UnexpectedInput, UnexpectedToken
 
@@ -23,21 +25,19 @@ OPERATORS = {"PLUS", "MINUS", "AND", "OR", "NOT", "IN", *COMPARISONS}
 SPELLED = {"LPAR": "(", "RPAR": ")", "LBRACE": "{", "RBRACE": "}", "COMMA": ",", "COLON": ":", **COMPARISONS}
 
 
-def explain(error: UnexpectedInput, text: str) -> tuple[str, int, int]:
-    """A message, and the line and column in the text of the definition, counted from 1."""
+def explain(error: UnexpectedInput, text: str) -> Mistake:
+    """What to say of the text of a definition."""
     from lark.exceptions import UnexpectedToken
 
     if not isinstance(error, UnexpectedToken):
         character = text[error.pos_in_stream or 0]
         if character in "'\"":
-            return "this quote is never closed; a symbol is written like 'a'", error.line, error.column
-        return f"the character {character!r} means nothing here", error.line, error.column
+            return Mistake("this quote is never closed; a symbol is written like 'a'", error.line, error.column)
+        return Mistake(f"the character {character!r} means nothing here", error.line, error.column)
     accepted = set(error.accepts)
     if error.token.type == "$END":
-        end = text.rstrip()
-        line, column = end.count("\n") + 1, len(end) - end.rfind("\n")
-        return f"the definition ends too early: {_expected(accepted)}", line, column
-    return f"{_reason(error, text, accepted)}", error.line, error.column
+        return Mistake(f"the definition ends too early: {_expected(accepted)}", *end_of(text))
+    return Mistake(_reason(error, text, accepted), error.line, error.column)
 
 
 def _reason(error: UnexpectedToken, text: str, accepted: set[str]) -> str:

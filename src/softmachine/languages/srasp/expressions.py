@@ -212,7 +212,6 @@ Expression: TypeAlias = (
     | PrefixSum
     | Attention
 )
-Operation: TypeAlias = PrefixSum | Attention
 
 
 def children(expression: Expression) -> tuple[Expression, ...]:

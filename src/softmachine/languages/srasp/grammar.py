@@ -7,8 +7,9 @@ and every attention has exactly one ``else``, an operation may stand wherever a 
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from softmachine.languages.grammar import lalr_parser
 from softmachine.languages.layout import QUOTED
 
 if TYPE_CHECKING:
@@ -80,8 +81,4 @@ MINUS: "-" | "−"
 @cache
 def parser() -> Lark:
     """The parser of definitions, made when it is first needed."""
-    # Imported late because not every source is in this language.
-    from lark import Lark
-
-    options: dict[str, Any] = {"start": "definition", "parser": "lalr", "lexer": "basic", "maybe_placeholders": False}
-    return Lark(GRAMMAR, **options)
+    return lalr_parser(GRAMMAR, start="definition")

@@ -1,13 +1,13 @@
 """Temporal logic with counting: formulas, their text form, and what they mean."""
 
 from softmachine.languages.linear import Linear, Relation
+from softmachine.languages.temporal.counting import Comparison, Count, LeftCount, Position, Predicate, RightCount
 from softmachine.languages.temporal.evaluate import satisfies, truth
 from softmachine.languages.temporal.formula import (
     FALSE,
     TRUE,
     Always,
     And,
-    Comparison,
     Constant,
     Eventually,
     First,
@@ -20,7 +20,6 @@ from softmachine.languages.temporal.formula import (
     Not,
     Once,
     Or,
-    Predicate,
     Previous,
     Reading,
     Since,
@@ -44,7 +43,6 @@ from softmachine.languages.temporal.structure import (
     symbols,
 )
 from softmachine.languages.temporal.syntax import looks_like, parse, parse_formula, to_text
-from softmachine.languages.temporal.terms import Count, LeftCount, Position, RightCount
 
 __all__ = [
     "Formula", "Symbol", "Constant", "TRUE", "FALSE", "First", "Last",

@@ -6,34 +6,22 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from softmachine.errors import InvalidError
+from softmachine.languages.grammar import signed_sum
+from softmachine.languages.layout import ESCAPED
 from softmachine.languages.linear import Linear, Relation
-from softmachine.languages.temporal.formula import (
-    FALSE,
+from softmachine.languages.mistakes import Mistake, clipped, place_of
+from softmachine.languages.temporal import formula as tl
+from softmachine.languages.temporal.counting import (
     LARGEST_NUMBER,
-    TRUE,
-    Always,
-    And,
     Comparison,
-    Eventually,
-    First,
-    Formula,
-    Historically,
-    Iff,
-    Implies,
-    Last,
-    Next,
-    Not,
-    Once,
-    Or,
+    Count,
+    LeftCount,
+    Position,
     Predicate,
-    Previous,
-    Reading,
-    Since,
-    Symbol,
-    Until,
+    RightCount,
 )
-from softmachine.languages.temporal.mistakes import SYMBOLS, Mistake, clipped, unknown_name
-from softmachine.languages.temporal.terms import Count, LeftCount, Position, RightCount
+from softmachine.languages.temporal.formula import Formula
+from softmachine.languages.temporal.mistakes import SYMBOLS, unknown_name
 
 if TYPE_CHECKING:
     from lark import Token
@@ -42,15 +30,13 @@ DEEPEST = 200
 """Operators nested in one another. Every one becomes a layer; nobody writes so many by hand."""
 
 UNARY = {
-    "NOT": Not, "PREVIOUS": Previous, "NEXT": Next, "ONCE": Once, "HISTORICALLY": Historically,
-    "EVENTUALLY": Eventually, "ALWAYS": Always,
+    "NOT": tl.Not, "PREVIOUS": tl.Previous, "NEXT": tl.Next, "ONCE": tl.Once, "HISTORICALLY": tl.Historically,
+    "EVENTUALLY": tl.Eventually, "ALWAYS": tl.Always,
 }  # fmt: skip
 TEMPORAL = {
-    "SINCE": (Since, Reading.STANDARD), "STRONG_SINCE": (Since, Reading.PAPER),
-    "UNTIL": (Until, Reading.STANDARD), "STRONG_UNTIL": (Until, Reading.PAPER),
+    "SINCE": (tl.Since, tl.Reading.STANDARD), "STRONG_SINCE": (tl.Since, tl.Reading.PAPER),
+    "UNTIL": (tl.Until, tl.Reading.STANDARD), "STRONG_UNTIL": (tl.Until, tl.Reading.PAPER),
 }  # fmt: skip
-RELATIONS = {"≤": "<=", "≥": ">=", "≠": "!=", "==": "="}
-ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\", "'": "'", '"': '"'}
 
 
 def unquoted(text: str, line: int, column: int) -> str:
@@ -64,10 +50,10 @@ def unquoted(text: str, line: int, column: int) -> str:
     if len(text) == 2:
         raise Mistake("there is no symbol between these quotes", line, column, SYMBOLS)
     for match in re.finditer(r"\\(.)", text):
-        if match[1] not in ESCAPES:
+        if match[1] not in ESCAPED:
             hint = "after a backslash there may be a quote, a backslash, n, r or t"
             raise Mistake(f"{match[0]!r} means nothing", line, column + match.start(), hint)
-    return re.sub(r"\\(.)", lambda match: ESCAPES[match[1]], text[1:-1])
+    return re.sub(r"\\(.)", lambda match: ESCAPED[match[1]], text[1:-1])
 
 
 class Builder:
@@ -82,19 +68,19 @@ class Builder:
 
     def iff(self, parts: list[Any]) -> Formula:
         """``p <-> q``."""
-        return at(parts[1], Iff(parts[0], parts[2]))
+        return at(parts[1], tl.Iff(parts[0], parts[2]))
 
     def implies(self, parts: list[Any]) -> Formula:
         """``p -> q``."""
-        return at(parts[1], Implies(parts[0], parts[2]))
+        return at(parts[1], tl.Implies(parts[0], parts[2]))
 
     def or_(self, parts: list[Any]) -> Formula:
         """``p or q or …``."""
-        return at(parts[1], Or(tuple(parts[::2])))
+        return at(parts[1], tl.Or(tuple(parts[::2])))
 
     def and_(self, parts: list[Any]) -> Formula:
         """``p and q and …``."""
-        return at(parts[1], And(tuple(parts[::2])))
+        return at(parts[1], tl.And(tuple(parts[::2])))
 
     def temporal(self, parts: list[Any]) -> Formula:
         """``p since q`` and the like."""
@@ -107,27 +93,27 @@ class Builder:
 
     def symbol(self, parts: list[Any]) -> Formula:
         """``Q_a``."""
-        return Symbol(parts[0].removeprefix("Q_"))
+        return tl.Symbol(parts[0].removeprefix("Q_"))
 
     def quoted(self, parts: list[Any]) -> Formula:
         """``'long symbol'``."""
-        return Symbol(unquoted(str(parts[0]), parts[0].line, parts[0].column))
+        return tl.Symbol(unquoted(str(parts[0]), parts[0].line, parts[0].column))
 
     def true(self, _: list[Any]) -> Formula:
         """``true``."""
-        return TRUE
+        return tl.TRUE
 
     def false(self, _: list[Any]) -> Formula:
         """``false``."""
-        return FALSE
+        return tl.FALSE
 
     def first(self, _: list[Any]) -> Formula:
         """``first``."""
-        return First()
+        return tl.First()
 
     def last(self, _: list[Any]) -> Formula:
         """``last``."""
-        return Last()
+        return tl.Last()
 
     def stray_name(self, parts: list[Any]) -> Formula:
         """A word that is not a formula."""
@@ -140,7 +126,7 @@ class Builder:
     def comparison(self, parts: list[Any]) -> Formula:
         """``term <= term``."""
         left, relation, right = parts
-        return at(relation, Comparison(left, Relation(RELATIONS.get(relation, str(relation))), right))
+        return at(relation, Comparison(left, Relation.written(relation), right))
 
     def predicate(self, parts: list[Any]) -> Formula:
         """``odd(i)`` and the like."""
@@ -190,21 +176,14 @@ class Builder:
 
     def term(self, parts: list[Any]) -> Linear[Count]:
         """A sum, with a sign in front of every product but perhaps the first."""
-        factor, counts, constant = 1, [], 0
-        for part in parts:
-            if not isinstance(part, Linear):
-                factor = -1 if part.type == "MINUS" else 1
-                continue
-            counts += [(factor * coefficient, count) for coefficient, count in part.terms]
-            constant += factor * part.constant
-        return Linear(tuple(counts), constant)
+        return signed_sum(parts)
 
 
 def at(token: Token, formula: Formula) -> Formula:
     """A formula whose operator stands at the token, unless it is too deep."""
     if formula.depth > DEEPEST:
         hint = "chains of and and or are no nesting; split other formulas"
-        raise Mistake(f"operators are nested more than {DEEPEST} deep", token.line or 1, token.column or 1, hint)
+        raise Mistake(f"operators are nested more than {DEEPEST} deep", *place_of(token), hint)
     return formula
 
 
@@ -216,4 +195,4 @@ def _integer(token: Token) -> int:
 
 
 def _too_large(token: Token) -> Mistake:
-    return Mistake("this number is too large", token.line or 1, token.column or 1, "10^18 is the largest there is")
+    return Mistake("this number is too large", *place_of(token), "10^18 is the largest there is")

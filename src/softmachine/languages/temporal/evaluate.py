@@ -5,33 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from softmachine.languages.linear import Linear
+from softmachine.languages.temporal import formula as tl
 from softmachine.languages.temporal import predicates
-from softmachine.languages.temporal.formula import (
-    Always,
-    And,
-    Comparison,
-    Constant,
-    Eventually,
-    First,
-    Formula,
-    Historically,
-    Iff,
-    Implies,
-    Last,
-    Next,
-    Not,
-    Once,
-    Or,
-    Predicate,
-    Previous,
-    Reading,
-    Since,
-    Symbol,
-    Until,
-)
+from softmachine.languages.temporal.counting import Comparison, Count, LeftCount, Position, Predicate, RightCount
+from softmachine.languages.temporal.formula import Formula
 from softmachine.languages.temporal.specification import Specification
 from softmachine.languages.temporal.structure import subformulas
-from softmachine.languages.temporal.terms import Count, LeftCount, Position, RightCount
 
 
 def truth(formula: Formula | Specification, word: str | Iterable[str]) -> tuple[bool, ...]:
@@ -91,41 +70,41 @@ def _meaning(formula: Formula, word: tuple[str, ...], values: dict[Formula, tupl
         return sum(coefficient * number(count, i) for coefficient, count in linear.terms) + linear.constant
 
     match formula:
-        case Symbol(symbol):
+        case tl.Symbol(symbol):
             return lambda i: word[i - 1] == symbol
-        case Constant(value):
+        case tl.Constant(value):
             return lambda _: value
-        case First():
+        case tl.First():
             return lambda i: i == 1
-        case Last():
+        case tl.Last():
             return lambda i: i == n
-        case Not(of):
+        case tl.Not(of):
             return lambda i: not at(of, i)
-        case And(operands):
+        case tl.And(operands):
             return lambda i: all(at(operand, i) for operand in operands)
-        case Or(operands):
+        case tl.Or(operands):
             return lambda i: any(at(operand, i) for operand in operands)
-        case Implies(one, two):
+        case tl.Implies(one, two):
             return lambda i: not at(one, i) or at(two, i)
-        case Iff(one, two):
+        case tl.Iff(one, two):
             return lambda i: at(one, i) == at(two, i)
-        case Previous(of):
+        case tl.Previous(of):
             return lambda i: i > 1 and at(of, i - 1)
-        case Next(of):
+        case tl.Next(of):
             return lambda i: i < n and at(of, i + 1)
-        case Since(one, two, reading):
-            gap = 0 if reading is Reading.PAPER else 1
+        case tl.Since(one, two, reading):
+            gap = 0 if reading is tl.Reading.PAPER else 1
             return lambda i: any(at(two, j) and all(at(one, k) for k in range(j + gap, i + 1)) for j in left(i))
-        case Until(one, two, reading):
-            gap = 0 if reading is Reading.PAPER else 1
+        case tl.Until(one, two, reading):
+            gap = 0 if reading is tl.Reading.PAPER else 1
             return lambda i: any(at(two, j) and all(at(one, k) for k in range(i, j - gap + 1)) for j in right(i))
-        case Once(of):
+        case tl.Once(of):
             return lambda i: any(at(of, j) for j in left(i))
-        case Historically(of):
+        case tl.Historically(of):
             return lambda i: all(at(of, j) for j in left(i))
-        case Eventually(of):
+        case tl.Eventually(of):
             return lambda i: any(at(of, j) for j in right(i))
-        case Always(of):
+        case tl.Always(of):
             return lambda i: all(at(of, j) for j in right(i))
         case Comparison(one_side, relation, other_side):
             return lambda i: relation.holds(total(one_side, i), total(other_side, i))

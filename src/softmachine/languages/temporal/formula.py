@@ -1,4 +1,4 @@
-"""Formulas of temporal logic with counting, as immutable data.
+"""Formulas of temporal logic, as immutable data; those about numbers are in `counting`.
 
 A formula is true or false at every position 1 … n of a word. One language covers TL[⊖, ⊕], TL[since, until],
 TL[#←, #→, +, Mon] and their union LTL[#←, #→, +, Mon] (Yang, Chiang, Strobl and Angluin, "Simulating Hard Attention
@@ -15,15 +15,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from softmachine.errors import InvalidError, UsageError
-from softmachine.languages.linear import Linear, Relation
-from softmachine.languages.temporal import predicates
-from softmachine.languages.temporal.terms import POSITION, Count, LeftCount, Position, RightCount
 
 if TYPE_CHECKING:
     from softmachine.languages.temporal.printing import Level, Writer
-
-LARGEST_NUMBER = 10**18
-"""No coefficient, constant or parameter may be larger."""
 
 
 class Reading(StrEnum):
@@ -153,7 +147,9 @@ class Last(Formula):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Unary(Formula):
+class Unary(Formula):
+    """An operator on one formula."""
+
     of: Formula
 
     @property
@@ -162,31 +158,31 @@ class _Unary(Formula):
         return (self.of,)
 
 
-class Not(_Unary):
+class Not(Unary):
     """``not φ``."""
 
 
-class Previous(_Unary):
+class Previous(Unary):
     """``prev φ``: there is a position before this one, and φ holds there."""
 
 
-class Next(_Unary):
+class Next(Unary):
     """``next φ``: there is a position after this one, and φ holds there."""
 
 
-class Once(_Unary):
+class Once(Unary):
     """``once φ``: φ holds here or somewhere before."""
 
 
-class Historically(_Unary):
+class Historically(Unary):
     """``historically φ``: φ holds here and everywhere before."""
 
 
-class Eventually(_Unary):
+class Eventually(Unary):
     """``eventually φ``: φ holds here or somewhere after."""
 
 
-class Always(_Unary):
+class Always(Unary):
     """``always φ``: φ holds here and everywhere after."""
 
 
@@ -251,57 +247,3 @@ class Since(_Temporal):
 
 class Until(_Temporal):
     """``φ until ψ``: ψ holds here or somewhere after, and φ from here on before that. See `Reading`."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Formula):
-    """``2*#<[φ] - #>[ψ] + 3 <= 5``: two linear combinations of counts compare so."""
-
-    left: Linear[Count]
-    relation: Relation
-    right: Linear[Count]
-
-    def __post_init__(self) -> None:
-        if any(side.largest > LARGEST_NUMBER for side in (self.left, self.right)):
-            raise InvalidError("the comparison", ["it has a number larger than 10^18, the largest there is"])
-        super().__post_init__()
-
-    @property
-    def parts(self) -> tuple[Formula, ...]:
-        """What is counted, from left to right."""
-        return tuple(count.of for side in (self.left, self.right) for _, count in side.terms)
-
-    @property
-    def label(self) -> tuple[object, ...]:
-        """The relation, and each side without what is counted."""
-        sides = (self.left, self.right)
-        kinds = (tuple((coefficient, type(count)) for coefficient, count in side.terms) for side in sides)
-        return (self.relation, *kinds, *(side.constant for side in sides))
-
-    @property
-    def difference(self) -> Linear[Count]:
-        """Left side minus right side, every count once: the comparison is between this and 0."""
-        return (self.left - self.right).merged()
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Predicate(Formula):
-    """``odd(i)`` or ``mod(#<[φ],3,1)``: the position or a count is in a named set of numbers."""
-
-    name: str
-    number: Position | LeftCount | RightCount = POSITION
-    parameters: tuple[int, ...] = ()
-
-    def __post_init__(self) -> None:
-        predicates.check(self.name, self.parameters)
-        super().__post_init__()
-
-    @property
-    def parts(self) -> tuple[Formula, ...]:
-        """What is counted."""
-        return () if isinstance(self.number, Position) else (self.number.of,)
-
-    @property
-    def label(self) -> tuple[object, ...]:
-        """The name, the parameters, and whether the number is the position, a left or a right count."""
-        return (self.name, self.parameters, type(self.number))

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-import unicodedata
-from dataclasses import dataclass
+from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from softmachine.errors import Place, SourceError
+from softmachine.languages.mistakes import (
+    Mistake,
+    alternatives,
+    clipped,
+    never_closed,
+    open_brackets,
+    place_of,
+)
+from softmachine.languages.problems import columns
 from softmachine.languages.temporal.predicates import RESERVED, predicate_names
 
 if TYPE_CHECKING:
@@ -21,22 +29,17 @@ COUNTS = (
     "a count is written #<[Q_a] or #>[Q_a]; a comment begins at the start of a line or after two blanks, "
     "and not with #["
 )
+SPELLED = {
+    "AND": "an operator such as 'and'", "RELATION": "a comparison such as '<='", "LPAR": "'('", "LSQB": "'['",
+    "COMMA": "','", "RPAR": "')'", "RSQB": "']'", "$END": "the end",
+}  # fmt: skip
 
 
-@dataclass
-class Mistake(Exception):  # noqa: N818 - it never leaves this package
-    """Something wrong at a place of a text: line and column, counted from 1."""
-
-    message: str
-    line: int
-    column: int
-    hint: str | None = None
-
-    def error(self, text: str, source: str) -> SourceError:
-        """The error to raise for a text that comes from this source."""
-        shown = excerpt(text, self.line, self.column)
-        message = f"{self.message}\n{shown}" if shown.strip(" \n^") else self.message
-        return SourceError(message, place=Place(source, self.line, self.column), hint=self.hint)
+def error_of(mistake: Mistake, text: str, source: str) -> SourceError:
+    """The error to raise for a mistake in a text that comes from this source."""
+    shown = excerpt(text, mistake.line, mistake.column)
+    message = f"{mistake.message}\n{shown}" if shown.strip(" \n^") else mistake.message
+    return SourceError(message, place=Place(source, mistake.line, mistake.column), hint=mistake.hint)
 
 
 def excerpt(text: str, line: int, column: int) -> str:
@@ -54,12 +57,7 @@ def _visible(text: str) -> str:
 
 def _blank(text: str) -> str:
     """As many blanks as the text is wide in a terminal."""
-    return " " * sum(0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF") for c in text)
-
-
-def clipped(text: str, longest: int = 40) -> str:
-    """The beginning of a text that may be long."""
-    return str(text) if len(text) <= longest else text[: longest - 1] + "…"
+    return " " * sum(map(columns, text))
 
 
 def unknown_name(token: Token) -> Mistake:
@@ -78,16 +76,18 @@ def unknown_name(token: Token) -> Mistake:
         hint = f"did you mean {close[0]}? A symbol is written Q_{name}"
     else:
         hint = f"to say that the symbol here is {name}, write Q_{name}"
-    return Mistake(f"{name!r} means nothing here", *_place(token), hint)
+    return Mistake(f"{name!r} means nothing here", *place_of(token), hint)
 
 
-def unexpected_character(error: UnexpectedCharacters, text: str) -> Mistake:
-    """A character with which nothing begins that a formula may have."""
+def unexpected_character(
+    error: UnexpectedCharacters, text: str, *, where: str = "into a formula", counts: str = COUNTS
+) -> Mistake:
+    """A character with which nothing begins that may stand there; ``counts`` says how counts are written."""
     character = text[error.pos_in_stream or 0]
     if character in "'\"":
         return Mistake("this quote is not closed on its line", error.line, error.column, SYMBOLS)
-    hint = COUNTS if character in "#←" else SYMBOLS
-    return Mistake(f"{character!r} does not belong into a formula", error.line, error.column, hint)
+    hint = counts if character in "#←" else SYMBOLS
+    return Mistake(f"{character!r} does not belong {where}", error.line, error.column, hint)
 
 
 def unexpected_token(error: UnexpectedToken) -> Mistake:
@@ -100,47 +100,41 @@ def unexpected_token(error: UnexpectedToken) -> Mistake:
     if ended and not stack:
         return Mistake("there is no formula here", 1, 1, "a formula is like Q_a since Q_b, or #<[Q_a] = 2*#<[Q_b]")
     if previous is not None and kind == "BARE_Q":
-        return Mistake("Q_ needs the name of a symbol", *_place(previous), SYMBOLS)
+        return Mistake("Q_ needs the name of a symbol", *place_of(previous), SYMBOLS)
     if previous is not None and kind == "NAME" and "RPAR" not in error.accepts:
         return unknown_name(previous)
     if token.type == "NAME" and "NOT" not in error.accepts and "INTEGER" not in error.accepts:
         return unknown_name(token)
-    brackets = [entry for entry in stack if getattr(entry, "type", None) in ("LPAR", "LSQB")]
-    if ended and brackets and {"RPAR", "RSQB"} & error.accepts:
-        closing = {"LPAR": ")", "LSQB": "]"}[brackets[-1].type]
-        return Mistake("this bracket is never closed", *_place(brackets[-1]), f"write {closing} where it ends")
-    place = (token.end_line or 1, token.end_column or 1) if ended else _place(token)
-    if token.type in ("RPAR", "RSQB") and not brackets:
-        return Mistake("there is no open bracket for this one to close", *place)
+    unmatched = unmatched_bracket(token, stack, error.accepts)
+    if unmatched:
+        return unmatched
+    place = (token.end_line or 1, token.end_column or 1) if ended else place_of(token)
     found = "the formula ends too early" if ended else f"{clipped(token)!r} cannot stand here"
     return Mistake(f"{found}: expected {_expected(error.accepts)}", *place, _hint(token, error.accepts))
 
 
-def _place(token: Token) -> tuple[int, int]:
-    return token.line or 1, token.column or 1
+def unmatched_bracket(token: Token, stack: Sequence[Any], accepts: set[str]) -> Mistake | None:
+    """A bracket that is never closed, or that closes none, if that is what is wrong at a token."""
+    brackets = open_brackets(stack)
+    if token.type == "$END" and brackets and {"RPAR", "RSQB"} & accepts:
+        return never_closed(brackets[-1])
+    if token.type in ("RPAR", "RSQB") and not brackets:
+        return Mistake("there is no open bracket for this one to close", *place_of(token))
+    return None
 
 
 def _expected(terminals: set[str]) -> str:
     """What may come, in words."""
-    words = []
+    first = []
     if "NOT" in terminals:
-        words.append("a formula")
+        first = ["a formula"]
     elif "LEFT" in terminals and "NAME" in terminals:
-        words.append("i or a count")
+        first = ["i or a count"]
     elif "LEFT" in terminals:
-        words.append("a count or a number")
+        first = ["a count or a number"]
     elif "INTEGER" in terminals:
-        words.append("a number")
-    if "AND" in terminals:
-        words.append("an operator such as 'and'")
-    if "RELATION" in terminals:
-        words.append("a comparison such as '<='")
-    for terminal, word in (("LPAR", "'('"), ("LSQB", "'['"), ("COMMA", "','"), ("RPAR", "')'"), ("RSQB", "']'")):
-        if terminal in terminals and not (terminal == "LPAR" and words):
-            words.append(word)
-    if "$END" in terminals:
-        words.append("the end")
-    return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+        first = ["a number"]
+    return alternatives(first, SPELLED, terminals)
 
 
 def _hint(token: Token, accepts: set[str]) -> str | None:

@@ -6,32 +6,11 @@ import re
 from enum import IntEnum
 
 from softmachine.errors import UsageError
-from softmachine.languages.linear import Linear
-from softmachine.languages.temporal.formula import (
-    Always,
-    And,
-    Comparison,
-    Constant,
-    Eventually,
-    First,
-    Formula,
-    Historically,
-    Iff,
-    Implies,
-    Last,
-    Next,
-    Not,
-    Once,
-    Or,
-    Predicate,
-    Previous,
-    Reading,
-    Since,
-    Symbol,
-    Until,
-)
+from softmachine.languages.linear import linear_text
+from softmachine.languages.temporal import formula as tl
+from softmachine.languages.temporal.counting import Comparison, LeftCount, Position, Predicate, RightCount
+from softmachine.languages.temporal.formula import Formula
 from softmachine.languages.temporal.structure import subformulas
-from softmachine.languages.temporal.terms import Count, LeftCount, Position, RightCount
 
 LONGEST = 1 << 24
 """Characters. A formula that shares its parts can be far longer in writing than in memory."""
@@ -105,30 +84,33 @@ class Writer:
     def _text(self, formula: Formula) -> tuple[str, Level]:
         word = self.words.get(type(formula).__name__, "")
         match formula:
-            case Symbol(symbol):
+            case tl.Symbol(symbol):
                 return symbol_text(symbol), Level.ATOM
-            case Constant(value):
+            case tl.Constant(value):
                 return "true" if value else "false", Level.ATOM
-            case First():
+            case tl.First():
                 return "first", Level.ATOM
-            case Last():
+            case tl.Last():
                 return "last", Level.ATOM
-            case Not(of) | Previous(of) | Next(of) | Once(of) | Historically(of) | Eventually(of) | Always(of):
+            case tl.Unary(of):
                 return word + self.inside(of, Level.UNARY), Level.UNARY
-            case And(operands):
+            case tl.And(operands):
                 return word.join(self.inside(operand, Level.SINCE) for operand in operands), Level.AND
-            case Or(operands):
+            case tl.Or(operands):
                 return word.join(self.inside(operand, Level.AND) for operand in operands), Level.OR
-            case Implies(left, right):
+            case tl.Implies(left, right):
                 return self.inside(left, Level.OR) + word + self.inside(right, Level.IMPLIES), Level.IMPLIES
-            case Iff(left, right):
+            case tl.Iff(left, right):
                 return self.inside(left, Level.IMPLIES) + word + self.inside(right, Level.IFF), Level.IFF
-            case Since(left, right, reading) | Until(left, right, reading):
-                name = type(formula).__name__.lower() + ("!" if reading is Reading.PAPER else "")
+            case tl.Since(left, right, reading) | tl.Until(left, right, reading):
+                name = type(formula).__name__.lower() + ("!" if reading is tl.Reading.PAPER else "")
                 return f"{self.inside(left, Level.UNARY)} {name} {self.inside(right, Level.SINCE)}", Level.SINCE
             case Comparison(left, relation, right):
                 relation_text = self.words.get(relation, relation)
-                return f"{self._linear(left)} {relation_text} {self._linear(right)}", Level.ATOM
+                return (
+                    f"{linear_text(left, self._number)} {relation_text} {linear_text(right, self._number)}",
+                    Level.ATOM,
+                )
             case Predicate(name, number, parameters):
                 arguments = [self._number(number), *(str(parameter) for parameter in parameters)]
                 return f"{name}({','.join(arguments)})", Level.ATOM
@@ -144,19 +126,3 @@ class Writer:
         if isinstance(number, Position):
             return "i"
         return f"{self.words[type(number).__name__]}[{self.written[number.of][0]}]"
-
-    def _linear(self, linear: Linear[Count]) -> str:
-        text = ""
-        for coefficient, count in linear.terms:
-            factor = "" if abs(coefficient) == 1 else f"{abs(coefficient)}*"
-            text += sign(coefficient, text) + factor + self._number(count)
-        if linear.constant or not text:
-            text += sign(linear.constant, text) + str(abs(linear.constant))
-        return text
-
-
-def sign(number: int, before: str) -> str:
-    """The sign in front of a number, where something stands before it or nothing does."""
-    if before:
-        return " - " if number < 0 else " + "
-    return "-" if number < 0 else ""

@@ -7,43 +7,21 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from softmachine.languages.linear import Linear
-from softmachine.languages.temporal.formula import (
-    FALSE,
-    TRUE,
-    Always,
-    And,
-    Comparison,
-    Eventually,
-    First,
-    Formula,
-    Historically,
-    Iff,
-    Implies,
-    Last,
-    Next,
-    Not,
-    Once,
-    Or,
-    Predicate,
-    Previous,
-    Reading,
-    Since,
-    Symbol,
-    Until,
-)
-from softmachine.languages.temporal.terms import Count, LeftCount, Position, RightCount
+from softmachine.languages.temporal import formula as tl
+from softmachine.languages.temporal.counting import Comparison, Count, LeftCount, Position, Predicate, RightCount
+from softmachine.languages.temporal.formula import Formula
 
 
 def conjunction(formulas: Iterable[Formula]) -> Formula:
     """All of any number of formulas: true if there are none."""
     operands = tuple(formulas)
-    return And(operands) if len(operands) > 1 else operands[0] if operands else TRUE
+    return tl.And(operands) if len(operands) > 1 else operands[0] if operands else tl.TRUE
 
 
 def disjunction(formulas: Iterable[Formula]) -> Formula:
     """Some of any number of formulas: false if there are none."""
     operands = tuple(formulas)
-    return Or(operands) if len(operands) > 1 else operands[0] if operands else FALSE
+    return tl.Or(operands) if len(operands) > 1 else operands[0] if operands else tl.FALSE
 
 
 def subformulas(*formulas: Formula) -> tuple[Formula, ...]:
@@ -64,7 +42,7 @@ def subformulas(*formulas: Formula) -> tuple[Formula, ...]:
 
 def symbols(formula: Formula) -> tuple[str, ...]:
     """The symbols that a formula mentions, in the order it first does."""
-    return tuple(part.symbol for part in subformulas(formula) if isinstance(part, Symbol))
+    return tuple(part.symbol for part in subformulas(formula) if isinstance(part, tl.Symbol))
 
 
 def depth(formula: Formula) -> int:
@@ -137,17 +115,17 @@ def outside(formula: Formula, allowed: Collection[Operator]) -> Formula | None:
 def operators(formula: Formula) -> frozenset[Operator]:
     """The operators of a formula itself, apart from those of its parts."""
     match formula:
-        case Previous():
+        case tl.Previous():
             found = [Operator.PREVIOUS]
-        case Next():
+        case tl.Next():
             found = [Operator.NEXT]
-        case Since() | Once() | Historically():
+        case tl.Since() | tl.Once() | tl.Historically():
             found = [Operator.SINCE]
-        case Until() | Eventually() | Always():
+        case tl.Until() | tl.Eventually() | tl.Always():
             found = [Operator.UNTIL]
-        case First():
+        case tl.First():
             found = [Operator.FIRST]
-        case Last():
+        case tl.Last():
             found = [Operator.LAST]
         case Comparison(left, _, right):
             found = [Operator.COMPARISON, *(_side(count) for _, count in left.terms + right.terms)]
@@ -182,27 +160,27 @@ def _core(formula: Formula, done: dict[Formula, Formula]) -> Formula:
         return Linear(tuple((factor, type(count)(done[count.of])) for factor, count in side.terms), side.constant)
 
     match formula:
-        case Not(of) | Previous(of) | Next(of):
+        case tl.Not(of) | tl.Previous(of) | tl.Next(of):
             return type(formula)(done[of])
-        case And(operands) | Or(operands):
+        case tl.And(operands) | tl.Or(operands):
             return type(formula)(tuple(done[operand] for operand in operands))
-        case Implies(left, right):
-            return Or((Not(done[left]), done[right]))
-        case Iff(left, right):
+        case tl.Implies(left, right):
+            return tl.Or((tl.Not(done[left]), done[right]))
+        case tl.Iff(left, right):
             one, two = done[left], done[right]
-            return Or((And((one, two)), And((Not(one), Not(two)))))
-        case Since(left, right, reading) | Until(left, right, reading):
+            return tl.Or((tl.And((one, two)), tl.And((tl.Not(one), tl.Not(two)))))
+        case tl.Since(left, right, reading) | tl.Until(left, right, reading):
             one, two = done[left], done[right]
             # The paper's reading asks for the first argument at the witness, too.
-            return type(formula)(one, And((one, two)) if reading is Reading.PAPER else two)
-        case Once(of):
-            return Since(TRUE, done[of])
-        case Eventually(of):
-            return Until(TRUE, done[of])
-        case Historically(of):
-            return Not(Since(TRUE, Not(done[of])))
-        case Always(of):
-            return Not(Until(TRUE, Not(done[of])))
+            return type(formula)(one, tl.And((one, two)) if reading is tl.Reading.PAPER else two)
+        case tl.Once(of):
+            return tl.Since(tl.TRUE, done[of])
+        case tl.Eventually(of):
+            return tl.Until(tl.TRUE, done[of])
+        case tl.Historically(of):
+            return tl.Not(tl.Since(tl.TRUE, tl.Not(done[of])))
+        case tl.Always(of):
+            return tl.Not(tl.Until(tl.TRUE, tl.Not(done[of])))
         case Comparison(left, relation, right):
             return Comparison(linear(left), relation, linear(right))
         case Predicate(name, LeftCount() | RightCount() as count, parameters):

@@ -25,13 +25,15 @@ import re
 from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
-from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
-from softmachine.errors import Place, SourceError
+from softmachine.errors import Place
+from softmachine.languages.grammar import lalr_parser
+from softmachine.languages.mistakes import Mistake, clipped
+from softmachine.languages.source import check_size, name_of
 from softmachine.languages.temporal.building import Builder, unquoted
 from softmachine.languages.temporal.formula import Formula
-from softmachine.languages.temporal.mistakes import Mistake, unexpected_character, unexpected_token
+from softmachine.languages.temporal.mistakes import error_of, unexpected_character, unexpected_token
 from softmachine.languages.temporal.printing import formula_text, quoted
 from softmachine.languages.temporal.specification import Specification
 from softmachine.languages.temporal.structure import symbols
@@ -39,8 +41,6 @@ from softmachine.languages.temporal.structure import symbols
 if TYPE_CHECKING:
     from lark import Lark
 
-LARGEST_SOURCE = 1 << 20
-"""Characters. Nobody writes a formula of a megabyte."""
 LONGEST_NAME = 60
 HEADER = re.compile(r"\ufeff?(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*alphabet(?=\s|$)(?P<letters>[^\n]*)")
 LETTER = re.compile(r"(?P<comment>(?:(?<=[ \t]{2})|(?<=\t))#.*)|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^\s'\"]\S*|\S")
@@ -78,14 +78,13 @@ def parse(
         SourceError: If it cannot be read.
         InvalidError: If the formula has a symbol that the alphabet lacks.
     """
-    _check_size(text, source)
+    check_size(text, source, "a formula may have")
     letters, rest = _header(text, source)
     formula = parse_formula(rest, source=source)
     named = symbols(formula) if letters is None else letters
-    own_text = formula_text(formula)
-    own_name = own_text if len(own_text) <= LONGEST_NAME else own_text[: LONGEST_NAME - 1] + "…"
+    own_name = clipped(formula_text(formula), LONGEST_NAME)
     return Specification(
-        name=name or (None if source.startswith("<") else PurePath(source).stem) or own_name,
+        name=name or name_of(source) or own_name,
         formula=formula,
         alphabet=tuple(dict.fromkeys((*named, *alphabet))),
         place=Place(source),
@@ -100,15 +99,15 @@ def parse_formula(text: str, *, source: str = "<string>") -> Formula:
     """
     from lark import UnexpectedCharacters, UnexpectedToken
 
-    _check_size(text, source)
+    check_size(text, source, "a formula may have")
     try:
         return cast("Formula", _parser().parse(text))
     except UnexpectedCharacters as error:
-        raise unexpected_character(error, text).error(text, source) from None
+        raise error_of(unexpected_character(error, text), text, source) from None
     except UnexpectedToken as error:
-        raise unexpected_token(error).error(text, source) from None
+        raise error_of(unexpected_token(error), text, source) from None
     except Mistake as mistake:
-        raise mistake.error(text, source) from None
+        raise error_of(mistake, text, source) from None
 
 
 def to_text(what: Specification | Formula, *, unicode: bool = False) -> str:
@@ -129,17 +128,8 @@ def to_text(what: Specification | Formula, *, unicode: bool = False) -> str:
 
 @cache
 def _parser() -> Lark:
-    from lark import Lark
-
     grammar = files("softmachine.languages.temporal").joinpath("grammar.lark").read_text(encoding="utf-8")
-    # With a builder in place of trees nothing is recursive, however deep the brackets are.
-    return Lark(grammar, parser="lalr", lexer="basic", maybe_placeholders=False, transformer=cast("Any", Builder()))
-
-
-def _check_size(text: str, source: str) -> None:
-    if len(text) > LARGEST_SOURCE:
-        message = f"this is {len(text):,} characters long; a formula may have at most {LARGEST_SOURCE:,}"
-        raise SourceError(message, place=Place(source))
+    return lalr_parser(grammar, builder=Builder())
 
 
 def _header(text: str, source: str) -> tuple[tuple[str, ...] | None, str]:
@@ -159,7 +149,7 @@ def _header(text: str, source: str) -> tuple[tuple[str, ...] | None, str]:
             if letter in letters:
                 raise Mistake(f"symbol {letter!r} is already in the alphabet", line, column, "name every symbol once")
         except Mistake as mistake:
-            raise mistake.error(text, source) from None
+            raise error_of(mistake, text, source) from None
         letters[letter] = None
     blanked = re.sub(r"[^\n]", " ", text[: header.end()])
     return tuple(letters), blanked + text[header.end() :]

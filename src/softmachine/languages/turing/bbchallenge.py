@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from string import ascii_uppercase, digits
 
 from softmachine.errors import Place, SourceError
+from softmachine.languages.source import check_size, name_of
 from softmachine.languages.turing.machine import Rule, Tape, TuringMachine
-from softmachine.languages.turing.source import check_size, name_of, refuse
+from softmachine.languages.turing.obstacles import refuse
 
 HALT = "Z"
 MISSING = "---"
@@ -36,7 +37,7 @@ def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Tu
     Raises:
         SourceError: If it is not such a code.
     """
-    check_size(text, source)
+    check_size(text, source, "a machine may be described in")
     code = text.strip()
     start = len(text) - len(text.lstrip())
     line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)

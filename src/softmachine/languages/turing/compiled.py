@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.languages.turing.configuration import Action, Configuration
 from softmachine.languages.turing.machine import MOVES, Tape, TuringMachine
+from softmachine.machine_code import machine_code
 
 CHUNK = 1 << 22
 """So many steps at most are made before Python gets a chance to see that the user wants to stop."""
@@ -21,7 +20,6 @@ STOPPED, CHUNK_DONE, OFF_THE_ARRAY = 0, 1, 2
 TWO_WAY, STAY, ERROR = 0, 1, 2
 
 Integers = NDArray[Any]
-Loop = TypeVar("Loop", bound=Callable[..., int])
 
 
 def advance(machine: TuringMachine, configuration: Configuration, max_steps: int) -> None:
@@ -135,16 +133,7 @@ class _Tapes:
         ]
 
 
-def _compile(loop: Loop) -> Loop:
-    """The loop as machine code, kept on disk where there is a place for it."""
-    try:
-        compiled: Loop = numba.njit(cache=True)(loop)
-    except RuntimeError:  # neither the package's folder nor the user's cache can be written to
-        compiled = numba.njit(loop)
-    return compiled
-
-
-@_compile
+@machine_code
 def _many_tapes(table: _Table, array: Integers, heads: Integers, progress: Integers, limit: int) -> int:
     """Make steps up to the limit; stop before a step for which there is no rule or no cell, and say so.
 
@@ -181,7 +170,7 @@ def _many_tapes(table: _Table, array: Integers, heads: Integers, progress: Integ
     return outcome
 
 
-@_compile
+@machine_code
 def _one_tape(table: _Table, array: Integers, heads: Integers, progress: Integers, limit: int) -> int:
     """`_many_tapes` for one tape, twice as fast because everything fits into registers."""
     tape, length, head = array[0], array.shape[1], heads[0]
@@ -209,7 +198,7 @@ def _one_tape(table: _Table, array: Integers, heads: Integers, progress: Integer
     return outcome
 
 
-@_compile
+@machine_code
 def _replayed(write: Integers, move: Integers, array: Integers, heads: Integers, codes: Integers) -> int:
     """Apply actions as long as the heads are inside of the array; say how many were."""
     tapes, length = array.shape

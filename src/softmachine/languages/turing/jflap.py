@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from html import escape
 
 from softmachine.errors import Place, SourceError
+from softmachine.languages.source import check_size, name_of
 from softmachine.languages.turing.machine import MOVES, Rule, Tape, TuringMachine
-from softmachine.languages.turing.source import check_size, name_of, refuse
+from softmachine.languages.turing.obstacles import refuse
 from softmachine.languages.turing.xml_nodes import XmlNode, read_xml
 
 BLANK = "□"
@@ -39,7 +40,7 @@ def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Tu
         SourceError: If it is not such a file, or uses what is not supported.
         InvalidError: If it describes no deterministic Turing machine.
     """
-    check_size(text, source)
+    check_size(text, source, "a machine may be described in")
     root = read_xml(text.removeprefix("\ufeff"), source)
     kind = root.text_of("type")
     if root.tag != "structure" or kind is None:

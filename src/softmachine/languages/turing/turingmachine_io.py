@@ -20,8 +20,8 @@ import re
 from dataclasses import dataclass
 
 from softmachine.errors import Place
+from softmachine.languages.source import check_size, name_of
 from softmachine.languages.turing.machine import Rule, Tape, TuringMachine
-from softmachine.languages.turing.source import check_size, name_of
 from softmachine.languages.turing.turingmachine_io_writer import to_text
 from softmachine.languages.turing.yaml_nodes import YamlNode, read_embedded, read_yaml
 
@@ -53,7 +53,7 @@ def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Tu
         SourceError: If it is not YAML or not such a document.
         InvalidError: If it describes no Turing machine.
     """
-    check_size(text, source)
+    check_size(text, source, "a machine may be described in")
     root = read_yaml(text, Place(source, 1, 1))
     entries = root.entries("the document")
     if WRAPPED in entries:

@@ -1,0 +1,80 @@
+"""The sums of counts that C-RASP compares, and what they and formulas are called in the residual stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from softmachine.languages.crasp import Comparison, Core, Count, counted
+from softmachine.languages.linear import Linear, Relation
+from softmachine.languages.temporal import And, Formula, Not, Or
+
+
+@dataclass(frozen=True)
+class Sum:
+    """What a comparison adds up, without its constant, in an order that does not depend on how it is written."""
+
+    terms: tuple[tuple[int, Count], ...]
+
+    @staticmethod
+    def of(comparison: Comparison) -> Sum:
+        """The sum on the left side of a comparison with 0."""
+        return Sum(tuple(sorted(counted(comparison)[0], key=lambda term: str(term[1].of))))
+
+    @property
+    def sign(self) -> int:
+        """The sign of the first coefficient."""
+        return 1 if self.terms[0][0] > 0 else -1
+
+    @property
+    def positive(self) -> Sum:
+        """The same sum, or its negative, such that the first coefficient is positive."""
+        return Sum(tuple((self.sign * factor, count) for factor, count in self.terms))
+
+    @property
+    def largest(self) -> int:
+        """The largest absolute value that one position can add."""
+        return sum(abs(factor) for factor, _ in self.terms)
+
+    def __str__(self) -> str:
+        return str(Comparison(Linear(self.terms), Relation.EQUAL, Linear())).removesuffix(" = 0")
+
+
+class Names:
+    """What formulas and sums are called: by the name that the program gives them, or as they are written."""
+
+    def __init__(self, plain: Core) -> None:
+        self.formulas = {body: name for name, body in reversed(list(plain.formulas.items()))}
+        self.formulas |= {body: f"rule {k} ({head})" for k, (head, body) in enumerate(plain.rules, start=1)}
+        self.sums: dict[Sum, str] = {}
+        for name, term in plain.terms.items():
+            if term.terms and not term.constant:
+                self.sums.setdefault(Sum.of(Comparison(term, Relation.EQUAL, Linear())), name)
+
+    def __getitem__(self, formula: Formula) -> str:
+        if formula in self.formulas:
+            return self.formulas[formula]
+        match formula:
+            case Not(of):
+                return f"not ({self[of]})"
+            case And(operands):
+                return " and ".join(self[part] if not isinstance(part, Or) else f"({self[part]})" for part in operands)
+            case Or(operands):
+                return " or ".join(self[part] for part in operands)
+            case Comparison(relation=Relation.AT_LEAST):
+                return self.comparison(formula)[0]
+            case Comparison(relation=Relation.AT_MOST):
+                return self.comparison(formula)[1]
+            case Comparison(relation=Relation.EQUAL):
+                return self.comparison(formula)[0].replace("≥", "=").replace("≤", "=")
+        return str(formula)
+
+    def sum(self, of: Sum) -> str:
+        """The name of a sum."""
+        return self.sums.get(of) or str(of)
+
+    def comparison(self, comparison: Comparison) -> tuple[str, str]:
+        """What T ≥ 0 and T ≤ 0 say of the positive sum in T."""
+        of, constant_ = Sum.of(comparison), counted(comparison)[1]
+        text, bound = self.sum(of.positive), -of.sign * constant_
+        above, below = f"{text} ≥ {bound}", f"{text} ≤ {bound}"
+        return (above, below) if of.sign > 0 else (below, above)

@@ -1,0 +1,14 @@
+"""Tokens of a construction's own, which no source has: the start token at position 0, and others."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+START = "<s>"
+
+
+def unused(text: str, taken: Container[str]) -> str:
+    """The text, in as many angle brackets as it takes to be no token of the source."""
+    while text in taken:
+        text = f"<{text}>"
+    return text

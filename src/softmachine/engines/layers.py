@@ -1,0 +1,87 @@
+"""A layer in an arithmetic: the maps of all heads stacked into one, so that each is applied once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate, pairwise
+from typing import Any
+
+import numpy as np
+
+from softmachine.arithmetic import Arithmetic, Tensor
+from softmachine.engines.matrices import side_by_side, stacked
+from softmachine.transformer import AffineMap, FeedForward, Head, Layer
+
+
+@dataclass(frozen=True)
+class DenseLayer:
+    """A layer as the dense engine computes it.
+
+    Args:
+        groups: The heads; those that look for different things in the same keys together, so that one search serves.
+        order: Where each head of the layer is among those of the groups.
+        project: From the residual stream to, group by group, the keys, then the queries and the values of its heads.
+        output: From all retrieved values to the residual stream.
+        network: The feed-forward; None if it adds nothing (without units, it may still add a constant).
+    """
+
+    groups: tuple[tuple[Head, ...], ...]
+    order: tuple[int, ...]
+    project: Any
+    output: Any
+    network: Any
+
+    @staticmethod
+    def of(layer: Layer, width: int, numbers: Arithmetic[Any]) -> DenseLayer:
+        """The layer of a residual stream of this width, in an arithmetic."""
+        groups = _same_keys(layer.heads)
+        outputs = side_by_side([head.output for head in layer.heads], width)
+        return DenseLayer(
+            groups=groups,
+            order=_order(layer.heads, groups),
+            project=operator(stacked([part for group in groups for part in _maps(group)], width), numbers),
+            output=operator(AffineMap(outputs, (Fraction(0),) * width), numbers),
+            network=_network(layer.feed_forward, numbers),
+        )
+
+    def parts(self, projected: Tensor) -> Iterator[tuple[tuple[Head, ...], Tensor, list[Tensor], list[Tensor]]]:
+        """Each group of heads, with its keys, the queries of its heads and their values."""
+        sizes = (len(part.bias) for group in self.groups for part in _maps(group))
+        parts = (projected[..., start:end] for start, end in pairwise([0, *accumulate(sizes)]))
+        for group in self.groups:
+            yield group, next(parts), [next(parts) for _ in group], [next(parts) for _ in group]
+
+
+def operator(affine: AffineMap, numbers: Arithmetic[Any]) -> Any:
+    """An affine map in an arithmetic."""
+    return numbers.operator(affine.weight.rows, affine.weight.columns, affine.bias)
+
+
+def _network(forward: FeedForward, numbers: Arithmetic[Any]) -> Any:
+    if not forward.units and not any(forward.second.bias):
+        return None
+    steps = np.array([activation == "step" for activation in forward.activations], dtype=bool)
+    return numbers.network(operator(forward.first, numbers), steps, operator(forward.second, numbers))
+
+
+def _maps(group: Sequence[Head]) -> list[AffineMap]:
+    """A group's keys, then its queries, then its values."""
+    return [group[0].key, *(head.query for head in group), *(head.value for head in group)]
+
+
+def _same_keys(heads: Sequence[Head]) -> tuple[tuple[Head, ...], ...]:
+    """The heads in groups that have the same keys, mask, weighting and bias."""
+    groups: dict[object, list[Head]] = {}
+    for head in heads:
+        groups.setdefault((head.key, head.mask, head.weighting, head.bias), []).append(head)
+    return tuple(map(tuple, groups.values()))
+
+
+def _order(heads: Sequence[Head], groups: Sequence[Sequence[Head]]) -> tuple[int, ...]:
+    """Where each head is among those of all groups; the sum of what heads add has their order in the layer."""
+    places: dict[int, list[int]] = {}
+    for place, head in enumerate(head for group in groups for head in group):
+        places.setdefault(id(head), []).append(place)
+    return tuple(places[id(head)].pop(0) for head in heads)

@@ -1,0 +1,160 @@
+"""From data to a transformer: whatever is wrong with a saved model shows here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+from numpy.typing import NDArray
+
+from softmachine.attention import Choice, Mask, Weighting
+from softmachine.positions import Feature, Parameter, Relation
+from softmachine.transformer import AffineMap, Block, Codec, FeedForward, Head, Layer, Matrix, Transformer
+
+
+def from_data(data: dict[str, Any], tensors: Mapping[str, NDArray[Any]], codec_from_json: Any) -> Transformer:
+    """The transformer that the data and all of the tensors make up; ``codec_from_json`` makes the codec.
+
+    Raises:
+        LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError: If they do not make up one.
+    """
+    reader = _Reader(tensors)
+    transformer = reader.transformer(data, codec_from_json)
+    if reader.tensors:
+        raise ValueError(f"nothing is known of the weights {min(reader.tensors)}")
+    return transformer
+
+
+class _Reader:
+    """Builds a transformer; every shape is checked before anything of that size is built."""
+
+    def __init__(self, tensors: Mapping[str, NDArray[Any]]) -> None:
+        self.tensors = dict(tensors)
+        self.width = 0
+
+    def transformer(self, data: dict[str, Any], codec_from_json: Any) -> Transformer:
+        codec: Codec | None = codec_from_json(data["codec"]) if data["codec"] else None
+        vocabulary, coordinates, outputs = (_strings(data[what]) for what in ("vocabulary", "coordinates", "outputs"))
+        if len(set(vocabulary)) != len(vocabulary):
+            raise ValueError("a token occurs twice in the vocabulary")
+        features = tuple(_feature_from(item) for item in data["features"])
+        self.width = len(coordinates)
+        return Transformer(
+            name=str(data["name"]),
+            vocabulary=vocabulary,
+            coordinates=coordinates,
+            embedding=self.matrix("embedding", len(vocabulary), self.width),
+            features=features,
+            position_embedding=self.matrix("position_embedding", len(features), self.width),
+            blocks=tuple(self.block(b, item) for b, item in enumerate(data["blocks"])),
+            outputs=outputs,
+            unembedding=self.affine("unembedding", len(outputs), self.width),
+            codec=codec,
+            construction=str(data["construction"]),
+            length=_length(data["length"]),
+        )
+
+    def block(self, b: int, data: dict[str, Any]) -> Block:
+        repeats = data["repeats"] if isinstance(data["repeats"], int) else _feature_from(data["repeats"])
+        if isinstance(repeats, int) and repeats < 0:
+            raise ValueError(f"a block cannot run {repeats} times")
+        layers = tuple(self.layer(f"blocks.{b}.layers.{d}", item) for d, item in enumerate(data["layers"]))
+        return Block(layers, repeats, str(data["name"]))
+
+    def layer(self, at: str, data: dict[str, Any]) -> Layer:
+        heads = tuple(self.head(f"{at}.heads.{h}", item) for h, item in enumerate(data["heads"]))
+        units, activations = _strings(data["units"]), _strings(data["activations"])
+        if len(activations) != len(units) or not set(activations) <= {"relu", "step"}:
+            raise ValueError(f"the activations of {at} are not one relu or step a unit")
+        first = self.affine(f"{at}.first", len(units), self.width)
+        return Layer(heads, FeedForward(first, activations, self.affine(f"{at}.second", self.width, len(units)), units))
+
+    def head(self, at: str, data: dict[str, Any]) -> Head:
+        query = self.affine(f"{at}.query", None, self.width)
+        value = self.affine(f"{at}.value", None, self.width)
+        return Head(
+            name=str(data["name"]),
+            query=query,
+            key=self.affine(f"{at}.key", len(query.bias), self.width),
+            value=value,
+            output=self.matrix(f"{at}.output", self.width, len(value.bias)),
+            mask=Mask(data["mask"]),
+            weighting=Weighting(Choice(data["weighting"]), _scale_from(data["scale"])),
+            bias=_relation_from(data["bias"]) if data["bias"] else None,
+        )
+
+    def affine(self, name: str, rows: int | None, columns: int) -> AffineMap:
+        """A map; its number of rows is that of its constants if nothing else says it."""
+        bias = tuple(self.numbers(f"{name}.bias"))
+        if rows not in (None, len(bias)):
+            raise ValueError(f"{name}.bias has {len(bias)} numbers, not {rows}")
+        return AffineMap(self.matrix(f"{name}.weight", len(bias), columns), bias)
+
+    def matrix(self, name: str, rows: int, columns: int) -> Matrix:
+        shape = tuple(self.integers(f"{name}.shape"))
+        if shape != (rows, columns):
+            raise ValueError(f"{name} has shape {shape}, not {(rows, columns)}")
+        index = self.tensors.pop(f"{name}.index").reshape(-1, 2)
+        if (index < 0).any() or (index >= [rows, columns]).any():
+            raise ValueError(f"{name} has entries outside of its shape")
+        filled: list[dict[int, Fraction]] = [{} for _ in range(rows)]
+        for (r, c), value in zip(index.tolist(), self.numbers(name), strict=True):
+            filled[r][c] = value
+        if sum(map(len, filled)) != len(index):
+            raise ValueError(f"{name} has two entries at one place")
+        return Matrix.of(filled, columns)
+
+    def numbers(self, name: str) -> Iterator[Fraction]:
+        above, below = self.integers(f"{name}.numerator"), self.integers(f"{name}.denominator")
+        return (Fraction(numerator, denominator) for numerator, denominator in zip(above, below, strict=True))
+
+    def integers(self, name: str) -> list[int]:
+        array = self.tensors.pop(name)
+        if array.ndim != 1 or array.dtype.kind not in "iu":
+            raise ValueError(f"{name} is not a list of integers")
+        return [int(number) for number in array.tolist()]
+
+
+def _length(data: Any) -> int | None:
+    if data is not None and (not isinstance(data, int) or isinstance(data, bool) or data < 0):
+        raise ValueError(f"{data!r} is not a length")
+    return data
+
+
+def _scale_from(data: Any) -> Fraction | Feature:
+    if not isinstance(data, str):
+        return _feature_from(data)
+    if not re.fullmatch(r"-?\d{1,999}(/\d{1,999})?", data):
+        raise ValueError(f"the scale {data[:40]!r} is not a fraction")
+    return Fraction(data)
+
+
+def _feature_from(data: dict[str, Any]) -> Feature:
+    feature = Feature(str(data["kind"]), _parameters(data))
+    _ = feature.at(1, 1), feature.name  # parameters that do not fit the kind show here
+    return feature
+
+
+def _relation_from(data: dict[str, Any]) -> Relation:
+    relation = Relation(str(data["kind"]), _parameters(data))
+    _ = relation.at(0, 1), relation.name
+    return relation
+
+
+def _parameters(data: dict[str, Any]) -> tuple[Parameter, ...]:
+    def parameter(item: Any) -> Parameter:
+        if isinstance(item, int | str):
+            return item
+        if isinstance(item, list) and all(isinstance(number, int) for number in item):
+            return tuple(item)
+        raise TypeError(f"{item!r} is not a parameter")
+
+    return tuple(parameter(item) for item in data["parameters"])
+
+
+def _strings(items: Any) -> tuple[str, ...]:
+    if isinstance(items, str) or not all(isinstance(item, str) for item in items):
+        raise TypeError("a list of names has something else in it")
+    return tuple(items)

@@ -1,0 +1,93 @@
+"""What formulas say about numbers: comparisons of counts, and predicates of the position or of a count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from softmachine.errors import InvalidError
+from softmachine.languages.linear import Linear, Relation
+from softmachine.languages.temporal import predicates
+from softmachine.languages.temporal.formula import Formula
+
+LARGEST_NUMBER = 10**18
+"""No coefficient, constant or parameter may be larger."""
+
+
+@dataclass(frozen=True)
+class Position:
+    """The number i of the present position, counted from 1. Only predicates speak of it, as in ``odd(i)``."""
+
+
+POSITION = Position()
+
+
+@dataclass(frozen=True)
+class LeftCount:
+    """``#<[φ]``: the number of positions j ≤ i where φ holds. The present one counts."""
+
+    of: Formula
+
+
+@dataclass(frozen=True)
+class RightCount:
+    """``#>[φ]``: the number of positions j ≥ i where φ holds. The present one counts."""
+
+    of: Formula
+
+
+Count: TypeAlias = LeftCount | RightCount
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Formula):
+    """``2*#<[φ] - #>[ψ] + 3 <= 5``: two linear combinations of counts compare so."""
+
+    left: Linear[Count]
+    relation: Relation
+    right: Linear[Count]
+
+    def __post_init__(self) -> None:
+        if any(side.largest > LARGEST_NUMBER for side in (self.left, self.right)):
+            raise InvalidError("the comparison", ["it has a number larger than 10^18, the largest there is"])
+        super().__post_init__()
+
+    @property
+    def parts(self) -> tuple[Formula, ...]:
+        """What is counted, from left to right."""
+        return tuple(count.of for side in (self.left, self.right) for _, count in side.terms)
+
+    @property
+    def label(self) -> tuple[object, ...]:
+        """The relation, and each side without what is counted."""
+        sides = (self.left, self.right)
+        kinds = (tuple((coefficient, type(count)) for coefficient, count in side.terms) for side in sides)
+        return (self.relation, *kinds, *(side.constant for side in sides))
+
+    @property
+    def difference(self) -> Linear[Count]:
+        """Left side minus right side, every count once: the comparison is between this and 0."""
+        return (self.left - self.right).merged()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Predicate(Formula):
+    """``odd(i)`` or ``mod(#<[φ],3,1)``: the position or a count is in a named set of numbers."""
+
+    name: str
+    number: Position | LeftCount | RightCount = POSITION
+    parameters: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        predicates.check(self.name, self.parameters)
+        super().__post_init__()
+
+    @property
+    def parts(self) -> tuple[Formula, ...]:
+        """What is counted."""
+        return () if isinstance(self.number, Position) else (self.number.of,)
+
+    @property
+    def label(self) -> tuple[object, ...]:
+        """The name, the parameters, and whether the number is the position, a left or a right count."""
+        return (self.name, self.parameters, type(self.number))

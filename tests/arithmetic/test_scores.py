@@ -1,0 +1,85 @@
+"""Scores in floats: exact where they say so, and elsewhere no further off than they say."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from softmachine.arithmetic.base import Array, Tensor
+from softmachine.arithmetic.scores import FloatScores
+
+DIGITS, LEAST = 53, float(np.finfo(np.float64).smallest_normal)
+INTEGERS = st.integers(-5, 5).map(float) | st.sampled_from([2.0**30, -(2.0**26) - 1])
+ANY = INTEGERS | st.floats(-1e6, 1e6).map(lambda number: round(number, 3))
+
+
+def tensor(data: st.DataObject, shape: tuple[int, ...], numbers: st.SearchStrategy[float], *, exact: bool) -> Tensor:
+    """Numbers and how far they are off."""
+    size = int(np.prod(shape))
+    values = data.draw(st.lists(numbers, min_size=size, max_size=size))
+    error = 0.0 if exact else data.draw(st.sampled_from([0.0, 1e-9, 0.25]))
+    return Tensor(np.array(values, dtype=np.float64).reshape(shape), np.full(shape, error))
+
+
+def exact_scores(query: Array, key: Array, bias: Array | None) -> Array:
+    """The scores of fractions."""
+    products = np.array([[sum(q * k, Fraction(0)) for k in key] for q in query])
+    return products if bias is None else products + bias
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@settings(max_examples=80, deadline=None)
+@given(data=st.data())
+def test_scores_are_no_further_off_than_they_say(whole: bool, data: st.DataObject) -> None:
+    """Also if the numbers are moved as far as their errors allow."""
+    queries, keys, width = (data.draw(st.integers(1, 4)) for _ in range(3))
+    numbers = INTEGERS if whole else ANY
+    query = tensor(data, (1, queries, width), numbers, exact=whole)
+    key = tensor(data, (1, keys, width), numbers, exact=whole)
+    bias = tensor(data, (queries, keys), numbers, exact=whole) if data.draw(st.booleans()) else None
+    scores = FloatScores.of(query, key, bias, DIGITS, LEAST)
+    doubt = np.zeros(scores.value.shape) if scores.doubt is None else scores.doubt
+    signs = np.random.default_rng(data.draw(st.integers(0, 99)))
+
+    def moved(x: Tensor) -> Array:
+        assert x.error is not None
+        exactly = np.vectorize(Fraction, otypes=[object])
+        return np.asarray(exactly(x.value) + exactly(x.error) * signs.choice([-1, 0, 1], x.shape).astype(object))
+
+    truth = exact_scores(moved(query)[0], moved(key)[0], None if bias is None else moved(bias))
+    visible = np.ones((queries, keys), dtype=bool)
+    visible[0, 1:] = data.draw(st.booleans())
+    candidates = scores.candidates(visible)
+    for i, row in enumerate(truth):
+        seen = [score for j, score in enumerate(row) if visible[i, j]]
+        for j, score in enumerate(row):
+            assert abs(Fraction(float(scores.value[0, i, j])) - score) <= Fraction(float(doubt[0, i, j]))
+            assert abs(score) <= Fraction(scores.largest) + Fraction(float(doubt[0, i, j]))
+            assert candidates[0, i, j] or not visible[i, j] or score < max(seen)
+            assert scores.doubt is not None or candidates[0, i, j] == (visible[i, j] and score == max(seen))
+
+
+def test_small_integers_are_exact_and_large_ones_are_not() -> None:
+    def one(number: float) -> Tensor:
+        return Tensor(np.full((1, 1, 1), number), np.zeros((1, 1, 1)))
+
+    assert FloatScores.of(one(2.0**20), one(2.0**20), None, DIGITS, LEAST).doubt is None
+    assert FloatScores.of(one(2.0**20), one(2.0**20), one(1.0)[0], DIGITS, LEAST).doubt is None
+    for query, key, bias in ((2.0**30, 2.0**30, 0.0), (0.1, 1.0, 0.0), (1.0, 1.0, 0.5), (1.0, 1.0, 2.0**53)):
+        doubt = FloatScores.of(one(query), one(key), one(bias)[0], DIGITS, LEAST).doubt
+        assert doubt is not None
+        assert doubt.all()
+
+
+def test_only_queries_with_inexact_rivals_are_unsure() -> None:
+    value = np.array([[[3.0, 3.0, 1.0], [3.0, 3.0, 1.0], [9.0, 3.0, 1.0]]])
+    doubt = np.array([[[0.0, 0.0, 0.5], [0.0, 0.5, 0.0], [0.5, 0.5, 0.5]]])
+    scores = FloatScores(value, doubt, 9.0)
+    candidates = scores.candidates(np.ones((3, 3), dtype=bool))
+    assert candidates.tolist() == [[[True, True, False], [True, True, False], [True, False, False]]]
+    assert scores.unsure(candidates).tolist() == [[0, 1]]
+    assert FloatScores(value, None, 9.0).unsure(candidates).tolist() == []
