@@ -27,7 +27,7 @@ MAX_FAST_STEPS = 100_000_000
 """The step limits of the two engines, if none is given."""
 ENGINES = ("auto", "dense", "fast")
 SHORT = 2_000
-"""Runs of so many tokens are left to the dense engine: they end before the fast one has started."""
+"""Runs of so many tokens, input included, are left to the dense engine: they end before the fast one has started."""
 FEW_HEADS = 8
 """With more heads than these the dense engine is slower, and so much earlier the fast one takes over."""
 BETWEEN_CHECKPOINTS = 30.0
@@ -175,14 +175,22 @@ class Running:
 
     def _dense_pieces(self, codec: DecoderCodec, engine: DenseEngine) -> Iterator[Sequence[str]]:
         """The tokens of the dense engine, until the run ends or the fast engine takes over."""
+        if self._fast_takes_over():
+            return
         tokens = self._segments_of(codec, engine) if isinstance(codec, SegmentedCodec) else self._plain(codec, engine)
         for token in tokens:
             self._said.append(token)
             yield (token,)
-            if len(self._said) == self._short and self._may_switch and not codec.stops(token):
-                self._fast = self._try_fast()
-                if self._fast:
-                    return
+            if not codec.stops(token) and self._fast_takes_over():
+                return
+
+    def _fast_takes_over(self) -> bool:
+        """Whether the fast engine goes on from here: if there are many tokens already, and it can."""
+        if not self._may_switch or len(self.prompt.tokens) + len(self._said) < self._short:
+            return False
+        self._may_switch = False
+        self._fast = self._try_fast()
+        return self._fast is not None
 
     def _plain(self, codec: DecoderCodec, engine: DenseEngine) -> Iterator[str]:
         """The tokens of a run in one context, up to the limit."""

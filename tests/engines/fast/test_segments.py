@@ -116,6 +116,16 @@ def test_audits_of_segments_pass_and_find_a_wrong_token(which: str, request: pyt
     assert found.differences
 
 
+def test_auto_leaves_long_inputs_to_the_fast_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The dense engine would compare every position of the input with every other before the first step."""
+    model = sm.compile("parity")
+    right = sm.run(model, "1" * 30, engine="dense")
+    monkeypatch.setattr("softmachine.runs.SHORT", 20)
+    monkeypatch.setattr("softmachine.runs.decode", None)
+    run = sm.run(model, "1" * 30)
+    assert (run.engine, list(run.tokens)) == ("fast", list(right.tokens))
+
+
 def test_auto_goes_back_to_the_dense_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     """When a number leaves the range of the fast engine, the run goes on and says so."""
     model = sm.compile("busy-beaver-4")
