@@ -202,9 +202,9 @@ def test_a_multiplier_and_an_adder_run(source: Circuit, layout: str, attention: 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("seed", range(300))
 def test_hundreds_of_random_circuits_agree(seed: int, layout: str, attention: str, arithmetic: str) -> None:
-    """Up to 60 gates, all inputs up to 10 bits, in float64 and in the smallest F_b: about five hours on one core.
+    """Up to 60 gates, all inputs up to 10 bits, in float64 and in the smallest F_b: more than an hour on one core.
 
-    Most of it are circuits with 10 inputs and binary pointers: ``-k "hundreds and unit"`` is a tenth of it.
+    Most of it are circuits with 10 inputs and binary pointers: ``-k "hundreds and unit"`` is a quarter of it.
     """
     source = random_circuit(seed, inputs=1 + seed % 10, gates=1 + seed % 60, outputs=1 + seed % 3, fan_in=2 + seed % 5)
     assert agrees(source, layout, attention, "float64" if arithmetic == "float64" else None)

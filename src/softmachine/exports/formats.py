@@ -30,7 +30,7 @@ class StockFormat:
         positions: Whether the architecture has an embedding of positions.
         decodes: Whether it can go on from its input.
         encodes: Whether every position may see all others.
-        require_libraries: Complains unless the software is there that verifies and writes it.
+        libraries: Complains unless the software is there that verifies and writes it.
     """
 
     name: str
@@ -40,7 +40,11 @@ class StockFormat:
     positions: bool = True
     decodes: bool = True
     encodes: bool = False
-    require_libraries: Callable[[], None] = checkpoint.require_libraries
+    libraries: Callable[[], None] = checkpoint.require_libraries
+
+    def require_libraries(self) -> None:
+        """Complain, before anything is done, unless the software is there."""
+        self.libraries()
 
     def require_dtype(self, dtype: str) -> None:
         """Complain about a format of weights that it cannot have."""
@@ -86,7 +90,7 @@ STOCK_FORMATS = {
             onnx.fill,
             onnx.DTYPES,
             encodes=True,
-            require_libraries=onnx.require_libraries,
+            libraries=onnx.require_libraries,
         ),
         StockFormat(
             "gguf",
@@ -94,7 +98,7 @@ STOCK_FORMATS = {
             gguf.fill,
             ("float32",),
             positions=False,
-            require_libraries=gguf.require_libraries,
+            libraries=gguf.require_libraries,
         ),
     )
 }
