@@ -97,9 +97,12 @@ class Float(Arithmetic[FloatOperator]):
         read, inherited = x.value[..., operator.columns], x.error[..., operator.columns]
         value = read @ operator.weight + operator.bias
         size = np.abs(read).astype(np.float64, copy=False)
+        whole = bool((size == np.rint(size)).all())
+        if whole and operator.exact and not inherited.any() and operator.keeps(size):
+            return Tensor(value, np.zeros(value.shape))
         total = size @ operator.absolute + operator.absolute_bias
         error = operator.inherited(inherited)
-        if not ((size == np.rint(size)).all() and (total < operator.exact_to).all()):
+        if not (whole and (total < operator.exact_to).all()):
             error += self._rounding(operator, size, total, read, value)
         if operator.weight_error is not None:
             error += (size + inherited) @ operator.weight_error

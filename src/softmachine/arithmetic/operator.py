@@ -74,6 +74,16 @@ class FloatOperator:
             shrinks=bool((read & (size < 1)).any()),
         )
 
+    @property
+    def exact(self) -> bool:
+        """Whether the weights and constants are the exact ones."""
+        return self.weight_error is None and self.bias_error is None
+
+    def keeps(self, size: Floats) -> bool:
+        """Whether integers of these sizes are certain to give exact results: even the largest of each column do."""
+        largest = size.max(axis=tuple(range(size.ndim - 1)), initial=0)
+        return bool((largest @ self.absolute + self.absolute_bias < self.exact_to).all())
+
     def inherited(self, error: Floats) -> Floats:
         """How far the result is off, if the numbers that are read are off by this and nothing is rounded."""
         return np.asarray((floored(error) if self.shrinks else error) @ self.absolute)

@@ -39,6 +39,8 @@ COUNTABLE = 10**12
 """Nobody waits for more inputs than that."""
 WORTH_IT = 20
 """A portion of inputs should take so many times longer than it takes to prepare the weights."""
+A_WHILE = 2.0
+"""A portion should take so many seconds: inputs that are read together take less time."""
 
 
 UpTo = Annotated[
@@ -155,7 +157,7 @@ def _checked(
 def _portions(
     transformer: Transformer, words: Iterator[Word], arithmetic: str, max_steps: int, advance: Callable[[], None]
 ) -> Iterator[Report]:
-    """Check the words in portions, so that Ctrl-C loses one of them at most; larger ones if preparing takes long."""
+    """Check the words in portions, so that Ctrl-C loses one of them at most; larger ones where that takes less time."""
     from softmachine.checking import check_words
     from softmachine.cli.progress import counted
 
@@ -164,7 +166,8 @@ def _portions(
         began = time.perf_counter()
         report = check_words(transformer, counted(portion, advance), arithmetic=arithmetic, max_steps=max_steps)
         yield report
-        if report.seconds < WORTH_IT * (time.perf_counter() - began - report.seconds):
+        prepared = time.perf_counter() - began - report.seconds
+        if 2 * report.seconds < max(A_WHILE, WORTH_IT * prepared):
             size *= 2
 
 
