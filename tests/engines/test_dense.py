@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
@@ -406,11 +407,14 @@ def test_an_unknown_arithmetic_is_refused_with_the_known_ones() -> None:
         DenseEngine(small(), "float128")
 
 
-def test_random_models_with_any_weighting_end_in_numbers_or_in_our_errors() -> None:
+def test_random_models_with_any_weighting_end_in_the_same_numbers_or_in_our_errors() -> None:
+    answered = 0
     for seed in range(150):
         transformer = RandomTransformer(seed, weightings=(*HARD, *SOFT)).transformer()
+        answers = []
         for arithmetic in ("exact", "float64"):
-            try:
-                DenseEngine(transformer, arithmetic).answers([random_word(seed, 1 + seed % 5)])
-            except SoftmachineError:
-                continue
+            with contextlib.suppress(SoftmachineError):
+                answers.append(DenseEngine(transformer, arithmetic).answers([random_word(seed, 1 + seed % 5)]))
+        assert all(answer == answers[0] for answer in answers)
+        answered += len(answers)
+    assert answered > 200
