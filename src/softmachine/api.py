@@ -125,7 +125,7 @@ def run(
         arithmetic: The arithmetic to run it in; the fast engine is exact whatever it is.
         max_steps: How many steps of the source language to allow; by default a million, and a hundred million on the
             fast engine.
-        engine: "dense", "fast", or "auto": fast when the run turns out to be long.
+        engine: "dense", "fast", or "auto": fast if the input is long, or the run turns out to be.
         checkpoint: A file that a long run is written to now and then.
         resume: The checkpoint to go on from.
     """

@@ -45,9 +45,9 @@ class Running:
         arithmetic: Its name, or the arithmetic.
         max_steps: How many steps of the source language to allow; by default `MAX_STEPS`, and `MAX_FAST_STEPS` on the
             fast engine.
-        engine: "dense"; "fast", which is exact whatever the arithmetic; or "auto": dense to begin with, and fast when
-            the run turns out to be long, if the fast engine can do it and the arithmetic is float64 or exact; dense
-            again, if a number leaves the range in which the fast engine is exact.
+        engine: "dense"; "fast", which is exact whatever the arithmetic; or "auto": dense to begin with, and fast if
+            the input is long or the run turns out to be, the fast engine can do it and the arithmetic is float64 or
+            exact; dense again, if a number leaves the range in which the fast engine is exact.
         checkpoint: A file to which the run is written now and then, and when it is interrupted; needs the fast engine.
         resume: The checkpoint to go on from; needs the fast engine.
     """

@@ -44,7 +44,7 @@ Engine = Annotated[
         "--engine",
         metavar="NAME",
         help="What runs the weights: dense (every score, any arithmetic), fast (exact, millions of tokens a second), "
-        "or auto: dense to begin with, fast when the run turns out to be long.",
+        "or auto: dense to begin with, fast if the input is long or the run turns out to be.",
     ),
 ]
 MaxSteps = Annotated[
