@@ -18,9 +18,9 @@ from rich.console import Console
 from rich.table import Table
 
 import softmachine as sm
-from softmachine.fixed_point import least_bits
+from softmachine.arithmetic.fixed_point import least_bits
 from softmachine.languages.circuit import Circuit, evaluate
-from softmachine.transformer import Transformer
+from softmachine.transformer.weights import Transformer
 
 
 def main(inputs: int) -> None:

@@ -26,13 +26,14 @@ import softmachine as sm
 from softmachine.arithmetic.base import Array
 from softmachine.arithmetic.operator import Floats
 from softmachine.arithmetic.rounded import Format, Rounded
-from softmachine.constructions.ternary_tokens import TernaryCodec
+from softmachine.codec import DecoderCodec, Prompt, SegmentedCodec
 from softmachine.engines.decode import continuation
 from softmachine.engines.dense import DenseEngine
+from softmachine.engines.runs import codec_of
 from softmachine.errors import SoftmachineError
 from softmachine.languages.turing import TuringMachine
-from softmachine.runs import codec_of
-from softmachine.transformer import DecoderCodec, Prompt, SegmentedCodec, Transformer
+from softmachine.theorems.ternary.tokens import TernaryCodec
+from softmachine.transformer.weights import Transformer
 
 NAMES = {"chapter-8": "chapter 8", "ternary": "ternary", "ternary-summary": "ternary, summaries"}
 MOST_BITS = 53
@@ -125,7 +126,7 @@ def bits_needed(transformer: Transformer, steps: int) -> int | None:
 
 def speed(transformer: Transformer, steps: int) -> float:
     """Tokens per second of the dense engine in float64."""
-    from softmachine.runs import Running
+    from softmachine.engines.runs import Running
 
     running = Running(transformer, "", max_steps=steps)
     began = time.process_time()

@@ -19,10 +19,11 @@ from rich.console import Console
 from rich.table import Table
 
 import softmachine as sm
+from softmachine.codec import DecoderCodec
 from softmachine.engines.fast import FastEngine
+from softmachine.engines.runs import codec_of
 from softmachine.languages.turing import TuringMachine, execute
-from softmachine.runs import codec_of
-from softmachine.transformer import DecoderCodec, Transformer
+from softmachine.transformer.weights import Transformer
 
 MACHINES = {
     "busy beaver 5": "busy-beaver-5",

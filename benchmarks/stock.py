@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import softmachine as sm
-from softmachine.transformer import DecoderCodec
+from softmachine.codec import DecoderCodec
 
 
 def main() -> None:
@@ -46,8 +46,8 @@ def measure(machine: str, steps: int, to: str, dtype: str, folder: Path) -> None
 
 
 def exported_construction(to: str, dtype: str) -> str | None:
-    from softmachine.constructions import stock_construction
     from softmachine.exports.formats import stock_format
+    from softmachine.theorems import stock_construction
 
     machine = sm.load("busy-beaver-5")
     return stock_construction(machine, dtype, positions=stock_format(to).positions)

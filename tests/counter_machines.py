@@ -4,17 +4,7 @@ from __future__ import annotations
 
 import random
 
-from softmachine.languages.counter import (
-    And,
-    Condition,
-    CounterMachine,
-    Linear,
-    Not,
-    Or,
-    Relation,
-    Transition,
-    compare,
-)
+from softmachine.languages.counter import And, Condition, CounterMachine, Linear, Not, Or, Relation, Transition, compare
 
 
 def random_condition(rng: random.Random, counters: tuple[str, ...], depth: int = 2) -> Condition:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from softmachine.compiler import compile_program
 from softmachine.engines.dense import DenseEngine
 from softmachine.signals import Program, Signal, Vocabulary, evaluate, recogniser
-from softmachine.transformer import Transformer
+from softmachine.transformer.weights import Transformer
 
 START = "<s>"
 LETTERS = Vocabulary({START: "", "a": "a", "b": "b"})

@@ -11,13 +11,13 @@ import pytest
 
 import softmachine as sm
 from softmachine import zoo
-from softmachine.attention import softmax
 from softmachine.compiler import compile_program
 from softmachine.languages.turing import Rule, TuringMachine
-from softmachine.positions import Feature
 from softmachine.signals import Program, attend, constant, loop, position, relu, stack
 from softmachine.text import listed
-from softmachine.transformer import Transformer
+from softmachine.transformer.attention import softmax
+from softmachine.transformer.features import Feature
+from softmachine.transformer.weights import Transformer
 from tests.compiler.programs import random_program
 from tests.engines.transformers import RandomTransformer
 from tests.oracle import LETTERS, letter

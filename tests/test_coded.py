@@ -7,8 +7,8 @@ import random
 import numpy as np
 import pytest
 
-from softmachine import coded
-from softmachine.coded import Coded, Packed
+from softmachine import packed as coded
+from softmachine.packed import Coded, Packed
 
 
 @pytest.fixture(autouse=True)

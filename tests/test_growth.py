@@ -6,21 +6,22 @@ from fractions import Fraction
 
 import pytest
 
-from softmachine.attention import Mask
-from softmachine.bounds import Bound
+from softmachine.codec import Prompt
 from softmachine.compiler import compile_program
 from softmachine.engines.dense import DenseEngine
 from softmachine.engines.weights import least_precision
 from softmachine.errors import ConstructionError, UsageError
-from softmachine.fitting import fitted
-from softmachine.growth import measure
+from softmachine.measure.fitting import fitted
+from softmachine.measure.growth import measure
 from softmachine.padding import PAD, Padding
-from softmachine.positions import Feature, ceil_log2, table
 from softmachine.signals import Signal, attend, constant, loop, named, position, recogniser, relu, stack
 from softmachine.signals.gadgets import all_of
 from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import token
-from softmachine.transformer import Prompt, Transformer
+from softmachine.transformer.attention import Mask
+from softmachine.transformer.bounds import Bound
+from softmachine.transformer.features import Feature, ceil_log2, table
+from softmachine.transformer.weights import Transformer
 
 TOKENS = ("0", "1", PAD)
 SQUARE = Padding(Bound((Fraction(0), Fraction(0), Fraction(1))))

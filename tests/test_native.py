@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
 import softmachine as sm
-from softmachine.attention import AVERAGE_HARD, softmax
 from softmachine.compiler import compile_program
 from softmachine.errors import SourceError, UsageError
 from softmachine.exports import native
 from softmachine.languages.turing import Rule, TuringMachine
-from softmachine.positions import Feature, Relation
-from softmachine.transformer import AffineMap, Block, Matrix, Transformer
+from softmachine.transformer.attention import AVERAGE_HARD, softmax
+from softmachine.transformer.features import Feature, Relation
+from softmachine.transformer.weights import AffineMap, Block, Matrix, Transformer
 from tests.compiler.programs import random_program
 from tests.engines.transformers import HARD, RandomTransformer
 

@@ -7,10 +7,10 @@ from inspect import signature
 
 import pytest
 
-from softmachine import positions
-from softmachine.bounds import Bound
 from softmachine.errors import ConstructionError
-from softmachine.positions import _FEATURES, Feature, Relation, ceil_log2, feature, table
+from softmachine.transformer import features as positions
+from softmachine.transformer.bounds import Bound
+from softmachine.transformer.features import _FEATURES, Feature, Relation, ceil_log2, feature, table
 
 PARAMETERS: dict[str, list[tuple[int | str | tuple[int, ...], ...]]] = {
     "bit": [(0,), (1,), (5,)],
@@ -132,7 +132,7 @@ def test_features_are_data_that_print_as_a_mathematician_writes() -> None:
 
 
 def test_a_new_kind_of_feature_can_be_added(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("softmachine.positions._FEATURES", dict(_FEATURES))
+    monkeypatch.setattr("softmachine.transformer.features._FEATURES", dict(_FEATURES))
     feature("cube", lambda i, _, k: k * i**3, high=Bound.length() * Bound.length() * Bound.length())
     assert Feature("cube", (2,)).at(3) == 54
     assert str(Feature("cube", (2,))) == "cube(2)"

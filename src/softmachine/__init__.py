@@ -15,9 +15,9 @@ from softmachine.errors import SoftmachineError
 
 if TYPE_CHECKING:
     from softmachine.api import certificate, check, compile, load, run, save, soften  # noqa: A004
+    from softmachine.engines.runs import Run
     from softmachine.languages.turing import Rule, Tape, TuringMachine
-    from softmachine.runs import Run
-    from softmachine.transformer import Transformer
+    from softmachine.transformer.weights import Transformer
 
 __version__ = "0.1.0"
 __all__ = [
@@ -50,8 +50,8 @@ _HOMES = {
     "Rule": "softmachine.languages.turing",
     "Tape": "softmachine.languages.turing",
     "TuringMachine": "softmachine.languages.turing",
-    "Run": "softmachine.runs",
-    "Transformer": "softmachine.transformer",
+    "Run": "softmachine.engines.runs",
+    "Transformer": "softmachine.transformer.weights",
 }
 
 

@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from softmachine.certify import Certificate, certify
 from softmachine.certify import soften as soften_program
-from softmachine.checking import Report, all_words, check_words, only_length, random_words
+from softmachine.codec import Codec
 from softmachine.compiler import compile_program
-from softmachine.constructions import codec_from_json, construction_for
+from softmachine.engines.check import Report, all_words, check_words, only_length, random_words
+from softmachine.engines.runs import Run, Running, codec_of
 from softmachine.errors import UsageError
 from softmachine.exports import native
 from softmachine.languages.source import Source
 from softmachine.progress import Tell, nobody
-from softmachine.runs import Run, Running, codec_of
 from softmachine.signals import Program
 from softmachine.sources import read_source
-from softmachine.transformer import Codec, Transformer
+from softmachine.theorems import codec_from_json, construction_for
+from softmachine.transformer.weights import Transformer
 
 if TYPE_CHECKING:
     from softmachine.exports.exported import Exported

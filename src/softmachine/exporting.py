@@ -13,8 +13,9 @@ from pathlib import Path
 from softmachine import zoo
 from softmachine.certify import certify
 from softmachine.certify import soften as soften_program
+from softmachine.codec import Codec, DecoderCodec
 from softmachine.compiler import compile_program
-from softmachine.constructions import CONSTRUCTIONS, construction_for, stock_construction
+from softmachine.engines.runs import codec_of
 from softmachine.errors import ConstructionError, InputError, UsageError
 from softmachine.exports.dialogue import dialogue_of
 from softmachine.exports.exported import Exported
@@ -25,9 +26,9 @@ from softmachine.exports.lengths import words_that_fit
 from softmachine.languages.source import Source
 from softmachine.languages.turing import TuringMachine
 from softmachine.progress import Tell, nobody
-from softmachine.runs import codec_of
 from softmachine.sources import read_source
-from softmachine.transformer import Codec, DecoderCodec, Transformer
+from softmachine.theorems import CONSTRUCTIONS, construction_for, stock_construction
+from softmachine.transformer.weights import Transformer
 
 SHARPNESS = 32
 """The scaled gap of every head: e⁻³² is less than float32 can see beside 1."""

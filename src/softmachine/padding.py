@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from softmachine.bounds import Bound
 from softmachine.errors import ConstructionError
+from softmachine.transformer.bounds import Bound
 
 PAD = "□"
 MOST = 1_000_000

@@ -10,7 +10,7 @@ import pytest
 
 from softmachine.arithmetic import arithmetic
 from softmachine.arithmetic.base import Array, Tensor
-from softmachine.attention import Choice
+from softmachine.transformer.attention import Choice
 
 BATCH, QUERIES, KEYS = 3, 11, 13
 VISIBLE = np.tri(QUERIES, KEYS, 1, dtype=bool)

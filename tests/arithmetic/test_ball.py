@@ -16,12 +16,12 @@ import softmachine as sm
 from softmachine.arithmetic import ARITHMETICS, Tensor, UndecidedError, arithmetic
 from softmachine.arithmetic.ball import Ball
 from softmachine.arithmetic.exact import Exact
-from softmachine.attention import Choice
 from softmachine.cli import main
-from softmachine.constructions.special_tokens import START
-from softmachine.constructions.temporal import Variant, Vision
 from softmachine.engines.dense import DenseEngine
 from softmachine.errors import AmbiguousTokenError, PrecisionError, UsageError
+from softmachine.theorems.shared.special_tokens import START
+from softmachine.theorems.temporal.theorem import Variant, Vision
+from softmachine.transformer.attention import Choice
 from tests.arithmetic import numbers as hard
 from tests.arithmetic.numbers import exact_array, hard_number
 from tests.constructions.test_temporal import FORMULAS, compiled, right_everywhere

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from softmachine.arithmetic import arithmetic
 from softmachine.arithmetic.base import Array, Tensor, UndecidedError
 from softmachine.arithmetic.fixed import Fixed
+from softmachine.arithmetic.fixed_point import FixedPoint, least_bits
 from softmachine.arithmetic.grid import Grid
-from softmachine.attention import Choice
 from softmachine.errors import UsageError
-from softmachine.fixed_point import FixedPoint, least_bits
+from softmachine.transformer.attention import Choice
 from tests.arithmetic.fixed_reference import Reference
 
 SMALL = (1, 2, 3)

@@ -10,11 +10,11 @@ import pytest
 
 from softmachine import api
 from softmachine.arithmetic.fixed import Fixed
-from softmachine.attention import AVERAGE_HARD, LEFTMOST_HARD, Mask, softmax
 from softmachine.engines.dense import DenseEngine
 from softmachine.errors import AmbiguousTokenError, PrecisionError
-from softmachine.positions import Feature
-from softmachine.transformer import AffineMap, Matrix, Transformer
+from softmachine.transformer.attention import AVERAGE_HARD, LEFTMOST_HARD, Mask, softmax
+from softmachine.transformer.features import Feature
+from softmachine.transformer.weights import AffineMap, Matrix, Transformer
 from tests.arithmetic.fixed_reference import ReferenceRun
 from tests.engines.transformers import HARD, RandomTransformer, random_word
 

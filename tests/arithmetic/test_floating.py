@@ -15,8 +15,8 @@ from softmachine.arithmetic import Tensor, UndecidedError
 from softmachine.arithmetic.exact import Exact
 from softmachine.arithmetic.floating import Float
 from softmachine.arithmetic.operator import _unit
-from softmachine.attention import Choice
 from softmachine.errors import ConstructionError, PrecisionError
+from softmachine.transformer.attention import Choice
 from tests.arithmetic import numbers as hard
 from tests.arithmetic.numbers import boxed, exact_array, hard_number, integer_number, stored, violations
 

@@ -12,8 +12,8 @@ import softmachine as sm
 from softmachine.arithmetic import LOW, arithmetic
 from softmachine.arithmetic.integers import Int8
 from softmachine.arithmetic.rounded import FORMATS, Rounded
-from softmachine.attention import Choice
 from softmachine.errors import PrecisionError, UsageError
+from softmachine.transformer.attention import Choice
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -11,7 +11,7 @@ import softmachine as sm
 from softmachine.arithmetic import UndecidedError, arithmetic
 from softmachine.arithmetic.base import Tensor
 from softmachine.arithmetic.plain import PlainFloat
-from softmachine.checking import all_words, check_words
+from softmachine.engines.check import all_words, check_words
 from softmachine.errors import UsageError
 
 THIRD = Fraction(1, 3)

@@ -12,7 +12,7 @@ import pytest
 
 from softmachine.engines.dense import DenseEngine
 from softmachine.errors import AmbiguousTokenError, PrecisionError, SoftmachineError
-from softmachine.transformer import AffineMap, Block, Layer, Transformer
+from softmachine.transformer.weights import AffineMap, Block, Layer, Transformer
 from tests.engines.transformers import RandomTransformer, random_word
 
 

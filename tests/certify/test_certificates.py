@@ -11,20 +11,20 @@ import numpy as np
 import pytest
 
 import softmachine as sm
-from softmachine.attention import Choice, Weighting
 from softmachine.certify import Certificate, certify, soften, softened
 from softmachine.certify.budget import budget
 from softmachine.certify.measure import measure
-from softmachine.checking import check_words, random_words
 from softmachine.compiler import compile_program
-from softmachine.constructions import construction_for
-from softmachine.constructions.special_tokens import START
-from softmachine.constructions.temporal import Variant, Vision, transformer
+from softmachine.engines.check import check_words, random_words
 from softmachine.engines.dense import DenseEngine
 from softmachine.errors import ConstructionError, UsageError
 from softmachine.languages.temporal import Formula, Specification, core, fragment, parse_formula, truth
 from softmachine.signals import Program
-from softmachine.transformer import Block, Layer
+from softmachine.theorems import construction_for
+from softmachine.theorems.shared.special_tokens import START
+from softmachine.theorems.temporal.theorem import Variant, Vision, transformer
+from softmachine.transformer.attention import Choice, Weighting
+from softmachine.transformer.weights import Block, Layer
 from tests.formulas import random_formula
 
 ROUNDING = 1e-12

@@ -11,19 +11,15 @@ import pytest
 from softmachine import api
 from softmachine.arithmetic.base import Tensor
 from softmachine.arithmetic.fixed import Fixed
+from softmachine.arithmetic.fixed_point import FixedPoint
 from softmachine.arithmetic.grid import Grid
-from softmachine.attention import AVERAGE_HARD, LEFTMOST_HARD, softmax
-from softmachine.certify.fixed_point import (
-    first_difference,
-    least_attention_bits,
-    least_scale,
-    soften_in_fixed_point,
-)
-from softmachine.checking import all_words
+from softmachine.certify.fixed_point import first_difference, least_attention_bits, least_scale, soften_in_fixed_point
+from softmachine.codec import Prompt
+from softmachine.engines.check import all_words
 from softmachine.engines.dense import DenseEngine
 from softmachine.errors import ConstructionError, PrecisionError
-from softmachine.fixed_point import FixedPoint
-from softmachine.transformer import Block, Layer, Prompt, Transformer
+from softmachine.transformer.attention import AVERAGE_HARD, LEFTMOST_HARD, softmax
+from softmachine.transformer.weights import Block, Layer, Transformer
 from tests.arithmetic.fixed_reference import Reference
 from tests.engines.transformers import RandomTransformer, random_word
 

@@ -8,13 +8,13 @@ from fractions import Fraction
 import pytest
 
 import softmachine as sm
-from softmachine.attention import Mask
 from softmachine.certify.budget import budget
 from softmachine.languages.circuit import parity, random_circuit, threshold
-from softmachine.positions import I
 from softmachine.signals import Program, Signal, attend, constant, loop, named, position, recogniser
 from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import token
+from softmachine.transformer.attention import Mask
+from softmachine.transformer.features import I
 
 BITS = {"0": (0,), "1": (1,)}
 

@@ -5,8 +5,8 @@ import shlex
 import pytest
 
 from softmachine import zoo
-from softmachine.atlas import ATLAS, Witness
-from softmachine.constructions import CONSTRUCTIONS, construction_for
+from softmachine.measure.atlas import ATLAS, Witness
+from softmachine.theorems import CONSTRUCTIONS, construction_for
 from tests.cli.conftest import Cli
 
 WITNESSES = list(dict.fromkeys(witness for cell in ATLAS for witness in cell.lower))

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from softmachine import checking
-from softmachine.checking import all_words
+from softmachine.engines import check as checking
+from softmachine.engines.check import all_words
 from tests.cli.conftest import Cli
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from softmachine import runs
+from softmachine.codec import Prompt
+from softmachine.engines import runs
 from softmachine.engines.decode import decode
-from softmachine.transformer import Prompt
 from tests.cli.conftest import Cli
 
 KEYS = (

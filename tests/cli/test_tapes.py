@@ -8,8 +8,8 @@ import re
 import pytest
 
 from softmachine.cli.tapes import TapeView
-from softmachine.constructions.turing_tokens import TuringCodec
 from softmachine.languages.turing import Configuration, Tape, TuringMachine, execute
+from softmachine.theorems.shared.turing_tokens import TuringCodec
 from tests.machines import random_machine, random_word
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 
-from softmachine.attention import AVERAGE_HARD, LEFTMOST_HARD, RIGHTMOST_HARD, Mask
-from softmachine.positions import Feature, Relation
 from softmachine.signals import Program, Signal, attend, loop, named, position, relu, stack, step, token
 from softmachine.signals.kinds import real
+from softmachine.transformer.attention import AVERAGE_HARD, LEFTMOST_HARD, RIGHTMOST_HARD, Mask
+from softmachine.transformer.features import Feature, Relation
 
 TOKENS = ("<s>", "a", "b", "c")
 _FEATURES = [

@@ -11,11 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from softmachine.attention import Mask
 from softmachine.compiler import compile_program
 from softmachine.engines.dense import DenseEngine
 from softmachine.errors import ConstructionError
-from softmachine.positions import Feature, I
 from softmachine.signals import (
     Program,
     Signal,
@@ -34,7 +32,9 @@ from softmachine.signals.gadgets import all_of, any_of, exists, latest
 from softmachine.signals.kinds import integer
 from softmachine.signals.primitives import Attention, Named, Unit
 from softmachine.signals.signal import Affine, Atom
-from softmachine.transformer import Transformer
+from softmachine.transformer.attention import Mask
+from softmachine.transformer.features import Feature, I
+from softmachine.transformer.weights import Transformer
 from tests.compiler.programs import RandomGraph, random_program, random_tokens
 from tests.oracle import LETTERS, START, agrees_with_signals, letter
 

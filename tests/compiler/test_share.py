@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 import softmachine as sm
-from softmachine.checking import all_words, check_words
 from softmachine.compiler import compile_program
-from softmachine.constructions import construction_for
+from softmachine.engines.check import all_words, check_words
 from softmachine.errors import ConstructionError
-from softmachine.positions import I
 from softmachine.signals import Program, constant, loop, named, position, relu, stack, token
 from softmachine.signals.gadgets import decreased, place
+from softmachine.theorems import construction_for
+from softmachine.transformer.features import I
 
 
 @pytest.mark.parametrize("name", ["increment", "palindrome", "binary-addition"])

@@ -14,16 +14,16 @@ import softmachine as sm
 from softmachine import zoo
 from softmachine.arithmetic import Tensor
 from softmachine.arithmetic.floating import Float
-from softmachine.attention import Choice
-from softmachine.checking import all_words, check_words, random_words
 from softmachine.compiler import compile_program
-from softmachine.constructions.chapter8 import cost, decoder
-from softmachine.constructions.turing_tokens import TuringCodec
+from softmachine.engines.check import all_words, check_words, random_words
 from softmachine.engines.decode import decode
 from softmachine.engines.dense import DenseEngine
 from softmachine.languages.turing import Rule, Tape, TuringMachine, execute
 from softmachine.signals import evaluate
-from softmachine.transformer import Transformer
+from softmachine.theorems.chapter_8.theorem import cost, decoder
+from softmachine.theorems.shared.turing_tokens import TuringCodec
+from softmachine.transformer.attention import Choice
+from softmachine.transformer.weights import Transformer
 from tests.machines import random_machine, random_word
 
 NAMES = [entry.name for entry in zoo.entries() if entry.file.startswith("turing/")]

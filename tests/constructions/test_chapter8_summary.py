@@ -7,10 +7,10 @@ import random
 import pytest
 
 import softmachine as sm
-from softmachine.checking import check_words
-from softmachine.constructions.summary_tokens import SummaryCodec
+from softmachine.engines.check import check_words
 from softmachine.languages.turing import Tape, TuringMachine, execute
 from softmachine.signals import evaluate
+from softmachine.theorems.chapter_8_summary.tokens import SummaryCodec
 from tests.machines import random_machine, random_word
 
 

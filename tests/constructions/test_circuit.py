@@ -7,17 +7,17 @@ from itertools import product
 import pytest
 
 from softmachine import api
-from softmachine.constructions import codec_from_json
-from softmachine.constructions.addressing import unit_scale
-from softmachine.constructions.circuit import PAD, binary_transformer, unit_transformer
-from softmachine.constructions.circuit_layout import Layout
-from softmachine.constructions.circuit_words import CircuitCodec
+from softmachine.arithmetic.fixed_point import least_bits
 from softmachine.errors import PrecisionError
-from softmachine.fixed_point import least_bits
 from softmachine.languages import circuit as circuits
 from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, evaluate, random_circuit
 from softmachine.signals import evaluate as evaluate_signal
-from softmachine.transformer import Transformer
+from softmachine.signals.gadgets.bit_addresses import unit_scale
+from softmachine.theorems import codec_from_json
+from softmachine.theorems.circuit.layout import Layout
+from softmachine.theorems.circuit.theorem import PAD, binary_transformer, unit_transformer
+from softmachine.theorems.circuit.tokens import CircuitCodec
+from softmachine.transformer.weights import Transformer
 
 LAYOUTS = ("circuit-binary", "circuit-unit")
 ATTENTIONS = ("hard", "soft")

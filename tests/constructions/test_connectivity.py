@@ -8,12 +8,12 @@ import networkx as nx
 import pytest
 
 from softmachine import api
-from softmachine.constructions import codec_from_json
-from softmachine.constructions.connectivity import MOST_VERTICES, transformer
 from softmachine.engines.dense import DenseEngine
 from softmachine.errors import ConstructionError
 from softmachine.languages.graph import Graph, from_networkx, parse
 from softmachine.signals import evaluate as evaluate_signal
+from softmachine.theorems import codec_from_json
+from softmachine.theorems.connectivity.theorem import MOST_VERTICES, transformer
 
 
 def answers(graphs: list[nx.Graph], attention: str, arithmetic: str) -> list[list[str]]:

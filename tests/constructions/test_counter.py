@@ -9,12 +9,12 @@ import pytest
 
 import softmachine as sm
 from softmachine import zoo
-from softmachine.checking import check_words
-from softmachine.constructions import codec_from_json
-from softmachine.constructions.counter_words import CounterCodec
+from softmachine.engines.check import check_words
 from softmachine.errors import ConstructionError, StuckError
 from softmachine.languages.counter import CounterMachine, execute, parse
 from softmachine.languages.crasp import generate
+from softmachine.theorems import codec_from_json
+from softmachine.theorems.counter.tokens import CounterCodec
 from tests.counter_machines import random_counter_machine
 
 CONSTRUCTIONS = ["counter", "counter-relu", "counter-relu-bounded"]

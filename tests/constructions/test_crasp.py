@@ -8,21 +8,21 @@ from itertools import islice, product
 import pytest
 
 import softmachine as sm
-from softmachine.attention import Choice
-from softmachine.checking import all_words, check_words
 from softmachine.compiler import compile_program
-from softmachine.constructions import codec_from_json
-from softmachine.constructions.crasp import STUCK, transformer
-from softmachine.constructions.crasp_truth import Sign
-from softmachine.constructions.crasp_variant import Variant
-from softmachine.constructions.crasp_words import CraspCodec, codec_of_program
+from softmachine.engines.check import all_words, check_words
 from softmachine.engines.decode import decode
 from softmachine.engines.dense import DenseEngine
 from softmachine.errors import ConstructionError, InputError, StuckError, UsageError
 from softmachine.languages.crasp import Program, core, parse
 from softmachine.languages.crasp.evaluate import generate
 from softmachine.signals import evaluate
-from softmachine.transformer import Transformer
+from softmachine.theorems import codec_from_json
+from softmachine.theorems.crasp.theorem import STUCK, transformer
+from softmachine.theorems.crasp.tokens import CraspCodec, codec_of_program
+from softmachine.theorems.crasp.truth import Sign
+from softmachine.theorems.crasp.variant import Variant
+from softmachine.transformer.attention import Choice
+from softmachine.transformer.weights import Transformer
 from tests.crasp_programs import random_program
 
 LENGTH = 100

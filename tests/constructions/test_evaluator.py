@@ -7,14 +7,14 @@ from itertools import product
 import pytest
 
 from softmachine import api
-from softmachine.constructions import codec_from_json
-from softmachine.constructions.circuit_words import wire_values
-from softmachine.constructions.evaluator import most_gates, pointer_width, transformer
-from softmachine.constructions.evaluator_words import EvaluatorCodec, serialised, without_constants
 from softmachine.engines.dense import DenseEngine
 from softmachine.errors import ConstructionError
 from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, evaluate, random_circuit, simplified
 from softmachine.signals import evaluate as evaluate_signal
+from softmachine.theorems import codec_from_json
+from softmachine.theorems.circuit.tokens import wire_values
+from softmachine.theorems.circuit_evaluator.theorem import most_gates, pointer_width, transformer
+from softmachine.theorems.circuit_evaluator.tokens import EvaluatorCodec, serialised, without_constants
 
 EXAMPLE = Circuit(
     name="Example C.1",

@@ -7,13 +7,7 @@ from itertools import product
 import pytest
 
 from softmachine import api
-from softmachine.attention import Mask
 from softmachine.compiler import compile_program
-from softmachine.constructions import codec_from_json, connectivity
-from softmachine.constructions.addressing import UNIT, by_bits, matching, settled
-from softmachine.constructions.configurations import Configurations
-from softmachine.constructions.reduction import stacked
-from softmachine.constructions.wiring import NONE, binary_address, flag
 from softmachine.engines.dense import DenseEngine
 from softmachine.errors import ConstructionError, InputError
 from softmachine.languages.formats import parse
@@ -21,8 +15,15 @@ from softmachine.languages.graph import Graph
 from softmachine.languages.turing import TuringMachine
 from softmachine.signals import Program, attend, recogniser
 from softmachine.signals import evaluate as evaluate_signal
+from softmachine.signals.gadgets.bit_addresses import UNIT, by_bits, matching, settled
+from softmachine.signals.gadgets.wiring import NONE, binary_address, flag
 from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import token
+from softmachine.signals.reduction import stacked
+from softmachine.theorems import codec_from_json
+from softmachine.theorems.configuration_graph.theorem import Configurations
+from softmachine.theorems.connectivity import theorem as connectivity
+from softmachine.transformer.attention import Mask
 
 
 def complement(vertices: int, *, soft: bool) -> Program:

@@ -11,18 +11,18 @@ from pathlib import Path
 import pytest
 
 import softmachine as sm
-from softmachine.attention import softmax
 from softmachine.compiler import compile_program
-from softmachine.constructions.special_tokens import START
-from softmachine.constructions.srasp import transformer
-from softmachine.constructions.srasp_numbers import SHARPNESS, Finder
 from softmachine.engines.dense import DenseEngine
 from softmachine.errors import ConstructionError, InputError
 from softmachine.languages.srasp import Definition, Kind, Program, accepts, parse, run
 from softmachine.languages.srasp.expressions import Compare, Comparison, Position, Vector
-from softmachine.positions import Feature
 from softmachine.signals import evaluate
-from softmachine.transformer import Transformer
+from softmachine.theorems.shared.special_tokens import START
+from softmachine.theorems.srasp.numbers import SHARPNESS, Finder
+from softmachine.theorems.srasp.theorem import transformer
+from softmachine.transformer.attention import softmax
+from softmachine.transformer.features import Feature
+from softmachine.transformer.weights import Transformer
 from tests.srasp_programs import random_program, words
 
 ZOO = {

@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 
 import softmachine as sm
-from softmachine.checking import check_words
 from softmachine.compiler import compile_program
-from softmachine.constructions import construction_for, residues
-from softmachine.constructions.turing_stream import LIMIT, StreamCodec
+from softmachine.engines.check import check_words
 from softmachine.errors import ConstructionError, InputError, UsageError
 from softmachine.languages.turing import Tape, TuringMachine
 from softmachine.signals import evaluate
-from softmachine.transformer import Transformer
+from softmachine.theorems import construction_for
+from softmachine.theorems.residues import theorem as residues
+from softmachine.theorems.shared.stream_tokens import LIMIT, StreamCodec
+from softmachine.transformer.weights import Transformer
 from tests.machines import random_machine, random_word
 
 STREAMS = ("address-bits", "residues", "residues-without-positions")

@@ -9,12 +9,12 @@ import pytest
 
 import softmachine as sm
 from softmachine.compiler import compile_program
-from softmachine.constructions.special_tokens import START
-from softmachine.constructions.temporal import Variant, Vision, transformer
 from softmachine.engines.dense import DenseEngine
 from softmachine.errors import ConstructionError, InputError, SourceError
 from softmachine.languages.temporal import Formula, Operator, Specification, core, fragment, parse_formula, truth
-from softmachine.transformer import Transformer
+from softmachine.theorems.shared.special_tokens import START
+from softmachine.theorems.temporal.theorem import Variant, Vision, transformer
+from softmachine.transformer.weights import Transformer
 from tests.formulas import random_formula
 
 FORMULAS = [

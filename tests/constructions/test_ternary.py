@@ -17,19 +17,19 @@ from softmachine.arithmetic import Tensor
 from softmachine.arithmetic.base import Array
 from softmachine.certify import certify, softened
 from softmachine.certify.budget import budget
-from softmachine.checking import check_words
 from softmachine.compiler import compile_program
-from softmachine.constructions.ternary import bits_for, decoder
-from softmachine.constructions.ternary_cost import cost
-from softmachine.constructions.ternary_tokens import Ending, Mark, TernaryCodec
-from softmachine.constructions.ternary_trace import segments
+from softmachine.engines.check import check_words
 from softmachine.engines.dense import DenseEngine, Pass
 from softmachine.errors import ConstructionError, InputError, PrecisionError, UsageError
 from softmachine.languages.turing import Action, Configuration, Rule, Tape, TuringMachine, execute
 from softmachine.signals import Program, Signal, evaluate
 from softmachine.signals.primitives import Named
 from softmachine.signals.signal import inputs_first, of_node
-from softmachine.transformer import Layer, Transformer
+from softmachine.theorems.ternary.cost import cost
+from softmachine.theorems.ternary.theorem import bits_for, decoder
+from softmachine.theorems.ternary.tokens import Ending, Mark, TernaryCodec
+from softmachine.theorems.ternary.trace import segments
+from softmachine.transformer.weights import Layer, Transformer
 from tests.adder import binary_adder
 from tests.machines import random_machine, random_word
 

@@ -7,12 +7,12 @@ from itertools import product
 import pytest
 
 import softmachine as sm
-from softmachine.checking import check_words
-from softmachine.constructions import codec_from_json
-from softmachine.constructions.turing_counting import CountingCodec
+from softmachine.engines.check import check_words
 from softmachine.errors import ConstructionError, InputError
 from softmachine.languages.crasp import run as evaluate
 from softmachine.languages.turing import TuringMachine, execute
+from softmachine.theorems import codec_from_json
+from softmachine.theorems.turing.theorem import CountingCodec
 
 
 def machine_of(name: str) -> TuringMachine:

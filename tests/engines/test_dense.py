@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from softmachine.arithmetic import Tensor
-from softmachine.attention import AVERAGE_HARD, Mask, softmax
+from softmachine.codec import Prompt
 from softmachine.engines.decode import continuation, decode
 from softmachine.engines.dense import DenseEngine
 from softmachine.errors import (
@@ -24,8 +24,9 @@ from softmachine.errors import (
     SoftmachineError,
     UsageError,
 )
-from softmachine.positions import Feature, Relation
-from softmachine.transformer import AffineMap, Block, FeedForward, Head, Layer, Matrix, Prompt, Transformer
+from softmachine.transformer.attention import AVERAGE_HARD, Mask, softmax
+from softmachine.transformer.features import Feature, Relation
+from softmachine.transformer.weights import AffineMap, Block, FeedForward, Head, Layer, Matrix, Transformer
 from tests.engines.transformers import CAUSAL, HARD, RandomTransformer, random_word
 
 SOFT = (softmax(), softmax(Fraction(1, 2)), softmax(Feature("1/(i+1)")))

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 import softmachine as sm
+from softmachine.codec import Prompt
 from softmachine.engines import draft
 from softmachine.engines.decode import decode
 from softmachine.engines.dense import DenseEngine
 from softmachine.errors import PrecisionError, SoftmachineError
-from softmachine.transformer import Prompt, Transformer
+from softmachine.transformer.weights import Transformer
 from tests.engines.transformers import CAUSAL, HARD, VOCABULARY, RandomTransformer, random_word
 
 BUSY_BEAVER = sm.compile("busy-beaver-3")

@@ -6,9 +6,9 @@ import random
 from collections.abc import Sequence
 from fractions import Fraction
 
-from softmachine.attention import AVERAGE_HARD, LEFTMOST_HARD, RIGHTMOST_HARD, Mask, Weighting
-from softmachine.positions import Feature, Relation
-from softmachine.transformer import AffineMap, Block, FeedForward, Head, Layer, Matrix, Transformer
+from softmachine.transformer.attention import AVERAGE_HARD, LEFTMOST_HARD, RIGHTMOST_HARD, Mask, Weighting
+from softmachine.transformer.features import Feature, Relation
+from softmachine.transformer.weights import AffineMap, Block, FeedForward, Head, Layer, Matrix, Transformer
 
 VOCABULARY = ("a", "b", "c")
 HARD = (AVERAGE_HARD, LEFTMOST_HARD, RIGHTMOST_HARD)

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from softmachine.constructions import codec_from_json
-from softmachine.constructions.turing_stream import StreamCodec
-from softmachine.transformer import Codec
+from softmachine.codec import Codec
+from softmachine.theorems import codec_from_json
+from softmachine.theorems.shared.stream_tokens import StreamCodec
 
 STRANGER = Path(__file__).with_name("stranger.py")
 

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 import softmachine as sm
-from softmachine.checking import all_words
+from softmachine.codec import AnsweringCodec
+from softmachine.engines.check import all_words
 from softmachine.exporting import _compiled
 from softmachine.exports.dialogue import dialogue_of
 from softmachine.exports.formats import STOCK_FORMATS
@@ -22,7 +23,7 @@ from softmachine.exports.manual import Manual, usage
 from softmachine.languages.circuit import Circuit
 from softmachine.languages.source import Source
 from softmachine.languages.srasp import parse
-from softmachine.transformer import AnsweringCodec, Transformer
+from softmachine.transformer.weights import Transformer
 from tests.export.helpers import any_codec_of, ask, spelled
 
 TORCH = importlib.util.find_spec("torch") is not None and importlib.util.find_spec("transformers") is not None

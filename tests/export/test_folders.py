@@ -165,8 +165,8 @@ def test_transformer_lens_shows_head_symbol_and_state_in_the_residual_stream(tmp
     import torch
     from transformer_lens.model_bridge import TransformerBridge
 
-    from softmachine.constructions.turing_stream import StreamCodec
     from softmachine.languages.turing import Configuration
+    from softmachine.theorems.shared.stream_tokens import StreamCodec
 
     sm.export("palindrome", tmp_path / "model", to="gpt2", length=64)
     facts = json.loads((tmp_path / "model" / "softmachine.json").read_text(encoding="utf-8"))

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 import softmachine as sm
-from softmachine.attention import AVERAGE_HARD, Mask, softmax
-from softmachine.checking import all_words
 from softmachine.compiler import compile_program
+from softmachine.engines.check import all_words
 from softmachine.errors import ConstructionError, UsageError
 from softmachine.exporting import _compiled
 from softmachine.exports.bert import bert
@@ -24,9 +23,10 @@ from softmachine.exports.lower import lower
 from softmachine.exports.lowered import Lowered
 from softmachine.exports.placed import Placed
 from softmachine.languages.source import Source
-from softmachine.positions import Feature, Relation, relation
 from softmachine.signals import attend, position, recogniser, step, token
-from softmachine.transformer import Transformer
+from softmachine.transformer.attention import AVERAGE_HARD, Mask, softmax
+from softmachine.transformer.features import Feature, Relation, relation
+from softmachine.transformer.weights import Transformer
 from tests.export.plain import bert_logits, gpt2_logits, llama_logits, lowered_logits
 
 WORDS = [tuple(word) for word in ("", "1", "0", "01", "1011", "111111")]

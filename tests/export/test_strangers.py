@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import softmachine as sm
-from softmachine.checking import all_words
+from softmachine.engines.check import all_words
 from softmachine.errors import UsageError
 from softmachine.exports import checkpoint
 from softmachine.exports.formats import STOCK_FORMATS

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from softmachine.jit import machine_code
 from softmachine.languages.turing import Rule, Tape, TuringMachine, bbchallenge, compiled, execute, interpreter
-from softmachine.machine_code import machine_code
 from tests.machines import random_machine, random_word
 
 BUSY_BEAVER_5 = "1RB1LC_1RC1RB_1RD0LE_1LA1LD_1RZ0LA"

@@ -9,9 +9,9 @@ import pytest
 
 from softmachine.arithmetic.grid import Grid
 from softmachine.languages.circuit import truth_table
-from softmachine.lowering.arithmetic import FixedNumbers
-from softmachine.lowering.numbers import Number, Numbers
-from softmachine.lowering.wires import FALSE, TRUE, Wires
+from softmachine.to_circuit.arithmetic import FixedNumbers
+from softmachine.to_circuit.numbers import Number, Numbers
+from softmachine.to_circuit.wires import FALSE, TRUE, Wires
 from tests.arithmetic.fixed_reference import Reference
 
 INPUTS = 6

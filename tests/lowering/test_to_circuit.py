@@ -10,30 +10,21 @@ from typing import Any
 import pytest
 
 from softmachine import api
-from softmachine.attention import softmax
 from softmachine.certify.fixed_point import soften_in_fixed_point
+from softmachine.codec import Prompt
 from softmachine.compiler import compile_program
-from softmachine.constructions.circuit import binary_transformer, unit_transformer
-from softmachine.constructions.circuit_words import Addresses, CircuitCodec
 from softmachine.errors import ConstructionError, PrecisionError, UsageError
-from softmachine.languages.circuit import (
-    Circuit,
-    GateKind,
-    adder,
-    aiger,
-    bench,
-    blif,
-    bristol,
-    majority,
-    truth_table,
-)
+from softmachine.languages.circuit import Circuit, GateKind, adder, aiger, bench, blif, bristol, majority, truth_table
 from softmachine.languages.temporal import Specification, parse_formula
-from softmachine.lowering import TransformerCircuit, to_circuit
-from softmachine.positions import Feature
 from softmachine.signals import attend, constant, loop, named, position, recogniser, relu, stack
 from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import token
-from softmachine.transformer import Prompt, Transformer
+from softmachine.theorems.circuit.theorem import binary_transformer, unit_transformer
+from softmachine.theorems.circuit.tokens import Addresses, CircuitCodec
+from softmachine.to_circuit import TransformerCircuit, to_circuit
+from softmachine.transformer.attention import softmax
+from softmachine.transformer.features import Feature
+from softmachine.transformer.weights import Transformer
 from tests.engines.transformers import HARD, VOCABULARY, RandomTransformer
 from tests.test_growth import palindromes, prompt
 

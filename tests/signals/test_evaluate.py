@@ -6,12 +6,12 @@ from fractions import Fraction
 
 import pytest
 
-from softmachine.attention import AVERAGE_HARD, LEFTMOST_HARD, RIGHTMOST_HARD, Mask, Weighting, softmax
 from softmachine.errors import ConstructionError
-from softmachine.positions import HALF_INVERSE, Feature, I, Relation
 from softmachine.signals import Signal, attend, constant, evaluate, loop, named, position, relu, stack, step, token
 from softmachine.signals.kinds import BIT, integer, real
 from softmachine.signals.signal import Affine, inputs_first
+from softmachine.transformer.attention import AVERAGE_HARD, LEFTMOST_HARD, RIGHTMOST_HARD, Mask, Weighting, softmax
+from softmachine.transformer.features import HALF_INVERSE, Feature, I, Relation
 from tests.oracle import START, letter
 
 WORD = [START, "a", "b", "a"]

@@ -10,12 +10,9 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-from softmachine.attention import Mask
-from softmachine.bounds import Bound
 from softmachine.compiler import compile_program
 from softmachine.engines.dense import DenseEngine
 from softmachine.errors import ConstructionError
-from softmachine.positions import INVERSE, Feature, I
 from softmachine.signals import Program, Signal, Vocabulary, constant, evaluate, position, relu, stack, step
 from softmachine.signals.gadgets import (
     Row,
@@ -44,6 +41,9 @@ from softmachine.signals.gadgets import (
     where_zero,
 )
 from softmachine.signals.kinds import BIT, COUNT, integer, real
+from softmachine.transformer.attention import Mask
+from softmachine.transformer.bounds import Bound
+from softmachine.transformer.features import INVERSE, Feature, I
 from tests.oracle import LETTERS, START, letter, words
 
 NUMBERS = Vocabulary({str(k): k for k in range(-4, 5)})

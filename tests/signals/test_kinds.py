@@ -7,10 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from softmachine.attention import LEFTMOST_HARD, RIGHTMOST_HARD, Mask
-from softmachine.bounds import Bound
 from softmachine.errors import ConstructionError
-from softmachine.positions import INVERSE, Feature, I
 from softmachine.signals import Signal, attend, constant, evaluate, position, relu, stack, token
 from softmachine.signals.kinds import (
     BIT,
@@ -26,6 +23,9 @@ from softmachine.signals.kinds import (
     rectified,
     union,
 )
+from softmachine.transformer.attention import LEFTMOST_HARD, RIGHTMOST_HARD, Mask
+from softmachine.transformer.bounds import Bound
+from softmachine.transformer.features import INVERSE, Feature, I
 from tests.compiler.programs import random_program, random_tokens
 from tests.oracle import letter
 

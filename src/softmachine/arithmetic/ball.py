@@ -14,8 +14,8 @@ from flint import arb, ctx, fmpq
 from numpy.typing import NDArray
 
 from softmachine.arithmetic.base import Arithmetic, Array, Flags, SparseRows, Tensor, UndecidedError, first_or_last
-from softmachine.attention import Choice
 from softmachine.errors import UsageError
+from softmachine.transformer.attention import Choice
 
 BITS = 128
 """The precision, unless another one is asked for."""

@@ -10,8 +10,8 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from softmachine.arithmetic.base import Arithmetic, Array, Flags, SparseRows, Tensor, UndecidedError, first_or_last
-from softmachine.attention import Choice
 from softmachine.errors import ConstructionError
+from softmachine.transformer.attention import Choice
 
 _ZERO = fmpq(0)
 ExactOperator = tuple[list[list[tuple[int, fmpq]]], list[fmpq]]

@@ -31,10 +31,10 @@ from softmachine.arithmetic.base import (
     UnrepresentableError,
     first_or_last,
 )
+from softmachine.arithmetic.fixed_point import least_bits
 from softmachine.arithmetic.grid import Grid
-from softmachine.attention import Choice
 from softmachine.errors import UsageError
-from softmachine.fixed_point import least_bits
+from softmachine.transformer.attention import Choice
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,8 @@ from softmachine.arithmetic.network import FloatNetwork, Place
 from softmachine.arithmetic.operator import FLOOR, SLACK, FloatOperator, Floats, floored, gamma
 from softmachine.arithmetic.scores import FloatScores
 from softmachine.arithmetic.softmax import FloatShares, exponentials
-from softmachine.attention import Choice
 from softmachine.errors import PrecisionError
+from softmachine.transformer.attention import Choice
 
 _GRIDS = (0, 20)
 """Numbers that are multiples of 2^-g, for g one of these, are tried as candidates for exact arithmetic."""

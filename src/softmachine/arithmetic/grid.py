@@ -14,7 +14,7 @@ from flint import arb, ctx, fmpq
 from numpy.typing import NDArray
 
 from softmachine.arithmetic.base import Array, Flags
-from softmachine.fixed_point import FixedPoint
+from softmachine.arithmetic.fixed_point import FixedPoint
 
 _ONE_WORD, _TWO_WORDS = 15, 31
 """The largest b whose products fit in one word and in two."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from softmachine.arithmetic.base import Array
-from softmachine.machine_code import machine_code
+from softmachine.jit import machine_code
 
 
 @machine_code

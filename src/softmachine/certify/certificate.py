@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from softmachine.attention import AVERAGE_HARD, softmax
 from softmachine.certify.budget import Budget, budget, least_gap
 from softmachine.certify.theorem import Theorem, theorem26
 from softmachine.compiler import compile_program
 from softmachine.errors import ConstructionError, UsageError
-from softmachine.positions import Feature
 from softmachine.signals.primitives import Attention, Loop, Named, Unit
 from softmachine.signals.program import Program
 from softmachine.signals.signal import Affine, Node, Signal, inputs_first
-from softmachine.transformer import Transformer
+from softmachine.transformer.attention import AVERAGE_HARD, softmax
+from softmachine.transformer.features import Feature
+from softmachine.transformer.weights import Transformer
 
 MOST = 4096
 """No scaled gap larger than this is tried; float64 has no use for one above 745."""

@@ -22,11 +22,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from softmachine.arithmetic.fixed import Fixed
-from softmachine.attention import Choice, softmax
+from softmachine.arithmetic.fixed_point import MOST_BITS, FixedPoint
+from softmachine.codec import Prompt
 from softmachine.engines.dense import DenseEngine
 from softmachine.errors import ConstructionError
-from softmachine.fixed_point import MOST_BITS, FixedPoint
-from softmachine.transformer import Block, Head, Layer, Prompt, Transformer
+from softmachine.transformer.attention import Choice, softmax
+from softmachine.transformer.weights import Block, Head, Layer, Transformer
 
 _LN_2 = Fraction(6_931_471_805_599_453_095, 10**19)
 """An upper bound of the natural logarithm of 2."""

@@ -10,10 +10,10 @@ from dataclasses import asdict, dataclass
 
 from softmachine.arithmetic import PLAIN
 from softmachine.arithmetic.plain import SUFFIX
-from softmachine.checking import check_words, random_words
+from softmachine.engines.check import check_words, random_words
+from softmachine.engines.runs import codec_of
 from softmachine.progress import Tell, nobody
-from softmachine.runs import codec_of
-from softmachine.transformer import Transformer
+from softmachine.transformer.weights import Transformer
 
 SAMPLES = 5
 """So many random inputs of each length are tried."""

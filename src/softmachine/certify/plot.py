@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from softmachine.errors import ConstructionError
-from softmachine.figures import picture
+from softmachine.measure.figures import picture
 
 if TYPE_CHECKING:
     from softmachine.certify.certificate import Certificate

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from softmachine.atlas import Cell, Witness
+    from softmachine.measure.atlas import Cell, Witness
 
 LEGEND = """
 Orders of growth (Θ), with polynomial padding; d ≥ 1. L and FO: the circuits are
@@ -43,7 +43,7 @@ def command(
     Where a construction shows the lower bound, its name stands in the cell, and below the table is a command that runs
     it; the other bounds are cited.
     """
-    from softmachine.atlas import ATLAS
+    from softmachine.measure.atlas import ATLAS
 
     output = Output(as_json, quiet)
     if as_json:

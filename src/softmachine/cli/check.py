@@ -18,8 +18,9 @@ from softmachine.errors import SoftmachineError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from softmachine.checking import Disagreement, Report, Word
-    from softmachine.transformer import Codec, Transformer
+    from softmachine.codec import Codec
+    from softmachine.engines.check import Disagreement, Report, Word
+    from softmachine.transformer.weights import Transformer
 
 NAME = "check"
 EXAMPLES = """[dim]Examples:[/]
@@ -78,7 +79,7 @@ def command(
     """
     if None not in (up_to, sample) or (sample is None and length is not None):
         raise UsageError("say which inputs to check", hint=WHICH)
-    from softmachine.runs import codec_of
+    from softmachine.engines.runs import codec_of
 
     output = Output(as_json, quiet)
     transformer = open_model(source, Wanted(format_name, construction, attention, alphabet, certified, bound), output)
@@ -97,7 +98,7 @@ def command(
 
 def _whole_length(codec: Codec) -> int:
     """The length of all inputs, where they have one and are few enough to try all of them unasked."""
-    from softmachine.checking import fixed_length
+    from softmachine.engines.check import fixed_length
 
     length = fixed_length(codec)
     if length is None:
@@ -112,7 +113,7 @@ def _whole_length(codec: Codec) -> int:
 
 def _every(codec: Codec, wanted: int | None) -> tuple[Iterator[Word], int | None]:
     """All words up to a length, and how many there are, if anyone could try so many."""
-    from softmachine.checking import all_words, only_length
+    from softmachine.engines.check import all_words, only_length
 
     up_to = _whole_length(codec) if wanted is None else wanted
     alphabet, only = codec.alphabet, only_length(codec, up_to)
@@ -126,7 +127,7 @@ def _every(codec: Codec, wanted: int | None) -> tuple[Iterator[Word], int | None
 
 def _some(codec: Codec, count: int, wanted: int | None, seed: int) -> tuple[Iterator[Word], int | None]:
     """Random words of a length, or of the one that all have."""
-    from softmachine.checking import fixed_length, random_words
+    from softmachine.engines.check import fixed_length, random_words
 
     only = fixed_length(codec)
     length = only if wanted is None else wanted
@@ -141,8 +142,8 @@ def _checked(
     transformer: Transformer, words: Iterator[Word], total: int | None, arithmetic: str, max_steps: int, output: Output
 ) -> tuple[Report, bool]:
     """What came of it, and whether Ctrl-C ended it before all words were tried."""
-    from softmachine.checking import Report
     from softmachine.cli.progress import bar
+    from softmachine.engines.check import Report
 
     report = Report(inputs=0, tokens=0, disagreements=(), seconds=0.0)
     try:
@@ -158,8 +159,8 @@ def _portions(
     transformer: Transformer, words: Iterator[Word], arithmetic: str, max_steps: int, advance: Callable[[], None]
 ) -> Iterator[Report]:
     """Check the words in portions, so that Ctrl-C loses one of them at most; larger ones where that takes less time."""
-    from softmachine.checking import check_words
     from softmachine.cli.progress import counted
+    from softmachine.engines.check import check_words
 
     size = 1
     while portion := tuple(islice(words, size)):
@@ -224,7 +225,7 @@ def _show(
 
 def _traces(problem: Disagreement, transformer: Transformer, arithmetic: str, max_steps: int) -> Iterator[str]:
     """What the interpreter says and what the model says, around the first difference."""
-    from softmachine.runs import Running, codec_of
+    from softmachine.engines.runs import Running, codec_of
 
     first, last = max(problem.step - AROUND, 0), problem.step + AROUND + 1
     dots = "… " if first else ""

@@ -16,7 +16,7 @@ from softmachine.errors import UsageError
 
 if TYPE_CHECKING:
     from softmachine.languages.circuit import Circuit
-    from softmachine.lowering import TransformerCircuit
+    from softmachine.to_circuit import TransformerCircuit
 
 NAME = "circuit"
 EXAMPLES = """[dim]Examples:[/]
@@ -56,7 +56,7 @@ def command(
     If there are more than a million words, on random ones. Exit status 0: they say the same; 1: they do not.
     """
     from softmachine.cli.progress import working
-    from softmachine.lowering import to_circuit
+    from softmachine.to_circuit import to_circuit
 
     output = Output(as_json, quiet)
     if gates not in (None, *GATES):
@@ -84,8 +84,8 @@ def command(
 
 def _compared(made: TransformerCircuit, output: Output) -> tuple[int, list[str]]:
     """How many words were tried, all if that is possible, and those on which the circuit says something else."""
-    from softmachine.checking import random_words
     from softmachine.cli.progress import bar, counted
+    from softmachine.engines.check import random_words
 
     alphabet, every = made.codec.alphabet, len(made.codec.alphabet) ** made.length
     words = product(alphabet, repeat=made.length) if every <= MOST_WORDS else random_words(alphabet, SOME, made.length)

@@ -13,10 +13,10 @@ from softmachine.text import many
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from softmachine.codec import Codec, Outcome
     from softmachine.languages.source import Source
     from softmachine.languages.temporal import Specification
-    from softmachine.outcome import Outcome
-    from softmachine.transformer import Codec, Transformer
+    from softmachine.transformer.weights import Transformer
 
 ATTENTIONS = ("hard", "soft")
 
@@ -117,9 +117,9 @@ def headline(codec: Codec | None) -> str | None:
 
 def values_of(outcome: Outcome) -> dict[str, list[bool | str]]:
     """The value at every position, for the languages that have one."""
-    from softmachine.constructions.crasp_words import AnswersOutcome
-    from softmachine.constructions.srasp_words import SraspOutcome
-    from softmachine.constructions.temporal_words import TemporalOutcome
+    from softmachine.theorems.crasp.tokens import AnswersOutcome
+    from softmachine.theorems.srasp.tokens import SraspOutcome
+    from softmachine.theorems.temporal.tokens import TemporalOutcome
 
     if isinstance(outcome, TemporalOutcome | AnswersOutcome):
         return {"values": list(outcome.values)}
@@ -132,9 +132,9 @@ def values_of(outcome: Outcome) -> dict[str, list[bool | str]]:
 def view_of(codec: Codec, word: str, remember: int) -> View | None:
     """How to show a run on a word, with so many steps of the past; None if there is nothing to see but tokens."""
     from softmachine.cli.tapes import TapeView
-    from softmachine.constructions.summary_tokens import SummaryCodec
-    from softmachine.constructions.ternary_tokens import TernaryCodec
-    from softmachine.constructions.turing_tokens import TuringCodec
+    from softmachine.theorems.chapter_8_summary.tokens import SummaryCodec
+    from softmachine.theorems.shared.turing_tokens import TuringCodec
+    from softmachine.theorems.ternary.tokens import TernaryCodec
 
     if not isinstance(codec, TuringCodec | TernaryCodec | SummaryCodec):
         return None

@@ -17,7 +17,7 @@ from softmachine.text import many
 
 if TYPE_CHECKING:
     from softmachine.cli.watching import Watched, Watcher
-    from softmachine.runs import Run, Running
+    from softmachine.engines.runs import Run, Running
 
 NAME = "run"
 EXAMPLES = """[dim]Examples:[/]
@@ -92,7 +92,7 @@ def command(
     """
     from softmachine.cli.progress import working
     from softmachine.cli.results import show_run
-    from softmachine.runs import Running, codec_of
+    from softmachine.engines.runs import Running, codec_of
 
     output = Output(as_json, quiet)
     if audit and engine == "dense":

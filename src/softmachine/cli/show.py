@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from softmachine.transformer import Codec, Transformer
+    from softmachine.codec import Codec
+    from softmachine.transformer.weights import Transformer
 
 NAME = "show"
 EXAMPLES = """[dim]Examples:[/]
@@ -92,8 +93,8 @@ def command(
 
 def _show_growth(source: str, wanted: Wanted, growth: str, output: Output) -> None:
     """How the members of a family grow with the length."""
-    from softmachine.growth import measure
-    from softmachine.runs import codec_of
+    from softmachine.engines.runs import codec_of
+    from softmachine.measure.growth import measure
 
     try:
         lengths = [int(part) for part in growth.split(",")]
@@ -124,9 +125,9 @@ def _padding(codec: Codec) -> int:
 
 def _thought(codec: Codec | None) -> str | None:
     """How long the chains of thought of a program that counts are."""
-    from softmachine.constructions.counter_words import CounterCodec
-    from softmachine.constructions.crasp_words import CraspCodec
     from softmachine.languages.crasp.analysis import growth, thoughts
+    from softmachine.theorems.counter.tokens import CounterCodec
+    from softmachine.theorems.crasp.tokens import CraspCodec
 
     if not isinstance(codec, CraspCodec | CounterCodec):
         return None
@@ -220,7 +221,7 @@ def _rows(transformer: Transformer) -> Iterator[tuple[str, str]]:
 
 def _choice(transformer: Transformer) -> Iterator[tuple[str, str]]:
     """What the construction needs, and which others could be had."""
-    from softmachine.constructions import CONSTRUCTIONS
+    from softmachine.theorems import CONSTRUCTIONS
 
     codec = transformer.codec
     fitting = [item for item in CONSTRUCTIONS if codec and isinstance(codec.source, item.source)]
@@ -232,13 +233,13 @@ def _choice(transformer: Transformer) -> Iterator[tuple[str, str]]:
 
 def _theorem(transformer: Transformer) -> str | None:
     """What the construction is, for people."""
-    from softmachine.constructions import CONSTRUCTIONS
+    from softmachine.theorems import CONSTRUCTIONS
 
     return next((item.theorem for item in CONSTRUCTIONS if item.name == transformer.construction), None)
 
 
 def _tokens_per_step(transformer: Transformer) -> int | None:
-    from softmachine.transformer import DecoderCodec
+    from softmachine.codec import DecoderCodec
 
     codec = transformer.codec
     return codec.token_limit(2) - codec.token_limit(1) if isinstance(codec, DecoderCodec) else None

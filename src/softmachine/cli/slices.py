@@ -14,7 +14,7 @@ from softmachine.cli.output import Output
 from softmachine.errors import UsageError
 
 if TYPE_CHECKING:
-    from softmachine.languages.slices import Slice
+    from softmachine.measure.slices import Slice
 
 NAME = "slices"
 EXAMPLES = """[dim]Examples:[/]
@@ -50,12 +50,12 @@ def command(
     """
     from softmachine import api
     from softmachine.cli.progress import bar
+    from softmachine.engines.runs import codec_of
     from softmachine.languages.deciding import decider
-    from softmachine.languages.growth import fit
-    from softmachine.languages.slices import describe, slices, table
     from softmachine.languages.source import Source
-    from softmachine.runs import codec_of
-    from softmachine.transformer import Transformer
+    from softmachine.measure.slice_growth import fit
+    from softmachine.measure.slices import describe, slices, table
+    from softmachine.transformer.weights import Transformer
 
     output = Output(as_json, quiet)
     item = api.load(source, format_name)
@@ -71,7 +71,7 @@ def command(
             found.append(each)
             advance()
     if plot is not None:
-        from softmachine.slices_plot import draw_slices
+        from softmachine.measure.slices_plot import draw_slices
 
         draw_slices(language.name, found, plot)
     if as_json:

@@ -10,11 +10,11 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from softmachine.cli.output import printable
-from softmachine.coded import Coded
-from softmachine.constructions.summary_tokens import SummaryCodec
-from softmachine.constructions.ternary_tokens import TernaryCodec
-from softmachine.constructions.turing_tokens import TuringCodec
 from softmachine.languages.turing import Action, Configuration, Tape
+from softmachine.packed import Coded
+from softmachine.theorems.chapter_8_summary.tokens import SummaryCodec
+from softmachine.theorems.shared.turing_tokens import TuringCodec
+from softmachine.theorems.ternary.tokens import TernaryCodec
 
 WIDEST_NAME = 16
 """Longer names of states and symbols are cut."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from softmachine.compiler.graph import Graph
-from softmachine.positions import Feature
 from softmachine.signals.primitives import Attention, Carried, Loop, Named, Unit
 from softmachine.signals.signal import Affine, Node
+from softmachine.transformer.features import Feature
 
 Time = tuple[int, int]
 """(block, stage); blocks are numbered from 0."""

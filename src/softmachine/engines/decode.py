@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from softmachine.codec import Prompt
 from softmachine.engines.dense import DenseEngine, Pass
 from softmachine.engines.draft import Draft
 from softmachine.errors import SoftmachineError, UsageError
-from softmachine.transformer import Prompt
 
 PIECE = 1024
 """So much of a long prompt is read at a time: scores take memory."""

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.arithmetic import Arithmetic, Tensor, UndecidedError, UnrepresentableError, arithmetic
-from softmachine.attention import Mask
 from softmachine.engines.cache import Cache
 from softmachine.engines.layers import DenseLayer, operator
 from softmachine.engines.matrices import transposed
 from softmachine.engines.weights import place_of
 from softmachine.errors import AmbiguousTokenError, InputError, PrecisionError, UsageError
-from softmachine.positions import Feature
-from softmachine.transformer import AffineMap, Head, Transformer
+from softmachine.transformer.attention import Mask
+from softmachine.transformer.features import Feature
+from softmachine.transformer.weights import AffineMap, Head, Transformer
 
 _out_of_range_is_noticed_later = np.errstate(over="ignore", invalid="ignore")
 """Arithmetics see to overflow themselves, where something is decided, so that numpy need not warn of it."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from softmachine.codec import Prompt
 from softmachine.engines.decode import decode
 from softmachine.engines.dense import DenseEngine
-from softmachine.transformer import Prompt
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
+from softmachine.arithmetic.fixed_point import least_bits
 from softmachine.engines.matrices import transposed
-from softmachine.fixed_point import least_bits
-from softmachine.positions import Feature
-from softmachine.transformer import AffineMap, Head, Layer, Matrix, Transformer
+from softmachine.transformer.features import Feature
+from softmachine.transformer.weights import AffineMap, Head, Layer, Matrix, Transformer
 
 
 def place_of(transformer: Transformer, weight: Fraction) -> str:

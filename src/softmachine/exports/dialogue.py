@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from softmachine.codec import AnsweringCodec, Codec, DecoderCodec, Interface
 from softmachine.errors import InputError, UsageError
 from softmachine.exports.lengths import too_long, words_that_fit
-from softmachine.interface import Interface
-from softmachine.transformer import AnsweringCodec, Codec, DecoderCodec, Transformer
+from softmachine.transformer.weights import Transformer
 
 MOST_TOKENS = 2048
 """Longer runs are compared up to here."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from softmachine.codec import DecoderCodec
 from softmachine.errors import ConstructionError, UsageError
-from softmachine.positions import Feature
-from softmachine.transformer import DecoderCodec, Transformer
+from softmachine.transformer.features import Feature
+from softmachine.transformer.weights import Transformer
 
 MOST_LAYERS = 512
 """Loops that unroll to more layers are refused."""

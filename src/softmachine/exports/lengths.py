@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from softmachine.codec import Codec, Prompt
 from softmachine.errors import ConstructionError, InputError, UsageError
 from softmachine.exports.lowered import Affine, Array, LoweredHead, LoweredLayer
-from softmachine.positions import Feature
-from softmachine.transformer import Codec, Prompt, Transformer
+from softmachine.transformer.features import Feature
+from softmachine.transformer.weights import Transformer
 
 SHARPNESS = 128.0
 """Between the scores of the last position and the one before: e⁻¹²⁸ is 0 in float32."""

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from softmachine.codec import Interface
 from softmachine.exports.dialogue import Dialogue, Sample
 from softmachine.exports.lowered import Lowered
-from softmachine.interface import Interface
 from softmachine.text import many
 
 MOST_SHOWN = 12

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from softmachine.codec import Interface
 from softmachine.exports.dialogue import Dialogue
 from softmachine.exports.exported import Exported
 from softmachine.exports.placed import Placed
-from softmachine.interface import Interface
-from softmachine.transformer import Transformer
+from softmachine.transformer.weights import Transformer
 
 FORMAT = "softmachine-map"
 VERSION = 1

@@ -9,9 +9,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from softmachine.attention import Choice, Mask, Weighting
-from softmachine.positions import Feature, Parameter, Relation
-from softmachine.transformer import AffineMap, Block, Codec, FeedForward, Head, Layer, Matrix, Transformer
+from softmachine.codec import Codec
+from softmachine.transformer.attention import Choice, Mask, Weighting
+from softmachine.transformer.features import Feature, Parameter, Relation
+from softmachine.transformer.weights import AffineMap, Block, FeedForward, Head, Layer, Matrix, Transformer
 
 
 def from_data(data: dict[str, Any], tensors: Mapping[str, NDArray[Any]], codec_from_json: Any) -> Transformer:

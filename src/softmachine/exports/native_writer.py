@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.errors import UsageError
-from softmachine.positions import Feature, Relation
-from softmachine.transformer import AffineMap, Head, Matrix, Transformer
+from softmachine.transformer.features import Feature, Relation
+from softmachine.transformer.weights import AffineMap, Head, Matrix, Transformer
 
 Tensors = dict[str, NDArray[Any]]
 

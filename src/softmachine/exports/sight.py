@@ -15,10 +15,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from softmachine.attention import Mask
 from softmachine.exports.conditioning import Box, largest
 from softmachine.exports.lowered import Affine, Array, LoweredHead
-from softmachine.transformer import Head
+from softmachine.transformer.attention import Mask
+from softmachine.transformer.weights import Head
 
 UNDERFLOW = 128.0
 """e⁻¹²⁸ is 0 in float32."""

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from softmachine.attention import Choice
 from softmachine.errors import ConstructionError
-from softmachine.positions import Feature
 from softmachine.signals.primitives import Attention, Carried, Fall, Loop, Named, Position, Token, Unit
 from softmachine.signals.signal import Affine, Node, Signal, inputs_first
+from softmachine.transformer.attention import Choice
+from softmachine.transformer.features import Feature
 
 Vector = tuple[Fraction, ...]
 Column = list[Vector]

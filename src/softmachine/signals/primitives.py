@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 
-from softmachine.attention import AVERAGE_HARD, Choice, Mask, Weighting
 from softmachine.errors import ConstructionError
-from softmachine.positions import Feature, Relation
 from softmachine.signals.kinds import BIT, INTEGERS, SHARES, Kind, exactly, rectified, union
 from softmachine.signals.signal import Affine, Node, Signal, of_node
+from softmachine.transformer.attention import AVERAGE_HARD, Choice, Mask, Weighting
+from softmachine.transformer.features import Feature, Relation
 
 
 @dataclass(frozen=True, eq=False)

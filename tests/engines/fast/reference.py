@@ -8,9 +8,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.constructions.turing_tokens import TuringCodec
 from softmachine.languages.turing import Action, Tape
-from softmachine.transformer import Transformer
+from softmachine.theorems.shared.turing_tokens import TuringCodec
+from softmachine.transformer.weights import Transformer
 
 MOVES = {"L": -1, "S": 0, "R": 1}
 

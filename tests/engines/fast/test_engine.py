@@ -13,9 +13,9 @@ from softmachine.engines.fast.analysis.flow import unfold
 from softmachine.engines.fast.analysis.plans import ByPosition, Forest, Parabola, Uniform
 from softmachine.engines.fast.codegen.code import Code
 from softmachine.engines.fast.explain import explanation, summary
+from softmachine.engines.runs import codec_of
 from softmachine.errors import AmbiguousTokenError, InputError, UsageError
-from softmachine.runs import codec_of
-from softmachine.transformer import AffineMap, Matrix, Transformer
+from softmachine.transformer.weights import AffineMap, Matrix, Transformer
 from tests.engines.transformers import CAUSAL, RandomTransformer, random_word
 
 
@@ -127,7 +127,7 @@ def test_audits_agree_on_random_transformers(seed: int) -> None:
 
 
 def test_only_fast_runs_are_audited(model: Transformer) -> None:
-    from softmachine.runs import Running
+    from softmachine.engines.runs import Running
 
     running = Running(model, "", engine="dense", max_steps=3)
     list(running)

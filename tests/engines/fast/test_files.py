@@ -10,10 +10,11 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import softmachine as sm
+from softmachine.codec import DecoderCodec
 from softmachine.engines.fast import FastEngine, FastPass, checkpoint, store
+from softmachine.engines.runs import Running, codec_of
 from softmachine.errors import SourceError, UsageError
-from softmachine.runs import Running, codec_of
-from softmachine.transformer import DecoderCodec, Transformer
+from softmachine.transformer.weights import Transformer
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from softmachine import positions
 from softmachine.engines.fast import store
 from softmachine.engines.fast.indexes import dense, finding, groups, kernels
 from softmachine.errors import PrecisionError
+from softmachine.transformer import features as positions
 from tests.engines.fast.indexes import Index
 
 Function = Callable[..., Any]

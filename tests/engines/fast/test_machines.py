@@ -9,11 +9,12 @@ import pytest
 
 import softmachine as sm
 from softmachine import zoo
+from softmachine.codec import DecoderCodec
 from softmachine.engines.fast import FastEngine
+from softmachine.engines.runs import codec_of
 from softmachine.errors import UsageError
 from softmachine.languages.turing import Tape, TuringMachine
-from softmachine.runs import codec_of
-from softmachine.transformer import DecoderCodec, Transformer
+from softmachine.transformer.weights import Transformer
 from tests.engines.fast.reference import expected_codes
 from tests.machines import random_machine, random_word
 

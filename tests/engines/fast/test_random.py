@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from softmachine.bounds import Bound
 from softmachine.engines.dense import DenseEngine
 from softmachine.engines.fast import Declined, FastEngine, checkpoint
 from softmachine.engines.fast.analysis.plans import ByPosition, Dense, Forest, Plan, Uniform
 from softmachine.engines.fast.codegen.code import Code
 from softmachine.errors import AmbiguousTokenError, PrecisionError
-from softmachine.positions import Feature, Relation, feature, relation
-from softmachine.transformer import Transformer
+from softmachine.transformer.bounds import Bound
+from softmachine.transformer.features import Feature, Relation, feature, relation
+from softmachine.transformer.weights import Transformer
 from tests.engines.fast.conftest import lower_thresholds
 from tests.engines.transformers import CAUSAL, RandomTransformer, random_word
 

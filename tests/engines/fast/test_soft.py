@@ -8,13 +8,14 @@ from fractions import Fraction
 import pytest
 
 import softmachine as sm
-from softmachine.attention import softmax
+from softmachine.codec import DecoderCodec
 from softmachine.engines.dense import DenseEngine
 from softmachine.engines.fast import Declined, FastEngine
+from softmachine.engines.runs import codec_of
 from softmachine.errors import PrecisionError
-from softmachine.positions import Feature
-from softmachine.runs import codec_of
-from softmachine.transformer import DecoderCodec, Transformer
+from softmachine.transformer.attention import softmax
+from softmachine.transformer.features import Feature
+from softmachine.transformer.weights import Transformer
 
 
 @pytest.fixture(scope="module")

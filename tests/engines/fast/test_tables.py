@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 import softmachine as sm
-from softmachine.constructions.ternary_tokens import TernaryCodec
 from softmachine.engines.fast import Declined, FastEngine
 from softmachine.engines.fast.explain import explanation, summary
 from softmachine.engines.fast.tables.code import TableCode, is_large
+from softmachine.engines.runs import Running, codec_of
 from softmachine.errors import AmbiguousTokenError, SourceError
-from softmachine.runs import Running, codec_of
-from softmachine.transformer import Transformer
+from softmachine.theorems.ternary.tokens import TernaryCodec
+from softmachine.transformer.weights import Transformer
 from tests.engines.fast.test_random import compare
 from tests.engines.transformers import CAUSAL, RandomTransformer
 
@@ -112,7 +112,7 @@ def test_a_tie_of_logits_names_the_outputs() -> None:
     from dataclasses import replace
     from fractions import Fraction
 
-    from softmachine.transformer import AffineMap, Matrix
+    from softmachine.transformer.weights import AffineMap, Matrix
 
     transformer = RandomTransformer(3, masks=CAUSAL).transformer()
     row: tuple[tuple[int, Fraction], ...] = ()

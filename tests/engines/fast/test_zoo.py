@@ -6,12 +6,13 @@ import pytest
 
 import softmachine as sm
 from softmachine import zoo
-from softmachine.constructions import CONSTRUCTIONS
+from softmachine.codec import DecoderCodec, SegmentedCodec
 from softmachine.engines.fast import Declined, FastEngine, SegmentedPass
 from softmachine.engines.fast.tables.code import TableCode
+from softmachine.engines.runs import Running, codec_of
 from softmachine.errors import ConstructionError, UsageError
-from softmachine.runs import Running, codec_of
-from softmachine.transformer import DecoderCodec, SegmentedCodec, Transformer
+from softmachine.theorems import CONSTRUCTIONS
+from softmachine.transformer.weights import Transformer
 
 LENGTH = 64
 """What the constructions of a length are made for."""

@@ -7,8 +7,8 @@ import pytest
 
 from softmachine import zoo
 from softmachine.languages.crasp import Program, encode, evaluate, run
-from softmachine.languages.growth import Law, fit
-from softmachine.languages.slices import slices
+from softmachine.measure.slice_growth import Law, fit
+from softmachine.measure.slices import slices
 
 ENTRIES = {entry.name: entry for entry in zoo.entries() if entry.file.startswith("crasp/")}
 

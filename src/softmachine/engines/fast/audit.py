@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.attention import Choice, Mask
 from softmachine.engines.dense import DenseEngine
 from softmachine.engines.fast.analysis.flow import FlowHead, Position, Unit
 from softmachine.engines.fast.analysis.forms import Form
 from softmachine.engines.fast.analysis.grids import SAFE
 from softmachine.engines.fast.tables.code import TableCode
 from softmachine.errors import AmbiguousTokenError
+from softmachine.transformer.attention import Choice, Mask
 
 if TYPE_CHECKING:
     from softmachine.engines.fast.engine import FastPass

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.coded import Packed
 from softmachine.engines.fast import status
 from softmachine.engines.fast.codegen.code import Code
 from softmachine.engines.fast.indexes.memory import Memory, consistent
@@ -25,6 +24,7 @@ from softmachine.engines.fast.segments import SegmentedPass
 from softmachine.engines.fast.tables.code import TableCode
 from softmachine.engines.fast.tables.memory import TableMemory
 from softmachine.errors import Place, SourceError
+from softmachine.packed import Packed
 
 if TYPE_CHECKING:
     from softmachine.engines.fast.engine import FastEngine, FastPass

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.coded import Coded
 from softmachine.engines.fast import status
 from softmachine.engines.fast.analysis.flow import Flow, require_causal, unfold
 from softmachine.engines.fast.analysis.plans import Plan
@@ -21,7 +20,8 @@ from softmachine.engines.fast.store import compiled, interpreted
 from softmachine.engines.fast.tables.code import TableCode, is_large, tables_of
 from softmachine.engines.fast.tables.memory import TableMemory
 from softmachine.errors import AmbiguousTokenError, InputError, PrecisionError
-from softmachine.transformer import Transformer
+from softmachine.packed import Coded
+from softmachine.transformer.weights import Transformer
 
 CHUNK = 1 << 21
 """So many positions at most are computed before Python gets a chance to see that the user wants to stop."""

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.coded import Packed
 from softmachine.engines.fast.audit import Audit, Difference, audit_of, audited
 from softmachine.errors import InputError
+from softmachine.packed import Packed
 
 if TYPE_CHECKING:
+    from softmachine.codec import SegmentedCodec
     from softmachine.engines.fast.engine import FastEngine, FastPass
-    from softmachine.transformer import SegmentedCodec
 
 PIECE = 1 << 15
 """So many positions of a segment are computed before what was said is looked at."""

@@ -3,13 +3,7 @@
 from softmachine.languages.circuit.builder import Builder
 from softmachine.languages.circuit.circuit import Circuit
 from softmachine.languages.circuit.controller import interrupt_controller
-from softmachine.languages.circuit.evaluate import (
-    evaluate,
-    evaluate_many,
-    evaluate_wires,
-    evaluate_words,
-    truth_table,
-)
+from softmachine.languages.circuit.evaluate import evaluate, evaluate_many, evaluate_wires, evaluate_words, truth_table
 from softmachine.languages.circuit.gates import Gate, GateKind
 from softmachine.languages.circuit.generators import (
     adder,

@@ -1,16 +1,6 @@
 """Counter machines: the data type, its text form, what they do, and how a Turing machine becomes one."""
 
-from softmachine.languages.counter.condition import (
-    FALSE,
-    TRUE,
-    And,
-    Comparison,
-    Condition,
-    Constant,
-    Not,
-    Or,
-    compare,
-)
+from softmachine.languages.counter.condition import FALSE, TRUE, And, Comparison, Condition, Constant, Not, Or, compare
 from softmachine.languages.counter.from_turing import counter_machine
 from softmachine.languages.counter.interpreter import (
     Configuration,

@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from softmachine.jit import machine_code
 from softmachine.languages.counter.condition import And, Comparison, Condition, Constant, Not, Or
 from softmachine.languages.counter.interpreter import Configuration
 from softmachine.languages.counter.machine import CounterMachine, Transition
 from softmachine.languages.linear import Relation
-from softmachine.machine_code import machine_code
 
 CHUNK = 1 << 22
 """So many steps at most are made before Python gets a chance to see that the user wants to stop."""

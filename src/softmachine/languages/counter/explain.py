@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from softmachine.languages.mistakes import Mistake, clipped, end_of, never_closed, open_brackets
+from softmachine.languages.text.mistakes import Mistake, clipped, end_of, never_closed, open_brackets
 
 if TYPE_CHECKING:
     from lark.exceptions import UnexpectedInput

@@ -10,21 +10,12 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from softmachine.errors import InvalidError, Place
-from softmachine.languages.counter.condition import (
-    FALSE,
-    LARGEST_NUMBER,
-    TRUE,
-    And,
-    Comparison,
-    Condition,
-    Not,
-    Or,
-)
+from softmachine.languages.counter.condition import FALSE, LARGEST_NUMBER, TRUE, And, Comparison, Condition, Not, Or
 from softmachine.languages.counter.machine import Transition
-from softmachine.languages.grammar import lalr_parser, signed_sum
-from softmachine.languages.layout import QUOTED, unquote
 from softmachine.languages.linear import Linear, Relation
-from softmachine.languages.mistakes import Mistake, place_of
+from softmachine.languages.text.grammar import lalr_parser, signed_sum
+from softmachine.languages.text.layout import QUOTED, unquote
+from softmachine.languages.text.mistakes import Mistake, place_of
 
 if TYPE_CHECKING:
     from lark import Lark, Token

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from softmachine.languages import layout
-from softmachine.languages.layout import QUOTED_OR_HASH, WORD, Statement
+from softmachine.languages.text import layout
+from softmachine.languages.text.layout import QUOTED_OR_HASH, WORD, Statement
 
 HEADERS: Mapping[str, str] = {
     "machine": "what the machine is called, in one word or in quotes",

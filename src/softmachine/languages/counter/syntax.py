@@ -30,11 +30,11 @@ from softmachine.languages.counter.grammar import parser
 from softmachine.languages.counter.layout import HEADERS, statements
 from softmachine.languages.counter.machine import CounterMachine, Transition
 from softmachine.languages.counter.printing import to_text
-from softmachine.languages.layout import Statement, split_lines
-from softmachine.languages.mistakes import Mistake
-from softmachine.languages.problems import Problem, refuse
-from softmachine.languages.reader import StatementReader
 from softmachine.languages.source import check_size, name_of
+from softmachine.languages.text.layout import Statement, split_lines
+from softmachine.languages.text.mistakes import Mistake
+from softmachine.languages.text.problems import Problem, refuse
+from softmachine.languages.text.reader import StatementReader
 
 __all__ = ["looks_like", "parse", "to_text"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from softmachine.languages.counter.condition import LARGEST_NUMBER
 from softmachine.languages.counter.determinism import always_negative
-from softmachine.languages.problems import MOST_REPORTED
+from softmachine.languages.text.problems import MOST_REPORTED
 
 if TYPE_CHECKING:
     from softmachine.languages.counter.machine import CounterMachine, Transition

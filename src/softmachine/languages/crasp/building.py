@@ -8,10 +8,10 @@ from softmachine.languages.crasp.formula import Comparison, NamedFormula
 from softmachine.languages.crasp.relation import RELATIONS
 from softmachine.languages.crasp.terms import Conditional, Count, Maximum, Minimum, NamedTerm, Term, nesting, term
 from softmachine.languages.linear import Relation
-from softmachine.languages.mistakes import Mistake, place_of
 from softmachine.languages.temporal import building as temporal
 from softmachine.languages.temporal.building import DEEPEST
 from softmachine.languages.temporal.formula import Formula, Not
+from softmachine.languages.text.mistakes import Mistake, place_of
 
 
 class Builder(temporal.Builder):

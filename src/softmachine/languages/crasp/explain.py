@@ -5,8 +5,8 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from softmachine.languages.mistakes import Mistake, alternatives, clipped, end_of, place_of
 from softmachine.languages.temporal import mistakes as temporal
+from softmachine.languages.text.mistakes import Mistake, alternatives, clipped, end_of, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection

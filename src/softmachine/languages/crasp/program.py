@@ -18,11 +18,11 @@ from softmachine.languages.crasp.formula import Comparison, NamedFormula
 from softmachine.languages.crasp.relation import RELATIONS
 from softmachine.languages.crasp.terms import Count, NamedTerm, Term, formulas_in, largest_number, nesting, numbers_in
 from softmachine.languages.linear import Linear
-from softmachine.languages.problems import Problem, invalid
 from softmachine.languages.source import read_word
 from softmachine.languages.temporal.counting import LARGEST_NUMBER
 from softmachine.languages.temporal.formula import And, Constant, Formula, Iff, Implies, Not, Or, Symbol
 from softmachine.languages.temporal.structure import subformulas
+from softmachine.languages.text.problems import Problem, invalid
 from softmachine.text import many
 
 ACCEPT, REJECT = "ACC", "REJ"

@@ -30,20 +30,20 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, cast
 
 from softmachine.errors import Place
-from softmachine.languages import layout
 from softmachine.languages.crasp.building import Builder
 from softmachine.languages.crasp.explain import unexpected_character, unexpected_token, unknown_name
 from softmachine.languages.crasp.printing import to_text
 from softmachine.languages.crasp.program import Definition, Program, Rule, check
 from softmachine.languages.crasp.terms import Term
-from softmachine.languages.grammar import lalr_parser
-from softmachine.languages.layout import QUOTED, Statement, Word, split_lines, unquote
 from softmachine.languages.linear import Linear
-from softmachine.languages.mistakes import Mistake
-from softmachine.languages.problems import invalid, refuse
-from softmachine.languages.reader import StatementReader
 from softmachine.languages.source import check_size, name_of
 from softmachine.languages.temporal.formula import Formula
+from softmachine.languages.text import layout
+from softmachine.languages.text.grammar import lalr_parser
+from softmachine.languages.text.layout import QUOTED, Statement, Word, split_lines, unquote
+from softmachine.languages.text.mistakes import Mistake
+from softmachine.languages.text.problems import invalid, refuse
+from softmachine.languages.text.reader import StatementReader
 
 if TYPE_CHECKING:
     from lark import Lark

@@ -1,12 +1,6 @@
 """S-RASP, and its part without integers, B-RASP: programs, their text form, the reference evaluator, and analysis."""
 
-from softmachine.languages.srasp.analysis import (
-    Lookup,
-    Sum,
-    is_b_rasp,
-    normalise,
-    operations,
-)
+from softmachine.languages.srasp.analysis import Lookup, Sum, is_b_rasp, normalise, operations
 from softmachine.languages.srasp.equality import Equality
 from softmachine.languages.srasp.evaluate import accepts, evaluate, run
 from softmachine.languages.srasp.program import Definition, Program

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from softmachine.errors import Place
-from softmachine.languages.layout import unquote
-from softmachine.languages.problems import Problem
 from softmachine.languages.srasp.expressions import (
     Add,
     And,
@@ -31,6 +29,8 @@ from softmachine.languages.srasp.expressions import (
     Vector,
 )
 from softmachine.languages.srasp.program import Definition
+from softmachine.languages.text.layout import unquote
+from softmachine.languages.text.problems import Problem
 
 if TYPE_CHECKING:
     from lark import Token, Tree

@@ -9,15 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from softmachine.languages.srasp.expressions import (
-    Add,
-    Compare,
-    Comparison,
-    Expression,
-    Integer,
-    Subtract,
-    indices,
-)
+from softmachine.languages.srasp.expressions import Add, Compare, Comparison, Expression, Integer, Subtract, indices
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from softmachine.languages.mistakes import Mistake, end_of
+from softmachine.languages.text.mistakes import Mistake, end_of
 
 if TYPE_CHECKING:
     from lark.exceptions import UnexpectedInput, UnexpectedToken

@@ -9,8 +9,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from softmachine.languages.grammar import lalr_parser
-from softmachine.languages.layout import QUOTED
+from softmachine.languages.text.grammar import lalr_parser
+from softmachine.languages.text.layout import QUOTED
 
 if TYPE_CHECKING:
     from lark import Lark

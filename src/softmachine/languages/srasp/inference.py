@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from enum import Enum
 
-from softmachine.languages.problems import Problem
 from softmachine.languages.srasp.equality import separate
 from softmachine.languages.srasp.expressions import (
     Add,
@@ -32,6 +31,7 @@ from softmachine.languages.srasp.expressions import (
 )
 from softmachine.languages.srasp.printer import quote, show
 from softmachine.languages.srasp.value_types import BOOLEAN, INTEGER, Kind, Type
+from softmachine.languages.text.problems import Problem
 
 LARGEST_INTEGER = 10**9
 LONGEST_SHOWN = 60

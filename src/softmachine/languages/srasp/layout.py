@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from softmachine.languages import layout
-from softmachine.languages.layout import QUOTED_OR_HASH, WORD, Statement
+from softmachine.languages.text import layout
+from softmachine.languages.text.layout import QUOTED_OR_HASH, WORD, Statement
 
 DEFINITION = re.compile(r"^[ \t]*[^\W\d]\w*[ \t]*\([ \t]*i[ \t]*\)[ \t]*=", re.MULTILINE)
 HEADER_AS_NAME = re.compile(r"\s*\w+\(\s*i\s*\)\s*=")

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from softmachine.errors import Place
-from softmachine.languages.problems import Problem, invalid
 from softmachine.languages.source import read_word
 from softmachine.languages.srasp.expressions import Expression, Value, depth
 from softmachine.languages.srasp.inference import Inference, Scope, symbol_problem
 from softmachine.languages.srasp.value_types import Kind, Type
+from softmachine.languages.text.problems import Problem, invalid
 
 DEEPEST = 100
 RESERVED = frozenset(

@@ -18,9 +18,6 @@ import re
 from functools import partial
 
 from softmachine.errors import Place
-from softmachine.languages.layout import Statement, split_lines
-from softmachine.languages.problems import invalid, refuse
-from softmachine.languages.reader import StatementReader
 from softmachine.languages.source import check_size, name_of
 from softmachine.languages.srasp.builder import Builder
 from softmachine.languages.srasp.explain import explain
@@ -28,6 +25,9 @@ from softmachine.languages.srasp.grammar import parser
 from softmachine.languages.srasp.layout import DEFINITION, HEADER_AS_NAME, HEADERS, statements
 from softmachine.languages.srasp.printer import to_text
 from softmachine.languages.srasp.program import Definition, Program, check
+from softmachine.languages.text.layout import Statement, split_lines
+from softmachine.languages.text.problems import invalid, refuse
+from softmachine.languages.text.reader import StatementReader
 
 __all__ = ["looks_like", "parse", "to_text"]
 

@@ -6,10 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from softmachine.errors import InvalidError
-from softmachine.languages.grammar import signed_sum
-from softmachine.languages.layout import ESCAPED
 from softmachine.languages.linear import Linear, Relation
-from softmachine.languages.mistakes import Mistake, clipped, place_of
 from softmachine.languages.temporal import formula as tl
 from softmachine.languages.temporal.counting import (
     LARGEST_NUMBER,
@@ -22,6 +19,9 @@ from softmachine.languages.temporal.counting import (
 )
 from softmachine.languages.temporal.formula import Formula
 from softmachine.languages.temporal.mistakes import SYMBOLS, unknown_name
+from softmachine.languages.text.grammar import signed_sum
+from softmachine.languages.text.layout import ESCAPED
+from softmachine.languages.text.mistakes import Mistake, clipped, place_of
 
 if TYPE_CHECKING:
     from lark import Token

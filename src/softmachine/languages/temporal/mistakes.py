@@ -7,16 +7,9 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from softmachine.errors import Place, SourceError
-from softmachine.languages.mistakes import (
-    Mistake,
-    alternatives,
-    clipped,
-    never_closed,
-    open_brackets,
-    place_of,
-)
-from softmachine.languages.problems import columns
 from softmachine.languages.temporal.predicates import RESERVED, predicate_names
+from softmachine.languages.text.mistakes import Mistake, alternatives, clipped, never_closed, open_brackets, place_of
+from softmachine.languages.text.problems import columns
 
 if TYPE_CHECKING:
     from lark import Token, UnexpectedCharacters, UnexpectedToken

@@ -28,8 +28,6 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, cast
 
 from softmachine.errors import Place
-from softmachine.languages.grammar import lalr_parser
-from softmachine.languages.mistakes import Mistake, clipped
 from softmachine.languages.source import check_size, name_of
 from softmachine.languages.temporal.building import Builder, unquoted
 from softmachine.languages.temporal.formula import Formula
@@ -37,6 +35,8 @@ from softmachine.languages.temporal.mistakes import error_of, unexpected_charact
 from softmachine.languages.temporal.printing import formula_text, quoted
 from softmachine.languages.temporal.specification import Specification
 from softmachine.languages.temporal.structure import symbols
+from softmachine.languages.text.grammar import lalr_parser
+from softmachine.languages.text.mistakes import Mistake, clipped
 
 if TYPE_CHECKING:
     from lark import Lark

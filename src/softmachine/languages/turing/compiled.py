@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from softmachine.jit import machine_code
 from softmachine.languages.turing.configuration import Action, Configuration
 from softmachine.languages.turing.machine import MOVES, Tape, TuringMachine
-from softmachine.machine_code import machine_code
 
 CHUNK = 1 << 22
 """So many steps at most are made before Python gets a chance to see that the user wants to stop."""

@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from softmachine.coded import Codes
 from softmachine.errors import UsageError
 from softmachine.languages.turing.configuration import Action, Configuration, Contents
 from softmachine.languages.turing.machine import Tape, TuringMachine, Verdict
+from softmachine.packed import Codes
 
 PLAIN_STEPS = 20_000
 """So many steps are made here before the compiled loop takes over: short runs never pay for its start."""

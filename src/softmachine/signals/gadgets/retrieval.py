@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from softmachine.attention import Mask
 from softmachine.errors import ConstructionError
-from softmachine.positions import HALF_INVERSE, I_SQUARED, INVERSE, Feature, I
 from softmachine.signals.kinds import BIT, COUNT, SHARES
 from softmachine.signals.primitives import Fall, attend, named, position, relu
 from softmachine.signals.signal import Signal, constant, stack
+from softmachine.transformer.attention import Mask
+from softmachine.transformer.features import HALF_INVERSE, I_SQUARED, INVERSE, Feature, I
 
 
 @dataclass(frozen=True)

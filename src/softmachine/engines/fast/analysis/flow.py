@@ -10,11 +10,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from softmachine.attention import Mask, Weighting
 from softmachine.engines.fast.analysis.forms import ZERO, Form, applied, atom, combination, of_tokens
 from softmachine.errors import UsageError
-from softmachine.positions import Feature, Relation
-from softmachine.transformer import AffineMap, FeedForward, Head, Layer, Transformer
+from softmachine.transformer.attention import Mask, Weighting
+from softmachine.transformer.features import Feature, Relation
+from softmachine.transformer.weights import AffineMap, FeedForward, Head, Layer, Transformer
 
 
 @dataclass(frozen=True)

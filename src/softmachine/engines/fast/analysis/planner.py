@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from softmachine.attention import Choice, Mask
 from softmachine.engines.fast.analysis.flow import Flow, FlowHead, Position, Unit
 from softmachine.engines.fast.analysis.forms import Form, combination
 from softmachine.engines.fast.analysis.grids import (
@@ -23,8 +22,9 @@ from softmachine.engines.fast.analysis.plans import ByPosition, Dense, Forest, G
 from softmachine.engines.fast.indexes.forest import MANY
 from softmachine.engines.fast.indexes.gated import gated
 from softmachine.engines.fast.indexes.records import Record, score_for_good
-from softmachine.positions import Feature, Relation
 from softmachine.text import many
+from softmachine.transformer.attention import Choice, Mask
+from softmachine.transformer.features import Feature, Relation
 
 ONE = Fraction(1)
 

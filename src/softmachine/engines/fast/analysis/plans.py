@@ -16,11 +16,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from softmachine.attention import Choice
 from softmachine.engines.fast.analysis.flow import FlowHead
 from softmachine.engines.fast.analysis.forms import Form
 from softmachine.engines.fast.analysis.grids import Grid, Linear, Number
-from softmachine.positions import Relation
+from softmachine.transformer.attention import Choice
+from softmachine.transformer.features import Relation
 
 
 @dataclass(frozen=True, eq=False)

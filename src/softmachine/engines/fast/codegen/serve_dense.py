@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from softmachine.attention import Mask
 from softmachine.engines.fast.analysis.grids import Number
 from softmachine.engines.fast.analysis.plans import Dense
 from softmachine.engines.fast.codegen.serve_groups import CHOICES, GroupCode
 from softmachine.engines.fast.codegen.serving import Serving
+from softmachine.transformer.attention import Mask
 
 
 class DenseCode:

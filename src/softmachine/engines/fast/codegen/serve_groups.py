@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from softmachine.attention import Choice, Mask
 from softmachine.engines.fast.analysis.grids import Linear, Number
 from softmachine.engines.fast.analysis.plans import Dense, Forest, Groups
 from softmachine.engines.fast.codegen.serving import Serving
+from softmachine.transformer.attention import Choice, Mask
 
 CHOICES = {
     Choice.AVERAGE: "AVERAGE",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from softmachine.attention import Mask
 from softmachine.engines.fast.analysis.grids import HORIZON
 from softmachine.engines.fast.analysis.plans import Parabola
 from softmachine.engines.fast.codegen.serving import Serving, Storage
+from softmachine.transformer.attention import Mask
 
 
 class IntegerCode:

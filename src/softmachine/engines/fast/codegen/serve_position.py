@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from softmachine.attention import Choice, Mask
 from softmachine.engines.fast.analysis.flow import Position
 from softmachine.engines.fast.analysis.plans import ByPosition, Plan
 from softmachine.engines.fast.codegen.serving import Serving, Storage
 from softmachine.engines.fast.codegen.writing import Place
+from softmachine.transformer.attention import Choice, Mask
 
 
 class PositionCode:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from softmachine.attention import Choice, Mask
 from softmachine.engines.fast.analysis.grids import SAFE, Number
 from softmachine.engines.fast.analysis.plans import Uniform
 from softmachine.engines.fast.codegen.serving import Serving
+from softmachine.transformer.attention import Choice, Mask
 
 
 class UniformCode:

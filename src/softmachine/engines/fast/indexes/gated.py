@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from softmachine.attention import Mask
 from softmachine.engines.fast.analysis.flow import FlowHead
 from softmachine.engines.fast.analysis.forms import Form, combination
 from softmachine.engines.fast.analysis.grids import Grid, Linear, Number
 from softmachine.engines.fast.analysis.plans import Plan
+from softmachine.transformer.attention import Mask
 
 if TYPE_CHECKING:
     from softmachine.engines.fast.analysis.planner import Planner

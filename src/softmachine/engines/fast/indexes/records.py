@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from softmachine.attention import Choice, Mask
 from softmachine.engines.fast.analysis.flow import FlowHead
 from softmachine.engines.fast.analysis.forms import combination
 from softmachine.engines.fast.analysis.grids import SAFE, Linear, Number, Numbers
 from softmachine.engines.fast.analysis.plans import Plan
 from softmachine.engines.fast.codegen.serving import Serving
+from softmachine.transformer.attention import Choice, Mask
 
 
 @dataclass(frozen=True, eq=False)

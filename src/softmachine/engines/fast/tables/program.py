@@ -14,13 +14,13 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.attention import Choice, Mask
 from softmachine.engines.fast.analysis.grids import SAFE, Declined
 from softmachine.engines.fast.tables import groups as group
 from softmachine.engines.fast.tables import rows as row
 from softmachine.engines.fast.tables.kernel import HEAD, ROWS
-from softmachine.positions import Feature
-from softmachine.transformer import AffineMap, Head, Layer, Transformer
+from softmachine.transformer.attention import Choice, Mask
+from softmachine.transformer.features import Feature
+from softmachine.transformer.weights import AffineMap, Head, Layer, Transformer
 
 Integers = NDArray[np.int64]
 Entries = Sequence[tuple[int, Fraction]]

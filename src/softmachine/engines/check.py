@@ -1,0 +1,225 @@
+"""Checking a model against the reference interpreter of its source language."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, islice, product, zip_longest
+from typing import Any
+
+from softmachine.codec import Codec, DecoderCodec, Prompt, SegmentedCodec
+from softmachine.engines.decode import continuation
+from softmachine.engines.dense import DenseEngine
+from softmachine.engines.runs import codec_of
+from softmachine.errors import SoftmachineError, UsageError
+from softmachine.text import many
+from softmachine.transformer.weights import Transformer
+
+Word = tuple[str, ...]
+
+BATCH = 512
+"""So many words go through an encoder at a time."""
+MOST_SCORES = 2**22
+"""So many scores of a head are computed at a time, at most."""
+LONGEST = 60
+"""So many characters of an input are shown."""
+PIECE = 256
+"""So many tokens are read at a time."""
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """An input on which the model and the interpreter part.
+
+    Args:
+        word: The input.
+        step: The number of the first token that differs.
+        expected: The interpreter's token there, None if its run has ended.
+        found: The model's token, None if it could not go on.
+        before: The tokens that both agree on.
+        reason: Why the model could not go on, if it could not.
+    """
+
+    word: Word
+    step: int
+    expected: str | None
+    found: str | None
+    before: tuple[str, ...]
+    reason: str | None = None
+
+    def __str__(self) -> str:
+        found = f"but is {self.found}" if self.found else f"but the model cannot go on: {self.reason}"
+        word = " ".join(self.word) or "(empty)"
+        shown = word if len(word) <= LONGEST else f"{word[:LONGEST]} …"
+        return f"input {shown}: token {self.step} should be {self.expected or 'anything'}, {found}"
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a check found.
+
+    Args:
+        inputs: How many inputs were tried.
+        tokens: How many tokens were compared.
+        disagreements: The inputs on which the model is wrong.
+        seconds: How long it took.
+    """
+
+    inputs: int
+    tokens: int
+    disagreements: tuple[Disagreement, ...]
+    seconds: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether the model agreed on every input."""
+        return not self.disagreements
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def __str__(self) -> str:
+        found = many(len(self.disagreements), "disagreement") if self.disagreements else "no disagreement"
+        return f"{many(self.inputs, 'input')}, {many(self.tokens, 'token')}, {found} ({self.seconds:.1f} s)"
+
+
+def check_words(
+    transformer: Transformer,
+    words: Iterable[Sequence[str]],
+    *,
+    arithmetic: str | Any = "float64",
+    max_steps: int = 10_000,
+) -> Report:
+    """Compare, token for token, with what the reference interpreter says; runs longer than ``max_steps`` up to there.
+
+    The model reads the interpreter's tokens and must predict each of them from those before, which holds exactly if it
+    produces them by itself.
+    """
+    codec, engine = codec_of(transformer), DenseEngine(transformer, arithmetic)
+    decodes = isinstance(codec, DecoderCodec)
+    began = time.perf_counter()
+    inputs = tokens = 0
+    wrong: list[Disagreement] = []
+    for batch in _batches(words, lambda word: 1 if decodes else _together(len(codec.prompt(word).tokens))):
+        expected = [tuple(codec.expected(word, max_steps)) for word in batch]
+        inputs += len(batch)
+        tokens += sum(map(len, expected))
+        if isinstance(codec, SegmentedCodec):
+            problem = _compare_segments(engine, codec, batch[0], max_steps)
+            wrong += [problem] if problem else []
+        elif decodes:
+            problem = _compare_run(engine, batch[0], codec.prompt(batch[0]), expected[0])
+            wrong += [problem] if problem else []
+        else:
+            wrong += _compare_answers(engine, batch, expected)
+    return Report(inputs, tokens, tuple(wrong), time.perf_counter() - began)
+
+
+def _together(positions: int) -> int:
+    """How many sequences of so many positions are read at once."""
+    return max(1, min(BATCH, MOST_SCORES // max(1, positions) ** 2))
+
+
+def _batches(words: Iterable[Sequence[str]], most: Callable[[Word], int]) -> Iterator[list[Word]]:
+    """The words in batches of one length each, without changing their order; ``most`` says how many go together."""
+    for _, alike in groupby(map(tuple, words), len):
+        rest = iter(alike)
+        for word in rest:
+            yield [word, *islice(rest, most(word) - 1)]
+
+
+def _compare_run(
+    engine: DenseEngine,
+    word: Word,
+    prompt: Prompt,
+    expected: tuple[str | None, ...],
+    careful_from: int | None = None,
+) -> Disagreement | None:
+    """The first token that differs, if any; from ``careful_from`` on the tokens are read one by one."""
+    agreed = 0
+    try:
+        found = continuation(engine, prompt, _known(expected[:-1]), PIECE, careful_from)
+        for wanted, token in zip_longest(expected, found):
+            if wanted != token:
+                return Disagreement(word, agreed, wanted, token, _known(expected[:agreed]))
+            agreed += 1
+    except SoftmachineError as error:
+        if careful_from is None:  # A whole piece failed: go through it again, to say where.
+            return _compare_run(engine, word, prompt, expected, careful_from=agreed)
+        return Disagreement(word, agreed, expected[agreed], None, _known(expected[:agreed]), str(error))
+    return None
+
+
+def _compare_segments(engine: DenseEngine, codec: SegmentedCodec, word: Word, max_steps: int) -> Disagreement | None:
+    """The first token that differs, if any, in any segment; a segment that does not fit its positions is one too."""
+    positions = engine.transformer.length
+    before: list[str] = []
+    for prompt, said in codec.expected_segments(word, max_steps):
+        fits = said if positions is None else said[: max(positions - len(prompt.tokens), 0)]
+        problem = _compare_run(engine, word, prompt, fits) if fits else None
+        if problem is None and len(fits) < len(said):
+            reason = f"the run does not fit into the {positions} positions that the model was made for"
+            problem = Disagreement(word, len(fits), said[len(fits)], None, fits, reason)
+        if problem is not None:
+            return replace(problem, step=len(before) + problem.step, before=(*before, *problem.before))
+        before += said
+    return None
+
+
+def _compare_answers(
+    engine: DenseEngine, batch: list[Word], expected: list[tuple[str | None, ...]]
+) -> Iterator[Disagreement]:
+    """For each word that an encoder gets wrong, the first position where it does."""
+    prompts = [codec_of(engine.transformer).prompt(word) for word in batch]
+    try:
+        found = engine.answers([prompt.tokens for prompt in prompts], prompts[0].length)
+    except SoftmachineError as error:
+        if len(batch) == 1:
+            yield Disagreement(batch[0], 0, expected[0][0], None, (), str(error))
+        else:  # Some word of the batch cannot be decided: say which.
+            for word, wanted in zip(batch, expected, strict=True):
+                yield from _compare_answers(engine, [word], [wanted])
+        return
+    for word, wanted, answers in zip(batch, expected, found, strict=True):
+        for place, (right, answer) in enumerate(zip(wanted, answers, strict=True)):
+            if right not in (None, answer):
+                yield Disagreement(word, place, right, answer, tuple(answers[:place]))
+                break
+
+
+def _known(tokens: tuple[str | None, ...]) -> tuple[str, ...]:
+    return tuple(token for token in tokens if token is not None)
+
+
+def all_words(alphabet: Sequence[str], up_to: int, only: int | None = None) -> Iterator[Word]:
+    """Every word up to a length, the shorter ones first; of one length only, if the source reads no others."""
+    for length in range(up_to + 1):
+        if only in (None, length):
+            yield from product(alphabet, repeat=length)
+
+
+def only_length(codec: Codec, up_to: int) -> int | None:
+    """The length of all inputs of a model, if they have one length.
+
+    Raises:
+        UsageError: If it is more than the length up to which inputs are wanted.
+    """
+    length = fixed_length(codec)
+    if length is not None and length > up_to:
+        raise UsageError(f"all inputs have length {length}, so that there are none up to length {up_to}")
+    return length
+
+
+def fixed_length(codec: Codec) -> int | None:
+    """The length of all inputs of a model, None if they have many: those of circuits and graphs have one."""
+    length: int | None = getattr(codec, "width", None)
+    return length
+
+
+def random_words(alphabet: Sequence[str], count: int, length: int, seed: int = 0) -> Iterator[Word]:
+    """Random words of one length."""
+    chooser = random.Random(seed)
+    for _ in range(count):
+        yield tuple(chooser.choice(alphabet) for _ in range(length)) if alphabet else ()

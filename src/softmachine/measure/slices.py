@@ -1,0 +1,104 @@
+"""The slices of a language: how many states a machine needs that reads the words of one length.
+
+The slice L_n has the words of L that are n letters long. Two prefixes of the same length are *equivalent* for L_n if
+they have the same continuations in it (Myhill and Nerode). The number of classes, over all lengths of prefixes, is the
+size of the smallest automaton that reads n letters and then knows whether the word is in L: one state for each length
+of what was read and each class, the one without any continuation among them.
+
+Whatever is recognised by C-RASP, with or without chain of thought, has slices with polynomially many classes: what a
+program knows of a prefix are its counts, numbers up to n ("Softmax Transformers are Turing-Complete", Lemma 4.2; for
+C-RASP without relations). So a language whose slices have exponentially many classes, such as the palindromes, is out
+of its reach.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from softmachine.errors import UsageError
+from softmachine.text import many
+
+MOST_WORDS = 1 << 20
+"""A slice with more words to try is refused."""
+
+
+@dataclass(frozen=True)
+class Slice:
+    """The Myhill–Nerode classes of the words of one length.
+
+    Args:
+        length: The length of the words.
+        words: How many of them are in the language.
+        classes: How many classes of prefixes there are, for prefixes of length 0 … length.
+    """
+
+    length: int
+    words: int
+    classes: tuple[int, ...]
+
+    @property
+    def total(self) -> int:
+        """The number of classes of prefixes of any length: the states of the smallest automaton."""
+        return sum(self.classes)
+
+    @property
+    def width(self) -> int:
+        """The largest number of classes of prefixes of one length."""
+        return max(self.classes)
+
+
+def slices(
+    accepts: Callable[[tuple[str, ...]], bool], alphabet: Sequence[str], lengths: Iterable[int]
+) -> Iterator[Slice]:
+    """The slices of a language at some lengths, one after the other.
+
+    Args:
+        accepts: Whether a word is in the language.
+        alphabet: The letters of words.
+        lengths: The lengths.
+
+    Raises:
+        UsageError: If there are too many words of a length.
+    """
+    wanted = tuple(lengths)
+    longest = max(wanted, default=0)
+    if len(alphabet) ** longest > MOST_WORDS:
+        possible = max(length for length in range(longest) if len(alphabet) ** length <= MOST_WORDS)
+        raise UsageError(
+            f"there are {len(alphabet) ** longest:,} words of length {longest}, too many to try",
+            hint=f"{MOST_WORDS:,} are possible; go up to length {possible}",
+        )
+    return (
+        _slice([bool(accepts(word)) for word in product(alphabet, repeat=length)], len(alphabet), length)
+        for length in wanted
+    )
+
+
+def _slice(truth: list[bool], letters: int, length: int) -> Slice:
+    """The slice of a language, given for every word in lexicographic order whether it is in it."""
+    # A class of prefixes is known by the classes of the prefixes that are one letter longer.
+    classes = [int(value) for value in truth]
+    numbers = [len(set(classes))]
+    for _ in range(length):
+        known: dict[tuple[int, ...], int] = {}
+        groups = (tuple(classes[start : start + letters]) for start in range(0, len(classes), letters))
+        classes = [known.setdefault(group, len(known)) for group in groups]
+        numbers.append(len(known))
+    return Slice(length, sum(truth), tuple(reversed(numbers)))
+
+
+def table(found: Sequence[Slice]) -> str:
+    """Slices as a table for people."""
+    lines = [f"{'length':>6}  {'words':>9}  {'classes':>9}  {'widest':>9}"]
+    lines += [f"{each.length:>6}  {each.words:>9,}  {each.total:>9,}  {each.width:>9,}" for each in found]
+    return "\n".join(lines)
+
+
+def describe(found: Sequence[Slice]) -> str:
+    """How the number of classes grows, in a sentence."""
+    from softmachine.measure.slice_growth import fit
+
+    grown = fit({each.length: each.total for each in found})
+    return f"classes: {grown}" if grown else f"{many(len(found), 'slice')} are too few to tell how they grow"

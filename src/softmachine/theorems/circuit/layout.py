@@ -1,0 +1,82 @@
+"""Where the wires of a circuit stand in a sequence: inputs first, then every gate followed by its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, simplified
+from softmachine.signals.gadgets.wiring import NONE
+
+
+@dataclass(frozen=True)
+class Place:
+    """What stands at one position: an input, a gate, or an argument of a gate.
+
+    Args:
+        source: The address of the wire that an argument is; elsewhere of the wire that is here.
+        target: The address of the gate that an argument belongs to; elsewhere of the wire that is here.
+        gate: The gate that is computed here, or that this is an argument of; None for an input.
+        is_argument: Whether this is an argument.
+    """
+
+    source: int
+    target: int
+    gate: Gate | None = None
+    is_argument: bool = False
+
+    @property
+    def own(self) -> int:
+        """The address of the wire that is here; NONE at an argument."""
+        return NONE if self.is_argument else self.target
+
+    @property
+    def is_gate(self) -> bool:
+        """Whether a gate is computed here."""
+        return self.gate is not None and not self.is_argument
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A circuit of one basis in a sequence. Addresses of wires: the inputs, then the gates in order, from 0 on."""
+
+    circuit: Circuit
+
+    @staticmethod
+    def of(circuit: Circuit, basis: Basis) -> Layout:
+        """The layout of a circuit, simplified to a basis."""
+        return Layout(simplified(circuit, basis))
+
+    @cached_property
+    def address(self) -> dict[str, int]:
+        """The address of each wire."""
+        return {wire: index for index, wire in enumerate(self.circuit.wires)}
+
+    @cached_property
+    def places(self) -> tuple[Place, ...]:
+        """What stands at each position."""
+        found = [Place(index, index) for index in range(self.circuit.width)]
+        for gate in self.circuit.ordered:
+            own = self.address[gate.name]
+            found.append(Place(own, own, gate))
+            found += [Place(self.address[wire], own, gate, is_argument=True) for wire in gate.inputs]
+        return tuple(found)
+
+    @cached_property
+    def position(self) -> dict[str, int]:
+        """The position of each wire."""
+        wires = self.circuit.wires
+        return {wires[place.own]: index for index, place in enumerate(self.places) if place.own != NONE}
+
+    def table(self, entry: Callable[[Place], int]) -> tuple[int, ...]:
+        """A table with an entry for each position."""
+        return tuple(map(entry, self.places))
+
+    def gates(self, *kinds: GateKind) -> tuple[int, ...]:
+        """Where a gate of one of these kinds is computed."""
+        return self.table(lambda place: int(place.is_gate and place.gate is not None and place.gate.kind in kinds))
+
+    def parts(self, *kinds: GateKind) -> tuple[int, ...]:
+        """Where a gate of one of these kinds is computed, or an argument of one stands."""
+        return self.table(lambda place: int(place.gate is not None and place.gate.kind in kinds))

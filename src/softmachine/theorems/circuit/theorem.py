@@ -1,0 +1,145 @@
+"""Boolean circuits in padded transformers: two attention layers a layer of gates (Theorem 4.1 and Lemma 4.1).
+
+"Revisiting Padded Transformer Expressivity" puts a circuit into the position embeddings of a transformer that reads the
+input followed by padding. Every gate, and every argument of a gate, has a position of its own. First each argument
+fetches the bit of the wire that it is; then each gate looks at its arguments. Repeated as often as the circuit is deep:
+all gates compute all the time, and those of level l are right from turn l on, so that nothing says when they are ready.
+
+**Binary pointers** (AND, OR and NOT; Theorem 4.1): addresses are signed bits, so that the width grows with the
+logarithm of the number of wires and the precision is constant: F_2. A gate decides by detection: of its arguments, one
+that decides (a 0 for AND, a 1 for OR) has the best score, so that the head retrieves the gate's value itself, whatever
+the number of arguments is. (Lemma B.6 detects by an average, which goes down with the fan-in.)
+
+**Unit vectors** (threshold gates as well; Lemma 4.1): addresses are vectors of length 1, so that the width is constant
+and the precision grows with the logarithm. A gate retrieves the exact share of its K arguments that are 1 and compares
+it with (θ - 1/2)/K, a feature of its position. The layout is not the paper's, in which no field holds an argument's
+gate.
+
+Needs: position features for the wiring; no length. Costs: two layers, repeated depth times; one position for each
+input, gate and argument; width 3p + 7 with p = ⌈log₂ wires⌉ or 20.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from softmachine.languages.circuit import GateKind
+from softmachine.signals import Program, Signal, attend, constant, loop, named, position, recogniser, relu, stack
+from softmachine.signals.gadgets.bit_addresses import UNIT, avoiding, by_bits, matching, settled, unit_scale
+from softmachine.signals.gadgets.wiring import NONE, address_width, binary_address, flag, unit_address
+from softmachine.signals.kinds import BIT
+from softmachine.signals.primitives import token
+from softmachine.theorems.circuit.layout import Layout, Place
+from softmachine.transformer.attention import AVERAGE_HARD, Mask, softmax
+from softmachine.transformer.features import Feature, ceil_log2
+
+PAD = "□"
+TOKENS = ("0", "1", PAD)
+
+
+def binary_transformer(layout: Layout, *, soft: bool) -> Program:
+    """A transformer that says at the position of every wire what it holds; gates are AND, OR and NOT."""
+    width = address_width(len(layout.circuit.wires))
+    own = binary_address("own address", width, layout.table(lambda place: place.own))
+    source = binary_address("source", width, layout.table(lambda place: place.source))
+    target = binary_address("target", width, layout.table(lambda place: place.target))
+    wants_one = flag("of OR", layout.parts(GateKind.OR))
+    wants_zero = flag("of AND or NOT", layout.parts(GateKind.AND, GateKind.NOT))
+    is_gate = flag("is gate", layout.table(lambda place: int(place.is_gate)))
+    is_plain = flag("is AND or OR", layout.gates(GateKind.AND, GateKind.OR))
+    is_not = flag("is NOT", layout.gates(GateKind.NOT))
+    weighting = by_bits(soft, len(layout.places))
+
+    def turn(value: Signal) -> Signal:
+        query, key = matching(source, own)
+        wire = attend(
+            "wire", query=query, key=key, value=value, mask=Mask.ALL, weighting=weighting, gap=UNIT, single=True
+        )
+        argument = settled("argument", wire, _is_argument(layout))
+        pairs = [
+            matching(target, target),
+            avoiding(is_gate),
+            (UNIT * wants_one, argument - 1),
+            (UNIT * wants_zero, -argument),
+        ]
+        query, key = (stack(*side) for side in zip(*pairs, strict=True))
+        decides = attend(
+            "decides", query=query, key=key, value=argument, mask=Mask.ALL, weighting=weighting, gap=UNIT, single=True
+        )
+        plain = settled("AND or OR", decides, is_plain)
+        return _new_value(layout, plain, is_not - settled("not NOT", decides, is_not))
+
+    return _evaluated(layout, turn)
+
+
+def unit_transformer(layout: Layout, *, soft: bool) -> Program:
+    """A transformer that says at the position of every wire what it holds; gates are AND, OR, NOT and THR."""
+    numbers = unit_scale(len(layout.circuit.wires), len(layout.places), soft)
+    weighting = softmax(1) if soft else AVERAGE_HARD
+
+    def address(name: str, table: tuple[int, ...]) -> Signal:
+        return unit_address(name, numbers.bits, table)
+
+    of_input = address("input's address", layout.table(lambda place: NONE if place.gate else place.own))
+    of_gate = address("gate's address", layout.table(lambda place: place.own if place.gate else NONE))
+    source = address("source", layout.table(lambda place: place.source))
+    of_argument = address("argument's gate", layout.table(lambda place: place.target if place.is_argument else NONE))
+    is_not = flag("is NOT", layout.gates(GateKind.NOT))
+    steepness = 1 << ceil_log2(4 * max((len(gate.inputs) for gate in layout.circuit.gates), default=1))
+
+    def found(name: str, wanted: Signal, held: Signal, value: Signal) -> Signal:
+        query, key = numbers.scale * stack(wanted, constant(-1)), stack(held, constant(1))
+        return attend(name, query=query, key=key, value=value, mask=Mask.ALL, weighting=weighting, gap=numbers.gap)
+
+    def above(name: str, share: Signal, limit: Signal) -> Signal:
+        rise = steepness * (share - limit)  # at most -2 or at least 2, so that an error of 1 does nothing
+        decided = relu(f"{name}: rises", rise) - relu(f"{name}: is 1", rise - 1)
+        return named(name, decided.known(BIT), restores=Fraction(1, 4) * rise)
+
+    def turn(value: Signal) -> Signal:
+        argument = settled("argument", found("wire", source, of_input + of_gate, value), _is_argument(layout))
+        share = found("share of ones", of_input + of_gate + of_argument, of_input + of_argument, argument)
+        plain = above("enough", share, position(_limit(layout, "threshold", negated=False)))
+        inverse = is_not - above("not NOT", share, position(_limit(layout, "half at NOT", negated=True)))
+        return _new_value(layout, plain, inverse)
+
+    return _evaluated(layout, turn)
+
+
+def _is_argument(layout: Layout) -> Signal:
+    return flag("is argument", layout.table(lambda place: int(place.is_argument)))
+
+
+def _limit(layout: Layout, name: str, *, negated: bool) -> Feature:
+    """(θ - 1/2)/K at the gates that are negated or those that are not; elsewhere 2, more than any share."""
+
+    def ratio(place: Place) -> tuple[int, int]:
+        gate = place.gate
+        if gate is None or not place.is_gate or not gate.inputs or (gate.kind is GateKind.NOT) is not negated:
+            return 2, 1
+        needed = {GateKind.OR: 1, GateKind.NOT: 1, GateKind.AND: len(gate.inputs)}
+        return 2 * needed.get(gate.kind, gate.at_least) - 1, 2 * len(gate.inputs)
+
+    ratios = [ratio(place) for place in layout.places]
+    return Feature("wired ratio", (name, tuple(over for over, _ in ratios), tuple(under for _, under in ratios)))
+
+
+def _given(layout: Layout) -> Signal:
+    """What wires hold from the start: inputs and constants."""
+    bit = token("bit", {"1": (1,), "0": (0,), PAD: (0,)})
+    if not any(ones := layout.gates(GateKind.ONE)):
+        return bit
+    return (bit + flag("is ONE", ones)).known(BIT)
+
+
+def _new_value(layout: Layout, plain: Signal, inverse: Signal) -> Signal:
+    """What a wire holds after a turn: at most one of the parts is not 0."""
+    return (_given(layout) + plain + inverse).known(BIT)
+
+
+def _evaluated(layout: Layout, turn: Callable[[Signal], Signal]) -> Program:
+    value = named("value", _given(layout))
+    if layout.circuit.depth:
+        value = loop("layers of gates", times=layout.circuit.depth, carry=value, body=turn)
+    return recogniser(layout.circuit.name, TOKENS, value, positions=len(layout.places))

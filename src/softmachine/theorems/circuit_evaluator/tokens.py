@@ -1,0 +1,127 @@
+"""How circuits are written as tokens for the circuit evaluator, and how its answers are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from softmachine.codec import Interface, Outcome, Prompt
+from softmachine.errors import ConstructionError, SourceError
+from softmachine.languages.circuit import Basis, Builder, Circuit, GateKind, simplified
+from softmachine.languages.circuit.json_form import circuit_from_json, circuit_to_json
+from softmachine.theorems.circuit.tokens import OfCircuit, bits_outcome, circuit_interface, wire_values
+from softmachine.theorems.circuit_evaluator.theorem import ARGUMENT, OF, ONE, PAD, ZERO, pointer_width
+
+
+def serialised(circuit: Circuit, word: Sequence[str], bits: int) -> tuple[list[str], dict[str, int]]:
+    """A circuit of AND, OR and NOT gates and its input as tokens, and the position of each wire (Definition C.1)."""
+    number = {wire: format(index, f"0{bits}b") for index, wire in enumerate(circuit.wires)}
+    tokens = [ONE if symbol == "1" else ZERO for symbol in word]
+    position = {wire: index for index, wire in enumerate(circuit.inputs)}
+    for gate in circuit.ordered:
+        position[gate.name] = len(tokens)
+        tokens.append(str(gate.kind))
+        for wire in gate.inputs:
+            tokens += [ARGUMENT, *number[wire], OF, *number[gate.name]]
+    return tokens, position
+
+
+@dataclass(frozen=True)
+class EvaluatorCodec(OfCircuit):
+    """The circuit and its input as tokens, padded to a length; the answer at a wire's token is what it holds.
+
+    The weights depend on the length only; circuit and input are what the transformer reads.
+    """
+
+    circuit: Circuit
+    length: int
+    kind: str = "circuit"
+
+    def __post_init__(self) -> None:
+        needed = _tokens(self.written, pointer_width(self.length))
+        if needed > self.length:
+            raise ConstructionError(
+                f"circuit {self.circuit.name!r} takes {needed} tokens, which are more than {self.length}",
+                hint=f"the smallest length that serves is {self.smallest_length()}",
+            )
+
+    def smallest_length(self) -> int:
+        """The smallest length into which the circuit fits."""
+        length = self.length
+        while _tokens(self.written, pointer_width(length)) > length:
+            length = _tokens(self.written, pointer_width(length))
+        return length
+
+    @cached_property
+    def written(self) -> Circuit:
+        """The circuit of AND, OR and NOT gates that is written down."""
+        return without_constants(simplified(self.circuit, Basis.AC))
+
+    @cached_property
+    def position(self) -> dict[str, int]:
+        """The position of each wire."""
+        return serialised(self.written, "0" * self.width, pointer_width(self.length))[1]
+
+    def prompt(self, word: str | Iterable[str]) -> Prompt:
+        """The circuit with its input, and the padding."""
+        tokens, _ = serialised(self.written, self.circuit.word(word), pointer_width(self.length))
+        return Prompt((*tokens, *[PAD] * (self.length - len(tokens))), self.length)
+
+    def interface(self) -> Interface:
+        """A token for each input wire, and where the outputs are."""
+        return circuit_interface(self.circuit, (ZERO, ONE), [self.position[wire] for wire in self.written.outputs])
+
+    def expected(self, word: str | Iterable[str], max_steps: int) -> Iterator[str | None]:
+        """What every wire holds; nobody cares for other tokens."""
+        del max_steps
+        held = wire_values(self.written, self.circuit.word(word))
+        at = {position: wire for wire, position in self.position.items()}
+        for position in range(self.length):
+            yield held[at[position]] if position in at else None
+
+    def read(self, word: str | Iterable[str], said: Sequence[str]) -> Outcome:
+        """The outputs; a circuit with one output accepts if it is 1."""
+        del word
+        return bits_outcome([said[self.position[wire]] == "true" for wire in self.written.outputs])
+
+    def to_json(self) -> dict[str, object]:
+        """The circuit, and the length."""
+        return {"kind": self.kind, "codec": "evaluator", "length": self.length, **circuit_to_json(self.circuit)}
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> EvaluatorCodec:
+        """The codec that :meth:`to_json` described."""
+        try:
+            length = int(data["length"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise SourceError(f"this is not a circuit for the evaluator: {error!r}") from None
+        return EvaluatorCodec(circuit_from_json(data), length)
+
+
+def _tokens(circuit: Circuit, bits: int) -> int:
+    """How many tokens a circuit takes."""
+    arguments = sum(len(gate.inputs) for gate in circuit.gates)
+    return circuit.width + circuit.size + arguments * (2 * bits + 2)
+
+
+def without_constants(circuit: Circuit) -> Circuit:
+    """A circuit in which constants are computed from an input: x or not x, x and not x.
+
+    Raises:
+        ConstructionError: If it has no input.
+    """
+    if not circuit.inputs:
+        raise ConstructionError(f"circuit {circuit.name!r} has no input, so that there is nothing to evaluate")
+    constants = [gate for gate in circuit.gates if not gate.inputs]
+    if not constants:
+        return circuit
+    builder = Builder(circuit.name, circuit.inputs, reserved=circuit.wires)
+    builder.gates += [gate for gate in circuit.gates if gate.inputs]
+    first = circuit.inputs[0]
+    inverse = builder.negation(first)
+    for gate in constants:
+        kind = GateKind.OR if gate.kind is GateKind.ONE else GateKind.AND
+        builder.gate(kind, first, inverse, name=gate.name)
+    return builder.build(circuit.outputs)

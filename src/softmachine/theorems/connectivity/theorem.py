@@ -1,0 +1,110 @@
+"""Graph connectivity by doubling, in a padded and looped transformer of constant precision (Theorem C.1).
+
+For graphs with N vertices: N² positions for the pairs (i, j), whose tokens are the adjacency matrix, and N³ positions
+of padding for the triples (i, k, j). After turn l, the pair (i, j) knows whether there is a path of at most 2^l edges
+from i to j: first each triple fetches from the pairs (i, k) and (k, j) whether there are paths of half the length, then
+each pair looks for a triple that has both. ⌈log₂ N⌉ turns suffice. The answer for every pair stands at its position.
+
+The addresses are p = ⌈log₂ N⌉ signed bits for each vertex (the paper's ⌈log₂ N⌉ bits for iN + k cannot tell N² pairs
+apart), vertices count from 0, and a flag says which positions are pairs. It runs in F_2.
+
+Needs: position features for i, k and j; weights and padding for one number of vertices, whatever the graph is.
+Costs: two layers, repeated ⌈log₂ N⌉ times, after one for the diagonal; three heads; width 3p + 6.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from softmachine.errors import ConstructionError
+from softmachine.signals import Program, Signal, attend, constant, loop, named, recogniser, relu, stack
+from softmachine.signals.gadgets import any_of
+from softmachine.signals.gadgets.bit_addresses import UNIT, avoiding, by_bits, matching, settled
+from softmachine.signals.gadgets.wiring import binary_address, flag
+from softmachine.signals.kinds import BIT
+from softmachine.signals.primitives import token
+from softmachine.transformer.attention import Mask
+from softmachine.transformer.features import ceil_log2
+
+PAD = "□"
+TOKENS = ("0", "1", PAD)
+MOST_VERTICES = 20
+"""20 vertices are 8,400 positions."""
+
+
+def positions(vertices: int) -> int:
+    """How many positions there are for so many vertices."""
+    return vertices**2 + vertices**3
+
+
+def transformer(vertices: int, *, soft: bool) -> Program:
+    """A transformer that says at the position of every pair (i, j) whether j can be reached from i.
+
+    Raises:
+        ConstructionError: If there are so many vertices that nobody could run it.
+    """
+    if vertices > MOST_VERTICES:
+        raise ConstructionError(
+            f"connectivity of {vertices} vertices takes {positions(vertices):,} positions (N² + N³)",
+            hint=f"at most {MOST_VERTICES} vertices are allowed",
+        )
+    edge = token("edge", {"1": (1,), "0": (0,), PAD: (0,)})
+    reached = closure(vertices, edge, soft=soft)
+    return recogniser(f"connectivity-{vertices}", TOKENS, reached, positions=positions(vertices))
+
+
+def closure(vertices: int, edge: Signal, *, soft: bool) -> Signal:
+    """Whether j can be reached from i, at the position of (i, j).
+
+    Args:
+        vertices: N.
+        edge: At the position of (i, j), whether there is an edge from i to j; elsewhere 0.
+        soft: Whether attention is softmax.
+    """
+    first, middle, last, is_pair, is_triple = _fields(vertices)
+    weighting = by_bits(soft, positions(vertices))
+
+    def fetch(name: str, wanted: Signal, others: Signal, value: Signal, more: tuple[Signal, Signal] | None) -> Signal:
+        """What ``value`` is at the pair or triple with the wanted ends, of those that are no ``others``."""
+        parts = [matching(wanted, stack(first, last)), avoiding(others), *([more] if more else [])]
+        query, key = (stack(*side) for side in zip(*parts, strict=True))
+        return attend(
+            name, query=query, key=key, value=value, mask=Mask.ALL, weighting=weighting, gap=UNIT, single=True
+        )
+
+    def turn(reached: Signal) -> Signal:
+        before = fetch("i to k", stack(first, middle), is_triple, reached, None)
+        after = fetch("k to j", stack(middle, last), is_triple, reached, None)
+        both = _both(before, after, is_triple)
+        preferred = (constant(UNIT), both - 1)
+        some = fetch("i to j over some k", stack(first, last), is_pair, both, preferred)
+        return settled("reached", some, is_pair)
+
+    same = [int(i == j) for i in range(vertices) for j in range(vertices)]
+    start = any_of("edge or same", edge, flag("i = j", same))
+    times = ceil_log2(vertices)
+    return loop("doubling", times=times, carry=start, body=turn) if times else start
+
+
+def _both(one: Signal, other: Signal, where: Signal) -> Signal:
+    """Where a bit is 1, whether two numbers within 1/8 of bits are both 1; elsewhere 0."""
+    total = one + other + where
+    up = relu("path over k: from 9/4", total - Fraction(9, 4))
+    down = relu("path over k: from 11/4", total - Fraction(11, 4))
+    return named("path over k", (2 * (up - down)).known(BIT))
+
+
+def _fields(vertices: int) -> tuple[Signal, Signal, Signal, Signal, Signal]:
+    """i, k and j as signed bits (at pairs, k is j, so that they look at themselves), and flags of pairs and triples."""
+    every = range(vertices)
+    pairs = [(i, j, j) for i in every for j in every]
+    triples = [(i, k, j) for i in every for k in every for j in every]
+    width = max(1, ceil_log2(vertices))
+    fields = (
+        binary_address(name, width, [entry[k] for entry in (*pairs, *triples)])
+        for k, name in enumerate(("i", "k", "j"))
+    )
+    first, middle, last = fields
+    is_pair = flag("is pair", [1] * len(pairs))
+    is_triple = flag("is triple", [0] * len(pairs) + [1] * len(triples))
+    return first, middle, last, is_pair, is_triple

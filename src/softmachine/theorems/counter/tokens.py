@@ -1,0 +1,124 @@
+"""How words are put to a transformer for a counter machine, and how its chain of thought is read: as transitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+from softmachine.codec import Outcome, Prompt
+from softmachine.errors import SourceError
+from softmachine.languages.counter import Configuration, CounterMachine, Transition, execute, parse, to_text
+from softmachine.languages.crasp import ACCEPT, REJECT, Program
+from softmachine.languages.crasp.from_counter import counter_program, transition_tokens
+from softmachine.theorems.crasp.tokens import VERDICTS, CraspCodec, variant_from_json, variant_to_json
+from softmachine.theorems.crasp.variant import Variant
+
+
+@dataclass(frozen=True)
+class CounterCodec:
+    """A start token, the word, one token for each transition that is taken, and the verdict."""
+
+    machine: CounterMachine
+    variant: Variant
+    kind: str = "counter"
+
+    @property
+    def source(self) -> CounterMachine:
+        """The machine."""
+        return self.machine
+
+    @property
+    def alphabet(self) -> tuple[str, ...]:
+        """The letters of input words."""
+        return self.machine.alphabet
+
+    @cached_property
+    def program(self) -> Program:
+        """The machine as a C-RASP program."""
+        return counter_program(self.machine)
+
+    @cached_property
+    def transitions(self) -> dict[str, Transition]:
+        """What the tokens of the chain of thought mean."""
+        return transition_tokens(self.machine)
+
+    @cached_property
+    def _thought(self) -> CraspCodec:
+        return CraspCodec(self.program, self.variant)
+
+    def prompt(self, word: str | Iterable[str]) -> Prompt:
+        """The start token and the word."""
+        return self._thought.prompt(word)
+
+    def stops(self, token: str) -> bool:
+        """Whether the token is a verdict, or says that no transition applies."""
+        return self._thought.stops(token)
+
+    def token_limit(self, max_steps: int) -> int:
+        """One token a transition."""
+        return max_steps
+
+    def expected(self, word: str | Iterable[str], max_steps: int) -> Iterator[str]:
+        """The transitions that the machine takes, as its interpreter has them, and its verdict."""
+        result = execute(self.machine, word, max_steps=max_steps, trace=True)
+        names = {transition: token for token, transition in self.transitions.items()}
+        yield from (names[transition] for transition in result.transitions or ())
+        if result.verdict is not None:
+            yield ACCEPT if result.accepted else REJECT
+
+    def read(self, word: str | Iterable[str], tokens: Sequence[str]) -> CounterOutcome:
+        """What a chain of thought says: the verdict, and the counters after all transitions."""
+        letters = self.machine.word(word)
+        thought = self._thought.read(letters, tokens)
+        taken = tuple(self.transitions[token] for token in tokens if token not in VERDICTS)
+        configuration = Configuration(self.machine.start, self.machine.initial(letters))
+        for transition in taken:
+            configuration.apply(transition)
+        return CounterOutcome(
+            verdict=thought.verdict,
+            steps=len(taken),
+            output=" ".join(f"{name}={value}" for name, value in configuration.counters.items()),
+            machine=self.machine,
+            word=letters,
+            taken=taken,
+        )
+
+    def to_json(self) -> dict[str, object]:
+        """The machine and the variant."""
+        machine = {"name": self.machine.name, "machine": to_text(self.machine)}
+        return {"kind": self.kind, **machine, **variant_to_json(self.variant)}
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> CounterCodec:
+        """The codec that :meth:`to_json` described."""
+        try:
+            text, name = str(data["machine"]), str(data["name"])
+        except (KeyError, TypeError) as error:
+            raise SourceError(f"this is not a counter machine in JSON: {error!r}") from None
+        return CounterCodec(parse(text, name=name), variant_from_json(data))
+
+
+@dataclass(frozen=True, kw_only=True)
+class CounterOutcome(Outcome):
+    """What a counter machine's run came to, read off its tokens."""
+
+    machine: CounterMachine
+    word: tuple[str, ...]
+    taken: tuple[Transition, ...]
+
+    def trace(self) -> Iterator[str]:
+        """The configurations: step, state and counters."""
+        configuration = Configuration(self.machine.start, self.machine.initial(self.word))
+        width = max(map(len, self.machine.states))
+        yield _line(configuration, width)
+        for transition in self.taken:
+            configuration.apply(transition)
+            yield _line(configuration, width)
+
+
+def _line(configuration: Configuration, width: int) -> str:
+    counters = "  ".join(f"{name} = {value}" for name, value in islice(configuration.counters.items(), 40))
+    return f"{configuration.steps:>5}  {configuration.state:<{width}}  {counters}".rstrip()

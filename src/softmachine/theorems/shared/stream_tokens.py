@@ -1,0 +1,188 @@
+"""The tokens of a Turing machine's run in a stock checkpoint: a start token, the input, then one token a step.
+
+    <bos> a b b a <run> (q,x,R) (p,_,L) … ACC
+
+Position 0 holds the start token, so that heads have something to fall on, and input symbols are writes like any other.
+A token may also say which cell it wrote, modulo M (:class:`Placed`): that is how low precision finds its way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Any, ClassVar
+
+from softmachine.codec import Prompt
+from softmachine.errors import InputError
+from softmachine.languages.turing import Action, Configuration, Verdict, execute
+from softmachine.languages.turing.json_form import machine_from_json, machine_to_json
+from softmachine.theorems.shared.turing_tokens import (
+    VERDICTS,
+    Begin,
+    Given,
+    TuringCodec,
+    TuringOutcome,
+    actions_of,
+    fresh,
+    outcome_of,
+)
+
+START, BEGIN, LIMIT = "<bos>", "<run>", "<limit>"
+
+
+@dataclass(frozen=True)
+class Start:
+    """The first token of every sequence."""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A head has left the stretch of tape that the model can tell cells of apart: the run cannot go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed(Action):
+    """What a step did, and the cell of each tape that it wrote, modulo M."""
+
+    cells: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class StreamCodec(TuringCodec):
+    """Prompts and runs of a machine, for models with a fixed number of positions.
+
+    Args:
+        length: The number of positions: start token, input, ``<run>``, steps and verdict together.
+        modulus: M, if tokens say which cell they wrote; 0 if they do not.
+        most_wraps: How often a head may get M cells further from the start, if tokens say which cell they wrote.
+        longest_input: The largest number of symbols of an input; 0 if only the length limits it.
+    """
+
+    kind: str = "turing"
+    length: int = 0
+    modulus: int = 0
+    most_wraps: int = 0
+    longest_input: int = 0
+
+    announces: ClassVar[bool] = False
+
+    @cached_property
+    def meanings(self) -> dict[str, Any]:
+        """All tokens, and what they mean. Only actions that some rule takes are tokens."""
+        tokens: dict[str, Any] = {START: Start(), BEGIN: Begin()}
+        tokens |= {VERDICTS[verdict]: verdict for verdict in self.verdicts}
+        if self.modulus and self.wraps * self.modulus < self.length:
+            tokens[LIMIT] = Limit()
+        for action in self.actions:
+            tokens[fresh(_text(action), tokens)] = action
+        for symbol in self.machine.alphabet:
+            tokens[fresh(symbol, tokens)] = Given(symbol)
+        return tokens
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        """What the rules do, at every cell modulo M if tokens say where."""
+        taken = actions_of(self.machine.rules, self.machine.tape)
+        return tuple(dict.fromkeys(placed for action in taken for placed in self._placed(action)))
+
+    def _placed(self, action: Action) -> Iterator[Action]:
+        """The action at every cell modulo M."""
+        if not self.modulus:
+            yield action
+            return
+        for cells in product(range(self.modulus), repeat=self.machine.tapes):
+            yield Placed(action.state, action.write, action.move, cells)
+
+    @property
+    def address_bits(self) -> int:
+        """How many bits the number of a position has, at most."""
+        return (self.length - 1).bit_length()
+
+    @property
+    def wraps(self) -> int:
+        """How often a head can wrap around, to either side."""
+        return min(-(-self.length // self.modulus), self.most_wraps) if self.modulus else 0
+
+    def reaches(self, head: int) -> bool:
+        """Whether the model knows a head on this cell from one on any other."""
+        return not self.modulus or -self.wraps <= head // self.modulus <= self.wraps
+
+    def stops(self, token: str) -> bool:
+        """Whether the token is a verdict, or says that the model cannot go on."""
+        return isinstance(self.meanings[token], Verdict | Limit)
+
+    def prompt(self, word: str | Iterable[str]) -> Prompt:
+        """The start token, the input's symbols, and ``<run>``.
+
+        Raises:
+            InputError: If no position is left for the run.
+        """
+        symbols = self.machine.word(word)
+        if self.longest_input and len(symbols) > self.longest_input:
+            raise InputError(f"the model takes inputs of at most {self.longest_input} symbols, not {len(symbols)}")
+        if len(symbols) + 3 > self.length:
+            raise InputError(
+                f"an input of {len(symbols)} symbols leaves no room for a run in {self.length} positions",
+                hint="compile it for a larger --length",
+            )
+        return Prompt((START, *(self.tokens[Given(symbol)] for symbol in symbols), BEGIN))
+
+    def token_limit(self, max_steps: int) -> int:
+        """One token a step."""
+        return max_steps
+
+    def expected(self, word: str | Iterable[str], max_steps: int) -> Iterator[str]:
+        """The tokens that the reference interpreter's run stands for, up to a step limit or the last position."""
+        word = self.machine.word(word)
+        room = self.length - len(self.prompt(word).tokens)
+        result = execute(self.machine, word, max_steps=min(max_steps, room), trace=True)
+        now = Configuration.initial(self.machine, word)
+        for action in result.actions or ():
+            yield self.tokens[self._at(action, now.heads)]
+            now.apply(action)
+            if not all(map(self.reaches, now.heads)):
+                yield LIMIT
+                return
+        if result.verdict is not None and result.steps < room:
+            yield self.tokens[result.verdict]
+
+    def _at(self, action: Action, heads: Sequence[int]) -> Action:
+        if not self.modulus:
+            return action
+        return Placed(action.state, action.write, action.move, tuple(head % self.modulus for head in heads))
+
+    def read(self, word: str | Iterable[str], tokens: Sequence[str]) -> TuringOutcome:
+        """What a run's tokens (those after the prompt) say: the verdict and, by replaying the actions, the tapes."""
+        return outcome_of(self.machine, word, tokens, self.meanings)
+
+    def to_json(self) -> dict[str, object]:
+        """The machine, the number of positions and the modulus."""
+        machine = machine_to_json(self.machine)
+        return {
+            "kind": self.kind,
+            "codec": "stream",
+            "machine": machine,
+            "length": self.length,
+            "modulus": self.modulus,
+            "most_wraps": self.most_wraps,
+            "longest_input": self.longest_input,
+        }
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> StreamCodec:
+        """The codec that :meth:`to_json` described."""
+        machine = machine_from_json(data["machine"])
+        return StreamCodec(
+            machine,
+            length=int(data["length"]),
+            modulus=int(data["modulus"]),
+            most_wraps=int(data["most_wraps"]),
+            longest_input=int(data["longest_input"]),
+        )
+
+
+def _text(action: Action) -> str:
+    cells = ("|".join(map(str, action.cells)),) if isinstance(action, Placed) else ()
+    return f"({','.join([action.state, '|'.join(action.write), '|'.join(action.move), *cells])})"

@@ -1,0 +1,168 @@
+"""Position-wise expressions of S-RASP as signals: Booleans are bits, symbols one-hot vectors, integers numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TypeAlias
+
+from softmachine.errors import ConstructionError
+from softmachine.languages.srasp import Kind, Program
+from softmachine.languages.srasp.expressions import (
+    Add,
+    And,
+    Compare,
+    Comparison,
+    Conditional,
+    Expression,
+    Integer,
+    Letter,
+    Member,
+    Not,
+    Or,
+    Position,
+    Subtract,
+    Symbol,
+    Truth,
+    Vector,
+)
+from softmachine.signals import Signal, constant, named, relu
+from softmachine.signals.gadgets import all_of, any_of, exclusive_or, select
+from softmachine.signals.kinds import BIT
+from softmachine.signals.signal import Affine
+from softmachine.theorems.srasp.numbers import Finder, Number, choose_constants, whole
+
+Value: TypeAlias = Signal | Number
+Read: TypeAlias = Letter | Vector | Position
+
+
+class Pointwise:
+    """Builds expressions from what they read.
+
+    Args:
+        program: The program, for the types.
+        finder: What finds integers.
+        read: What a letter, a vector or the position is.
+        one: What is true everywhere that matters. If it is 0 at the start token, and all that is read is, so is every
+            expression.
+    """
+
+    def __init__(self, program: Program, finder: Finder, read: Callable[[Read], Value], one: Signal) -> None:
+        self.program = program
+        self.finder = finder
+        self.read = read
+        self.one = one
+
+    def of(self, expression: Expression) -> Value:
+        """The signal of an expression of any type."""
+        match expression:
+            case Letter() | Vector() | Position():
+                return self.read(expression)
+            case Integer(number):
+                return whole(number, self.one)
+            case Add(left, right):
+                return self.number(left) + self.number(right)
+            case Subtract(left, right):
+                return self.number(left) - self.number(right)
+            case Symbol(symbol):
+                return self.one.labelled((symbol,), exclusive=True)
+            case Truth(value):
+                return self.one if value else constant(0)
+            case Not(operand):
+                return (self.one - self.finite(operand)).known(BIT)
+            case And(parts):
+                return all_of(str(expression), *map(self.finite, parts))
+            case Or(parts):
+                return any_of(str(expression), *map(self.finite, parts))
+            case Member(operand, symbols):
+                return self.finite(operand).among(dict.fromkeys(symbols))
+            case Compare():
+                return self.compare(expression)
+            case Conditional(condition, then, otherwise):
+                chosen = self.of(then), self.of(otherwise)
+                return self.choose(str(expression), self.finite(condition), *chosen)
+        raise ConstructionError(f"{expression} is not position-wise")
+
+    def finite(self, expression: Expression) -> Signal:
+        """The signal of an expression that is Boolean or a symbol."""
+        return finite_value(self.of(expression))
+
+    def number(self, expression: Expression) -> Number:
+        """The signal of an expression that is an integer."""
+        return number_value(self.of(expression))
+
+    def choose(self, name: str, condition: Signal, then: Value, otherwise: Value) -> Value:
+        """``then`` where a bit is 1, else ``otherwise``."""
+        if isinstance(then, Number) or isinstance(otherwise, Number):
+            return self.finder.choose(name, condition, number_value(then), number_value(otherwise), self.one)
+        symbols = tuple(dict.fromkeys([*(then.labels or ()), *(otherwise.labels or ())]))
+        if symbols:
+            then, otherwise = over(symbols, then), over(symbols, otherwise)
+        chosen = choose_constants(condition, then, otherwise, self.one)
+        if chosen is None:
+            chosen = select(name, condition, then, otherwise)
+        return chosen.labelled(symbols).known(BIT, exclusive=True) if symbols else chosen.known(BIT)
+
+    def compare(self, expression: Compare) -> Signal:
+        """Whether a comparison holds."""
+        kind = self.program.type_of(expression.left).kind
+        if kind is Kind.INTEGER:
+            return self.compare_numbers(
+                str(expression), self.number(expression.left) - self.number(expression.right), expression.comparison
+            )
+        left, right = self.finite(expression.left), self.finite(expression.right)
+        if kind is Kind.BOOLEAN:
+            different = exclusive_or(f"not {expression}", left, right)
+            equal = (self.one - different).known(BIT)
+        else:
+            equal = self.same_symbol(expression, left, right)
+        return equal if expression.comparison is Comparison.EQUAL else (self.one - equal).known(BIT)
+
+    def same_symbol(self, expression: Compare, left: Signal, right: Signal) -> Signal:
+        """Whether two symbols are equal: for one of those that both may be, both are."""
+        common = [symbol for symbol in left.labels or () if symbol in (right.labels or ())]
+        for constant_side, other in ((expression.right, left), (expression.left, right)):
+            if isinstance(constant_side, Symbol):
+                return other.among(common)
+        both = [all_of(f"{expression}: {symbol}", left[symbol], right[symbol]).forms[0] for symbol in common]
+        return named(str(expression), Signal((Affine.sum(both),), (BIT,)))
+
+    def compare_numbers(self, name: str, difference: Number, comparison: Comparison) -> Signal:
+        """How an integer compares with 0; right if it is within 1/4 of the integer."""
+        number = self.finder.value(name, difference)
+        unless_one = 1 - self.one
+
+        def not_negative(label: str, signal: Signal) -> Signal:
+            shifted = signal - unless_one
+            rise, stop = (relu(f"{label}: from {cut}", shifted - cut) for cut in (Fraction(-3, 4), Fraction(-1, 4)))
+            return (2 * (rise - stop)).known(BIT)
+
+        at_least, at_most = not_negative(f"{name}: ≥", number), not_negative(f"{name}: ≤", -number)
+        decided = {
+            Comparison.AT_LEAST: at_least,
+            Comparison.AT_MOST: at_most,
+            Comparison.LESS: self.one - at_least,
+            Comparison.GREATER: self.one - at_most,
+            Comparison.EQUAL: at_least + at_most - self.one,
+            Comparison.UNEQUAL: 2 * self.one - at_least - at_most,
+        }[comparison]
+        return named(name, decided.known(BIT), restores=number)
+
+
+def finite_value(value: Value) -> Signal:
+    """A value that is Boolean or a symbol, since the types of the program were checked."""
+    assert isinstance(value, Signal)
+    return value
+
+
+def number_value(value: Value) -> Number:
+    """A value that is an integer, since the types of the program were checked."""
+    assert isinstance(value, Number)
+    return value
+
+
+def over(symbols: tuple[str, ...], signal: Signal) -> Signal:
+    """A one-hot vector over more symbols, or in another order."""
+    place = {label: k for k, label in enumerate(signal.labels or ())}
+    forms = tuple(signal.forms[place[symbol]] if symbol in place else Affine({}) for symbol in symbols)
+    return Signal(forms, (BIT,) * len(symbols), symbols, exclusive=True)

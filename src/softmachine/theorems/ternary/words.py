@@ -1,0 +1,136 @@
+"""What the tokens of the ternary constructions say, as bits and registers: the embedding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+from softmachine.languages.turing import Action, Verdict
+from softmachine.signals import Signal, Vocabulary, token, weighted
+from softmachine.signals.gadgets import code
+from softmachine.signals.kinds import integer
+from softmachine.theorems.shared.turing_tokens import Given
+from softmachine.theorems.ternary.tokens import Bits, Cell, Mark, Meaning, Output, State, TernaryCodec
+
+MOVES = {"L": (-1, -1), "S": (1, -1), "R": (1, 1)}
+"""The codes of moves in what is to be emitted."""
+
+
+class Words:
+    """Bits and registers that are looked up from the token.
+
+    Args:
+        codec: The tokens.
+    """
+
+    def __init__(self, codec: TernaryCodec) -> None:
+        self.codec = codec
+        self.machine = codec.machine
+        self.tapes = range(codec.machine.tapes)
+        self.vocabulary: Vocabulary[Meaning] = Vocabulary(codec.meanings)
+        states, symbols = codec.machine.states, codec.machine.symbols
+        state_bits, symbol_bits = (max(len(names) - 1, 1).bit_length() for names in (states, symbols))
+        self.state_code = {state: code(number, state_bits) for number, state in enumerate(states)}
+        self.symbol_code = {symbol: code(number, symbol_bits) for number, symbol in enumerate(symbols)}
+
+    def name(self, what: str, tape: int) -> str:
+        """A name with the number of the tape, if there is more than one."""
+        return what if self.machine.tapes == 1 else f"{what} {tape + 1}"
+
+    def flag(self, name: str, *which: type | Mark) -> Signal:
+        """A bit: whether the token is one of these, or of one of these types."""
+        marks = [item for item in which if isinstance(item, Mark)]
+        types = tuple(item for item in which if not isinstance(item, Mark))
+        return self.vocabulary.bit(name, lambda meaning: meaning in marks or isinstance(meaning, types))
+
+    def register(self, name: str, of: Callable[[Meaning], Sequence[int] | None], width: int) -> Signal:
+        """A vector of ±1 looked up from the token; zeros where ``of`` gives None."""
+        none = (0,) * width
+        return token(name, {key: tuple(of(meaning) or none) for key, meaning in self.codec.meanings.items()})
+
+    @cached_property
+    def state(self) -> Signal:
+        """The state after a step, and at the start."""
+
+        def of(meaning: Meaning) -> Sequence[int] | None:
+            if isinstance(meaning, Action):
+                return self.state_code[meaning.state]
+            return self.state_code[self.machine.start] if meaning is Mark.BEGIN else None
+
+        return self.register("state after the step", of, len(self.state_code[self.machine.start]))
+
+    @cached_property
+    def told_state(self) -> Signal:
+        """The state that a summary tells."""
+        width = len(self.state_code[self.machine.start])
+        return self.register("told state", lambda m: self.state_code[m.state] if isinstance(m, State) else None, width)
+
+    def symbol(self, tape: int) -> Signal:
+        """The symbol that stands in the cell after this token; at position 0 the blank, for cells never written."""
+        blank = self.symbol_code[self.machine.blank]
+
+        def of(meaning: Meaning) -> Sequence[int] | None:
+            match meaning:
+                case Action():
+                    return self.symbol_code[meaning.write[tape]]
+                case Cell():
+                    return self.symbol_code[meaning.symbols[tape]]
+                case Given() if tape == 0:
+                    return self.symbol_code[meaning.symbol]
+                case Mark.INPUT | Mark.SUMMARY:
+                    return blank
+            return None
+
+        return self.register(self.name("symbol", tape), of, len(blank))
+
+    def move(self, tape: int, letter: str) -> Signal:
+        """A bit: whether the head moves this way."""
+        return self.vocabulary.bit(
+            self.name(f"move {letter}", tape), lambda m: isinstance(m, Action) and m.move[tape] == letter
+        )
+
+    def head_here(self, tape: int) -> Signal:
+        """A bit: whether a summary says that the head is on this cell."""
+        return self.vocabulary.bit(self.name("head on", tape), lambda m: isinstance(m, Cell) and m.heads[tape])
+
+    @cached_property
+    def spelled(self) -> Signal:
+        """The bits of all heads' positions that a token spells, as ±1."""
+        width = self.machine.tapes
+
+        def of(meaning: Meaning) -> Sequence[int] | None:
+            return [2 * bit - 1 for bit in meaning.bits] if isinstance(meaning, Bits) else None
+
+        return self.register("spelled", of, width)
+
+    def start_cell(self, bits: int) -> Signal:
+        """The register 0 at the token that begins the run: every head's cell."""
+        return self.register("start cell", lambda m: code(0, bits) if m is Mark.BEGIN else None, bits)
+
+    def writes(self, tape: int) -> Signal:
+        """A bit: whether the token says what is in a cell of the tape."""
+        return self.flag(self.name("writes", tape), Action, Cell, *([Given] if tape == 0 else []))
+
+    @cached_property
+    def counts(self) -> Signal:
+        """A bit: whether cells are counted off from here: the input, the output, and summaries."""
+        return self.flag("counts", Mark.INPUT, Given, Verdict, Output, Mark.LEFT, State, Cell)
+
+    def action_code(self, action: Action) -> tuple[int, ...]:
+        """What is to be emitted for an action."""
+        writes = (sign for symbol in action.write for sign in self.symbol_code[symbol])
+        moves = (sign for move in action.move for sign in MOVES[move])
+        return (*self.state_code[action.state], *writes, *moves)
+
+    def cell_code(self, cell: Cell) -> tuple[int, ...]:
+        """What is to be emitted for a column of a summary."""
+        return tuple(
+            sign
+            for symbol, here in zip(cell.symbols, cell.heads, strict=True)
+            for sign in (*self.symbol_code[symbol], 2 * here - 1)
+        )
+
+
+def agreement(signal: Signal, signs: Sequence[int]) -> Signal:
+    """The dot product with a vector of ±1: the logit of a token with this code."""
+    return weighted([(sign, signal[k]) for k, sign in enumerate(signs)], 0, integer(-len(signs), len(signs)))

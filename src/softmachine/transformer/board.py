@@ -1,0 +1,95 @@
+"""A transformer as its author would draw it on a board: layer by layer, what each head and feed-forward adds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from html import escape
+
+from softmachine.text import listed, many
+from softmachine.transformer.features import Feature
+from softmachine.transformer.weights import Block, FeedForward, Head, Transformer
+
+_ARROW_COLUMN = 62
+
+
+def board(transformer: Transformer) -> str:
+    """The board as text."""
+    return "\n".join([_title(transformer), *_body(transformer)])
+
+
+def board_html(transformer: Transformer) -> str:
+    """The board for notebooks."""
+    title, *body = board(transformer).split("\n")
+    lines = "\n".join(escape(line) for line in body)
+    return f"<div><b>{escape(title)}</b><pre style='line-height:1.3'>{lines}</pre></div>"
+
+
+def _title(transformer: Transformer) -> str:
+    kinds = " and ".join(str(weighting) for weighting in transformer.weightings) or "no attention"
+    return (
+        f"Transformer  {transformer.name}  {'decoder' if transformer.causal else 'encoder'}, {kinds}, "
+        f"{many(len(transformer.layers), 'layer')}, {many(len(transformer.heads), 'head')}, "
+        f"width {transformer.width}, {many(len(transformer.vocabulary), 'token')}"
+    )
+
+
+def _body(transformer: Transformer) -> Iterable[str]:
+    yield _line("embedding", "token", _written(transformer, (row for row in transformer.embedding.rows)))
+    if transformer.features:
+        names = listed(feature.name for feature in transformer.features)
+        yield _line("", f"position  {names}", _written(transformer, transformer.position_embedding.rows))
+    number = 0
+    for block in transformer.blocks:
+        indent = ""
+        if block.name:
+            yield f"  loop {block.name}, {_times(block)}"
+            indent = "  "
+        for layer in block.layers:
+            number += 1
+            label = f"layer {number}"
+            for head in layer.heads:
+                yield indent + _line(label, _head(head), _written(transformer, _columns(head.output.rows)))
+                label = ""
+            if layer.feed_forward.units:
+                what = f"feed-forward  {_units(layer.feed_forward)}"
+                changed = _columns(layer.feed_forward.second.weight.rows)
+                yield indent + _line(label, what, _written(transformer, changed))
+    yield _line("logits", f"{many(len(transformer.outputs), 'output')}", "largest")
+
+
+def _line(label: str, what: str, result: str) -> str:
+    start = f"  {label:<10}{what} "
+    return f"{start.ljust(_ARROW_COLUMN, '.')} → {result}"
+
+
+def _head(head: Head) -> str:
+    scores = "uniform" if not head.query.bias else f"d_k {len(head.query.bias)}"
+    bias = f", bias {head.bias}" if head.bias else ""
+    return f"attention  {head.name} ({head.mask}, {scores}{bias})"
+
+
+def _units(forward: FeedForward) -> str:
+    groups = list(dict.fromkeys(_vector(name.split(":")[0]) for name in forward.units))
+    shown = ", ".join(groups[:4]) + (", …" if len(groups) > 4 else "")
+    return f"{shown} ({many(len(forward.units), 'unit')})"
+
+
+def _times(block: Block) -> str:
+    return f"{block.repeats} times" if isinstance(block.repeats, Feature) else many(block.repeats, "time")
+
+
+def _columns(rows: Iterable[tuple[tuple[int, object], ...]]) -> list[tuple[tuple[int, object], ...]]:
+    """The coordinates that a matrix writes to, as one row."""
+    return [tuple((r, 1) for r, row in enumerate(rows) if row)]
+
+
+def _written(transformer: Transformer, rows: Iterable[tuple[tuple[int, object], ...]]) -> str:
+    """The names of the coordinates in these rows, those of one vector together."""
+    columns = sorted({c for row in rows for c, _ in row})
+    return ", ".join(dict.fromkeys(_vector(transformer.coordinates[c]) for c in columns)) or "nothing"
+
+
+def _vector(name: str) -> str:
+    """The name without the label of a component: ``state[q0]`` is of ``state``; the brackets of a count stay."""
+    return re.sub(r"(?<=[\w)²'])\[[^\[\]]*\]$", "", name)
