@@ -16,7 +16,7 @@ from softmachine.languages.turing import Rule, TuringMachine
 from softmachine.signals import Program, attend, constant, loop, position, relu, stack
 from softmachine.text import listed
 from softmachine.transformer.attention import softmax
-from softmachine.transformer.features import Feature
+from softmachine.transformer.features import Feature, Logarithm, N
 from softmachine.transformer.weights import Transformer
 from tests.compiler.programs import random_program
 from tests.engines.transformers import RandomTransformer
@@ -90,11 +90,11 @@ def test_the_board_says_how_often_a_loop_runs() -> None:
 
     assert "loop turn, 1 time\n" in board(1)
     assert "loop turn, 3 times\n" in board(3)
-    assert "loop turn, ⌈log₂ n⌉ times\n" in board(Feature("⌈log₂ n⌉"))
+    assert "loop turn, ⌈log₂ n⌉ times\n" in board(Logarithm(of_length=True))
 
 
 def test_the_board_tells_encoders_from_decoders_and_names_the_attention() -> None:
-    plain = compile_program(Program("demo", LETTERS.tokens, ("out",), attend("h", value=position(Feature("n")))))
+    plain = compile_program(Program("demo", LETTERS.tokens, ("out",), attend("h", value=position(N))))
     assert "encoder, average-hard" in str(plain)
     head = plain.heads[0]
     layer = plain.layers[0]

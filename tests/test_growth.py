@@ -20,7 +20,7 @@ from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import token
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.bounds import Bound
-from softmachine.transformer.features import Feature, ceil_log2, table
+from softmachine.transformer.features import Logarithm, ceil_log2
 from softmachine.transformer.weights import Transformer
 
 TOKENS = ("0", "1", PAD)
@@ -77,7 +77,7 @@ def doubling(n: int) -> Transformer:
     bit = token("symbol", {t: (int(t == "1"),) for t in TOKENS})
     spread = loop(
         "spread",
-        times=Feature("⌈log₂ n⌉"),
+        times=Logarithm(of_length=True),
         carry=named("bit", bit),
         body=lambda x: attend("see", value=x, mask=Mask.ALL, single=True),
     )

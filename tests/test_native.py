@@ -25,7 +25,7 @@ from softmachine.errors import SourceError, UsageError
 from softmachine.exports import native
 from softmachine.languages.turing import Rule, TuringMachine
 from softmachine.transformer.attention import AVERAGE_HARD, softmax
-from softmachine.transformer.features import Feature, Relation
+from softmachine.transformer.features import INVERSE, Bit, Distance, Feature, Logarithm, N, Residue
 from softmachine.transformer.weights import AffineMap, Block, Matrix, Transformer
 from tests.compiler.programs import random_program
 from tests.engines.transformers import HARD, RandomTransformer
@@ -52,7 +52,7 @@ def loaded(folder: Path) -> Transformer:
 
 def model(seed: int = 3) -> Transformer:
     """A random model with softmax scales, features with parameters and loops among them."""
-    weightings = (*HARD, softmax(Fraction(7, 3)), softmax(Feature("1/(i+1)")))
+    weightings = (*HARD, softmax(Fraction(7, 3)), softmax(INVERSE))
     return RandomTransformer(seed, weightings=weightings).transformer(f"model {seed}")
 
 
@@ -75,14 +75,14 @@ def test_a_compiled_program_is_loaded_as_it_was_saved(seed: int, tmp_path: Path)
 def test_features_relations_and_scales_keep_their_parameters(tmp_path: Path) -> None:
     features = (
         Feature("wiring", ("table", (3, 0, 1), (3, 1, -1))),
-        Feature("mod", (5, 2)),
-        Feature("bit", (10,)),
-        Feature("⌈log₂ n⌉"),
+        Residue(5, 2),
+        Bit(10),
+        Logarithm(of_length=True),
     )
     plain = next(candidate for seed in range(100) if len((candidate := model(seed)).heads) > 1)
     layer = plain.blocks[0].layers[0]
     heads = tuple(
-        replace(head, bias=Relation("distance"), weighting=weighting)
+        replace(head, bias=Distance(), weighting=weighting)
         for head, weighting in zip(layer.heads, (softmax(Fraction(10**18, 7)), AVERAGE_HARD), strict=False)
     )
     transformer = replace(
@@ -90,7 +90,7 @@ def test_features_relations_and_scales_keep_their_parameters(tmp_path: Path) -> 
         name="Δ <b>“name”</b>\n",
         features=features,
         position_embedding=Matrix.of([{0: Fraction(1)}] * 4, plain.width),
-        blocks=(Block((replace(layer, heads=heads),), Feature("n"), "loop"), *plain.blocks),
+        blocks=(Block((replace(layer, heads=heads),), N, "loop"), *plain.blocks),
     )
     native.save(transformer, tmp_path / "model")
     assert loaded(tmp_path / "model") == transformer

@@ -10,7 +10,7 @@ import pytest
 from softmachine.errors import ConstructionError
 from softmachine.transformer import features as positions
 from softmachine.transformer.bounds import Bound
-from softmachine.transformer.features import _FEATURES, Feature, Relation, ceil_log2, feature, table
+from softmachine.transformer.features import Feature, Relation, ceil_log2
 
 PARAMETERS: dict[str, list[tuple[int | str | tuple[int, ...], ...]]] = {
     "bit": [(0,), (1,), (5,)],

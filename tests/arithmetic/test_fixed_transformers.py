@@ -13,12 +13,12 @@ from softmachine.arithmetic.fixed import Fixed
 from softmachine.engines.dense import DenseEngine
 from softmachine.errors import AmbiguousTokenError, PrecisionError
 from softmachine.transformer.attention import AVERAGE_HARD, LEFTMOST_HARD, Mask, softmax
-from softmachine.transformer.features import Feature
+from softmachine.transformer.features import INVERSE, NEXT
 from softmachine.transformer.weights import AffineMap, Matrix, Transformer
 from tests.arithmetic.fixed_reference import ReferenceRun
 from tests.engines.transformers import HARD, RandomTransformer, random_word
 
-SOFT = (softmax(), softmax(2), softmax(Fraction(1, 2)), softmax(Feature("1/(i+1)")), softmax(Feature("c(i+1)", (3,))))
+SOFT = (softmax(), softmax(2), softmax(Fraction(1, 2)), softmax(INVERSE), softmax(3 * NEXT))
 
 
 def stream(transformer: Transformer, numbers: Fixed, word: list[str]) -> list[list[Fraction]]:

@@ -8,15 +8,15 @@ from fractions import Fraction
 from softmachine.signals import Program, Signal, attend, loop, named, position, relu, stack, step, token
 from softmachine.signals.kinds import real
 from softmachine.transformer.attention import AVERAGE_HARD, LEFTMOST_HARD, RIGHTMOST_HARD, Mask
-from softmachine.transformer.features import Feature, Relation
+from softmachine.transformer.features import Bit, Distance, Feature, Logarithm, N, Residue
 
 TOKENS = ("<s>", "a", "b", "c")
 _FEATURES = [
     *map(Feature, ("i", "1/(i+1)", "(-1)^i", "n", "last", "i/(n+1)", "prime")),
-    Feature("bit", (0,)),
-    Feature("mod", (3, 1)),
+    Bit(0),
+    Residue(3, 1),
 ]
-_TIMES: list[int | Feature] = [0, 1, 2, 3, Feature("⌈log₂ n⌉"), Feature("n")]
+_TIMES: list[int | Feature] = [0, 1, 2, 3, Logarithm(of_length=True), N]
 _ANY = real(-(10**12), 10**12)
 
 
@@ -92,7 +92,7 @@ class RandomGraph:
             value=self.vector(self.chooser.randrange(1, 4)),
             mask=self.chooser.choice(list(Mask)),
             weighting=weighting,
-            bias=Relation("distance") if self.chooser.random() < 0.2 else None,
+            bias=Distance() if self.chooser.random() < 0.2 else None,
         )
 
     def looped(self) -> Signal:

@@ -33,7 +33,7 @@ from softmachine.signals.kinds import integer
 from softmachine.signals.primitives import Attention, Named, Unit
 from softmachine.signals.signal import Affine, Atom
 from softmachine.transformer.attention import Mask
-from softmachine.transformer.features import Feature, I
+from softmachine.transformer.features import Feature, I, N
 from softmachine.transformer.weights import Transformer
 from tests.compiler.programs import RandomGraph, random_program, random_tokens
 from tests.oracle import LETTERS, START, agrees_with_signals, letter
@@ -372,7 +372,7 @@ def test_a_loop_cannot_run_a_negative_number_of_times() -> None:
         loop("l", times=-1, carry=letter("a"), body=lambda x: x)
 
 
-@pytest.mark.parametrize("times", [0, 1, 7, Feature("n")])
+@pytest.mark.parametrize("times", [0, 1, 7, N])
 def test_a_loop_that_adds_a_constant_counts(times: int | Feature) -> None:
     """The feed-forward sublayer has a constant only, and no unit."""
     wide = integer(0, 100)

@@ -21,7 +21,7 @@ from softmachine.theorems.shared.special_tokens import START
 from softmachine.theorems.srasp.numbers import SHARPNESS, Finder
 from softmachine.theorems.srasp.theorem import transformer
 from softmachine.transformer.attention import softmax
-from softmachine.transformer.features import Feature
+from softmachine.transformer.features import LENGTH
 from softmachine.transformer.weights import Transformer
 from tests.srasp_programs import random_program, words
 
@@ -226,8 +226,8 @@ def test_dyck_2_is_right_on_long_words(soft: bool) -> None:
 
 def test_the_papers_temperature_is_enough_for_dyck_2(monkeypatch: pytest.MonkeyPatch) -> None:
     """1/τ = 2n³ for integers measured as x/n is 2n for integers as they are: a scaled gap of 1, without a proof."""
-    gentle = Feature("c(n+1)", (2,))
-    partner = Feature("c(n+1)²", (2 * SHARPNESS,))
+    gentle = 2 * LENGTH
+    partner = 2 * SHARPNESS * LENGTH**2
     monkeypatch.setattr(Finder, "weighting", lambda _, scale: softmax(gentle if scale == partner else scale))
     model = compiled(zoo("dyck-2"), soft=True)
     assert [str(head.weighting) for head in model.heads].count("softmax, scale 2(n+1)") == 1

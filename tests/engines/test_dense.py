@@ -25,11 +25,11 @@ from softmachine.errors import (
     UsageError,
 )
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, softmax
-from softmachine.transformer.features import Feature, Relation
+from softmachine.transformer.features import INVERSE, Distance, Feature, I, Last, N
 from softmachine.transformer.weights import AffineMap, Block, FeedForward, Head, Layer, Matrix, Transformer
 from tests.engines.transformers import CAUSAL, HARD, RandomTransformer, random_word
 
-SOFT = (softmax(), softmax(Fraction(1, 2)), softmax(Feature("1/(i+1)")))
+SOFT = (softmax(), softmax(Fraction(1, 2)), softmax(INVERSE))
 NOTHING = FeedForward(AffineMap(Matrix((), 1), ()), (), AffineMap(Matrix(((),), 0), (Fraction(0),)), ())
 
 
@@ -186,7 +186,7 @@ def test_softmax_with_nothing_visible_adds_nothing(arithmetic: str) -> None:
 
 
 def test_a_relative_bias_moves_the_choice() -> None:
-    far = with_layers(Layer((head(bias=Relation("distance")),), NOTHING))
+    far = with_layers(Layer((head(bias=Distance()),), NOTHING))
     assert values(DenseEngine(far, "float64").residual_stream([list("baaa")])) == [[[2], [1], [1], [1]]]
 
 
@@ -280,11 +280,11 @@ def test_a_model_without_layers_and_features_is_its_embedding(arithmetic: str) -
 
 @pytest.mark.parametrize("arithmetic", ["exact", "float64"])
 def test_an_empty_sequence_has_no_answers(arithmetic: str) -> None:
-    transformer = with_layers(Layer((head(bias=Relation("distance")), head(weighting=softmax())), NOTHING))
+    transformer = with_layers(Layer((head(bias=Distance()), head(weighting=softmax())), NOTHING))
     for model in (
         small(),
         transformer,
-        replace(transformer, features=(Feature("i"),), position_embedding=matrix([[1]])),
+        replace(transformer, features=(I,), position_embedding=matrix([[1]])),
     ):
         assert DenseEngine(model, arithmetic).answers([[]]) == [[]]
         assert DenseEngine(model, arithmetic).answers([]) == []
@@ -299,14 +299,14 @@ def test_a_feed_forward_without_units_adds_its_constant(arithmetic: str) -> None
 
 def test_a_loop_runs_as_often_as_the_length_says() -> None:
     counting = FeedForward(AffineMap(Matrix((), 1), ()), (), AffineMap(Matrix(((),), 0), (Fraction(1),)), ())
-    engine = DenseEngine(with_layers(Layer((), counting), repeats=Feature("n")))
+    engine = DenseEngine(with_layers(Layer((), counting), repeats=N))
     assert values(engine.residual_stream([list("aab")], 5)) == [[[5], [5], [6]]]
     with pytest.raises(ConstructionError, match="depends on the length"):
         engine.residual_stream([list("aab")])
 
 
 def test_features_of_the_length_are_computed_for_any_number_of_positions() -> None:
-    model = small(features=(Feature("last"),), position_embedding=matrix([[1]]))
+    model = small(features=(Last(),), position_embedding=matrix([[1]]))
     for n in (1, 63, 64, 65, 200):
         found = DenseEngine(model).residual_stream([["a"] * (n + 1)], n).value[0, :, 0].tolist()
         assert found == [0.0] * n + [1.0]
@@ -345,7 +345,7 @@ def test_a_model_that_looks_ahead_cannot_read_piece_by_piece_or_decode(mask: Mas
 
 
 def test_a_model_that_needs_the_length_cannot_decode() -> None:
-    model = small(features=(Feature("n"),), position_embedding=matrix([[1]]))
+    model = small(features=(N,), position_embedding=matrix([[1]]))
     with pytest.raises(UsageError, match="needs the length"):
         next(decode(DenseEngine(model), Prompt(("a",)), lambda _: True))
 

@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from softmachine.transformer.attention import AVERAGE_HARD, LEFTMOST_HARD, RIGHTMOST_HARD, Mask, Weighting
-from softmachine.transformer.features import Feature, Relation
+from softmachine.transformer.features import INVERSE, Alternating, Bit, Distance, Feature, I, Relation, Residue
 from softmachine.transformer.weights import AffineMap, Block, FeedForward, Head, Layer, Matrix, Transformer
 
 VOCABULARY = ("a", "b", "c")
 HARD = (AVERAGE_HARD, LEFTMOST_HARD, RIGHTMOST_HARD)
 CAUSAL = (Mask.CAUSAL, Mask.PAST)
 _FEATURES = (
-    Feature("i"),
-    Feature("1/(i+1)"),
-    Feature("(-1)^i"),
-    Feature("bit", (0,)),
-    Feature("mod", (3, 2)),
+    I,
+    INVERSE,
+    Alternating(),
+    Bit(0),
+    Residue(3, 2),
 )
 
 
@@ -40,7 +40,7 @@ class RandomTransformer:
         masks: Sequence[Mask] = tuple(Mask),
         weightings: Sequence[Weighting] = HARD,
         denominators: Sequence[int] = (1, 1, 1, 2, 3),
-        biases: Sequence[Relation] = (Relation("distance"),),
+        biases: Sequence[Relation] = (Distance(),),
         features: Sequence[Feature] = _FEATURES,
     ) -> None:
         self.chooser = random.Random(seed)

@@ -25,7 +25,7 @@ from softmachine.exports.placed import Placed
 from softmachine.languages.source import Source
 from softmachine.signals import attend, position, recogniser, step, token
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, softmax
-from softmachine.transformer.features import Feature, Relation, relation
+from softmachine.transformer.features import NEXT, Last, Relation
 from softmachine.transformer.weights import Transformer
 from tests.export.plain import bert_logits, gpt2_logits, llama_logits, lowered_logits
 
@@ -128,7 +128,7 @@ def test_heaviside_units_become_two_relus() -> None:
 
 
 def test_a_temperature_that_depends_on_the_position_becomes_the_lowest() -> None:
-    lowered = lower(small(weighting=softmax(Feature("c(i+1)", (3,)))), 16)
+    lowered = lower(small(weighting=softmax(3 * NEXT)), 16)
     (head,) = lowered.layers[0].heads
     assert float((head.query.bias * head.key.weight.max()).max()) >= 3 * 16
 
@@ -208,7 +208,7 @@ def test_what_an_encoder_cannot_hold_is_refused_with_the_reason() -> None:
 
 
 def test_an_encoder_that_knows_the_length_is_refused() -> None:
-    at_end = position(Feature("last"))
+    at_end = position(Last())
     program = recogniser("end", ("0", "1"), at_end)
     with pytest.raises(ConstructionError, match="depends on the length of the input"):
         lower(compile_program(program), 8)

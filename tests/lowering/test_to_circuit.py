@@ -23,12 +23,12 @@ from softmachine.theorems.circuit.theorem import binary_transformer, unit_transf
 from softmachine.theorems.circuit.tokens import Addresses, CircuitCodec
 from softmachine.to_circuit import TransformerCircuit, to_circuit
 from softmachine.transformer.attention import softmax
-from softmachine.transformer.features import Feature
+from softmachine.transformer.features import I_SQUARED, INVERSE, Bit, I, Logarithm
 from softmachine.transformer.weights import Transformer
 from tests.engines.transformers import HARD, VOCABULARY, RandomTransformer
 from tests.test_growth import palindromes, prompt
 
-SOFT = (softmax(), softmax(2), softmax(Fraction(1, 2)), softmax(Feature("1/(i+1)")))
+SOFT = (softmax(), softmax(2), softmax(Fraction(1, 2)), softmax(INVERSE))
 
 
 @dataclass(frozen=True)
@@ -57,9 +57,9 @@ def formula(text: str, alphabet: str = "ab") -> Specification:
 def lookup() -> Transformer:
     """The bit at the position that the first three bits of the word point to: a dynamic lookup."""
     bit = token("bit", {"0": (0,), "1": (1,)})
-    places = stack(*(position(Feature("±bit", (k,))) for k in range(3)))
+    places = stack(*(position(Bit(k, signed=True)) for k in range(3)))
     own = [
-        attend(f"bit {k}", query=constant(1), key=-position(Feature("i²")) + 2 * k * position(Feature("i")), value=bit)
+        attend(f"bit {k}", query=constant(1), key=-position(I_SQUARED) + 2 * k * position(I), value=bit)
         for k in range(3)
     ]
     pointer = stack(*(named(f"pointer {k}", (2 * b - 1)) for k, b in enumerate(own)))
@@ -76,17 +76,17 @@ def spreading() -> Transformer:
     bit = token("bit", {"0": (0,), "1": (1,)})
 
     def body(x: Any) -> Any:
-        i = position(Feature("i"))
+        i = position(I)
         before = attend(
             "before",
             query=stack(constant(1), i),
-            key=stack(-position(Feature("i²")) - 2 * i, 2 * i),
+            key=stack(-position(I_SQUARED) - 2 * i, 2 * i),
             value=x,
             single=True,
         )
         return named("taken", (relu("one", x + before) - relu("both", x + before - 1)).known(BIT))
 
-    spread = loop("spread", times=Feature("⌈log₂ n⌉"), carry=named("carried", bit), body=body)
+    spread = loop("spread", times=Logarithm(of_length=True), carry=named("carried", bit), body=body)
     return with_words(compile_program(recogniser("spreading", ("0", "1"), spread)), ("0", "1"), (), False, True)
 
 

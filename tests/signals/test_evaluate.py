@@ -11,7 +11,7 @@ from softmachine.signals import Signal, attend, constant, evaluate, loop, named,
 from softmachine.signals.kinds import BIT, integer, real
 from softmachine.signals.signal import Affine, inputs_first
 from softmachine.transformer.attention import AVERAGE_HARD, LEFTMOST_HARD, RIGHTMOST_HARD, Mask, Weighting, softmax
-from softmachine.transformer.features import HALF_INVERSE, Feature, I, Relation
+from softmachine.transformer.features import HALF_INVERSE, Distance, Feature, I, Last, Logarithm, N
 from tests.oracle import START, letter
 
 WORD = [START, "a", "b", "a"]
@@ -37,9 +37,9 @@ def test_relu_and_step_differ_at_zero_and_above() -> None:
 
 
 def test_features_of_the_length_need_it() -> None:
-    assert scalars(position(Feature("last")), length=3) == [0, 0, 0, 1]
+    assert scalars(position(Last()), length=3) == [0, 0, 0, 1]
     with pytest.raises(ConstructionError, match="depends on the length"):
-        scalars(position(Feature("last")))
+        scalars(position(Last()))
 
 
 @pytest.mark.parametrize(
@@ -74,10 +74,10 @@ def test_a_query_that_sees_nothing_gets_zero_whatever_the_scores_are() -> None:
 
 def test_a_relative_bias_is_added_to_the_scores() -> None:
     """With the distance as the score, the farthest position wins; against i · j the trade-off is exact."""
-    assert scalars(attend("far", value=position(I), bias=Relation("distance"))) == [0, 0, 0, 0]
-    nearer = attend("near", query=constant(2), key=position(I), value=position(I), bias=Relation("distance"))
+    assert scalars(attend("far", value=position(I), bias=Distance())) == [0, 0, 0, 0]
+    nearer = attend("near", query=constant(2), key=position(I), value=position(I), bias=Distance())
     assert scalars(nearer) == [0, 1, 2, 3]
-    tied = attend("tied", query=constant(1), key=position(I), value=position(I), bias=Relation("distance"))
+    tied = attend("tied", query=constant(1), key=position(I), value=position(I), bias=Distance())
     assert scalars(tied) == [0, Fraction(1, 2), 1, Fraction(3, 2)]
 
 
@@ -103,7 +103,7 @@ def test_an_empty_sequence_has_no_values() -> None:
 def test_a_loop_may_run_as_often_as_a_feature_of_the_length_says(length: int, times: int) -> None:
     counted = loop(
         "count",
-        times=Feature("⌈log₂ n⌉"),
+        times=Logarithm(of_length=True),
         carry=constant(0).known(integer(0, 100)),
         body=lambda x: (x + 1).known(integer(0, 100)),
     )
@@ -111,7 +111,7 @@ def test_a_loop_may_run_as_often_as_a_feature_of_the_length_says(length: int, ti
 
 
 def test_a_loop_that_depends_on_the_length_needs_it() -> None:
-    counted = loop("count", times=Feature("n"), carry=letter("a"), body=lambda x: x)
+    counted = loop("count", times=N, carry=letter("a"), body=lambda x: x)
     with pytest.raises(ConstructionError, match="depends on the length"):
         evaluate(counted, WORD)
 

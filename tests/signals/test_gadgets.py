@@ -43,7 +43,7 @@ from softmachine.signals.gadgets import (
 from softmachine.signals.kinds import BIT, COUNT, integer, real
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.bounds import Bound
-from softmachine.transformer.features import INVERSE, Feature, I
+from softmachine.transformer.features import INVERSE, Bit, I
 from tests.oracle import LETTERS, START, letter, words
 
 NUMBERS = Vocabulary({str(k): k for k in range(-4, 5)})
@@ -333,7 +333,7 @@ def test_exists_with_an_address_asks_only_the_positions_of_that_address() -> Non
 
 
 def test_fetch_reads_where_the_address_is_equal_bit_by_bit() -> None:
-    keys = stack(*(position(Feature("±bit", (k,))) for k in range(2)))
+    keys = stack(*(position(Bit(k, signed=True)) for k in range(2)))
     wanted = stack(
         NUMBERS.number("bit 0", lambda number: 2 * (number & 1) - 1),
         NUMBERS.number("bit 1", lambda number: 2 * (number >> 1 & 1) - 1),

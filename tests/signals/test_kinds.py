@@ -25,7 +25,7 @@ from softmachine.signals.kinds import (
 )
 from softmachine.transformer.attention import LEFTMOST_HARD, RIGHTMOST_HARD, Mask
 from softmachine.transformer.bounds import Bound
-from softmachine.transformer.features import INVERSE, Feature, I
+from softmachine.transformer.features import I_SQUARED, INVERSE, I
 from tests.compiler.programs import random_program, random_tokens
 from tests.oracle import letter
 
@@ -101,7 +101,7 @@ def test_the_kinds_of_nodes_in_random_programs_hold() -> None:
         (constant(Fraction(1, 2)), "real in 1/2..1/2"),
         (position(I), "integer in 0..n"),
         (position(I) + 1, "integer in 1..n + 1"),
-        (position(Feature("i²")), "integer in 0..n²"),
+        (position(I_SQUARED), "integer in 0..n²"),
         (position(INVERSE), "integer/(i+1) in 0..1"),
         (3 * position(INVERSE) + 1, "integer/(i+1) in 1..4"),
         (Fraction(1, 2) * position(INVERSE), "real in 0..1/2"),

@@ -12,7 +12,7 @@ from softmachine.signals import Signal, Vocabulary, loop, position, recogniser, 
 from softmachine.signals.gadgets import all_of, any_of, exists, fetch, latest, mean
 from softmachine.signals.kinds import BIT
 from softmachine.transformer.attention import Mask
-from softmachine.transformer.features import Feature
+from softmachine.transformer.features import Bit, Feature, Logarithm
 from tests.oracle import LETTERS, START, agrees_with_signals, letter, truths, words
 
 # Temporal logic: since
@@ -92,7 +92,7 @@ def test_an_and_gate_over_padding_tokens_detects_a_zero_among_its_arguments() ->
 
 def test_a_fetch_by_address_bits_finds_the_position_with_that_number() -> None:
     r = 3
-    here = stack(*(position(Feature("±bit", (k,))) for k in range(r)))
+    here = stack(*(position(Bit(k, signed=True)) for k in range(r)))
     tokens = Vocabulary({str(k): k for k in range(8)})
 
     def wanted_bit(k: int) -> Signal:
@@ -140,7 +140,7 @@ def reachability(vertices: int) -> tuple[Signal, Vocabulary[int], int]:
         through = all_of("through", exists("some middle", both, match=(ours, ends), mask=Mask.ALL), is_pair)
         return any_of("reachable", through, reach)
 
-    return loop("doubling", times=Feature("⌈log₂ n⌉"), carry=edge, body=double), tokens, n
+    return loop("doubling", times=Logarithm(of_length=True), carry=edge, body=double), tokens, n
 
 
 @pytest.mark.parametrize(

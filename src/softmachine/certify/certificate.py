@@ -14,21 +14,11 @@ from softmachine.signals.primitives import Attention, Loop, Named, Unit
 from softmachine.signals.program import Program
 from softmachine.signals.signal import Affine, Node, Signal, inputs_first
 from softmachine.transformer.attention import AVERAGE_HARD, softmax
-from softmachine.transformer.features import Feature
+from softmachine.transformer.features import Feature, Monomial
 from softmachine.transformer.weights import Transformer
 
 MOST = 4096
 """No scaled gap larger than this is tried; float64 has no use for one above 745."""
-
-_SCALES = {
-    "1/(i+1)": ("c(i+1)", 1),
-    "1/(2i+2)": ("c(i+1)", 2),
-    "1/(i+1)²": ("c(i+1)²", 1),
-    "1/(2n+2)": ("c(n+1)", 2),
-    "1/(n+1)": ("c(n+1)", 1),
-    "1/(n-i+1)": ("c(n-i+1)", 1),
-}
-"""For each kind of gap, the feature that is a multiple of its inverse."""
 
 
 @dataclass(frozen=True)
@@ -171,7 +161,6 @@ def _scale(node: Attention, sharpness: int) -> Fraction | Feature:
         return Fraction(1)
     if isinstance(node.gap, Fraction):
         return sharpness / node.gap
-    if node.gap is None or node.gap.kind not in _SCALES:
+    if not isinstance(node.gap, Monomial):
         raise ConstructionError(f"head {node.name!r}: no scale is known for the gap {node.gap}")
-    kind, factor = _SCALES[node.gap.kind]
-    return Feature(kind, (factor * sharpness,))
+    return sharpness / node.gap

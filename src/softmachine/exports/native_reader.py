@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from softmachine.codec import Codec
 from softmachine.transformer.attention import Choice, Mask, Weighting
-from softmachine.transformer.features import Feature, Parameter, Relation
+from softmachine.transformer.features import Feature, Relation
 from softmachine.transformer.weights import AffineMap, Block, FeedForward, Head, Layer, Matrix, Transformer
 
 

@@ -20,22 +20,7 @@ from softmachine.signals.gadgets.wiring import flag
 from softmachine.signals.kinds import BIT, Kind, exactly, union
 from softmachine.signals.primitives import Attention, Carried, Loop, Named, Position, Token, Unit
 from softmachine.signals.signal import Affine, Atom, Node, inputs_first, of_node
-from softmachine.transformer.bounds import Bound
-from softmachine.transformer.features import Feature, feature
-
-
-def _shifted(i: int, n: int | None, offset: int, kind: str, *parameters: int) -> Fraction:
-    return Feature(kind, parameters).at(i - offset, n) if i >= offset else Fraction(0)
-
-
-feature(
-    "shifted",
-    _shifted,
-    low=lambda _offset, kind, *parameters: Feature(kind, parameters).low.meet(Bound.of(0)),
-    high=lambda _offset, kind, *parameters: Feature(kind, parameters).high.join(Bound.of(0)),
-    over=None,
-    label=lambda _offset, kind, *parameters: Feature(kind, parameters).name,
-)
+from softmachine.transformer.features import Shifted
 
 
 def stacked(name: str, reduction: Program, recogniser: Program, *, offset: int, bits: int, length: int) -> Program:
@@ -101,8 +86,7 @@ class _Rebuilt:
             case Token():
                 self.place(node, self.token(node))
             case Position():
-                shifted = Feature("shifted", (self.offset, node.feature.kind, *node.feature.parameters))
-                self.place(node, position(shifted).known(_with_zero(node.kinds[0])))
+                self.place(node, position(Shifted(self.offset, node.feature)).known(_with_zero(node.kinds[0])))
             case Unit():
                 self.place(node, of_node(replace(node, forms=self.forms(node.forms))))
             case Named():

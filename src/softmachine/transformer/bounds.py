@@ -39,6 +39,9 @@ class Bound:
                 product[i + j] += a * b
         return Bound(tuple(product))
 
+    def __pow__(self, exponent: int) -> Bound:
+        return self * self ** (exponent - 1) if exponent else Bound.of(1)
+
     def join(self, other: Bound) -> Bound:
         """An upper bound of both, coefficient by coefficient (valid because n ≥ 0)."""
         return Bound(tuple(max(pair) for pair in self._pairs(other)))

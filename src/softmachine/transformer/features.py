@@ -1,93 +1,77 @@
 """Functions of the position that a transformer may use: features of one position, relations between two.
 
-A feature is data (a kind and its parameters), so that it prints, compares, and goes into files; its values are exact.
-Positions count from 0. ``n`` is the length of the input word, which only encoders know. New kinds are added with
-:func:`feature` and :func:`relation`.
+A feature is a value: it evaluates itself exactly, prints itself as a mathematician would, compares, and goes into files
+by itself (:func:`to_json`, :func:`from_json`). Positions count from 0. ``n`` is the length of the input word, which
+only encoders know. Whoever needs another feature derives a frozen dataclass from :class:`Feature` and names it in the
+``features`` of the theorem that uses it; nothing has to be registered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
 from fractions import Fraction
-from functools import cache
+from math import isqrt, prod
+from typing import ClassVar, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
 from softmachine.errors import ConstructionError
 from softmachine.transformer.bounds import Bound
 
-Parameter = int | str | tuple[int, ...]
+Expansion: TypeAlias = tuple[tuple[tuple[Fraction, "Feature"], ...], Fraction]
+"""A feature as Σ factor · feature + constant."""
+
+_N = Bound.length()
 
 
 @dataclass(frozen=True)
-class _FeatureKind:
-    """What is known of a kind of feature: how it prints, its values, and the range and grid they lie in."""
-
-    label: Callable[..., str]
-    value: Callable[..., Fraction | int]
-    low: Callable[..., Bound]
-    high: Callable[..., Bound]
-    over: str | None
-    needs_length: bool
-
-
-@dataclass(frozen=True)
-class _RelationKind:
-    label: Callable[..., str]
-    value: Callable[..., Fraction | int]
-
-
-_FEATURES: dict[str, _FeatureKind] = {}
-_RELATIONS: dict[str, _RelationKind] = {}
-
-
-@dataclass(frozen=True)
-class Feature:
+class Feature(ABC):
     """A named, exact function of the position i (and, for encoders, of the input's length n)."""
 
-    kind: str
-    parameters: tuple[Parameter, ...] = ()
-
-    def __post_init__(self) -> None:
-        if self.kind not in _FEATURES:
-            raise ConstructionError(
-                f"there is no position feature {self.kind!r}", hint=f"the known ones are {', '.join(_FEATURES)}"
-            )
-
     @property
-    def _known(self) -> _FeatureKind:
-        return _FEATURES[self.kind]
-
-    @property
+    @abstractmethod
     def name(self) -> str:
         """The feature as a mathematician writes it."""
-        return self._known.label(*self.parameters)
+
+    @abstractmethod
+    def value(self, i: int, n: int) -> Fraction | int:
+        """The value at position i of an input of length n; n means nothing where it is not needed."""
 
     @property
     def needs_length(self) -> bool:
         """Whether the value depends on n, which a decoder does not know."""
-        return self._known.needs_length
+        return False
 
     @property
     def low(self) -> Bound:
         """No value is below this; a polynomial in the number of positions."""
-        return self._known.low(*self.parameters)
+        return Bound.of(0)
 
     @property
     def high(self) -> Bound:
         """No value is above this; a polynomial in the number of positions."""
-        return self._known.high(*self.parameters)
+        return Bound.of(1)
 
     @property
     def over(self) -> str | None:
-        """The denominator of the values ("1" for integers), or None if nothing is promised."""
-        return self._known.over
+        """The denominator of the values: "1" for integers, "i+1", or None if nothing is promised."""
+        return "1"
+
+    @property
+    def expansion(self) -> Expansion:
+        """The feature in terms of plainer ones, if it is an affine function of them."""
+        return ((Fraction(1), self),), Fraction(0)
+
+    def numerator(self, i: str) -> str | None:
+        """An expression of Python for the numerator, given one for the position; None if only a table will do."""
+        return None
 
     def at(self, i: int, n: int | None = None) -> Fraction:
         """The value at position i of an input of length n."""
         if self.needs_length and n is None:
             raise ConstructionError(f"the position feature {self.name} depends on the length, which a decoder lacks")
         try:
-            return Fraction(self._known.value(i, n, *self.parameters))
+            return Fraction(self.value(i, n or 0))
         except ZeroDivisionError:
             raise ConstructionError(f"the position feature {self.name} has no value at i = {i}, n = {n}") from None
 
@@ -96,123 +80,469 @@ class Feature:
 
 
 @dataclass(frozen=True)
-class Relation:
-    """A named, exact function of a key's position j and a query's position i: a relative bias of attention scores."""
-
-    kind: str
-    parameters: tuple[Parameter, ...] = ()
-
-    def __post_init__(self) -> None:
-        if self.kind not in _RELATIONS:
-            raise ConstructionError(
-                f"there is no relation {self.kind!r}", hint=f"the known ones are {', '.join(_RELATIONS)}"
-            )
+class Relation(ABC):
+    """A named, exact function of a key's position and a query's: a relative bias of attention scores."""
 
     @property
+    @abstractmethod
     def name(self) -> str:
         """The relation as a mathematician writes it."""
-        return _RELATIONS[self.kind].label(*self.parameters)
+
+    @abstractmethod
+    def value(self, key: int, query: int) -> Fraction | int:
+        """The value for a key at one position and a query at another."""
 
     def at(self, key: int, query: int) -> Fraction:
-        """The value for a key at one position and a query at another."""
-        return Fraction(_RELATIONS[self.kind].value(key, query, *self.parameters))
+        """The value, as a fraction."""
+        return Fraction(self.value(key, query))
 
     def __str__(self) -> str:
         return self.name
 
 
-def feature(
-    kind: str,
-    value: Callable[..., Fraction | int],
-    *,
-    low: Bound | int | Callable[..., Bound] = 0,
-    high: Bound | int | Callable[..., Bound] = 1,
-    over: str | None = "1",
-    needs_length: bool = False,
-    label: Callable[..., str] | None = None,
-) -> None:
-    """Add a kind of position feature.
+@dataclass(frozen=True)
+class Constant(Feature):
+    """The same at every position: a scale that fixed point may have to round."""
+
+    number: int
+
+    @property
+    def name(self) -> str:
+        return str(self.number)
+
+    def value(self, i: int, n: int) -> int:
+        return self.number
+
+    @property
+    def low(self) -> Bound:
+        return Bound.of(self.number)
+
+    high = low
+
+
+@dataclass(frozen=True)
+class Monomial(Feature):
+    """A product of powers: factor · i^a · (i+1)^b · n^c · (n+1)^d · (n-i+1)^e, where exponents may be negative.
 
     Args:
-        kind: Its name; also what a saved model refers to.
-        value: The value at (i, n, *parameters), an integer or a Fraction. n is None in a decoder.
-        low: A lower bound of all values; a function of the parameters if it depends on them.
-        high: An upper bound of all values, likewise.
-        over: The denominator of the values: "1" for integers, "i+1", or None.
-        needs_length: Whether the value depends on n.
-        label: How it prints, from its parameters; the kind itself if left out.
+        factor: The positive number in front.
+        i: The exponent of i.
+        next: The exponent of i+1.
+        n: The exponent of n.
+        length: The exponent of n+1.
+        rest: The exponent of n-i+1, the number of positions that are left.
     """
-    _FEATURES[kind] = _FeatureKind(
-        label=label or (lambda *parameters: _call(kind, parameters)),
-        value=value,
-        low=_bound(low),
-        high=_bound(high),
-        over=over,
-        needs_length=needs_length,
-    )
+
+    factor: Fraction = Fraction(1)
+    i: int = 0
+    next: int = 0
+    n: int = 0
+    length: int = 0
+    rest: int = 0
+
+    @property
+    def _powers(self) -> dict[str, int]:
+        named = {"i": self.i, "n": self.n, "i+1": self.next, "n+1": self.length, "n-i+1": self.rest}
+        return {base: power for base, power in named.items() if power}
+
+    @property
+    def name(self) -> str:
+        over, under = self.factor.numerator, self.factor.denominator
+        above = [_power(base, power) for base, power in self._powers.items() if power > 0]
+        below = [(base, -power) for base, power in self._powers.items() if power < 0]
+        plain = over == 1 and bool(above) and above[0][0] in "in"
+        top = ("" if plain else str(over)) + ("·" if above == ["i", "n"] else "").join(above)
+        if not below:
+            return top if under == 1 else f"{top}/{under}"
+        return f"{top}/{''.join(_divisor(base, power, under) for base, power in below)}"
+
+    def value(self, i: int, n: int) -> Fraction:
+        bases = {"i": i, "n": n, "i+1": i + 1, "n+1": n + 1, "n-i+1": n - i + 1}
+        over = prod(bases[base] ** power for base, power in self._powers.items() if power > 0)
+        under = prod(bases[base] ** -power for base, power in self._powers.items() if power < 0)
+        return Fraction(self.factor.numerator * over, self.factor.denominator * under)
+
+    @property
+    def needs_length(self) -> bool:
+        return bool(self.n or self.length or self.rest)
+
+    @property
+    def high(self) -> Bound:
+        degree = sum(power for power in self._powers.values() if power > 0)
+        return _N**degree * self.factor if degree else Bound.of(max(self.factor, Fraction(1)))
+
+    @property
+    def over(self) -> str | None:
+        if self.factor.denominator == 1 and min(self._powers.values(), default=0) >= 0:
+            return "1"
+        return "i+1" if self.reciprocal == 1 else None
+
+    @property
+    def reciprocal(self) -> int:
+        return -self.next if self == Monomial(next=self.next) and self.next < 0 else 0
+
+    def __mul__(self, other: Monomial | Fraction | int) -> Monomial:
+        other = other if isinstance(other, Monomial) else Monomial(Fraction(other))
+        powers = (mine + yours for mine, yours in zip(self._exponents, other._exponents, strict=True))
+        return Monomial(self.factor * other.factor, *powers)
+
+    __rmul__ = __mul__
+
+    def __pow__(self, exponent: int) -> Monomial:
+        return Monomial(self.factor**exponent, *(exponent * power for power in self._exponents))
+
+    def __rtruediv__(self, number: Fraction | int) -> Monomial:
+        return number * self**-1
+
+    @property
+    def _exponents(self) -> tuple[int, ...]:
+        return self.i, self.next, self.n, self.length, self.rest
+
+    @property
+    def expansion(self) -> Expansion:
+        if not self.needs_length and self.i == 0 and self.next in (1, 2):
+            square = ((self.factor, I_SQUARED),) if self.next == 2 else ()
+            return (*square, (self.next * self.factor, I)), self.factor
+        return ((self.factor, self * (1 / self.factor)),), Fraction(0)
+
+    def numerator(self, i: str) -> str | None:
+        if self in (I, I_SQUARED):
+            return " * ".join([i] * self.i)
+        return "1" if self.reciprocal in (1, 2) else None
 
 
-def _bound(given: Bound | int | Callable[..., Bound]) -> Callable[..., Bound]:
-    """A bound as a function of the parameters."""
-    return given if callable(given) else lambda *_: Bound.of(given)
+def _power(base: str, power: int) -> str:
+    text = base if len(base) == 1 else f"({base})"
+    return text if power == 1 else f"{text}{'²' if power == 2 else f'^{power}'}"
 
 
-def relation(kind: str, value: Callable[..., Fraction | int], *, label: Callable[..., str] | None = None) -> None:
-    """Add a kind of relation: ``value(key, query, *parameters)``."""
-    _RELATIONS[kind] = _RelationKind(label or (lambda *parameters: _call(kind, parameters)), value)
+def _divisor(base: str, power: int, factor: int) -> str:
+    """A power below the stroke; a factor is multiplied into it."""
+    if factor == 1 or power != 1:
+        return ("" if factor == 1 else str(factor)) + _power(base, power)
+    letter, plus, rest = base.partition("+")
+    return f"({factor}{letter}{plus}{int(rest) * factor if rest else ''})"
 
 
-def _call(kind: str, parameters: tuple[object, ...]) -> str:
-    return f"{kind}({','.join(map(str, parameters))})" if parameters else kind
+I = Monomial(i=1)  # noqa: E741  (the index is called i)
+NEXT = Monomial(next=1)
+N = Monomial(n=1)
+LENGTH = Monomial(length=1)
+REST = Monomial(rest=1)
+"""i, i+1, n, n+1 and n-i+1, of which other monomials are products: 3 * I * LENGTH is 3i(n+1)."""
+I_SQUARED = I**2
+INVERSE = 1 / NEXT
+HALF_INVERSE = Fraction(1, 2) / NEXT
 
 
-def _is_prime(i: int) -> bool:
-    return i > 1 and all(i % divisor for divisor in range(2, int(i**0.5) + 1))
+@dataclass(frozen=True)
+class Predecessor(Feature):
+    """(i-1)/(i+1), and 0 at position 0."""
+
+    name: ClassVar[str] = "(i-1)/(i+1)"
+
+    def value(self, i: int, n: int) -> Fraction:
+        return Fraction(max(i - 1, 0), i + 1)
+
+    over: ClassVar[str | None] = "i+1"
+
+    def numerator(self, i: str) -> str:
+        return f"max({i} - 1, 0)"
 
 
-@cache
-def _wiring(rows: tuple[tuple[int, int, int], ...]) -> dict[tuple[int, int], int]:
-    return {(n, i): value for n, i, value in rows}
+@dataclass(frozen=True)
+class Alternating(Feature):
+    """(-1)^i."""
+
+    name: ClassVar[str] = "(-1)^i"
+
+    def value(self, i: int, n: int) -> int:
+        return 1 - 2 * (i % 2)
+
+    low: ClassVar[Bound] = Bound.of(-1)
+
+    @property
+    def expansion(self) -> Expansion:
+        return ((Fraction(-2), Bit(0)),), Fraction(1)
 
 
-def _wired(i: int, n: int, _name: str, *rows: tuple[int, int, int]) -> int:
-    """The entry of a wiring table given as rows (n, i, value); what is not listed is 0."""
-    return _wiring(rows).get((n, i), 0)
+@dataclass(frozen=True)
+class Bit(Feature):
+    """Bit k of the number ⌊(i-1)/cells⌋ + offset; of i itself where nothing else is said.
+
+    Args:
+        k: Which bit, 0 for the lowest.
+        signed: Whether it is ±1 instead of 0 and 1.
+        cells: How many positions share a number; 0 if it is i.
+        offset: What is added to it.
+    """
+
+    k: int
+    signed: bool = False
+    cells: int = 0
+    offset: int = 0
+
+    @property
+    def name(self) -> str:
+        of = f"⌊(i-1)/{self.cells}⌋+{self.offset}" if self.cells else "i"
+        return f"{'±' if self.signed else ''}bit {self.k} of {of}"
+
+    def value(self, i: int, n: int) -> int:
+        bit = (max(i - 1, 0) // self.cells + self.offset if self.cells else i) >> self.k & 1
+        return 2 * bit - 1 if self.signed else bit
+
+    @property
+    def low(self) -> Bound:
+        return Bound.of(-1 if self.signed else 0)
+
+    @property
+    def expansion(self) -> Expansion:
+        if not self.signed:
+            return super().expansion
+        return ((Fraction(2), Bit(self.k, False, self.cells, self.offset)),), Fraction(-1)
+
+    def numerator(self, i: str) -> str | None:
+        if self.signed:
+            return None
+        of = f"(max({i} - 1, 0) // {self.cells} + {self.offset})" if self.cells else i
+        return f"(({of} >> {self.k}) & 1)"
 
 
-def _wiring_end(end: Callable[..., int]) -> Callable[..., Bound]:
-    """The least or the largest entry of a wiring table, 0 included."""
-    return lambda _name, *rows: Bound.of(end(0, *(value for _, _, value in rows)))
+@dataclass(frozen=True)
+class Residue(Feature):
+    """Whether i ≡ r mod m."""
+
+    modulus: int
+    remainder: int
+
+    @property
+    def name(self) -> str:
+        return f"i ≡ {self.remainder} mod {self.modulus}"
+
+    def value(self, i: int, n: int) -> int:
+        return int(i % self.modulus == self.remainder)
+
+    def numerator(self, i: str) -> str:
+        return f"(1 if {i} % {self.modulus} == {self.remainder} else 0)"
 
 
-def table(name: str, n: int, values: Sequence[Fraction | int]) -> Feature:
-    """The feature that is ``values[i]`` at position i of inputs of length n, for one model of a family; else 0."""
-    exact = [Fraction(value) for value in values]
-    numerators = tuple(value.numerator for value in exact)
-    if all(value.denominator == 1 for value in exact):
-        return Feature("table", (name, n, numerators))
-    return Feature("rational table", (name, n, numerators, tuple(value.denominator for value in exact)))
+@dataclass(frozen=True)
+class Prime(Feature):
+    """Whether i is prime."""
+
+    name: ClassVar[str] = "prime"
+
+    def value(self, i: int, n: int) -> int:
+        return int(i > 1 and all(i % divisor for divisor in range(2, isqrt(i) + 1)))
+
+    def numerator(self, i: str) -> str:
+        return f"is_prime({i})"
 
 
-def _listed(i: int, n: int, _name: str, length: int, values: tuple[int, ...]) -> int:
-    return values[i] if n == length and 0 <= i < len(values) else 0
+@dataclass(frozen=True)
+class PowerOfTwo(Feature):
+    """Whether i is 1, 2, 4 and so on."""
+
+    name: ClassVar[str] = "power of two"
+
+    def value(self, i: int, n: int) -> int:
+        return int(i > 0 and i & (i - 1) == 0)
+
+    def numerator(self, i: str) -> str:
+        return f"(1 if {i} > 0 and {i} & ({i} - 1) == 0 else 0)"
 
 
-def _quotient(
-    i: int, n: int, name: str, length: int, numerators: tuple[int, ...], denominators: tuple[int, ...]
-) -> Fraction:
-    listed = n == length and 0 <= i < len(numerators)
-    return Fraction(_listed(i, n, name, length, numerators), denominators[i] if listed else 1)
+@dataclass(frozen=True)
+class Last(Feature):
+    """Whether i = n."""
+
+    name: ClassVar[str] = "last"
+
+    def value(self, i: int, n: int) -> int:
+        return int(i == n)
+
+    needs_length: ClassVar[bool] = True
 
 
-def _table_end(end: Callable[..., Fraction]) -> Callable[..., Bound]:
-    """The least or the largest entry of a table, 0 included."""
+@dataclass(frozen=True)
+class Logarithm(Feature):
+    """A multiple of ⌈log₂ n⌉, or of ⌈log₂(i+1)⌉.
 
-    def bound(_name: str, _n: int, numerators: tuple[int, ...], denominators: tuple[int, ...] = ()) -> Bound:
-        ones = denominators or (1,) * len(numerators)
-        return Bound.of(end(Fraction(0), *map(Fraction, numerators, ones)))
+    Args:
+        factor: The positive number in front.
+        of_length: Whether it is the logarithm of n.
+    """
 
-    return bound
+    factor: int = 1
+    of_length: bool = False
+
+    @property
+    def name(self) -> str:
+        return "⌈log₂ n⌉" if self.of_length and self.factor == 1 else f"{self.factor}⌈log₂{self._argument}⌉"
+
+    @property
+    def _argument(self) -> str:
+        return " n" if self.of_length else "(i+1)"
+
+    def value(self, i: int, n: int) -> int:
+        return self.factor * ceil_log2(n if self.of_length else i + 1)
+
+    @property
+    def needs_length(self) -> bool:
+        return self.of_length
+
+    @property
+    def high(self) -> Bound:
+        return _N * self.factor
+
+
+@dataclass(frozen=True)
+class Table(Feature):
+    """A number for each position, as the wiring of one circuit; 0 beyond."""
+
+    title: str
+    values: tuple[Fraction, ...]
+
+    @property
+    def name(self) -> str:
+        return self.title
+
+    def value(self, i: int, n: int) -> Fraction:
+        return self.values[i] if 0 <= i < len(self.values) else Fraction(0)
+
+    @property
+    def low(self) -> Bound:
+        return Bound.of(min(Fraction(0), *self.values))
+
+    @property
+    def high(self) -> Bound:
+        return Bound.of(max(Fraction(1), *self.values))
+
+    @property
+    def over(self) -> str | None:
+        return "1" if all(value.denominator == 1 for value in self.values) else None
+
+
+NO_ADDRESS = -1
+"""An entry that is no address."""
+
+
+@dataclass(frozen=True)
+class AddressBit(Feature):
+    """Bit k of the address in a table of wiring, as ±1; 0 where there is none."""
+
+    title: str
+    k: int
+    addresses: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        return f"{self.title}[{self.k}]"
+
+    def value(self, i: int, n: int) -> int:
+        address = _address(self.addresses, i)
+        return 0 if address == NO_ADDRESS else 2 * (address >> self.k & 1) - 1
+
+    low: ClassVar[Bound] = Bound.of(-1)
+
+
+@dataclass(frozen=True)
+class AddressVector(Feature):
+    """A component of μ(address + 1), a vector of length 1, to the nearest multiple of 2^-bits; 0 where there is none.
+
+    μ(k) = (√(1/k), √(1 - 1/k)): different addresses are different directions.
+    """
+
+    title: str
+    component: int
+    bits: int
+    addresses: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        return f"{self.title}[{self.component}]"
+
+    def value(self, i: int, n: int) -> Fraction:
+        address = _address(self.addresses, i)
+        if address == NO_ADDRESS:
+            return Fraction(0)
+        return Fraction(unit_vector(address, self.bits)[self.component], 1 << self.bits)
+
+    over: ClassVar[str | None] = None
+
+
+def _address(addresses: tuple[int, ...], i: int) -> int:
+    return addresses[i] if i < len(addresses) else NO_ADDRESS
+
+
+def unit_vector(address: int, bits: int) -> tuple[int, int]:
+    """μ(address + 1), to the nearest multiples of 2^-bits, in these units."""
+    k = address + 1
+    return _root(Fraction(1 << 2 * bits, k)), _root(Fraction((k - 1) << 2 * bits, k))
+
+
+def _root(square: Fraction) -> int:
+    """The integer nearest to a square root."""
+    return (isqrt(4 * square.numerator // square.denominator) + 1) // 2
+
+
+@dataclass(frozen=True)
+class Shifted(Feature):
+    """A feature of the position counted from an offset on; 0 before."""
+
+    offset: int
+    of: Feature
+
+    @property
+    def name(self) -> str:
+        return self.of.name
+
+    def value(self, i: int, n: int) -> Fraction:
+        return Fraction(self.of.value(i - self.offset, n)) if i >= self.offset else Fraction(0)
+
+    @property
+    def needs_length(self) -> bool:
+        return self.of.needs_length
+
+    @property
+    def low(self) -> Bound:
+        return self.of.low.meet(Bound.of(0))
+
+    @property
+    def high(self) -> Bound:
+        return self.of.high.join(Bound.of(0))
+
+    over: ClassVar[str | None] = None
+
+
+@dataclass(frozen=True)
+class Distance(Relation):
+    """How far the key lies behind the query."""
+
+    name: ClassVar[str] = "distance"
+
+    def value(self, key: int, query: int) -> int:
+        return query - key
+
+
+FEATURES: tuple[type[Feature | Relation], ...] = (
+    Constant,
+    Monomial,
+    Predecessor,
+    Alternating,
+    Bit,
+    Residue,
+    Prime,
+    PowerOfTwo,
+    Last,
+    Logarithm,
+    Table,
+    AddressBit,
+    AddressVector,
+    Shifted,
+    Distance,
+)
+"""What every saved model may use; more are those of its theorem."""
 
 
 def ceil_log2(n: int) -> int:
@@ -220,75 +550,52 @@ def ceil_log2(n: int) -> int:
     return max(n - 1, 0).bit_length()
 
 
-_N = Bound.length()
+Json: TypeAlias = "int | str | bool | list[Json] | dict[str, Json]"
+Function = TypeVar("Function", Feature, Relation)
 
-feature("i", lambda i, _: i, high=_N)
-feature("i²", lambda i, _: i * i, high=_N * _N)
-feature("1/(i+1)", lambda i, _: Fraction(1, i + 1), over="i+1")
-feature("1/(2i+2)", lambda i, _: Fraction(1, 2 * i + 2), over=None)
-feature("(-1)^i", lambda i, _: (-1) ** i, low=-1)
-feature("n", lambda _, n: n, high=_N, needs_length=True)
-feature("1/(n+1)", lambda _, n: Fraction(1, n + 1), over=None, needs_length=True)
-feature("i/(n+1)", lambda i, n: Fraction(i, n + 1), over=None, needs_length=True, high=_N)
-feature("1/(n-i+1)", lambda i, n: Fraction(1, n - i + 1), over=None, needs_length=True)
-feature("1/(2n+2)", lambda _, n: Fraction(1, 2 * n + 2), over=None, needs_length=True)
-feature("1/(i+1)²", lambda i, _: Fraction(1, (i + 1) ** 2), over=None)
-feature(
-    "c·i(n+1)",
-    lambda i, n, c: c * i * (n + 1),
-    high=lambda c: _N * _N * c,
-    needs_length=True,
-    label=lambda c: f"{c}i(n+1)",
-)
-feature(
-    "c·i²(n+1)",
-    lambda i, n, c: c * i * i * (n + 1),
-    high=lambda c: _N * _N * _N * c,
-    needs_length=True,
-    label=lambda c: f"{c}i²(n+1)",
-)
-feature("c(n+1)", lambda _, n, c: c * (n + 1), high=lambda c: _N * c, needs_length=True, label=lambda c: f"{c}(n+1)")
-feature("c(i+1)", lambda i, _, c: c * (i + 1), high=lambda c: _N * c, label=lambda c: f"{c}(i+1)")
-feature("c(i+1)²", lambda i, _, c: c * (i + 1) ** 2, high=lambda c: _N * _N * c, label=lambda c: f"{c}(i+1)²")
-feature(
-    "c(n-i+1)", lambda i, n, c: c * (n - i + 1), high=lambda c: _N * c, needs_length=True, label=lambda c: f"{c}(n-i+1)"
-)
-feature("last", lambda i, n: int(i == n), needs_length=True)
-feature("⌈log₂ n⌉", lambda _, n: ceil_log2(n), high=_N, needs_length=True)
-feature("bit", lambda i, _, k: i >> k & 1, label=lambda k: f"bit {k} of i")
-feature("±bit", lambda i, _, k: 2 * (i >> k & 1) - 1, low=-1, label=lambda k: f"±bit {k} of i")
-feature("mod", lambda i, _, m, r: int(i % m == r), label=lambda m, r: f"i ≡ {r} mod {m}")
-feature("i/c", lambda i, _, c: Fraction(i, c), over=None, high=lambda c: _N * Fraction(1, c), label=lambda c: f"i/{c}")
-feature("(i-1)/(i+1)", lambda i, _: Fraction(max(i - 1, 0), i + 1), over="i+1")
-feature(
-    "cell bit",
-    lambda i, _, k, c, offset: (max(i - 1, 0) // c + offset) >> k & 1,
-    label=lambda k, c, offset: f"bit {k} of ⌊(i-1)/{c}⌋+{offset}",
-)
-feature("prime", lambda i, _: int(_is_prime(i)))
-feature("power of two", lambda i, _: int(i > 0 and i & (i - 1) == 0))
-feature(
-    "wiring",
-    _wired,
-    low=_wiring_end(min),
-    high=_wiring_end(max),
-    needs_length=True,
-    label=lambda name, *_: name,
-)
-feature("table", _listed, low=_table_end(min), high=_table_end(max), needs_length=True, label=lambda name, *_: name)
-feature(
-    "rational table",
-    _quotient,
-    low=_table_end(min),
-    high=_table_end(max),
-    over=None,
-    needs_length=True,
-    label=lambda name, *_: name,
-)
 
-relation("distance", lambda key, query: query - key)
+def to_json(item: Feature | Relation) -> dict[str, Json]:
+    """A feature or relation as data: the name of its class, and its fields."""
+    return {"is": type(item).__name__, **{part.name: _encoded(getattr(item, part.name)) for part in fields(item)}}
 
-I = Feature("i")  # noqa: E741  (the index is called i)
-I_SQUARED = Feature("i²")
-INVERSE = Feature("1/(i+1)")
-HALF_INVERSE = Feature("1/(2i+2)")
+
+def from_json(data: object, kind: type[Function], known: Iterable[type[Feature | Relation]]) -> Function:
+    """What :func:`to_json` described; of a class that is known.
+
+    Raises:
+        ValueError, TypeError, KeyError: If it is something else.
+    """
+    if not isinstance(data, Mapping) or not isinstance(data.get("is"), str):
+        raise TypeError(f"{data!r} is no {kind.__name__.lower()}")
+    known = tuple(known)
+    made = next((item for item in known if item.__name__ == data["is"] and issubclass(item, kind)), None)
+    if made is None:
+        raise ValueError(f"there is no {kind.__name__.lower()} {data['is']!r}")
+    types = get_type_hints(made)
+    if data.keys() - {"is"} != {part.name for part in fields(made)}:
+        raise ValueError(f"the parameters of a {made.__name__} are not {', '.join(data.keys() - {'is'})}")
+    return made(**{part.name: _decoded(data[part.name], types[part.name], known) for part in fields(made)})
+
+
+def _encoded(value: object) -> Json:
+    if isinstance(value, Feature):
+        return to_json(value)
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, tuple):
+        return [_encoded(item) for item in value]
+    assert isinstance(value, int | str)
+    return value
+
+
+def _decoded(data: object, wanted: type, known: tuple[type[Feature | Relation], ...]) -> object:
+    """A parameter of the type that the class declares."""
+    if get_origin(wanted) is tuple and isinstance(data, list):
+        return tuple(_decoded(item, get_args(wanted)[0], known) for item in data)
+    if wanted is Feature:
+        return from_json(data, Feature, known)  # type: ignore[type-abstract]
+    if wanted is Fraction and isinstance(data, str) and len(data) < 2000:
+        return Fraction(data)
+    if wanted in (int, str, bool) and type(data) is wanted:
+        return data
+    raise TypeError(f"{data!r} is not a {wanted}")

@@ -15,7 +15,7 @@ from softmachine.engines.fast.analysis.plans import ByPosition, Dense, Forest, P
 from softmachine.engines.fast.codegen.code import Code
 from softmachine.errors import AmbiguousTokenError, PrecisionError
 from softmachine.transformer.bounds import Bound
-from softmachine.transformer.features import Feature, Relation, feature, relation
+from softmachine.transformer.features import I_SQUARED, INVERSE, NEXT, Bit, Distance, Feature, I, Predecessor, Relation
 from softmachine.transformer.weights import Transformer
 from tests.engines.fast.conftest import lower_thresholds
 from tests.engines.transformers import CAUSAL, RandomTransformer, random_word
@@ -34,16 +34,16 @@ relation("uneven share", lambda key, query: Fraction(3 * key - query, 2 + key % 
 feature("digit sum", lambda i, _: sum(map(int, str(i))), high=Bound.length())
 feature("half way", lambda i, _: Fraction(i // 2, i + 1), over="i+1")
 feature("third of a square", lambda i, _: Fraction(1, 3 + i * i % 7), over=None)
-BIASES = (Relation("next door"), Relation("uneven share"), Relation("distance"))
+BIASES = (Relation("next door"), Relation("uneven share"), Distance())
 FEATURES = (
-    Feature("i"),
-    Feature("i²"),
-    Feature("1/(i+1)"),
-    Feature("1/(i+1)²"),
-    Feature("(i-1)/(i+1)"),
+    I,
+    I_SQUARED,
+    INVERSE,
+    1 / NEXT**2,
+    Predecessor(),
     Feature("i/c", (3,)),
     Feature("cell bit", (1, 2, 1)),
-    Feature("bit", (1,)),
+    Bit(1),
     Feature("digit sum"),
     Feature("half way"),
     Feature("third of a square"),

@@ -24,6 +24,7 @@ from softmachine.engines.fast.analysis.grids import SAFE
 from softmachine.engines.fast.tables.code import TableCode
 from softmachine.errors import AmbiguousTokenError
 from softmachine.transformer.attention import Choice, Mask
+from softmachine.transformer.features import I_SQUARED, I
 
 if TYPE_CHECKING:
     from softmachine.engines.fast.engine import FastPass
@@ -210,9 +211,9 @@ class _Auditor:
         item = self.flow.atoms[number]
         if isinstance(item, Position):
             places = np.arange(self.run.known)[where]
-            values = [item.feature.at(int(j)) for j in places] if item.feature.kind not in ("i", "i²") else []
-            if not values:
-                return (places if item.feature.kind == "i" else places * places), 1
+            if item.feature in (I, I_SQUARED):
+                return (places if item.feature == I else places * places), 1
+            values = [item.feature.at(int(j)) for j in places]
         else:
             k = self.recorded.index(number)
             numerators, denominators = self.record[where, 2 * k], self.record[where, 2 * k + 1]

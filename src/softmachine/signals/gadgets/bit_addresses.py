@@ -19,11 +19,10 @@ from functools import cache
 from math import ceil, floor, log
 
 from softmachine.signals import Signal, constant, relu, stack
-from softmachine.signals.gadgets.wiring import unit_vector
 from softmachine.signals.kinds import BIT, integer
 from softmachine.signals.primitives import named
 from softmachine.transformer.attention import AVERAGE_HARD, Weighting, softmax
-from softmachine.transformer.features import Feature
+from softmachine.transformer.features import Constant, unit_vector
 
 UNIT = 2
 """c: a disagreement costs twice as much."""
@@ -54,7 +53,7 @@ def by_bits(soft: bool, positions: int) -> Weighting:
     """
     if not soft:
         return AVERAGE_HARD
-    return softmax(Feature("constant", (max(4, ceil(log(16 * positions) / UNIT)),)))
+    return softmax(Constant(max(4, ceil(log(16 * positions) / UNIT))))
 
 
 def settled(name: str, signal: Signal, where: Signal) -> Signal:

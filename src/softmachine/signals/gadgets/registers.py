@@ -13,7 +13,7 @@ from softmachine.errors import ConstructionError
 from softmachine.signals.kinds import BIT, SIGN, Kind, integer
 from softmachine.signals.primitives import named, position, relu
 from softmachine.signals.signal import Signal, constant, stack, total, weighted
-from softmachine.transformer.features import Feature
+from softmachine.transformer.features import Bit
 
 
 def code(number: int, bits: int) -> tuple[int, ...]:
@@ -23,7 +23,7 @@ def code(number: int, bits: int) -> tuple[int, ...]:
 
 def place(bits: int) -> Signal:
     """The register of the position: what a sinusoidal embedding with frequencies 2^-k would be, rounded to its sign."""
-    return stack(*(position(Feature("±bit", (bit,))) for bit in range(bits)))
+    return stack(*(position(Bit(bit, signed=True)) for bit in range(bits)))
 
 
 def _at_most_one(parts: int) -> Kind:

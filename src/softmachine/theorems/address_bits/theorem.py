@@ -29,7 +29,7 @@ from softmachine.signals.primitives import Fall
 from softmachine.theorems.chapter_8.theorem import Move, action_labels, held_back, on_tape
 from softmachine.theorems.shared.stream_tokens import Placed, Start, StreamCodec
 from softmachine.theorems.shared.turing_tokens import Begin, Given
-from softmachine.transformer.features import INVERSE, Feature
+from softmachine.transformer.features import INVERSE, Bit, I, Predecessor
 
 
 def decoder(codec: StreamCodec) -> Program:
@@ -46,7 +46,7 @@ def decoder(codec: StreamCodec) -> Program:
 
     # Layer 1. The heads' positions, as shares of i+1; and the cell that this token wrote, one move earlier.
     shares = mean("mean of moves", stack(*(part.value for part in move)))
-    input_cell = gate("input cell/(i+1)", position(Feature("(i-1)/(i+1)")), off=~given)
+    input_cell = gate("input cell/(i+1)", position(Predecessor()), off=~given)
     cell_share = [shares[k] - move[k].share + (input_cell if k == 0 else 0) for k in tapes]
 
     # Layer 2. Their addresses in bits.
@@ -61,7 +61,7 @@ def decoder(codec: StreamCodec) -> Program:
         found = attend(
             on_tape(machine, "last write", k),
             query=stack(*differing(head[k].digits), constant(-1), constant(1)),
-            key=stack(*own(cell[k].digits, silent), silent, position(Feature("i/c", (1 << codec.address_bits,)))),
+            key=stack(*own(cell[k].digits, silent), silent, position(I * Fraction(1, 1 << codec.address_bits))),
             value=wrote[k],
             gap=Fraction(1, 1 << codec.address_bits),
             single=True,
@@ -93,7 +93,7 @@ def _address(codec: StreamCodec, what: str, tape: int, share: Signal, nonzero: S
     """
     name, count = on_tape(codec.machine, what, tape), codec.address_bits
     labels = [f"bit {k}" for k in range(count)]
-    bits = stack(*(position(Feature("bit", (k,))) for k in range(count)), nonzero)
+    bits = stack(*(position(Bit(k)) for k in range(count)), nonzero)
     share = named(f"{name}/(i+1)", share)
     right = lookup(f"undo 1/(i+1) of {name}", share, bits, per=INVERSE)
     if codec.machine.tape is not Tape.TWO_WAY:

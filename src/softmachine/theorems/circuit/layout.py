@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, simplified
-from softmachine.signals.gadgets.wiring import NONE
+from softmachine.transformer.features import NO_ADDRESS
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class Place:
 
     @property
     def own(self) -> int:
-        """The address of the wire that is here; NONE at an argument."""
-        return NONE if self.is_argument else self.target
+        """The address of the wire that is here; NO_ADDRESS at an argument."""
+        return NO_ADDRESS if self.is_argument else self.target
 
     @property
     def is_gate(self) -> bool:
@@ -67,7 +67,7 @@ class Layout:
     def position(self) -> dict[str, int]:
         """The position of each wire."""
         wires = self.circuit.wires
-        return {wires[place.own]: index for index, place in enumerate(self.places) if place.own != NONE}
+        return {wires[place.own]: index for index, place in enumerate(self.places) if place.own != NO_ADDRESS}
 
     def table(self, entry: Callable[[Place], int]) -> tuple[int, ...]:
         """A table with an entry for each position."""

@@ -27,12 +27,12 @@ from fractions import Fraction
 from softmachine.languages.circuit import GateKind
 from softmachine.signals import Program, Signal, attend, constant, loop, named, position, recogniser, relu, stack
 from softmachine.signals.gadgets.bit_addresses import UNIT, avoiding, by_bits, matching, settled, unit_scale
-from softmachine.signals.gadgets.wiring import NONE, address_width, binary_address, flag, unit_address
+from softmachine.signals.gadgets.wiring import address_width, binary_address, flag, unit_address
 from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import token
 from softmachine.theorems.circuit.layout import Layout, Place
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, softmax
-from softmachine.transformer.features import Feature, ceil_log2
+from softmachine.transformer.features import NO_ADDRESS, Feature, Table, ceil_log2
 
 PAD = "□"
 TOKENS = ("0", "1", PAD)
@@ -81,10 +81,12 @@ def unit_transformer(layout: Layout, *, soft: bool) -> Program:
     def address(name: str, table: tuple[int, ...]) -> Signal:
         return unit_address(name, numbers.bits, table)
 
-    of_input = address("input's address", layout.table(lambda place: NONE if place.gate else place.own))
-    of_gate = address("gate's address", layout.table(lambda place: place.own if place.gate else NONE))
+    of_input = address("input's address", layout.table(lambda place: NO_ADDRESS if place.gate else place.own))
+    of_gate = address("gate's address", layout.table(lambda place: place.own if place.gate else NO_ADDRESS))
     source = address("source", layout.table(lambda place: place.source))
-    of_argument = address("argument's gate", layout.table(lambda place: place.target if place.is_argument else NONE))
+    of_argument = address(
+        "argument's gate", layout.table(lambda place: place.target if place.is_argument else NO_ADDRESS)
+    )
     is_not = flag("is NOT", layout.gates(GateKind.NOT))
     steepness = 1 << ceil_log2(4 * max((len(gate.inputs) for gate in layout.circuit.gates), default=1))
 
@@ -121,8 +123,7 @@ def _limit(layout: Layout, name: str, *, negated: bool) -> Feature:
         needed = {GateKind.OR: 1, GateKind.NOT: 1, GateKind.AND: len(gate.inputs)}
         return 2 * needed.get(gate.kind, gate.at_least) - 1, 2 * len(gate.inputs)
 
-    ratios = [ratio(place) for place in layout.places]
-    return Feature("wired ratio", (name, tuple(over for over, _ in ratios), tuple(under for _, under in ratios)))
+    return Table(name, tuple(Fraction(*ratio(place)) for place in layout.places))
 
 
 def _given(layout: Layout) -> Signal:

@@ -20,12 +20,13 @@ from softmachine.errors import ConstructionError
 from softmachine.languages.turing import MOVES, Tape, TuringMachine
 from softmachine.signals import Program, attend, recogniser, stack
 from softmachine.signals.gadgets.bit_addresses import UNIT, by_bits, matching, settled
-from softmachine.signals.gadgets.wiring import NONE, address_width, binary_address, flag
+from softmachine.signals.gadgets.wiring import address_width, binary_address, flag
 from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import token
 from softmachine.signals.reduction import stacked
 from softmachine.theorems.connectivity import theorem as connectivity
 from softmachine.transformer.attention import Mask
+from softmachine.transformer.features import NO_ADDRESS
 
 PAD = "□"
 
@@ -146,7 +147,7 @@ def reduction(configurations: Configurations, positions: int, *, soft: bool) -> 
         width = address_width(length)
         query, key = matching(
             binary_address("cell", width, [*before, *cells]),
-            binary_address("own cell", width, [*range(length), *[NONE] * vertices**2]),
+            binary_address("own cell", width, [*range(length), *[NO_ADDRESS] * vertices**2]),
         )
         rows = {item: tuple(int(item == symbol) for symbol in symbols) for item in (*symbols, PAD)}
         letters = token("symbol", rows, labels=symbols)

@@ -15,8 +15,7 @@ from softmachine.languages.temporal import And, Constant, Formula, Not, Or
 from softmachine.signals import Signal, attend, constant, stack
 from softmachine.theorems.crasp.sums import Names, Sum
 from softmachine.theorems.crasp.truth import Sign, Truth, Truths
-from softmachine.theorems.crasp.variant import Variant
-from softmachine.transformer.features import Relation as Bias
+from softmachine.theorems.crasp.variant import InRelation, Variant
 
 RELATIVE = "R"
 HALF = Fraction(1, 2)
@@ -134,7 +133,7 @@ class Comparisons:
             query=constant(1),
             key=self.start,
             value=stack(self.summand(of, comparison), self.start).labelled(["sum", "start"]),
-            bias=Bias("[[R]]"),
+            bias=InRelation(),
             weighting=self.variant.sharp(of.largest + abs(number) + 1),
             gap=1,
         )
@@ -149,7 +148,7 @@ class Comparisons:
             query=constant(1),
             key=holds + (2 if count.relation else 1) * self.start,
             value=self.start,
-            bias=Bias("[[R]]") if count.relation else None,
+            bias=InRelation() if count.relation else None,
             weighting=self.variant.sharp(1),
             gap=1,
         )

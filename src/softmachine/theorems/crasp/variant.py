@@ -7,20 +7,24 @@ from dataclasses import dataclass
 from softmachine.languages.crasp.relation import row
 from softmachine.theorems.crasp.truth import Sign
 from softmachine.transformer.attention import AVERAGE_HARD, Weighting, softmax
-from softmachine.transformer.bounds import Bound
-from softmachine.transformer.features import Feature, feature, relation
+from softmachine.transformer.features import Logarithm, Relation
 
 SHARPNESS = 4
 """λ: keys outside of a relation lose this much, times ⌈log₂(i+1)⌉."""
-_LENGTH = Bound.length()
 
-feature(
-    "c⌈log₂(i+1)⌉",
-    lambda i, _, c: c * i.bit_length(),
-    high=lambda c: c * _LENGTH,
-    label=lambda c: f"{c}⌈log₂(i+1)⌉",
-)
-relation("[[R]]", lambda key, query: int(query > 0 and key in row(query)))
+
+@dataclass(frozen=True)
+class InRelation(Relation):
+    """[[R]]: 1 where the key is in the query's row of the relative relation R, else 0."""
+
+    @property
+    def name(self) -> str:
+        """The indicator."""
+        return "[[R]]"
+
+    def value(self, key: int, query: int) -> int:
+        """1 if it is."""
+        return int(query > 0 and key in row(query))
 
 
 @dataclass(frozen=True)
@@ -44,4 +48,4 @@ class Variant:
     def sharp(self, largest: int) -> Weighting:
         """Nearly all weight on the best keys, for values up to ``largest``: each doubling of them takes 1 more."""
         sharpness = SHARPNESS + (largest - 1).bit_length()
-        return softmax(Feature("c⌈log₂(i+1)⌉", (sharpness,))) if self.soft else AVERAGE_HARD
+        return softmax(Logarithm(sharpness)) if self.soft else AVERAGE_HARD

@@ -35,7 +35,7 @@ from softmachine.theorems.address_bits.theorem import differing, next_token, own
 from softmachine.theorems.chapter_8.theorem import on_tape
 from softmachine.theorems.shared.stream_tokens import Limit, Placed, Start, StreamCodec
 from softmachine.theorems.shared.turing_tokens import Begin, Given
-from softmachine.transformer.features import Feature
+from softmachine.transformer.features import Bit
 
 MOST_WRAPS = 32
 """More wraps are not counted: bfloat16 has 8 bits, and two of them are for the comparison."""
@@ -210,8 +210,8 @@ class _Decoder:
         """Of an input symbol, the digits of its cell; else 0."""
         residues, wraps = range(self.residue_bits), range(self.wrap_bits)
         if self.positions:
-            features = [Feature("cell bit", (k, 1, 0)) for k in residues]
-            features += [Feature("cell bit", (k, self.codec.modulus, self.wraps)) for k in wraps]
+            features = [Bit(k, cells=1) for k in residues]
+            features += [Bit(k, cells=self.codec.modulus, offset=self.wraps) for k in wraps]
             return [relu(f"input {feature.name}", position(feature) - ~self.given).known(BIT) for feature in features]
         cells = range(min(self.codec.longest_input, self.codec.length))
         is_cell = {}
@@ -244,7 +244,7 @@ class _Decoder:
             )
         bits = self.codec.address_bits
         inner = bits if self.codec.length <= ONE_STAGE else (bits + 1) // 2
-        place = [position(Feature("bit", (k,))) for k in range(bits)]
+        place = [position(Bit(k)) for k in range(bits)]
         size = 1 << inner
         query, key = [size * part for part in differing(head)], cells
         if inner < bits:

@@ -17,25 +17,39 @@ from softmachine.signals.kinds import Kind, integer, real
 from softmachine.signals.primitives import Fall
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting, softmax
 from softmachine.transformer.bounds import Bound
-from softmachine.transformer.features import I_SQUARED, INVERSE, Feature, I, feature
+from softmachine.transformer.features import I_SQUARED, INVERSE, LENGTH, Feature, I, N
 
 MOST_PIECES = 64
 SHARPNESS = 6
 """Softmax weighs what an integer is found by so that others have weight at most e^(-6(n+1)) each."""
 
-_SQUARE = Bound.length() * Bound.length()
-feature("in", lambda i, n: i * n, high=_SQUARE, needs_length=True, label=lambda: "i·n")
-feature("[i>0]/(n+1)", lambda i, n: Fraction(int(i > 0), n + 1), over=None, needs_length=True)
-feature(
-    "c(n+1)²",
-    lambda _, n, c: c * (n + 1) ** 2,
-    high=lambda c: _SQUARE * c,
-    needs_length=True,
-    label=lambda c: f"{c}(n+1)²",
-)
 
-RAMP = Feature("i/(n+1)")
-SHARE = Feature("1/(n+1)")
+@dataclass(frozen=True)
+class ShareAfterStart(Feature):
+    """1/(n+1), and 0 at the start token."""
+
+    @property
+    def name(self) -> str:
+        """With a bracket for the condition."""
+        return "[i>0]/(n+1)"
+
+    def value(self, i: int, n: int) -> Fraction:
+        """The share."""
+        return Fraction(int(i > 0), n + 1)
+
+    @property
+    def over(self) -> None:
+        """Nothing is promised."""
+        return None
+
+    @property
+    def needs_length(self) -> bool:
+        """It is a share of the length."""
+        return True
+
+
+RAMP = I * LENGTH**-1
+SHARE = 1 / LENGTH
 
 
 @dataclass(frozen=True)
@@ -99,7 +113,7 @@ def here() -> Number:
 
 def whole(number: int, one: Signal) -> Number:
     """A constant; ``one`` is 1 wherever it is to be the constant, and 0 at the start token."""
-    share = position(Feature("[i>0]/(n+1)")) * number
+    share = position(ShareAfterStart()) * number
     return Number(Bound.of(min(number, 0)), Bound.of(max(number, 0)), share, one * number, one * number**2)
 
 
@@ -141,7 +155,7 @@ class Finder:
 
         The score is (2 x j - j²) · s. Gap: s.
         """
-        scale = Feature("c(n+1)²", (SHARPNESS,)) if per else Feature("c(n+1)", (SHARPNESS,))
+        scale = SHARPNESS * LENGTH**2 if per else SHARPNESS * LENGTH
         return attend(
             name,
             query=stack(2 * index, -(position(per) if per else constant(1))),
@@ -163,7 +177,7 @@ class Finder:
         if number.value is None:
             per = position(SHARE)
             return self._in_pieces(name, number, number.share, SHARE, 1 - per, Mask.ALL)
-        return self._in_pieces(name, number, number.value, None, position(Feature("n")), Mask.ALL)
+        return self._in_pieces(name, number, number.value, None, position(N), Mask.ALL)
 
     def prefix_sum(self, name: str, term: Number) -> Number:
         """The sum over all positions so far, which lies between i·low and i·high: a mean, then a lookup of it.
@@ -197,7 +211,7 @@ class Finder:
         for sign, count in zip((-1, 1), number.pieces, strict=True):
             for k in range(count):
                 label = f"{'-' if sign < 0 else ''}{name}" + (f", piece {k + 1}" if count > 1 else "")
-                squares = position(I_SQUARED) + 2 * k * position(Feature("in")) if k else position(I_SQUARED)
+                squares = position(I_SQUARED) + 2 * k * position(I * N) if k else position(I_SQUARED)
                 read = stack(position(I), position(RAMP), squares)
                 piece = self.at(f"find {label}", sign * index - k * end, read, per, mask)
                 value, share, square = value + sign * piece[0], share + sign * piece[1], square + piece[2]

@@ -45,7 +45,7 @@ from softmachine.theorems.shared.special_tokens import START, unused
 from softmachine.theorems.srasp.numbers import RAMP, SHARE, SHARPNESS, Finder, Number, here
 from softmachine.theorems.srasp.pointwise import Pointwise, Read, Value, finite_value, number_value, over
 from softmachine.transformer.attention import Mask
-from softmachine.transformer.features import Feature
+from softmachine.transformer.features import LENGTH
 
 GAMMA = 3
 """The scaled gap where only finite values are retrieved: 4e^-3 < 1/4."""
@@ -186,7 +186,7 @@ class _Builder:
         key.append(position(RAMP))
         values = [*theirs, *ys, *reads]
         finite = all(isinstance(value, Signal) for value in values)
-        scale = Feature("c(n+1)", (2 * GAMMA,)) if finite else Feature("c(n+1)²", (2 * SHARPNESS,))
+        scale = 2 * GAMMA * LENGTH if finite else 2 * SHARPNESS * LENGTH**2
         head = attend(
             name,
             query=stack(*query),
@@ -194,7 +194,7 @@ class _Builder:
             value=self.pack(values),
             mask=MASKS[attention.mask],
             weighting=self.finder.weighting(scale),
-            gap=Feature("1/(2n+2)"),
+            gap=Fraction(1, 2) / LENGTH,
             single=True,
             fall=Fall.LINEAR,
         )

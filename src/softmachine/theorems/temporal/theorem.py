@@ -54,12 +54,28 @@ from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import Fall, token
 from softmachine.theorems.shared.special_tokens import START, unused
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting, softmax
-from softmachine.transformer.features import I_SQUARED, INVERSE, Feature, I, feature
+from softmachine.transformer.features import I_SQUARED, INVERSE, LENGTH, NEXT, REST, Alternating, Feature, I
 
 GAMMA = 3
 """The scaled gap: 4e^-3 < 1/4."""
 
-feature("predicate", lambda i, _, name, *parameters: int(holds(name, i, parameters)))
+
+@dataclass(frozen=True)
+class PositionPredicate(Feature):
+    """Whether a unary predicate of the logic holds of the position."""
+
+    predicate: str
+    parameters: tuple[int, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The predicate and its parameters."""
+        return f"predicate({','.join(map(str, (self.predicate, *self.parameters)))})"
+
+    def value(self, i: int, n: int) -> int:
+        """1 if it holds."""
+        del n
+        return int(holds(self.predicate, i, self.parameters))
 
 
 class Vision(StrEnum):
@@ -164,7 +180,7 @@ class _Builder:
     def last(self, formula: Formula) -> Signal:
         """Whether this is position n: there 1/(n-i+1) is 1, before at most 1/2."""
         self.ahead(formula)
-        return relu("last", 2 * position(Feature("1/(n-i+1)")) - 1).known(BIT)
+        return relu("last", 2 * position(1 / REST) - 1).known(BIT)
 
     def nearest(self, name: str, prefer: Signal, read: Signal, mask: Mask) -> Signal:
         """What ``read`` is at the nearest position that is preferred most (Lemma 8), rounded.
@@ -172,11 +188,11 @@ class _Builder:
         ``prefer`` has values that differ by at least 1, of which the term for nearness takes at most a half.
         """
         if self.variant.vision is Vision.MASKED:
-            near, gap, scale = -position(INVERSE), Feature("1/(i+1)²"), Feature("c(i+1)²", (GAMMA,))
+            near, gap, scale = -position(INVERSE), 1 / NEXT**2, GAMMA * NEXT**2
         else:
-            ramp = position(Feature("i/(n+1)")) * Fraction(1, 2)
+            ramp = position(I * LENGTH**-1) * Fraction(1, 2)
             near = ramp if mask is Mask.CAUSAL else -ramp
-            gap, scale = Feature("1/(2n+2)"), Feature("c(n+1)", (2 * GAMMA,))
+            gap, scale = Fraction(1, 2) / LENGTH, 2 * GAMMA * LENGTH
         found = attend(
             name,
             query=position(scale) if self.variant.unbounded else constant(1),
@@ -197,7 +213,7 @@ class _Builder:
 
     def neighbour(self, name: str, of: Signal, mask: Mask, beyond: Signal) -> Signal:
         """Previous and next (Theorems 12, 13): the nearest even and the nearest odd position; of these, the other."""
-        sign = position(Feature("(-1)^i"))
+        sign = position(Alternating())
         even = self.nearest(f"{name}: nearest even", sign * Fraction(1, 2), of, mask)
         odd = self.nearest(f"{name}: nearest odd", sign * Fraction(-1, 2), of, mask)
         here_even = ((1 + sign) * Fraction(1, 2)).known(BIT)
@@ -216,10 +232,10 @@ class _Builder:
         of = self.signals[count.of]
         if isinstance(count, LeftCount):
             mask, counted = Mask.CAUSAL, gate(f"counted in {name}", of, off=self.start)
-            per, scale = INVERSE, Feature("c(i+1)", (GAMMA * weight,))
+            per, scale = INVERSE, GAMMA * weight * NEXT
         else:
             mask, counted = self.ahead(formula), of
-            per, scale = Feature("1/(n-i+1)"), Feature("c(n-i+1)", (GAMMA * weight,))
+            per, scale = 1 / REST, GAMMA * weight * REST
         uniform = softmax() if self.variant.soft else AVERAGE_HARD
         share = attend(f"share of {name}", value=counted, mask=mask, weighting=uniform)
         return attend(
@@ -243,7 +259,7 @@ class _Builder:
                 f"no future-masked transformer at temperature 1 is known for the counts of {str(formula)!r}",
                 hint="use variant (a), temporal-masked",
             )
-        return stack(position(Feature("c·i(n+1)", (factor,))), position(Feature("c·i²(n+1)", (factor,))))
+        return stack(position(factor * I * LENGTH), position(factor * I_SQUARED * LENGTH))
 
     def comparison(self, formula: Comparison) -> Signal:
         """A linear comparison of counts: the combination is within 1/4 of an integer, and its sign decides."""
@@ -275,7 +291,7 @@ def start_token(specification: Specification) -> str:
 
 
 def _predicate(formula: Predicate) -> Feature:
-    return Feature("predicate", (formula.name, *formula.parameters))
+    return PositionPredicate(formula.name, formula.parameters)
 
 
 def _count_name(count: Count) -> str:

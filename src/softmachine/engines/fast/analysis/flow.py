@@ -142,23 +142,8 @@ class _Unfolding:
 
     def _position(self, item: Feature) -> Form:
         """A feature, by way of the plain ones if it is an affine function of them."""
-        plain, square = Feature("i"), Feature("i²")
-        match item.kind:
-            case "c(i+1)":
-                scale = Fraction(item.parameters[0])  # type: ignore[arg-type]
-                return combination([(scale, self._feature(plain))], scale)
-            case "c(i+1)²":
-                scale = Fraction(item.parameters[0])  # type: ignore[arg-type]
-                return combination([(scale, self._feature(square)), (2 * scale, self._feature(plain))], scale)
-            case "1/(2i+2)":
-                return self._feature(Feature("1/(i+1)")).scaled(Fraction(1, 2))
-            case "(-1)^i":
-                return combination([(Fraction(-2), self._feature(Feature("bit", (0,))))], Fraction(1))
-            case "i/c":
-                return self._feature(plain).scaled(Fraction(1, item.parameters[0]))  # type: ignore[arg-type]
-            case "±bit":
-                return combination([(Fraction(2), self._feature(Feature("bit", item.parameters)))], Fraction(-1))
-        return self._feature(item)
+        terms, constant = item.expansion
+        return combination([(factor, self._feature(plain)) for factor, plain in terms], constant)
 
     def _embedded(self) -> list[Form]:
         columns: list[dict[int, Fraction]] = [{} for _ in range(self.transformer.width)]

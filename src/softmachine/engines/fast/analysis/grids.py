@@ -18,7 +18,7 @@ from math import ceil, floor, lcm
 
 from softmachine.engines.fast.analysis.flow import Flow
 from softmachine.engines.fast.analysis.forms import Form
-from softmachine.transformer.features import Feature
+from softmachine.transformer.features import Feature, Monomial
 
 HORIZON = 2**30
 """Bounds hold for runs of so many positions; longer ones stop."""
@@ -67,35 +67,17 @@ class Number:
 
 FRACTION = Number(None)
 BITS = Number(Grid(), 0, 1)
-_FEATURES = {
-    "1/(i+1)": Number(Grid(1, 1), 1, 1),
-    "1/(i+1)²": Number(Grid(1, 2), 1, 1),
-    "bit": BITS,
-    "cell bit": BITS,
-    "mod": BITS,
-    "power of two": BITS,
-    "prime": BITS,
-}
 
 
 def feature_number(item: Feature, horizon: int = HORIZON) -> Number:
     """What is known of a position feature, up to a position."""
-    if item.kind in ("i", "i²"):
-        return Number(Grid(), 0, horizon if item.kind == "i" else horizon**2)
-    if item.kind == "(i-1)/(i+1)":
-        return Number(Grid(1, 1), 0, horizon)
-    if item.kind in _FEATURES:
-        return _FEATURES[item.kind]
+    if isinstance(item, Monomial) and item.reciprocal:
+        return Number(Grid(1, item.reciprocal), 1, 1)
     if item.over not in ("1", "i+1"):
         return FRACTION
     power = 0 if item.over == "1" else 1
     low, high = _stretched(floor(item.low.at(horizon)), ceil(item.high.at(horizon)), horizon**power)
     return Number(Grid(1, power), low, high)
-
-
-def is_formula(item: Feature) -> bool:
-    """Whether code can compute a position feature; if not, its values are tabulated, and what they promise checked."""
-    return item.kind in ("i", "i²", "(i-1)/(i+1)") or item.kind in _FEATURES
 
 
 ONE = -1

@@ -24,7 +24,7 @@ from softmachine.engines.fast.indexes.gated import gated
 from softmachine.engines.fast.indexes.records import Record, score_for_good
 from softmachine.text import many
 from softmachine.transformer.attention import Choice, Mask
-from softmachine.transformer.features import Feature, Relation
+from softmachine.transformer.features import I_SQUARED, Distance, I, Relation
 
 ONE = Fraction(1)
 
@@ -79,7 +79,7 @@ class Planner:
         split = self._split(head)
         results = tuple(self.flow.retrieved(head))
         values = tuple(self.numbers.of(head.value[component]) for _, component in results)
-        if head.bias is not None and head.bias.kind != "distance":
+        if head.bias not in (None, Distance()):
             return self._dense(head, results, values, split, head.bias)
         uniform = not split.pairs and split.slope.is_zero and split.curve.is_zero
         if uniform:
@@ -98,11 +98,11 @@ class Planner:
         return plan or self._groups(head, results, values, split)
 
     def _split(self, head: FlowHead) -> _Split:
-        plain, square = (self._places.get(Feature(kind), -2) for kind in ("i", "i²"))
+        plain, square = (self._places.get(feature, -2) for feature in (I, I_SQUARED))
         both = list(zip(head.query, head.key, strict=True))
         slope = combination((key.terms.get(plain, Fraction(0)), query) for query, key in both)
         curve = combination((key.terms.get(square, Fraction(0)), query) for query, key in both)
-        if head.bias is not None and head.bias.kind == "distance":
+        if head.bias == Distance():
             slope = combination([(ONE, slope)], -ONE)
         pairs: dict[tuple[object, ...], tuple[Form, Form]] = {}
         for query, key in zip(head.query, head.key, strict=True):
@@ -232,7 +232,7 @@ class Planner:
     ) -> Plan:
         pairs = split.pairs
         if not split.curve.is_zero:
-            pairs = (*pairs, (split.curve, Form(terms={self._places[Feature("i²")]: ONE})))
+            pairs = (*pairs, (split.curve, Form(terms={self._places[I_SQUARED]: ONE})))
         queries, keys = tuple(query for query, _ in pairs), tuple(key for _, key in pairs)
         fractional = not all(self.numbers.of(key).steady for key in keys)
         single = head.weighting.choice in (Choice.LEFTMOST, Choice.RIGHTMOST)

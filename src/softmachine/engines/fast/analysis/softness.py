@@ -16,7 +16,7 @@ from softmachine.engines.fast.analysis.flow import Flow, FlowHead, Position, Uni
 from softmachine.engines.fast.analysis.forms import Form
 from softmachine.engines.fast.analysis.grids import Linear, Numbers
 from softmachine.engines.fast.analysis.plans import ByPosition, Groups, Parabola, Plan, Uniform
-from softmachine.transformer.features import Feature
+from softmachine.transformer.features import I_SQUARED, NEXT, I, Monomial
 
 _UP = 1 + 1e-9
 """Every bound is multiplied by this, which is more than its few roundings can take away."""
@@ -151,9 +151,9 @@ class _Bounds:
             moved += float(max(entries) - min(entries)) * spread[0]
         for number, weight in form.terms.items():
             item = flow.atoms[number]
-            if isinstance(item, Position) and item.feature == Feature("i"):
+            if isinstance(item, Position) and item.feature == I:
                 moved += float(abs(weight)) * spread[1]
-            elif isinstance(item, Position) and item.feature == Feature("i²"):
+            elif isinstance(item, Position) and item.feature == I_SQUARED:
                 moved += float(abs(weight)) * (2 * self.positions * spread[1] + spread[2])
             else:
                 known = self.numbers.atoms[number]
@@ -228,10 +228,9 @@ class _Bounds:
         scale = head.weighting.scale
         if isinstance(scale, Fraction):
             return float(scale) / _UP, 0
-        powers = {"c(i+1)": 1, "c(i+1)²": 2}
-        if scale.kind not in powers:
+        if not isinstance(scale, Monomial) or scale != scale.factor * NEXT**scale.next or scale.next <= 0:
             raise Unproved(f"its scale {scale.name} is not known")
-        return float(Fraction(scale.parameters[0])) / _UP, powers[scale.kind]  # type: ignore[arg-type]
+        return float(scale.factor) / _UP, scale.next
 
 
 def _lowest(positions: int, power: int) -> float:

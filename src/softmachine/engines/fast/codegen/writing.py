@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from softmachine.engines.fast.analysis.flow import Position
 from softmachine.engines.fast.analysis.forms import Form
-from softmachine.engines.fast.analysis.grids import ONE, SAFE, Declined, Linear, Numbers, is_formula
+from softmachine.engines.fast.analysis.grids import ONE, SAFE, Declined, Linear, Numbers
 from softmachine.transformer.features import Feature
 
 
@@ -78,9 +78,8 @@ class Writer:
         """The numerator of an atom; away from here, only position features have one."""
         item = self.numbers.flow.atoms[number]
         if isinstance(item, Position):
-            if not is_formula(item.feature):
-                return f"{self.feature_table(item.feature)}[{place.index}]"
-            return feature_code(item.feature, place)
+            formula = item.feature.numerator(place.index)
+            return formula or f"{self.feature_table(item.feature)}[{place.index}]"
         assert place == HERE
         return f"a{number}"
 
@@ -136,27 +135,3 @@ class Writer:
 
 def _power(name: str, power: int) -> list[str]:
     return [name] * power
-
-
-def feature_code(item: Feature, place: Place) -> str:
-    """An expression for the numerator of a position feature."""
-    i = place.index
-    match item.kind:
-        case "i":
-            return i
-        case "i²":
-            return f"{i} * {i}"
-        case "bit":
-            return f"(({i} >> {item.parameters[0]}) & 1)"
-        case "cell bit":
-            k, cells, offset = item.parameters
-            return f"(((max({i} - 1, 0) // {cells} + {offset}) >> {k}) & 1)"
-        case "(i-1)/(i+1)":
-            return f"max({i} - 1, 0)"
-        case "mod":
-            return f"(1 if {i} % {item.parameters[0]} == {item.parameters[1]} else 0)"
-        case "power of two":
-            return f"(1 if {i} > 0 and {i} & ({i} - 1) == 0 else 0)"
-        case "prime":
-            return f"is_prime({i})"
-    raise Declined(f"the position feature {item.name} is not known to the fast engine")

@@ -19,23 +19,24 @@ from softmachine.engines.fast.tables import groups as group
 from softmachine.engines.fast.tables import rows as row
 from softmachine.engines.fast.tables.kernel import HEAD, ROWS
 from softmachine.transformer.attention import Choice, Mask
-from softmachine.transformer.features import Feature
+from softmachine.transformer.features import (
+    I_SQUARED,
+    INVERSE,
+    Bit,
+    Distance,
+    Feature,
+    I,
+    Monomial,
+    PowerOfTwo,
+    Prime,
+    Residue,
+)
 from softmachine.transformer.weights import AffineMap, Head, Layer, Transformer
 
 Integers = NDArray[np.int64]
 Entries = Sequence[tuple[int, Fraction]]
 MOST_PARTS = 1 << 12
 """Keys with more components are declined, so that the scores of small integers fit."""
-KINDS = {
-    "i": row.PLAIN,
-    "i²": row.SQUARE,
-    "1/(i+1)": row.INVERSE,
-    "1/(i+1)²": row.INVERSE_SQUARE,
-    "bit": row.BIT,
-    "mod": row.MOD,
-    "power of two": row.POWER_OF_TWO,
-    "prime": row.PRIME,
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,7 +231,7 @@ class _Builder:
 
     def head(self, head: Head, label: str) -> dict[int, int]:
         """The rows of a head; where each component of what it finds goes."""
-        if head.bias is not None and head.bias.kind != "distance":
+        if head.bias not in (None, Distance()):
             raise Declined(f"head {head.name!r} has the bias {head.bias}, which the fast engine does not know")
         asks, keys = head.query, head.key.weight.rows
         matter = [c for c, entries in enumerate(keys) if entries and (asks.weight.rows[c] or asks.bias[c])]
@@ -267,28 +268,27 @@ class _Builder:
 
 def _plain(item: Feature) -> tuple[list[tuple[Fraction, tuple[int, int, int]]], Fraction]:
     """A feature as a combination of those that the kernel knows, and a constant."""
-    one, i, square = Fraction(1), (row.PLAIN, 0, 0), (row.SQUARE, 0, 0)
-    match item.kind:
-        case "c(i+1)":
-            scale = Fraction(item.parameters[0])  # type: ignore[arg-type]
-            return [(scale, i)], scale
-        case "c(i+1)²":
-            scale = Fraction(item.parameters[0])  # type: ignore[arg-type]
-            return [(scale, square), (2 * scale, i)], scale
-        case "1/(2i+2)":
-            return [(Fraction(1, 2), (row.INVERSE, 0, 0))], Fraction(0)
-        case "(-1)^i":
-            return [(Fraction(-2), (row.BIT, 0, 0))], one
-        case "±bit":
-            return [(Fraction(2), (row.BIT, _whole(item, 0), 0))], -one
-        case kind if kind in KINDS:
-            return [(one, (KINDS[kind], _whole(item, 0), _whole(item, 1)))], Fraction(0)
+    terms, constant = item.expansion
+    return [(factor, _known(plain)) for factor, plain in terms], constant
+
+
+def _known(item: Feature) -> tuple[int, int, int]:
+    """What the kernel calls a feature, and its parameters."""
+    match item:
+        case Monomial() if item in _MONOMIALS:
+            return _MONOMIALS[item], 0, 0
+        case Bit(k, False, 0):
+            return row.BIT, k, 0
+        case Residue(modulus, remainder):
+            return row.MOD, modulus, remainder
+        case PowerOfTwo():
+            return row.POWER_OF_TWO, 0, 0
+        case Prime():
+            return row.PRIME, 0, 0
     raise Declined(f"the position feature {item.name} is not known to the fast engine")
 
 
-def _whole(item: Feature, which: int) -> int:
-    """A parameter; 0 if there is none."""
-    return int(item.parameters[which]) if which < len(item.parameters) else 0  # type: ignore[arg-type]
+_MONOMIALS = {I: row.PLAIN, I_SQUARED: row.SQUARE, INVERSE: row.INVERSE, INVERSE**2: row.INVERSE_SQUARE}
 
 
 def mode_of(head: TableHead) -> tuple[int, int]:
