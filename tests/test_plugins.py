@@ -41,14 +41,14 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         del sys.modules[module]
 
 
-def lamps(pattern: str = "*/*.py", group: str = "house.lamps") -> Shelf[str]:
-    return Shelf(str, attribute="LAMP", package="house", pattern=pattern, group=group)
+def lamps(pattern: str = "*/*.py", group: str = "house.lamps", main: str = "__init__.py") -> Shelf[str]:
+    return Shelf(str, attribute="LAMP", package="house", pattern=pattern, group=group, main=main)
 
 
 @pytest.mark.usefixtures("house")
 def test_a_part_is_named_after_its_module_or_its_folder() -> None:
     assert lamps(group="none").all() == {"attic": "dim", "floor_lamp": "bright", "theorem": "light"}
-    assert lamps("*/theorem.py", "none").all() == {"hall": "light"}
+    assert lamps("*/theorem.py", "none", main="theorem.py").all() == {"hall": "light"}
 
 
 @pytest.mark.usefixtures("house")

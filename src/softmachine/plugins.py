@@ -25,22 +25,23 @@ Part = TypeVar("Part")
 class Shelf(Generic[Part]):
     """All parts of one kind, by name.
 
-    A part of ours is named after its module, or after the folder if the file is called the same in all of them, as in
-    ``*/theorem.py``, or is an ``__init__.py``.
-
     Args:
         kind: What a part is.
         attribute: The agreed name, which begins a line of the module.
         package: The package that our modules are in.
         pattern: Which files of the package may define a part: ``*.py``, or ``*/*.py`` for those of its subpackages.
+        main: A part in a file of this name is called as its folder is, any other part as its module.
         group: The group of entry points in which other packages name theirs.
     """
 
     problems: ClassVar[list[str]] = []
     """What is wrong with the parts of other packages on any shelf, one line each."""
 
-    def __init__(self, kind: type[Part], *, attribute: str, package: str, pattern: str, group: str) -> None:
-        self.kind, self.attribute, self.package, self.pattern, self.group = kind, attribute, package, pattern, group
+    def __init__(
+        self, kind: type[Part], *, attribute: str, package: str, pattern: str, group: str, main: str = "__init__.py"
+    ) -> None:
+        self.kind, self.attribute, self.group = kind, attribute, group
+        self.package, self.pattern, self.main = package, pattern, main
 
     def names(self) -> tuple[str, ...]:
         """The names of all parts: ours by the alphabet, then those of other packages. None of ours is imported."""
@@ -71,9 +72,9 @@ class Shelf(Generic[Part]):
         for path in folder.glob(self.pattern):
             text = path.read_text(encoding="utf-8")
             if defines.search(text):
-                named = path.parent if path.name in ("__init__.py", Path(self.pattern).name) else path
+                name = path.parent.name if path.name == self.main else path.stem
                 module = path.parent if path.name == "__init__.py" else path.with_suffix("")
-                found[named.stem] = _Module(".".join((self.package, *module.relative_to(folder).parts)), text)
+                found[name] = _Module(".".join((self.package, *module.relative_to(folder).parts)), text)
         return dict(sorted(found.items()))
 
     @cached_property
