@@ -44,11 +44,13 @@ def new_folder(folder: Path, *, force: bool) -> Iterator[Path]:
         UsageError: If the folder exists and ``force`` is not given, or is not one of ours, or cannot be written; or if
             a file of someone else has a name that is needed.
     """
-    place = Path(os.path.realpath(folder)) if os.path.islink(folder) else folder
+    place = folder
     missing: list[Path] = []
     scratch: Path | None = None
     try:
         require_free(folder, force=force)
+        if folder.is_symlink():
+            place = Path(os.path.realpath(folder))
         missing += _missing_parents(place)
         place.parent.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix=".softmachine.", dir=place.parent))

@@ -58,7 +58,7 @@ def _taken(path: Path) -> bool:
     try:
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
-            header = json.loads(file.read(length)) if length <= _LONGEST_HEADER else None
+            header = json.loads(file.read(length) if length <= _LONGEST_HEADER else b"")
         return header["__metadata__"]["format"] not in (FORMAT, SEGMENTS_FORMAT)
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return True
