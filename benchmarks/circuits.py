@@ -20,7 +20,7 @@ from rich.table import Table
 import softmachine as sm
 from softmachine.arithmetic.fixed_point import least_bits
 from softmachine.languages.circuit import Circuit, evaluate
-from softmachine.transformer.weights.weights import Transformer
+from softmachine.transformer.weights import Transformer
 
 
 def main(inputs: int) -> None:

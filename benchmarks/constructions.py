@@ -33,7 +33,7 @@ from softmachine.engines.runs import codec_of
 from softmachine.errors import SoftmachineError
 from softmachine.languages.turing import TuringMachine
 from softmachine.theorems.ternary.tokens import TernaryCodec
-from softmachine.transformer.weights.weights import Transformer
+from softmachine.transformer.weights import Transformer
 
 NAMES = {"chapter-8": "chapter 8", "ternary": "ternary", "ternary-summary": "ternary, summaries"}
 MOST_BITS = 53

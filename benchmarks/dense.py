@@ -18,7 +18,7 @@ from rich.table import Table
 import softmachine as sm
 from softmachine import zoo
 from softmachine.languages.turing import TuringMachine, execute
-from softmachine.transformer.weights.weights import Transformer
+from softmachine.transformer.weights import Transformer
 
 STEPS = 2000
 MACHINE = "busy-beaver-5"

@@ -23,7 +23,7 @@ from softmachine.codec import DecoderCodec
 from softmachine.engines.fast import FastEngine
 from softmachine.engines.runs import codec_of
 from softmachine.languages.turing import TuringMachine, execute
-from softmachine.transformer.weights.weights import Transformer
+from softmachine.transformer.weights import Transformer
 
 MACHINES = {
     "busy beaver 5": "busy-beaver-5",

@@ -15,7 +15,7 @@ from rich.table import Table
 import softmachine as sm
 from softmachine.engines.check import check_words
 from softmachine.languages.temporal import Specification, truth
-from softmachine.transformer.weights.weights import Transformer
+from softmachine.transformer.weights import Transformer
 
 FORMULAS = ["Q_a since Q_b", "prev prev Q_a", "#<[Q_a] >= 2*#>[Q_b]", "odd(#<[Q_a]) and always (Q_a -> once Q_b)"]
 LENGTH = 16

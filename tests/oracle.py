@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from softmachine.transformer.weights.weights import Transformer
-
 from softmachine.compiler import compile_program
 from softmachine.engines.dense import DenseEngine
 from softmachine.signals import Program, Signal, Vocabulary, evaluate, recogniser
+from softmachine.transformer.weights import Transformer
 
 START = "<s>"
 LETTERS = Vocabulary({START: "", "a": "a", "b": "b"})

@@ -8,9 +8,6 @@ from fractions import Fraction
 from html.parser import HTMLParser
 
 import pytest
-from softmachine.transformer.weights.attention import softmax
-from softmachine.transformer.weights.features import Feature, Logarithm, N
-from softmachine.transformer.weights.weights import Transformer
 
 import softmachine as sm
 from softmachine import zoo
@@ -18,6 +15,9 @@ from softmachine.compiler import compile_program
 from softmachine.languages.turing import Rule, TuringMachine
 from softmachine.signals import Program, attend, constant, loop, position, relu, stack
 from softmachine.text import listed
+from softmachine.transformer.attention import softmax
+from softmachine.transformer.features import Feature, Logarithm, N
+from softmachine.transformer.weights import Transformer
 from tests.compiler.programs import random_program
 from tests.engines.transformers import RandomTransformer
 from tests.oracle import LETTERS, letter

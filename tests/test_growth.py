@@ -5,10 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from softmachine.transformer.weights.attention import Mask
-from softmachine.transformer.weights.bounds import Bound
-from softmachine.transformer.weights.features import Logarithm, ceil_log2
-from softmachine.transformer.weights.weights import Transformer
 
 from softmachine.codec import Prompt
 from softmachine.compiler import compile_program
@@ -22,6 +18,10 @@ from softmachine.signals import Signal, attend, constant, loop, named, position,
 from softmachine.signals.gadgets import all_of
 from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import token
+from softmachine.transformer.attention import Mask
+from softmachine.transformer.bounds import Bound
+from softmachine.transformer.features import Logarithm, ceil_log2
+from softmachine.transformer.weights import Transformer
 
 TOKENS = ("0", "1", PAD)
 SQUARE = Padding(Bound((Fraction(0), Fraction(0), Fraction(1))))

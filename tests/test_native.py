@@ -18,15 +18,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
-from softmachine.transformer.weights.attention import AVERAGE_HARD, softmax
-from softmachine.transformer.weights.features import INVERSE, Bit, Distance, Feature, Logarithm, N, Residue
-from softmachine.transformer.weights.weights import AffineMap, Block, Matrix, Transformer
 
 import softmachine as sm
 from softmachine.compiler import compile_program
 from softmachine.errors import SourceError, UsageError
 from softmachine.exports import native
 from softmachine.languages.turing import Rule, TuringMachine
+from softmachine.transformer.attention import AVERAGE_HARD, softmax
+from softmachine.transformer.features import INVERSE, Bit, Distance, Feature, Logarithm, N, Residue
+from softmachine.transformer.weights import AffineMap, Block, Matrix, Transformer
 from tests.compiler.programs import random_program
 from tests.engines.transformers import HARD, RandomTransformer
 

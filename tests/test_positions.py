@@ -6,10 +6,10 @@ from fractions import Fraction
 from inspect import signature
 
 import pytest
-from softmachine.transformer.weights.bounds import Bound
-from softmachine.transformer.weights.features import Feature, Relation, ceil_log2
 
 from softmachine.errors import ConstructionError
+from softmachine.transformer.bounds import Bound
+from softmachine.transformer.features import Feature, Relation, ceil_log2
 from softmachine.transformer.weights import features as positions
 
 PARAMETERS: dict[str, list[tuple[int | str | tuple[int, ...], ...]]] = {
@@ -132,7 +132,7 @@ def test_features_are_data_that_print_as_a_mathematician_writes() -> None:
 
 
 def test_a_new_kind_of_feature_can_be_added(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("softmachine.transformer.weights.features._FEATURES", dict(_FEATURES))
+    monkeypatch.setattr("softmachine.transformer.features._FEATURES", dict(_FEATURES))
     feature("cube", lambda i, _, k: k * i**3, high=Bound.length() * Bound.length() * Bound.length())
     assert Feature("cube", (2,)).at(3) == 54
     assert str(Feature("cube", (2,))) == "cube(2)"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from softmachine.api import certificate, check, compile, load, run, save, soften  # noqa: A004
     from softmachine.engines.runs import Run
     from softmachine.languages.turing import Rule, Tape, TuringMachine
-    from softmachine.transformer.weights.weights import Transformer
+    from softmachine.transformer.weights import Transformer
 
 __version__ = "0.1.0"
 __all__ = [
@@ -51,7 +51,7 @@ _HOMES = {
     "Tape": "softmachine.languages.turing",
     "TuringMachine": "softmachine.languages.turing",
     "Run": "softmachine.engines.runs",
-    "Transformer": "softmachine.transformer.weights.weights",
+    "Transformer": "softmachine.transformer.weights",
 }
 
 

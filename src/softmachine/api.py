@@ -19,7 +19,7 @@ from softmachine.progress import Tell, nobody
 from softmachine.signals import Program
 from softmachine.sources import read_source
 from softmachine.theorems import codec_from_json, construction_for
-from softmachine.transformer.weights.weights import Transformer
+from softmachine.transformer.weights import Transformer
 
 if TYPE_CHECKING:
     from softmachine.exports.exported import Exported

@@ -1,10 +1,22 @@
-"""How words become prompts and how what a model says is read: the codec of a theorem, and what it speaks of."""
+"""How words become prompts and how what a model says is read: the codec of a theorem, and what it speaks of.
+
+A model that answers at once, at the positions of its prompt, has an :class:`AnsweringCodec`; one that goes on from its
+prompt token by token has a :class:`DecoderCodec`, and if it writes summaries and goes on from them alone, a
+:class:`SegmentedCodec`.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Generic, TypeAlias, TypeVar
+
+from softmachine.languages.source import Source
+
+Word: TypeAlias = str | Iterable[str]
+"""An input: text, or its symbols."""
+S_co = TypeVar("S_co", bound=Source, covariant=True)
 
 
 @dataclass(frozen=True)
@@ -36,17 +48,21 @@ class Interface:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What a run came to.
+    """What a run came to, in the terms of its language.
 
     Args:
         verdict: "accept", "reject" or "halt"; None if it did not end.
         steps: How many steps of the source language were made.
         output: What is left, as text.
+        word: The input.
+        values: The value at every symbol of the input, where each has one.
     """
 
     verdict: str | None
-    steps: int
-    output: str
+    steps: int = 0
+    output: str = ""
+    word: tuple[str, ...] = ()
+    values: tuple[bool | str, ...] | None = None
 
     @property
     def halted(self) -> bool:
@@ -59,76 +75,103 @@ class Outcome:
         return self.verdict == "accept"
 
     def trace(self) -> Iterator[str]:
-        """What happened: one text for the start and one for each step; empty if there is nothing to show."""
-        return iter(())
+        """What happened: one text for the start and one for each step, or the word with the values below it."""
+        if self.values is None:
+            return
+        shown = [str(int(value)) if isinstance(value, bool) else value for value in self.values]
+        widths = [max(map(len, pair)) for pair in zip(self.word, shown, strict=True)]
+        for line in (self.word, shown):
+            yield "  ".join(item.ljust(width) for item, width in zip(line, widths, strict=True)).rstrip()
 
 
-class Codec(Protocol):
-    """How words become prompts and how what a model says is read. Constructions provide it."""
+@dataclass(frozen=True)
+class Codec(ABC, Generic[S_co]):
+    """How words become prompts and how what a model says is read. Theorems provide it.
 
-    @property
-    def kind(self) -> str:
-        """The source language."""
+    Args:
+        source: The object of the source language that the model computes.
+    """
 
-    @property
-    def source(self) -> object:
-        """The object of the source language that the model computes."""
+    source: S_co
+
+    view: ClassVar[str] = ""
+    """How a run is shown while it goes on: "tape", or nothing but tokens."""
 
     @property
     def alphabet(self) -> tuple[str, ...]:
         """The symbols of input words."""
+        return self.source.alphabet
 
-    def prompt(self, word: str | Iterable[str]) -> Prompt:
+    @property
+    def input_length(self) -> int | None:
+        """The length of all inputs, if they have one: those of circuits and graphs do."""
+        return None
+
+    @abstractmethod
+    def prompt(self, word: Word) -> Prompt:
         """The sequence that the model is started on."""
 
-    def expected(self, word: str | Iterable[str], max_steps: int) -> Iterable[str | None]:
+    @abstractmethod
+    def expected(self, word: Word, max_steps: int) -> Iterable[str | None]:
         """What the reference interpreter says that the model should say.
 
         Of a decoder, the tokens that follow the prompt; of an encoder, the output at every position of the prompt, None
         where nobody cares.
         """
 
-    def read(self, word: str | Iterable[str], said: Sequence[str]) -> Outcome:
+    @abstractmethod
+    def read(self, word: Word, said: Sequence[str]) -> Outcome:
         """What it means that the model said this."""
 
-    def to_json(self) -> dict[str, object]:
-        """Everything that is needed to make the codec again."""
+    def remarks(self) -> Iterator[tuple[str, str]]:
+        """What else there is to know of what was compiled: a title and a sentence each."""
+        yield from ()
 
 
-@runtime_checkable
-class AnsweringCodec(Codec, Protocol):
+class AnsweringCodec(Codec[S_co]):
     """The codec of a model that answers at once, at the positions of its prompt."""
 
+    @abstractmethod
     def interface(self) -> Interface:
         """What goes in, and what is said where."""
 
 
-@runtime_checkable
-class DecoderCodec(Codec, Protocol):
+class DecoderCodec(Codec[S_co]):
     """The codec of a model that goes on from its prompt, token by token, until a token stops it."""
 
+    @abstractmethod
     def stops(self, token: str) -> bool:
         """Whether the run is over with this token."""
 
     def token_limit(self, max_steps: int) -> int:
-        """How many tokens a run of so many steps has at most, when it has not ended."""
+        """How many tokens a run of so many steps has at most, when it has not ended: one a step."""
+        return max_steps
 
 
-@runtime_checkable
-class SegmentedCodec(DecoderCodec, Protocol):
+class SegmentedCodec(DecoderCodec[S_co]):
     """The codec of a model that may write summaries, each the prompt of a segment that goes on from it alone."""
 
+    @abstractmethod
     def is_step(self, token: str) -> bool:
         """Whether the token is a step of the source language."""
 
+    @abstractmethod
     def segment_begins(self, token: str) -> bool:
         """Whether a summary begins with this token."""
 
+    @abstractmethod
     def segment_ends(self, token: str) -> bool:
         """Whether a summary ends with this token."""
 
-    def expected_segments(self, word: str | Iterable[str], max_steps: int) -> Iterable[tuple[Prompt, tuple[str, ...]]]:
+    @abstractmethod
+    def expected_segments(self, word: Word, max_steps: int) -> Iterable[tuple[Prompt, tuple[str, ...]]]:
         """What the reference interpreter says that the model should say, segment by segment, with their prompts."""
 
-    def longest(self, word: str | Iterable[str], max_steps: int, *, to_the_end: bool) -> int | None:
+    @abstractmethod
+    def longest(self, word: Word, max_steps: int, *, to_the_end: bool) -> int | None:
         """The length for which every context of so many steps fits; None if the run must end by then and does not."""
+
+    def expected(self, word: Word, max_steps: int) -> Iterator[str]:
+        """The same without prompts: what is said in all segments."""
+        for _, said in self.expected_segments(word, max_steps):
+            yield from said

@@ -28,7 +28,7 @@ from softmachine.languages.turing import TuringMachine
 from softmachine.progress import Tell, nobody
 from softmachine.sources import read_source
 from softmachine.theorems import CONSTRUCTIONS, construction_for, stock_construction
-from softmachine.transformer.weights.weights import Transformer
+from softmachine.transformer.weights import Transformer
 
 SHARPNESS = 32
 """The scaled gap of every head: e⁻³² is less than float32 can see beside 1."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from softmachine.errors import ConstructionError
-from softmachine.transformer.weights.bounds import Bound
+from softmachine.transformer.bounds import Bound
 
 PAD = "□"
 MOST = 1_000_000

@@ -12,9 +12,9 @@ from fractions import Fraction
 from itertools import count
 from math import floor
 
-from softmachine.transformer.weights.attention import Choice
-from softmachine.transformer.weights.features import Feature
-from softmachine.transformer.weights.weights import AffineMap, Head, Layer, Transformer
+from softmachine.transformer.attention import Choice
+from softmachine.transformer.features import Feature
+from softmachine.transformer.weights import AffineMap, Head, Layer, Transformer
 
 Vector = list[Fraction]
 

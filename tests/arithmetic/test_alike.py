@@ -7,10 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from softmachine.transformer.weights.attention import Choice
 
 from softmachine.arithmetic import arithmetic
 from softmachine.arithmetic.base import Array, Tensor
+from softmachine.transformer.attention import Choice
 
 BATCH, QUERIES, KEYS = 3, 11, 13
 VISIBLE = np.tri(QUERIES, KEYS, 1, dtype=bool)

@@ -11,7 +11,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import arb, ctx
-from softmachine.transformer.weights.attention import Choice
 
 import softmachine as sm
 from softmachine.arithmetic import ARITHMETICS, Tensor, UndecidedError, arithmetic
@@ -22,6 +21,7 @@ from softmachine.engines.dense import DenseEngine
 from softmachine.errors import AmbiguousTokenError, PrecisionError, UsageError
 from softmachine.theorems.shared.special_tokens import START
 from softmachine.theorems.temporal.theorem import Variant, Vision
+from softmachine.transformer.attention import Choice
 from tests.arithmetic import numbers as hard
 from tests.arithmetic.numbers import exact_array, hard_number
 from tests.constructions.test_temporal import FORMULAS, compiled, right_everywhere

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from softmachine.transformer.weights.attention import Choice
 
 from softmachine.arithmetic import arithmetic
 from softmachine.arithmetic.base import Array, Tensor, UndecidedError
@@ -18,6 +17,7 @@ from softmachine.arithmetic.fixed import Fixed
 from softmachine.arithmetic.fixed_point import FixedPoint, least_bits
 from softmachine.arithmetic.grid import Grid
 from softmachine.errors import UsageError
+from softmachine.transformer.attention import Choice
 from tests.arithmetic.fixed_reference import Reference
 
 SMALL = (1, 2, 3)

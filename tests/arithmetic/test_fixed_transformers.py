@@ -7,14 +7,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from softmachine.transformer.weights.attention import AVERAGE_HARD, LEFTMOST_HARD, Mask, softmax
-from softmachine.transformer.weights.features import INVERSE, NEXT
-from softmachine.transformer.weights.weights import AffineMap, Matrix, Transformer
 
 from softmachine import api
 from softmachine.arithmetic.fixed import Fixed
 from softmachine.engines.dense import DenseEngine
 from softmachine.errors import AmbiguousTokenError, PrecisionError
+from softmachine.transformer.attention import AVERAGE_HARD, LEFTMOST_HARD, Mask, softmax
+from softmachine.transformer.features import INVERSE, NEXT
+from softmachine.transformer.weights import AffineMap, Matrix, Transformer
 from tests.arithmetic.fixed_reference import ReferenceRun
 from tests.engines.transformers import HARD, RandomTransformer, random_word
 

@@ -10,13 +10,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from flint import arb, ctx, fmpq
-from softmachine.transformer.weights.attention import Choice
 
 from softmachine.arithmetic import Tensor, UndecidedError
 from softmachine.arithmetic.exact import Exact
 from softmachine.arithmetic.floating import Float
 from softmachine.arithmetic.operator import _unit
 from softmachine.errors import ConstructionError, PrecisionError
+from softmachine.transformer.attention import Choice
 from tests.arithmetic import numbers as hard
 from tests.arithmetic.numbers import boxed, exact_array, hard_number, integer_number, stored, violations
 

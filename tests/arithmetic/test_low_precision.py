@@ -7,13 +7,13 @@ from fractions import Fraction
 import ml_dtypes
 import numpy as np
 import pytest
-from softmachine.transformer.weights.attention import Choice
 
 import softmachine as sm
 from softmachine.arithmetic import LOW, arithmetic
 from softmachine.arithmetic.integers import Int8
 from softmachine.arithmetic.rounded import FORMATS, Rounded
 from softmachine.errors import PrecisionError, UsageError
+from softmachine.transformer.attention import Choice
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -9,10 +9,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from softmachine.transformer.weights.weights import AffineMap, Block, Layer, Transformer
 
 from softmachine.engines.dense import DenseEngine
 from softmachine.errors import AmbiguousTokenError, PrecisionError, SoftmachineError
+from softmachine.transformer.weights import AffineMap, Block, Layer, Transformer
 from tests.engines.transformers import RandomTransformer, random_word
 
 

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from softmachine.transformer.weights.attention import Choice, Weighting
-from softmachine.transformer.weights.weights import Block, Layer
 
 import softmachine as sm
 from softmachine.certify import Certificate, certify, soften, softened
@@ -25,6 +23,8 @@ from softmachine.signals import Program
 from softmachine.theorems import construction_for
 from softmachine.theorems.shared.special_tokens import START
 from softmachine.theorems.temporal.theorem import Variant, Vision, transformer
+from softmachine.transformer.attention import Choice, Weighting
+from softmachine.transformer.weights import Block, Layer
 from tests.formulas import random_formula
 
 ROUNDING = 1e-12

@@ -7,8 +7,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from softmachine.transformer.weights.attention import AVERAGE_HARD, LEFTMOST_HARD, softmax
-from softmachine.transformer.weights.weights import Block, Layer, Transformer
 
 from softmachine import api
 from softmachine.arithmetic.base import Tensor
@@ -20,6 +18,8 @@ from softmachine.codec import Prompt
 from softmachine.engines.check import all_words
 from softmachine.engines.dense import DenseEngine
 from softmachine.errors import ConstructionError, PrecisionError
+from softmachine.transformer.attention import AVERAGE_HARD, LEFTMOST_HARD, softmax
+from softmachine.transformer.weights import Block, Layer, Transformer
 from tests.arithmetic.fixed_reference import Reference
 from tests.engines.transformers import RandomTransformer, random_word
 

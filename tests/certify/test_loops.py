@@ -6,8 +6,6 @@ import math
 from fractions import Fraction
 
 import pytest
-from softmachine.transformer.weights.attention import Mask
-from softmachine.transformer.weights.features import I
 
 import softmachine as sm
 from softmachine.certify.budget import budget
@@ -15,6 +13,8 @@ from softmachine.languages.circuit import parity, random_circuit, threshold
 from softmachine.signals import Program, Signal, attend, constant, loop, named, position, recogniser
 from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import token
+from softmachine.transformer.attention import Mask
+from softmachine.transformer.features import I
 
 BITS = {"0": (0,), "1": (1,)}
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 
-from softmachine.transformer.weights.attention import AVERAGE_HARD, LEFTMOST_HARD, RIGHTMOST_HARD, Mask
-from softmachine.transformer.weights.features import Bit, Distance, Feature, Logarithm, N, Residue
-
 from softmachine.signals import Program, Signal, attend, loop, named, position, relu, stack, step, token
 from softmachine.signals.kinds import real
+from softmachine.transformer.attention import AVERAGE_HARD, LEFTMOST_HARD, RIGHTMOST_HARD, Mask
+from softmachine.transformer.features import Bit, Distance, Feature, Logarithm, N, Residue
 
 TOKENS = ("<s>", "a", "b", "c")
 _FEATURES = [

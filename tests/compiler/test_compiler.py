@@ -10,9 +10,6 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from softmachine.transformer.weights.attention import Mask
-from softmachine.transformer.weights.features import Feature, I, N
-from softmachine.transformer.weights.weights import Transformer
 
 from softmachine.compiler import compile_program
 from softmachine.engines.dense import DenseEngine
@@ -35,6 +32,9 @@ from softmachine.signals.gadgets import all_of, any_of, exists, latest
 from softmachine.signals.kinds import integer
 from softmachine.signals.primitives import Attention, Named, Unit
 from softmachine.signals.signal import Affine, Atom
+from softmachine.transformer.attention import Mask
+from softmachine.transformer.features import Feature, I, N
+from softmachine.transformer.weights import Transformer
 from tests.compiler.programs import RandomGraph, random_program, random_tokens
 from tests.oracle import LETTERS, START, agrees_with_signals, letter
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from softmachine.transformer.weights.features import I
 
 import softmachine as sm
 from softmachine.compiler import compile_program
@@ -14,6 +13,7 @@ from softmachine.errors import ConstructionError
 from softmachine.signals import Program, constant, loop, named, position, relu, stack, token
 from softmachine.signals.gadgets import decreased, place
 from softmachine.theorems import construction_for
+from softmachine.transformer.features import I
 
 
 @pytest.mark.parametrize("name", ["increment", "palindrome", "binary-addition"])

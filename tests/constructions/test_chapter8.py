@@ -9,8 +9,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-from softmachine.transformer.weights.attention import Choice
-from softmachine.transformer.weights.weights import Transformer
 
 import softmachine as sm
 from softmachine import zoo
@@ -24,6 +22,8 @@ from softmachine.languages.turing import Rule, Tape, TuringMachine, execute
 from softmachine.signals import evaluate
 from softmachine.theorems.chapter_8.theorem import cost, decoder
 from softmachine.theorems.shared.turing_tokens import TuringCodec
+from softmachine.transformer.attention import Choice
+from softmachine.transformer.weights import Transformer
 from tests.machines import random_machine, random_word
 
 NAMES = [entry.name for entry in zoo.entries() if entry.file.startswith("turing/")]

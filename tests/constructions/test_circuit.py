@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from softmachine.transformer.weights.weights import Transformer
 
 from softmachine import api
 from softmachine.arithmetic.fixed_point import least_bits
@@ -18,6 +17,7 @@ from softmachine.theorems import codec_from_json
 from softmachine.theorems.circuit.layout import Layout
 from softmachine.theorems.circuit.theorem import PAD, binary_transformer, unit_transformer
 from softmachine.theorems.circuit.tokens import CircuitCodec
+from softmachine.transformer.weights import Transformer
 
 LAYOUTS = ("circuit-binary", "circuit-unit")
 ATTENTIONS = ("hard", "soft")

@@ -6,8 +6,6 @@ import random
 from itertools import islice, product
 
 import pytest
-from softmachine.transformer.weights.attention import Choice
-from softmachine.transformer.weights.weights import Transformer
 
 import softmachine as sm
 from softmachine.compiler import compile_program
@@ -23,6 +21,8 @@ from softmachine.theorems.crasp.theorem import STUCK, transformer
 from softmachine.theorems.crasp.tokens import CraspCodec, codec_of_program
 from softmachine.theorems.crasp.truth import Sign
 from softmachine.theorems.crasp.variant import Variant
+from softmachine.transformer.attention import Choice
+from softmachine.transformer.weights import Transformer
 from tests.crasp_programs import random_program
 
 LENGTH = 100

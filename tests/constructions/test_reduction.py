@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from softmachine.transformer.weights.attention import Mask
 
 from softmachine import api
 from softmachine.compiler import compile_program
@@ -24,6 +23,7 @@ from softmachine.signals.reduction import stacked
 from softmachine.theorems import codec_from_json
 from softmachine.theorems.configuration_graph.theorem import Configurations
 from softmachine.theorems.connectivity import theorem as connectivity
+from softmachine.transformer.attention import Mask
 
 
 def complement(vertices: int, *, soft: bool) -> Program:

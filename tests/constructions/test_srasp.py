@@ -9,9 +9,6 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from softmachine.transformer.weights.attention import softmax
-from softmachine.transformer.weights.features import LENGTH
-from softmachine.transformer.weights.weights import Transformer
 
 import softmachine as sm
 from softmachine.compiler import compile_program
@@ -23,6 +20,9 @@ from softmachine.signals import evaluate
 from softmachine.theorems.shared.special_tokens import START
 from softmachine.theorems.srasp.numbers import SHARPNESS, Finder
 from softmachine.theorems.srasp.theorem import transformer
+from softmachine.transformer.attention import softmax
+from softmachine.transformer.features import LENGTH
+from softmachine.transformer.weights import Transformer
 from tests.srasp_programs import random_program, words
 
 ZOO = {

@@ -6,7 +6,6 @@ import random
 from pathlib import Path
 
 import pytest
-from softmachine.transformer.weights.weights import Transformer
 
 import softmachine as sm
 from softmachine.compiler import compile_program
@@ -17,6 +16,7 @@ from softmachine.signals import evaluate
 from softmachine.theorems import construction_for
 from softmachine.theorems.residues import theorem as residues
 from softmachine.theorems.shared.stream_tokens import LIMIT, StreamCodec
+from softmachine.transformer.weights import Transformer
 from tests.machines import random_machine, random_word
 
 STREAMS = ("address-bits", "residues", "residues-without-positions")

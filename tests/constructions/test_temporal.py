@@ -6,7 +6,6 @@ import random
 from itertools import product
 
 import pytest
-from softmachine.transformer.weights.weights import Transformer
 
 import softmachine as sm
 from softmachine.compiler import compile_program
@@ -15,6 +14,7 @@ from softmachine.errors import ConstructionError, InputError, SourceError
 from softmachine.languages.temporal import Formula, Operator, Specification, core, fragment, parse_formula, truth
 from softmachine.theorems.shared.special_tokens import START
 from softmachine.theorems.temporal.theorem import Variant, Vision, transformer
+from softmachine.transformer.weights import Transformer
 from tests.formulas import random_formula
 
 FORMULAS = [

@@ -11,7 +11,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from softmachine.transformer.weights.weights import Layer, Transformer
 
 import softmachine as sm
 from softmachine.arithmetic import Tensor
@@ -30,6 +29,7 @@ from softmachine.theorems.ternary.cost import cost
 from softmachine.theorems.ternary.theorem import bits_for, decoder
 from softmachine.theorems.ternary.tokens import Ending, Mark, TernaryCodec
 from softmachine.theorems.ternary.trace import segments
+from softmachine.transformer.weights import Layer, Transformer
 from tests.adder import binary_adder
 from tests.machines import random_machine, random_word
 

@@ -11,9 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from softmachine.transformer.weights.attention import AVERAGE_HARD, Mask, softmax
-from softmachine.transformer.weights.features import INVERSE, Distance, Feature, I, Last, N
-from softmachine.transformer.weights.weights import AffineMap, Block, FeedForward, Head, Layer, Matrix, Transformer
 
 from softmachine.arithmetic import Tensor
 from softmachine.codec import Prompt
@@ -27,6 +24,9 @@ from softmachine.errors import (
     SoftmachineError,
     UsageError,
 )
+from softmachine.transformer.attention import AVERAGE_HARD, Mask, softmax
+from softmachine.transformer.features import INVERSE, Distance, Feature, I, Last, N
+from softmachine.transformer.weights import AffineMap, Block, FeedForward, Head, Layer, Matrix, Transformer
 from tests.engines.transformers import CAUSAL, HARD, RandomTransformer, random_word
 
 SOFT = (softmax(), softmax(Fraction(1, 2)), softmax(INVERSE))

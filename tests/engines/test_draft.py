@@ -8,7 +8,6 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from softmachine.transformer.weights.weights import Transformer
 
 import softmachine as sm
 from softmachine.codec import Prompt
@@ -16,6 +15,7 @@ from softmachine.engines import draft
 from softmachine.engines.decode import decode
 from softmachine.engines.dense import DenseEngine
 from softmachine.errors import PrecisionError, SoftmachineError
+from softmachine.transformer.weights import Transformer
 from tests.engines.transformers import CAUSAL, HARD, VOCABULARY, RandomTransformer, random_word
 
 BUSY_BEAVER = sm.compile("busy-beaver-3")

@@ -6,9 +6,9 @@ import random
 from collections.abc import Sequence
 from fractions import Fraction
 
-from softmachine.transformer.weights.attention import AVERAGE_HARD, LEFTMOST_HARD, RIGHTMOST_HARD, Mask, Weighting
-from softmachine.transformer.weights.features import INVERSE, Alternating, Bit, Distance, Feature, I, Relation, Residue
-from softmachine.transformer.weights.weights import AffineMap, Block, FeedForward, Head, Layer, Matrix, Transformer
+from softmachine.transformer.attention import AVERAGE_HARD, LEFTMOST_HARD, RIGHTMOST_HARD, Mask, Weighting
+from softmachine.transformer.features import INVERSE, Alternating, Bit, Distance, Feature, I, Relation, Residue
+from softmachine.transformer.weights import AffineMap, Block, FeedForward, Head, Layer, Matrix, Transformer
 
 VOCABULARY = ("a", "b", "c")
 HARD = (AVERAGE_HARD, LEFTMOST_HARD, RIGHTMOST_HARD)

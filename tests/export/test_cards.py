@@ -11,7 +11,6 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from softmachine.transformer.weights.weights import Transformer
 
 import softmachine as sm
 from softmachine.codec import AnsweringCodec
@@ -24,6 +23,7 @@ from softmachine.exports.manual import Manual, usage
 from softmachine.languages.circuit import Circuit
 from softmachine.languages.source import Source
 from softmachine.languages.srasp import parse
+from softmachine.transformer.weights import Transformer
 from tests.export.helpers import any_codec_of, ask, spelled
 
 TORCH = importlib.util.find_spec("torch") is not None and importlib.util.find_spec("transformers") is not None

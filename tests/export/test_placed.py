@@ -8,9 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from softmachine.transformer.weights.attention import AVERAGE_HARD, Mask, softmax
-from softmachine.transformer.weights.features import NEXT, Last, Relation
-from softmachine.transformer.weights.weights import Transformer
 
 import softmachine as sm
 from softmachine.compiler import compile_program
@@ -27,6 +24,9 @@ from softmachine.exports.lowered import Lowered
 from softmachine.exports.placed import Placed
 from softmachine.languages.source import Source
 from softmachine.signals import attend, position, recogniser, step, token
+from softmachine.transformer.attention import AVERAGE_HARD, Mask, softmax
+from softmachine.transformer.features import NEXT, Last, Relation
+from softmachine.transformer.weights import Transformer
 from tests.export.plain import bert_logits, gpt2_logits, llama_logits, lowered_logits
 
 WORDS = [tuple(word) for word in ("", "1", "0", "01", "1011", "111111")]

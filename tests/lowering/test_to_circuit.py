@@ -8,9 +8,6 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from softmachine.transformer.weights.attention import softmax
-from softmachine.transformer.weights.features import I_SQUARED, INVERSE, Bit, I, Logarithm
-from softmachine.transformer.weights.weights import Transformer
 
 from softmachine import api
 from softmachine.certify.fixed_point import soften_in_fixed_point
@@ -25,6 +22,9 @@ from softmachine.signals.primitives import token
 from softmachine.theorems.circuit.theorem import binary_transformer, unit_transformer
 from softmachine.theorems.circuit.tokens import Addresses, CircuitCodec
 from softmachine.to_circuit import TransformerCircuit, to_circuit
+from softmachine.transformer.attention import softmax
+from softmachine.transformer.features import I_SQUARED, INVERSE, Bit, I, Logarithm
+from softmachine.transformer.weights import Transformer
 from tests.engines.transformers import HARD, VOCABULARY, RandomTransformer
 from tests.test_growth import palindromes, prompt
 

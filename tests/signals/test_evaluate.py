@@ -5,7 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from softmachine.transformer.weights.attention import (
+
+from softmachine.errors import ConstructionError
+from softmachine.signals import Signal, attend, constant, evaluate, loop, named, position, relu, stack, step, token
+from softmachine.signals.kinds import BIT, integer, real
+from softmachine.signals.signal import Affine, inputs_first
+from softmachine.transformer.attention import (
     AVERAGE_HARD,
     LEFTMOST_HARD,
     RIGHTMOST_HARD,
@@ -13,12 +18,7 @@ from softmachine.transformer.weights.attention import (
     Weighting,
     softmax,
 )
-from softmachine.transformer.weights.features import HALF_INVERSE, Distance, Feature, I, Last, Logarithm, N
-
-from softmachine.errors import ConstructionError
-from softmachine.signals import Signal, attend, constant, evaluate, loop, named, position, relu, stack, step, token
-from softmachine.signals.kinds import BIT, integer, real
-from softmachine.signals.signal import Affine, inputs_first
+from softmachine.transformer.features import HALF_INVERSE, Distance, Feature, I, Last, Logarithm, N
 from tests.oracle import START, letter
 
 WORD = [START, "a", "b", "a"]

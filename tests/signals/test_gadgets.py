@@ -9,9 +9,6 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
-from softmachine.transformer.weights.attention import Mask
-from softmachine.transformer.weights.bounds import Bound
-from softmachine.transformer.weights.features import INVERSE, Bit, I
 
 from softmachine.compiler import compile_program
 from softmachine.engines.dense import DenseEngine
@@ -44,6 +41,9 @@ from softmachine.signals.gadgets import (
     where_zero,
 )
 from softmachine.signals.kinds import BIT, COUNT, integer, real
+from softmachine.transformer.attention import Mask
+from softmachine.transformer.bounds import Bound
+from softmachine.transformer.features import INVERSE, Bit, I
 from tests.oracle import LETTERS, START, letter, words
 
 NUMBERS = Vocabulary({str(k): k for k in range(-4, 5)})

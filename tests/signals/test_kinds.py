@@ -6,9 +6,6 @@ import random
 from fractions import Fraction
 
 import pytest
-from softmachine.transformer.weights.attention import LEFTMOST_HARD, RIGHTMOST_HARD, Mask
-from softmachine.transformer.weights.bounds import Bound
-from softmachine.transformer.weights.features import I_SQUARED, INVERSE, I
 
 from softmachine.errors import ConstructionError
 from softmachine.signals import Signal, attend, constant, evaluate, position, relu, stack, token
@@ -26,6 +23,9 @@ from softmachine.signals.kinds import (
     rectified,
     union,
 )
+from softmachine.transformer.attention import LEFTMOST_HARD, RIGHTMOST_HARD, Mask
+from softmachine.transformer.bounds import Bound
+from softmachine.transformer.features import I_SQUARED, INVERSE, I
 from tests.compiler.programs import random_program, random_tokens
 from tests.oracle import letter
 

@@ -6,13 +6,13 @@ import itertools
 
 import networkx as nx
 import pytest
-from softmachine.transformer.weights.attention import Mask
-from softmachine.transformer.weights.features import Bit, Feature, Logarithm
 
 from softmachine.compiler import compile_program
 from softmachine.signals import Signal, Vocabulary, loop, position, recogniser, stack, step
 from softmachine.signals.gadgets import all_of, any_of, exists, fetch, latest, mean
 from softmachine.signals.kinds import BIT
+from softmachine.transformer.attention import Mask
+from softmachine.transformer.features import Bit, Feature, Logarithm
 from tests.oracle import LETTERS, START, agrees_with_signals, letter, truths, words
 
 # Temporal logic: since

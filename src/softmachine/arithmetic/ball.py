@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from softmachine.arithmetic.base import Arithmetic, Array, Flags, SparseRows, Tensor, UndecidedError, first_or_last
 from softmachine.errors import UsageError
-from softmachine.transformer.weights.attention import Choice
+from softmachine.transformer.attention import Choice
 
 BITS = 128
 """The precision, unless another one is asked for."""

@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.transformer.weights.attention import Choice
+from softmachine.transformer.attention import Choice
 
 Array = NDArray[Any]
 Flags = NDArray[np.bool_]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from softmachine.arithmetic.base import Arithmetic, Array, Flags, SparseRows, Tensor, UndecidedError, first_or_last
 from softmachine.errors import ConstructionError
-from softmachine.transformer.weights.attention import Choice
+from softmachine.transformer.attention import Choice
 
 _ZERO = fmpq(0)
 ExactOperator = tuple[list[list[tuple[int, fmpq]]], list[fmpq]]

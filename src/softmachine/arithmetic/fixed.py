@@ -34,7 +34,7 @@ from softmachine.arithmetic.base import (
 from softmachine.arithmetic.fixed_point import least_bits
 from softmachine.arithmetic.grid import Grid
 from softmachine.errors import UsageError
-from softmachine.transformer.weights.attention import Choice
+from softmachine.transformer.attention import Choice
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from softmachine.arithmetic.operator import FLOOR, SLACK, FloatOperator, Floats,
 from softmachine.arithmetic.scores import FloatScores
 from softmachine.arithmetic.softmax import FloatShares, exponentials
 from softmachine.errors import PrecisionError
-from softmachine.transformer.weights.attention import Choice
+from softmachine.transformer.attention import Choice
 
 _GRIDS = (0, 20)
 """Numbers that are multiples of 2^-g, for g one of these, are tried as candidates for exact arithmetic."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from softmachine.arithmetic.base import Arithmetic, Array, Flags, SparseRows, Tensor, UndecidedError, first_or_last
 from softmachine.errors import PrecisionError
-from softmachine.transformer.weights.attention import Choice
+from softmachine.transformer.attention import Choice
 
 LEAST, MOST = -128, 127
 _WIDE = np.float32

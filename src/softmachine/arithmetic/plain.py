@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.arithmetic.base import Arithmetic, Array, Flags, SparseRows, Tensor, UndecidedError, first_or_last
-from softmachine.transformer.weights.attention import Choice
+from softmachine.transformer.attention import Choice
 
 SUFFIX = ":plain"
 

@@ -18,7 +18,7 @@ from softmachine.errors import ConstructionError
 from softmachine.signals.primitives import Attention, Fall, Loop, Named, Position, Token, Unit
 from softmachine.signals.program import Program
 from softmachine.signals.signal import Affine, Node, inputs_first
-from softmachine.transformer.weights.features import Feature, I
+from softmachine.transformer.features import Feature, I
 
 TOLERANCE = 0.25
 """A rounding gadget takes away errors up to this (Lemma 9)."""

@@ -13,9 +13,9 @@ from softmachine.errors import ConstructionError, UsageError
 from softmachine.signals.primitives import Attention, Loop, Named, Unit
 from softmachine.signals.program import Program
 from softmachine.signals.signal import Affine, Node, Signal, inputs_first
-from softmachine.transformer.weights.attention import AVERAGE_HARD, softmax
-from softmachine.transformer.weights.features import Feature, Monomial
-from softmachine.transformer.weights.weights import Transformer
+from softmachine.transformer.attention import AVERAGE_HARD, softmax
+from softmachine.transformer.features import Feature, Monomial
+from softmachine.transformer.weights import Transformer
 
 MOST = 4096
 """No scaled gap larger than this is tried; float64 has no use for one above 745."""

@@ -26,8 +26,8 @@ from softmachine.arithmetic.fixed_point import MOST_BITS, FixedPoint
 from softmachine.codec import Prompt
 from softmachine.engines.dense import DenseEngine
 from softmachine.errors import ConstructionError
-from softmachine.transformer.weights.attention import Choice, softmax
-from softmachine.transformer.weights.weights import Block, Head, Layer, Transformer
+from softmachine.transformer.attention import Choice, softmax
+from softmachine.transformer.weights import Block, Head, Layer, Transformer
 
 _LN_2 = Fraction(6_931_471_805_599_453_095, 10**19)
 """An upper bound of the natural logarithm of 2."""

@@ -13,7 +13,7 @@ from softmachine.arithmetic.plain import SUFFIX
 from softmachine.engines.check import check_words, random_words
 from softmachine.engines.runs import codec_of
 from softmachine.progress import Tell, nobody
-from softmachine.transformer.weights.weights import Transformer
+from softmachine.transformer.weights import Transformer
 
 SAMPLES = 5
 """So many random inputs of each length are tried."""

@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from softmachine.transformer.weights.weights import AffineMap, Head, Layer, Matrix, Transformer
+from softmachine.transformer.weights import AffineMap, Head, Layer, Matrix, Transformer
 
 
 @dataclass(frozen=True)

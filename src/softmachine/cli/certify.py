@@ -13,7 +13,7 @@ from softmachine.cli.output import Output
 if TYPE_CHECKING:
     from softmachine.certify import Certificate
     from softmachine.certify.measure import Measurement
-    from softmachine.transformer.weights.weights import Transformer
+    from softmachine.transformer.weights import Transformer
 
 NAME = "certify"
 EXAMPLES = """[dim]Examples:[/]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from softmachine.codec import Codec
     from softmachine.engines.check import Disagreement, Report, Word
-    from softmachine.transformer.weights.weights import Transformer
+    from softmachine.transformer.weights import Transformer
 
 NAME = "check"
 EXAMPLES = """[dim]Examples:[/]

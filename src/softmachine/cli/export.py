@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from softmachine.exports.exported import Exported
     from softmachine.exports.verify import Verification
     from softmachine.languages.source import Source
-    from softmachine.transformer.weights.weights import Transformer
+    from softmachine.transformer.weights import Transformer
 
 NAME = "export"
 EXAMPLES = """[dim]Examples:[/]

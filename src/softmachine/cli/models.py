@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from softmachine.codec import Codec, Outcome
     from softmachine.languages.source import Source
     from softmachine.languages.temporal import Specification
-    from softmachine.transformer.weights.weights import Transformer
+    from softmachine.transformer.weights import Transformer
 
 ATTENTIONS = ("hard", "soft")
 

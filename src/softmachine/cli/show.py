@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from softmachine.codec import Codec
-    from softmachine.transformer.weights.weights import Transformer
+    from softmachine.transformer.weights import Transformer
 
 NAME = "show"
 EXAMPLES = """[dim]Examples:[/]

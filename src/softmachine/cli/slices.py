@@ -55,7 +55,7 @@ def command(
     from softmachine.languages.source import Source
     from softmachine.measure.slice_growth import fit
     from softmachine.measure.slices import describe, slices, table
-    from softmachine.transformer.weights.weights import Transformer
+    from softmachine.transformer.weights import Transformer
 
     output = Output(as_json, quiet)
     item = api.load(source, format_name)

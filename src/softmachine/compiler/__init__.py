@@ -8,7 +8,7 @@ from softmachine.compiler.graph import program_to_graph
 from softmachine.compiler.schedule import graph_to_schedule
 from softmachine.compiler.share import shared
 from softmachine.signals.program import Program
-from softmachine.transformer.weights.weights import Transformer
+from softmachine.transformer.weights import Transformer
 
 __all__ = ["compile_program"]
 

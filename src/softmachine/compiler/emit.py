@@ -11,8 +11,8 @@ from softmachine.compiler.schedule import BlockPlan, Schedule
 from softmachine.signals.primitives import Attention, Position, Token, Unit
 from softmachine.signals.program import Program
 from softmachine.signals.signal import Affine, Atom, Node
-from softmachine.transformer.weights.features import Feature
-from softmachine.transformer.weights.weights import AffineMap, Block, FeedForward, Head, Layer, Matrix, Transformer
+from softmachine.transformer.features import Feature
+from softmachine.transformer.weights import AffineMap, Block, FeedForward, Head, Layer, Matrix, Transformer
 
 
 def allocation_to_transformer(

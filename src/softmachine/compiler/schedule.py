@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from softmachine.compiler.graph import Graph
 from softmachine.signals.primitives import Attention, Carried, Loop, Named, Unit
 from softmachine.signals.signal import Affine, Node
-from softmachine.transformer.weights.features import Feature
+from softmachine.transformer.features import Feature
 
 Time = tuple[int, int]
 """(block, stage); blocks are numbered from 0."""

@@ -19,7 +19,7 @@ from softmachine.compiler.schedule import Schedule
 from softmachine.errors import ConstructionError
 from softmachine.signals.primitives import Attention, Named, Unit
 from softmachine.signals.signal import Affine, Atom
-from softmachine.transformer.weights.bounds import Bound
+from softmachine.transformer.bounds import Bound
 
 MOST_NAMES = 3
 """So many of the numbers that a coordinate holds one after the other are in its name."""

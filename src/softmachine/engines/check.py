@@ -15,7 +15,7 @@ from softmachine.engines.dense import DenseEngine
 from softmachine.engines.runs import codec_of
 from softmachine.errors import SoftmachineError, UsageError
 from softmachine.text import many
-from softmachine.transformer.weights.weights import Transformer
+from softmachine.transformer.weights import Transformer
 
 Word = tuple[str, ...]
 

@@ -16,9 +16,9 @@ from softmachine.engines.layers import DenseLayer, operator
 from softmachine.engines.matrices import transposed
 from softmachine.engines.weights import place_of
 from softmachine.errors import AmbiguousTokenError, InputError, PrecisionError, UsageError
-from softmachine.transformer.weights.attention import Mask
-from softmachine.transformer.weights.features import Feature
-from softmachine.transformer.weights.weights import AffineMap, Head, Transformer
+from softmachine.transformer.attention import Mask
+from softmachine.transformer.features import Feature
+from softmachine.transformer.weights import AffineMap, Head, Transformer
 
 _out_of_range_is_noticed_later = np.errstate(over="ignore", invalid="ignore")
 """Arithmetics see to overflow themselves, where something is decided, so that numpy need not warn of it."""

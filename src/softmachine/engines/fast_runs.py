@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from softmachine.codec import Codec, DecoderCodec, Prompt, SegmentedCodec
 from softmachine.engines.fast import Audit, Declined, FastEngine, FastPass, SegmentedPass, audit
 from softmachine.errors import UsageError
-from softmachine.transformer.weights.weights import Transformer
+from softmachine.transformer.weights import Transformer
 
 FIRST_PIECE, LARGEST_PIECE = 1 << 12, 1 << 21
 """How many positions the engine computes before it lets others look."""

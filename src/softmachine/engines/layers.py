@@ -12,7 +12,7 @@ import numpy as np
 
 from softmachine.arithmetic import Arithmetic, Tensor
 from softmachine.engines.matrices import side_by_side, stacked
-from softmachine.transformer.weights.weights import AffineMap, FeedForward, Head, Layer
+from softmachine.transformer.weights import AffineMap, FeedForward, Head, Layer
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from softmachine.transformer.weights.weights import AffineMap, Matrix
+from softmachine.transformer.weights import AffineMap, Matrix
 
 
 def transposed(matrix: Matrix) -> Matrix:

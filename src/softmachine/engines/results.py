@@ -8,7 +8,7 @@ from itertools import islice
 
 from softmachine.codec import DecoderCodec, Outcome, Prompt
 from softmachine.text import many
-from softmachine.transformer.weights.weights import Transformer
+from softmachine.transformer.weights import Transformer
 
 UNFINISHED = "no verdict yet"
 LONGEST = 120

@@ -15,7 +15,7 @@ from softmachine.engines.segments import decode_segments
 from softmachine.errors import PrecisionError, SourceError, UsageError
 from softmachine.packed import Packed
 from softmachine.text import many
-from softmachine.transformer.weights.weights import Transformer
+from softmachine.transformer.weights import Transformer
 
 if TYPE_CHECKING:
     from softmachine.engines.fast import Audit

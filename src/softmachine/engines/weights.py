@@ -7,8 +7,8 @@ from fractions import Fraction
 
 from softmachine.arithmetic.fixed_point import least_bits
 from softmachine.engines.matrices import transposed
-from softmachine.transformer.weights.features import Feature
-from softmachine.transformer.weights.weights import AffineMap, Head, Layer, Matrix, Transformer
+from softmachine.transformer.features import Feature
+from softmachine.transformer.weights import AffineMap, Head, Layer, Matrix, Transformer
 
 
 def place_of(transformer: Transformer, weight: Fraction) -> str:

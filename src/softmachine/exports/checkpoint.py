@@ -19,7 +19,7 @@ from softmachine.exports.tokenizer import require_tokenizer, save_tokenizer
 from softmachine.exports.verify import Verification, verify
 from softmachine.exports.writing import Filled
 from softmachine.progress import Tell, nobody
-from softmachine.transformer.weights.weights import Transformer
+from softmachine.transformer.weights import Transformer
 
 DTYPES = ("float32", "bfloat16", "float16", "float64")
 _NEEDED = "pip install 'softmachine[hf]'"

@@ -9,7 +9,7 @@ from itertools import islice
 from softmachine.codec import AnsweringCodec, Codec, DecoderCodec, Interface
 from softmachine.errors import InputError, UsageError
 from softmachine.exports.lengths import too_long, words_that_fit
-from softmachine.transformer.weights.weights import Transformer
+from softmachine.transformer.weights import Transformer
 
 MOST_TOKENS = 2048
 """Longer runs are compared up to here."""

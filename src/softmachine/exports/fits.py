@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from softmachine.codec import DecoderCodec
 from softmachine.errors import ConstructionError, UsageError
-from softmachine.transformer.weights.features import Feature
-from softmachine.transformer.weights.weights import Transformer
+from softmachine.transformer.features import Feature
+from softmachine.transformer.weights import Transformer
 
 MOST_LAYERS = 512
 """Loops that unroll to more layers are refused."""

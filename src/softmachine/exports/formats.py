@@ -15,7 +15,7 @@ from softmachine.exports.exported import Exported
 from softmachine.exports.gpt2 import gpt2, gpt2_default
 from softmachine.exports.llama import llama, mistral, qwen2
 from softmachine.exports.writing import Fill, write
-from softmachine.transformer.weights.weights import Transformer
+from softmachine.transformer.weights import Transformer
 
 
 @dataclass(frozen=True)

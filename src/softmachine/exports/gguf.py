@@ -20,7 +20,7 @@ from softmachine.exports.manual import Manual
 from softmachine.exports.placed import Placed
 from softmachine.exports.writing import Filled
 from softmachine.progress import Tell
-from softmachine.transformer.weights.weights import Transformer
+from softmachine.transformer.weights import Transformer
 
 FILE = "model.gguf"
 _NEEDED = "pip install 'softmachine[gguf]'"

@@ -15,8 +15,8 @@ import numpy as np
 from softmachine.codec import Codec, Prompt
 from softmachine.errors import ConstructionError, InputError, UsageError
 from softmachine.exports.lowered import Affine, Array, LoweredHead, LoweredLayer
-from softmachine.transformer.weights.features import Feature
-from softmachine.transformer.weights.weights import Transformer
+from softmachine.transformer.features import Feature
+from softmachine.transformer.weights import Transformer
 
 SHARPNESS = 128.0
 """Between the scores of the last position and the one before: e⁻¹²⁸ is 0 in float32."""

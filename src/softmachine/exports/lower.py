@@ -27,8 +27,8 @@ from softmachine.exports.fits import (
 from softmachine.exports.lengths import Lengths, length_layer, lengths_of
 from softmachine.exports.lowered import PAD, Affine, Array, Lowered, LoweredHead, LoweredLayer
 from softmachine.exports.sight import native, seeing
-from softmachine.transformer.weights.features import Feature
-from softmachine.transformer.weights.weights import AffineMap, FeedForward, Head, Layer, Matrix, Transformer
+from softmachine.transformer.features import Feature
+from softmachine.transformer.weights import AffineMap, FeedForward, Head, Layer, Matrix, Transformer
 
 
 def lower(transformer: Transformer, length: int, *, ahead: bool = False) -> Lowered:

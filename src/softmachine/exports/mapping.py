@@ -8,7 +8,7 @@ from softmachine.codec import Interface
 from softmachine.exports.dialogue import Dialogue
 from softmachine.exports.exported import Exported
 from softmachine.exports.placed import Placed
-from softmachine.transformer.weights.weights import Transformer
+from softmachine.transformer.weights import Transformer
 
 FORMAT = "softmachine-map"
 VERSION = 1

@@ -17,7 +17,7 @@ from softmachine.errors import Place, SoftmachineError, SourceError, UsageError
 from softmachine.exports.folder import MARK, new_folder
 from softmachine.exports.native_reader import from_data
 from softmachine.exports.native_writer import to_data
-from softmachine.transformer.weights.weights import Transformer
+from softmachine.transformer.weights import Transformer
 
 FORMAT = "softmachine-transformer"
 VERSION = 1

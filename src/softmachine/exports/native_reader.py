@@ -10,9 +10,9 @@ from typing import Any
 from numpy.typing import NDArray
 
 from softmachine.codec import Codec
-from softmachine.transformer.weights.attention import Choice, Mask, Weighting
-from softmachine.transformer.weights.features import Feature, Relation
-from softmachine.transformer.weights.weights import AffineMap, Block, FeedForward, Head, Layer, Matrix, Transformer
+from softmachine.transformer.attention import Choice, Mask, Weighting
+from softmachine.transformer.features import Feature, Relation
+from softmachine.transformer.weights import AffineMap, Block, FeedForward, Head, Layer, Matrix, Transformer
 
 
 def from_data(data: dict[str, Any], tensors: Mapping[str, NDArray[Any]], codec_from_json: Any) -> Transformer:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.errors import UsageError
-from softmachine.transformer.weights.features import Feature, Relation
-from softmachine.transformer.weights.weights import AffineMap, Head, Matrix, Transformer
+from softmachine.transformer.features import Feature, Relation
+from softmachine.transformer.weights import AffineMap, Head, Matrix, Transformer
 
 Tensors = dict[str, NDArray[Any]]
 

@@ -21,7 +21,7 @@ from softmachine.exports.placed import SAMPLING_GAIN, Placed
 from softmachine.exports.verify import Verification, wrong
 from softmachine.exports.writing import Filled
 from softmachine.progress import Tell, told
-from softmachine.transformer.weights.weights import Transformer
+from softmachine.transformer.weights import Transformer
 
 OPSET = 17
 DTYPES = ("float32", "float64")

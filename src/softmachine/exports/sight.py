@@ -17,8 +17,8 @@ import numpy as np
 
 from softmachine.exports.conditioning import Box, largest
 from softmachine.exports.lowered import Affine, Array, LoweredHead
-from softmachine.transformer.weights.attention import Mask
-from softmachine.transformer.weights.weights import Head
+from softmachine.transformer.attention import Mask
+from softmachine.transformer.weights import Head
 
 UNDERFLOW = 128.0
 """e⁻¹²⁸ is 0 in float32."""

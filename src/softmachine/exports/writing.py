@@ -17,7 +17,7 @@ from softmachine.exports.mapping import mapping
 from softmachine.exports.placed import Placed
 from softmachine.exports.verify import Verification
 from softmachine.progress import Tell, nobody
-from softmachine.transformer.weights.weights import Transformer
+from softmachine.transformer.weights import Transformer
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
 
-from softmachine.transformer.weights.features import ceil_log2
+from softmachine.transformer.features import ceil_log2
 
 _FUNCTIONS: dict[str, Callable[[int], int]] = {
     "": lambda _: 1,

@@ -16,7 +16,7 @@ from softmachine.engines.weights import least_precision
 from softmachine.errors import UsageError
 from softmachine.measure.fitting import Formula, fitted
 from softmachine.padding import NO_PADDING, Padding
-from softmachine.transformer.weights.weights import Block, Transformer
+from softmachine.transformer.weights import Block, Transformer
 
 Family = Callable[[int], Transformer]
 

@@ -11,8 +11,8 @@ from fractions import Fraction
 from softmachine.errors import ConstructionError
 from softmachine.signals.primitives import Attention, Carried, Fall, Loop, Named, Position, Token, Unit
 from softmachine.signals.signal import Affine, Node, Signal, inputs_first
-from softmachine.transformer.weights.attention import Choice
-from softmachine.transformer.weights.features import Feature
+from softmachine.transformer.attention import Choice
+from softmachine.transformer.features import Feature
 
 Vector = tuple[Fraction, ...]
 Column = list[Vector]

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from softmachine.transformer.weights.bounds import Bound
+from softmachine.transformer.bounds import Bound
 
 INTEGERS = "1"
 SHARES = "i+1"

@@ -13,8 +13,8 @@ from fractions import Fraction
 from softmachine.errors import ConstructionError
 from softmachine.signals.kinds import BIT, INTEGERS, SHARES, Kind, exactly, rectified, union
 from softmachine.signals.signal import Affine, Node, Signal, of_node
-from softmachine.transformer.weights.attention import AVERAGE_HARD, Choice, Mask, Weighting
-from softmachine.transformer.weights.features import Feature, Relation
+from softmachine.transformer.attention import AVERAGE_HARD, Choice, Mask, Weighting
+from softmachine.transformer.features import Feature, Relation
 
 
 @dataclass(frozen=True, eq=False)

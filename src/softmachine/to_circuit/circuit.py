@@ -30,8 +30,8 @@ from softmachine.languages.circuit import Circuit, evaluate_many
 from softmachine.progress import Tell, nobody
 from softmachine.to_circuit.layers import Slot, Unrolled
 from softmachine.to_circuit.wires import TRUE, Wires
-from softmachine.transformer.weights.features import ceil_log2
-from softmachine.transformer.weights.weights import Transformer
+from softmachine.transformer.features import ceil_log2
+from softmachine.transformer.weights import Transformer
 
 Bits = NDArray[np.bool_]
 BATCH = 512

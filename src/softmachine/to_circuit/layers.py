@@ -9,9 +9,9 @@ from softmachine.progress import Tell, nobody, told
 from softmachine.to_circuit.arithmetic import FixedNumbers
 from softmachine.to_circuit.numbers import Number, Numbers
 from softmachine.to_circuit.wires import FALSE, Wires
-from softmachine.transformer.weights.attention import Choice
-from softmachine.transformer.weights.features import Feature
-from softmachine.transformer.weights.weights import AffineMap, FeedForward, Head, Layer, Transformer
+from softmachine.transformer.attention import Choice
+from softmachine.transformer.features import Feature
+from softmachine.transformer.weights import AffineMap, FeedForward, Head, Layer, Transformer
 
 Slot = Mapping[str, int]
 """What stands at a position: for every token that may, the wire that says whether it does."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-from softmachine.transformer.weights.features import Feature
+from softmachine.transformer.features import Feature
 
 
 class Mask(StrEnum):

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from html import escape
 
 from softmachine.text import listed, many
-from softmachine.transformer.weights.features import Feature
-from softmachine.transformer.weights.weights import Block, FeedForward, Head, Transformer
+from softmachine.transformer.features import Feature
+from softmachine.transformer.weights import Block, FeedForward, Head, Transformer
 
 _ARROW_COLUMN = 62
 

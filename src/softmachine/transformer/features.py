@@ -16,7 +16,7 @@ from math import isqrt, prod
 from typing import ClassVar, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
 from softmachine.errors import ConstructionError
-from softmachine.transformer.weights.bounds import Bound
+from softmachine.transformer.bounds import Bound
 
 Expansion: TypeAlias = tuple[tuple[tuple[Fraction, "Feature"], ...], Fraction]
 """A feature as Σ factor · feature + constant."""

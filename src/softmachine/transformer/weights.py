@@ -12,8 +12,8 @@ from fractions import Fraction
 from functools import cached_property
 
 from softmachine.codec import Codec
-from softmachine.transformer.weights.attention import Mask, Weighting
-from softmachine.transformer.weights.features import Feature, Relation
+from softmachine.transformer.attention import Mask, Weighting
+from softmachine.transformer.features import Feature, Relation
 
 Row = tuple[tuple[int, Fraction], ...]
 
@@ -207,11 +207,11 @@ class Transformer:
         return replace(self, codec=codec, construction=construction, length=length)
 
     def __str__(self) -> str:
-        from softmachine.transformer.weights.board import board
+        from softmachine.transformer.board import board
 
         return board(self)
 
     def _repr_html_(self) -> str:
-        from softmachine.transformer.weights.board import board_html
+        from softmachine.transformer.board import board_html
 
         return board_html(self)

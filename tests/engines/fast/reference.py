@@ -7,10 +7,10 @@ from typing import Any
 import numba
 import numpy as np
 from numpy.typing import NDArray
-from softmachine.transformer.weights.weights import Transformer
 
 from softmachine.languages.turing import Action, Tape
 from softmachine.theorems.shared.turing_tokens import TuringCodec
+from softmachine.transformer.weights import Transformer
 
 MOVES = {"L": -1, "S": 0, "R": 1}
 

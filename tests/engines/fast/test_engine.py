@@ -6,7 +6,6 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from softmachine.transformer.weights.weights import AffineMap, Matrix, Transformer
 
 import softmachine as sm
 from softmachine.engines.fast import FastEngine, audit
@@ -16,6 +15,7 @@ from softmachine.engines.fast.codegen.code import Code
 from softmachine.engines.fast.explain import explanation, summary
 from softmachine.engines.runs import codec_of
 from softmachine.errors import AmbiguousTokenError, InputError, UsageError
+from softmachine.transformer.weights import AffineMap, Matrix, Transformer
 from tests.engines.transformers import CAUSAL, RandomTransformer, random_word
 
 

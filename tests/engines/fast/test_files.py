@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
-from softmachine.transformer.weights.weights import Transformer
 
 import softmachine as sm
 from softmachine.codec import DecoderCodec
 from softmachine.engines.fast import FastEngine, FastPass, checkpoint, store
 from softmachine.engines.runs import Running, codec_of
 from softmachine.errors import SourceError, UsageError
+from softmachine.transformer.weights import Transformer
 
 
 @pytest.fixture(scope="module")

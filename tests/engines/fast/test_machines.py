@@ -6,7 +6,6 @@ import random
 
 import numpy as np
 import pytest
-from softmachine.transformer.weights.weights import Transformer
 
 import softmachine as sm
 from softmachine import zoo
@@ -15,6 +14,7 @@ from softmachine.engines.fast import FastEngine
 from softmachine.engines.runs import codec_of
 from softmachine.errors import UsageError
 from softmachine.languages.turing import Tape, TuringMachine
+from softmachine.transformer.weights import Transformer
 from tests.engines.fast.reference import expected_codes
 from tests.machines import random_machine, random_word
 

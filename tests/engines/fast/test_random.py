@@ -8,8 +8,14 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from softmachine.transformer.weights.bounds import Bound
-from softmachine.transformer.weights.features import (
+
+from softmachine.engines.dense import DenseEngine
+from softmachine.engines.fast import Declined, FastEngine, checkpoint
+from softmachine.engines.fast.analysis.plans import ByPosition, Dense, Forest, Plan, Uniform
+from softmachine.engines.fast.codegen.code import Code
+from softmachine.errors import AmbiguousTokenError, PrecisionError
+from softmachine.transformer.bounds import Bound
+from softmachine.transformer.features import (
     I_SQUARED,
     INVERSE,
     NEXT,
@@ -20,13 +26,7 @@ from softmachine.transformer.weights.features import (
     Predecessor,
     Relation,
 )
-from softmachine.transformer.weights.weights import Transformer
-
-from softmachine.engines.dense import DenseEngine
-from softmachine.engines.fast import Declined, FastEngine, checkpoint
-from softmachine.engines.fast.analysis.plans import ByPosition, Dense, Forest, Plan, Uniform
-from softmachine.engines.fast.codegen.code import Code
-from softmachine.errors import AmbiguousTokenError, PrecisionError
+from softmachine.transformer.weights import Transformer
 from tests.engines.fast.conftest import lower_thresholds
 from tests.engines.transformers import CAUSAL, RandomTransformer, random_word
 

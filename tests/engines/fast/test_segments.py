@@ -6,7 +6,6 @@ from itertools import zip_longest
 from pathlib import Path
 
 import pytest
-from softmachine.transformer.weights.weights import Transformer
 
 import softmachine as sm
 from softmachine.codec import SegmentedCodec
@@ -14,6 +13,7 @@ from softmachine.engines.fast import FastEngine, FastPass, SegmentedPass
 from softmachine.engines.runs import Running, codec_of
 from softmachine.errors import PrecisionError, SourceError, UsageError
 from softmachine.packed import Packed
+from softmachine.transformer.weights import Transformer
 
 
 @pytest.fixture(scope="module")

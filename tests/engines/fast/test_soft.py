@@ -6,9 +6,6 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from softmachine.transformer.weights.attention import softmax
-from softmachine.transformer.weights.features import Feature
-from softmachine.transformer.weights.weights import Transformer
 
 import softmachine as sm
 from softmachine.codec import DecoderCodec
@@ -16,6 +13,9 @@ from softmachine.engines.dense import DenseEngine
 from softmachine.engines.fast import Declined, FastEngine
 from softmachine.engines.runs import codec_of
 from softmachine.errors import PrecisionError
+from softmachine.transformer.attention import softmax
+from softmachine.transformer.features import Feature
+from softmachine.transformer.weights import Transformer
 
 
 @pytest.fixture(scope="module")

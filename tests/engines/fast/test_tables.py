@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from softmachine.transformer.weights.weights import Transformer
 
 import softmachine as sm
 from softmachine.engines.fast import Declined, FastEngine
@@ -14,6 +13,7 @@ from softmachine.engines.fast.tables.code import TableCode, is_large
 from softmachine.engines.runs import Running, codec_of
 from softmachine.errors import AmbiguousTokenError, SourceError
 from softmachine.theorems.ternary.tokens import TernaryCodec
+from softmachine.transformer.weights import Transformer
 from tests.engines.fast.test_random import compare
 from tests.engines.transformers import CAUSAL, RandomTransformer
 
@@ -112,7 +112,7 @@ def test_a_tie_of_logits_names_the_outputs() -> None:
     from dataclasses import replace
     from fractions import Fraction
 
-    from softmachine.transformer.weights.weights import AffineMap, Matrix
+    from softmachine.transformer.weights import AffineMap, Matrix
 
     transformer = RandomTransformer(3, masks=CAUSAL).transformer()
     row: tuple[tuple[int, Fraction], ...] = ()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from softmachine.transformer.weights.weights import Transformer
 
 import softmachine as sm
 from softmachine import zoo
@@ -13,6 +12,7 @@ from softmachine.engines.fast.tables.code import TableCode
 from softmachine.engines.runs import Running, codec_of
 from softmachine.errors import ConstructionError, UsageError
 from softmachine.theorems import CONSTRUCTIONS
+from softmachine.transformer.weights import Transformer
 
 LENGTH = 64
 """What the constructions of a length are made for."""

@@ -23,8 +23,8 @@ from softmachine.engines.fast.analysis.forms import Form
 from softmachine.engines.fast.analysis.grids import SAFE
 from softmachine.engines.fast.tables.code import TableCode
 from softmachine.errors import AmbiguousTokenError
-from softmachine.transformer.weights.attention import Choice, Mask
-from softmachine.transformer.weights.features import I_SQUARED, I
+from softmachine.transformer.attention import Choice, Mask
+from softmachine.transformer.features import I_SQUARED, I
 
 if TYPE_CHECKING:
     from softmachine.engines.fast.engine import FastPass

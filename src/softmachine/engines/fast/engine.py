@@ -21,7 +21,7 @@ from softmachine.engines.fast.tables.code import TableCode, is_large, tables_of
 from softmachine.engines.fast.tables.memory import TableMemory
 from softmachine.errors import AmbiguousTokenError, InputError, PrecisionError
 from softmachine.packed import Coded
-from softmachine.transformer.weights.weights import Transformer
+from softmachine.transformer.weights import Transformer
 
 CHUNK = 1 << 21
 """So many positions at most are computed before Python gets a chance to see that the user wants to stop."""

@@ -21,8 +21,8 @@ from math import ceil, floor, log
 from softmachine.signals import Signal, constant, relu, stack
 from softmachine.signals.kinds import BIT, integer
 from softmachine.signals.primitives import named
-from softmachine.transformer.weights.attention import AVERAGE_HARD, Weighting, softmax
-from softmachine.transformer.weights.features import Constant, unit_vector
+from softmachine.transformer.attention import AVERAGE_HARD, Weighting, softmax
+from softmachine.transformer.features import Constant, unit_vector
 
 UNIT = 2
 """c: a disagreement costs twice as much."""

@@ -6,7 +6,7 @@ from softmachine.errors import ConstructionError
 from softmachine.signals.kinds import BIT, Kind
 from softmachine.signals.primitives import named, relu
 from softmachine.signals.signal import Signal, stack
-from softmachine.transformer.weights.bounds import Bound
+from softmachine.transformer.bounds import Bound
 
 
 def is_zero(name: str, number: Signal) -> Signal:

@@ -8,7 +8,7 @@ from softmachine.errors import ConstructionError
 from softmachine.signals.kinds import BIT, exactly, union
 from softmachine.signals.primitives import named, relu
 from softmachine.signals.signal import Signal, stack
-from softmachine.transformer.weights.bounds import Bound
+from softmachine.transformer.bounds import Bound
 
 
 def all_of(name: str, *bits: Signal) -> Signal:

@@ -13,7 +13,7 @@ from softmachine.errors import ConstructionError
 from softmachine.signals.kinds import BIT, SIGN, Kind, integer
 from softmachine.signals.primitives import named, position, relu
 from softmachine.signals.signal import Signal, constant, stack, total, weighted
-from softmachine.transformer.weights.features import Bit
+from softmachine.transformer.features import Bit
 
 
 def code(number: int, bits: int) -> tuple[int, ...]:

@@ -13,8 +13,8 @@ from softmachine.errors import ConstructionError
 from softmachine.signals.kinds import BIT, COUNT, SHARES
 from softmachine.signals.primitives import Fall, attend, named, position, relu
 from softmachine.signals.signal import Signal, constant, stack
-from softmachine.transformer.weights.attention import Mask
-from softmachine.transformer.weights.features import HALF_INVERSE, I_SQUARED, INVERSE, Feature, I
+from softmachine.transformer.attention import Mask
+from softmachine.transformer.features import HALF_INVERSE, I_SQUARED, INVERSE, Feature, I
 
 
 @dataclass(frozen=True)

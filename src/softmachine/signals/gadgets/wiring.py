@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from softmachine.signals import Signal, position, stack
-from softmachine.transformer.weights.features import AddressBit, AddressVector, Table, ceil_log2
+from softmachine.transformer.features import AddressBit, AddressVector, Table, ceil_log2
 
 
 def flag(name: str, table: Sequence[int]) -> Signal:

@@ -29,7 +29,7 @@ from softmachine.signals.primitives import Fall
 from softmachine.theorems.chapter_8.theorem import Move, action_labels, held_back, on_tape
 from softmachine.theorems.shared.stream_tokens import Placed, Start, StreamCodec
 from softmachine.theorems.shared.turing_tokens import Begin, Given
-from softmachine.transformer.weights.features import INVERSE, Bit, I, Predecessor
+from softmachine.transformer.features import INVERSE, Bit, I, Predecessor
 
 
 def decoder(codec: StreamCodec) -> Program:

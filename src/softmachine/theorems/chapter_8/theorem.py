@@ -22,7 +22,7 @@ from softmachine.signals import Program, Signal, Vocabulary, named, position, re
 from softmachine.signals.gadgets import Located, Row, first_of, gate, latest, locate, mean, table, where_zero
 from softmachine.signals.kinds import BIT
 from softmachine.theorems.shared.turing_tokens import Begin, Given, Meaning, TuringCodec
-from softmachine.transformer.weights.features import INVERSE
+from softmachine.transformer.features import INVERSE
 
 NOTHING = Signal((), (), ())
 

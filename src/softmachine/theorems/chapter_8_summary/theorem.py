@@ -41,7 +41,7 @@ from softmachine.signals.kinds import BIT
 from softmachine.theorems.chapter_8.theorem import NOTHING, Move, action_labels, held_back, moved, on_tape
 from softmachine.theorems.chapter_8_summary.tokens import Begin, Column, Meaning, Start, SummaryCodec
 from softmachine.theorems.shared.turing_tokens import Given
-from softmachine.transformer.weights.features import INVERSE, I
+from softmachine.transformer.features import INVERSE, I
 
 
 def decoder(codec: SummaryCodec) -> Program:

@@ -31,8 +31,8 @@ from softmachine.signals.gadgets.wiring import address_width, binary_address, fl
 from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import token
 from softmachine.theorems.circuit.layout import Layout, Place
-from softmachine.transformer.weights.attention import AVERAGE_HARD, Mask, softmax
-from softmachine.transformer.weights.features import NO_ADDRESS, Feature, Table, ceil_log2
+from softmachine.transformer.attention import AVERAGE_HARD, Mask, softmax
+from softmachine.transformer.features import NO_ADDRESS, Feature, Table, ceil_log2
 
 PAD = "□"
 TOKENS = ("0", "1", PAD)

@@ -28,8 +28,8 @@ from softmachine.signals.gadgets.bit_addresses import UNIT, by_bits, doubled, ma
 from softmachine.signals.gadgets.wiring import binary_address
 from softmachine.signals.kinds import BIT, SIGN
 from softmachine.signals.primitives import token
-from softmachine.transformer.weights.attention import Mask
-from softmachine.transformer.weights.features import ceil_log2
+from softmachine.transformer.attention import Mask
+from softmachine.transformer.features import ceil_log2
 
 ZERO, ONE = "x=0", "x=1"
 GATES = ("AND", "OR", "NOT")

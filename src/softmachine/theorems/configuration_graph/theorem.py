@@ -25,8 +25,8 @@ from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import token
 from softmachine.signals.reduction import stacked
 from softmachine.theorems.connectivity import theorem as connectivity
-from softmachine.transformer.weights.attention import Mask
-from softmachine.transformer.weights.features import NO_ADDRESS
+from softmachine.transformer.attention import Mask
+from softmachine.transformer.features import NO_ADDRESS
 
 PAD = "□"
 

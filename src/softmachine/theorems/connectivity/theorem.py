@@ -23,8 +23,8 @@ from softmachine.signals.gadgets.bit_addresses import UNIT, avoiding, by_bits, m
 from softmachine.signals.gadgets.wiring import binary_address, flag
 from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import token
-from softmachine.transformer.weights.attention import Mask
-from softmachine.transformer.weights.features import ceil_log2
+from softmachine.transformer.attention import Mask
+from softmachine.transformer.features import ceil_log2
 
 PAD = "□"
 TOKENS = ("0", "1", PAD)

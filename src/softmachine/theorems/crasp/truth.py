@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from softmachine.signals import Signal, constant, named, relu, stack, step
 from softmachine.signals.kinds import BIT, SHARES, Kind
-from softmachine.transformer.weights.bounds import Bound
+from softmachine.transformer.bounds import Bound
 
 STEEPNESS = 4
 """Numbers whose sign is asked for are at least 1/(4(i+1)) away from 0."""

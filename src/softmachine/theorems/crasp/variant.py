@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from softmachine.languages.crasp.relation import row
 from softmachine.theorems.crasp.truth import Sign
-from softmachine.transformer.weights.attention import AVERAGE_HARD, Weighting, softmax
-from softmachine.transformer.weights.features import Logarithm, Relation
+from softmachine.transformer.attention import AVERAGE_HARD, Weighting, softmax
+from softmachine.transformer.features import Logarithm, Relation
 
 SHARPNESS = 4
 """λ: keys outside of a relation lose this much, times ⌈log₂(i+1)⌉."""

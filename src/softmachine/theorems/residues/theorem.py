@@ -35,7 +35,7 @@ from softmachine.theorems.address_bits.theorem import differing, next_token, own
 from softmachine.theorems.chapter_8.theorem import on_tape
 from softmachine.theorems.shared.stream_tokens import Limit, Placed, Start, StreamCodec
 from softmachine.theorems.shared.turing_tokens import Begin, Given
-from softmachine.transformer.weights.features import Bit
+from softmachine.transformer.features import Bit
 
 MOST_WRAPS = 32
 """More wraps are not counted: bfloat16 has 8 bits, and two of them are for the comparison."""

@@ -15,9 +15,9 @@ from softmachine.signals import Signal, attend, constant, named, position, stack
 from softmachine.signals.gadgets import Squared, select
 from softmachine.signals.kinds import Kind, integer, real
 from softmachine.signals.primitives import Fall
-from softmachine.transformer.weights.attention import AVERAGE_HARD, Mask, Weighting, softmax
-from softmachine.transformer.weights.bounds import Bound
-from softmachine.transformer.weights.features import I_SQUARED, INVERSE, LENGTH, Feature, I, N
+from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting, softmax
+from softmachine.transformer.bounds import Bound
+from softmachine.transformer.features import I_SQUARED, INVERSE, LENGTH, Feature, I, N
 
 MOST_PIECES = 64
 SHARPNESS = 6

@@ -44,8 +44,8 @@ from softmachine.signals.primitives import Fall, token
 from softmachine.theorems.shared.special_tokens import START, unused
 from softmachine.theorems.srasp.numbers import RAMP, SHARE, SHARPNESS, Finder, Number, here
 from softmachine.theorems.srasp.pointwise import Pointwise, Read, Value, finite_value, number_value, over
-from softmachine.transformer.weights.attention import Mask
-from softmachine.transformer.weights.features import LENGTH
+from softmachine.transformer.attention import Mask
+from softmachine.transformer.features import LENGTH
 
 GAMMA = 3
 """The scaled gap where only finite values are retrieved: 4e^-3 < 1/4."""

@@ -53,8 +53,8 @@ from softmachine.signals.gadgets import all_of, any_of, gate, rounded
 from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import Fall, token
 from softmachine.theorems.shared.special_tokens import START, unused
-from softmachine.transformer.weights.attention import AVERAGE_HARD, Mask, Weighting, softmax
-from softmachine.transformer.weights.features import I_SQUARED, INVERSE, LENGTH, NEXT, REST, Alternating, Feature, I
+from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting, softmax
+from softmachine.transformer.features import I_SQUARED, INVERSE, LENGTH, NEXT, REST, Alternating, Feature, I
 
 GAMMA = 3
 """The scaled gap: 4e^-3 < 1/4."""

@@ -43,7 +43,7 @@ from softmachine.theorems.ternary.next import Next, Situation
 from softmachine.theorems.ternary.summary import Summary
 from softmachine.theorems.ternary.tokens import LEAST_BITS, Mark, TernaryCodec
 from softmachine.theorems.ternary.words import Words
-from softmachine.transformer.weights.features import ceil_log2
+from softmachine.transformer.features import ceil_log2
 
 SPARE = Fraction(3, 16)
 """Of the 1/4 that rounding takes away; enough for attention weights with four significant bits.

@@ -12,9 +12,9 @@ from fractions import Fraction
 
 from softmachine.engines.fast.analysis.forms import ZERO, Form, applied, atom, combination, of_tokens
 from softmachine.errors import UsageError
-from softmachine.transformer.weights.attention import Mask, Weighting
-from softmachine.transformer.weights.features import Feature, Relation
-from softmachine.transformer.weights.weights import AffineMap, FeedForward, Head, Layer, Transformer
+from softmachine.transformer.attention import Mask, Weighting
+from softmachine.transformer.features import Feature, Relation
+from softmachine.transformer.weights import AffineMap, FeedForward, Head, Layer, Transformer
 
 
 @dataclass(frozen=True)

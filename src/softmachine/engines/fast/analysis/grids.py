@@ -18,7 +18,7 @@ from math import ceil, floor, lcm
 
 from softmachine.engines.fast.analysis.flow import Flow
 from softmachine.engines.fast.analysis.forms import Form
-from softmachine.transformer.weights.features import Feature, Monomial
+from softmachine.transformer.features import Feature, Monomial
 
 HORIZON = 2**30
 """Bounds hold for runs of so many positions; longer ones stop."""

@@ -23,8 +23,8 @@ from softmachine.engines.fast.indexes.forest import MANY
 from softmachine.engines.fast.indexes.gated import gated
 from softmachine.engines.fast.indexes.records import Record, score_for_good
 from softmachine.text import many
-from softmachine.transformer.weights.attention import Choice, Mask
-from softmachine.transformer.weights.features import I_SQUARED, Distance, I, Relation
+from softmachine.transformer.attention import Choice, Mask
+from softmachine.transformer.features import I_SQUARED, Distance, I, Relation
 
 ONE = Fraction(1)
 

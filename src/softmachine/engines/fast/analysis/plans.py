@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from softmachine.engines.fast.analysis.flow import FlowHead
 from softmachine.engines.fast.analysis.forms import Form
 from softmachine.engines.fast.analysis.grids import Grid, Linear, Number
-from softmachine.transformer.weights.attention import Choice
-from softmachine.transformer.weights.features import Relation
+from softmachine.transformer.attention import Choice
+from softmachine.transformer.features import Relation
 
 
 @dataclass(frozen=True, eq=False)

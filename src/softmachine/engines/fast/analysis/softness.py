@@ -16,7 +16,7 @@ from softmachine.engines.fast.analysis.flow import Flow, FlowHead, Position, Uni
 from softmachine.engines.fast.analysis.forms import Form
 from softmachine.engines.fast.analysis.grids import Linear, Numbers
 from softmachine.engines.fast.analysis.plans import ByPosition, Groups, Parabola, Plan, Uniform
-from softmachine.transformer.weights.features import I_SQUARED, NEXT, I, Monomial
+from softmachine.transformer.features import I_SQUARED, NEXT, I, Monomial
 
 _UP = 1 + 1e-9
 """Every bound is multiplied by this, which is more than its few roundings can take away."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from softmachine.engines.fast.analysis.grids import SAFE, feature_number
 from softmachine.errors import PrecisionError
-from softmachine.transformer.weights.features import Feature
+from softmachine.transformer.features import Feature
 
 
 def width(item: Feature) -> int:

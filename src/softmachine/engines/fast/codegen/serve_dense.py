@@ -6,7 +6,7 @@ from softmachine.engines.fast.analysis.grids import Number
 from softmachine.engines.fast.analysis.plans import Dense
 from softmachine.engines.fast.codegen.serve_groups import CHOICES, GroupCode
 from softmachine.engines.fast.codegen.serving import Serving
-from softmachine.transformer.weights.attention import Mask
+from softmachine.transformer.attention import Mask
 
 
 class DenseCode:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from softmachine.engines.fast.analysis.grids import Linear, Number
 from softmachine.engines.fast.analysis.plans import Dense, Forest, Groups
 from softmachine.engines.fast.codegen.serving import Serving
-from softmachine.transformer.weights.attention import Choice, Mask
+from softmachine.transformer.attention import Choice, Mask
 
 CHOICES = {
     Choice.AVERAGE: "AVERAGE",

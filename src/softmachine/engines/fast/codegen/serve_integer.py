@@ -5,7 +5,7 @@ from __future__ import annotations
 from softmachine.engines.fast.analysis.grids import HORIZON
 from softmachine.engines.fast.analysis.plans import Parabola
 from softmachine.engines.fast.codegen.serving import Serving, Storage
-from softmachine.transformer.weights.attention import Mask
+from softmachine.transformer.attention import Mask
 
 
 class IntegerCode:

@@ -6,7 +6,7 @@ from softmachine.engines.fast.analysis.flow import Position
 from softmachine.engines.fast.analysis.plans import ByPosition, Plan
 from softmachine.engines.fast.codegen.serving import Serving, Storage
 from softmachine.engines.fast.codegen.writing import Place
-from softmachine.transformer.weights.attention import Choice, Mask
+from softmachine.transformer.attention import Choice, Mask
 
 
 class PositionCode:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from softmachine.engines.fast.analysis.grids import SAFE, Number
 from softmachine.engines.fast.analysis.plans import Uniform
 from softmachine.engines.fast.codegen.serving import Serving
-from softmachine.transformer.weights.attention import Choice, Mask
+from softmachine.transformer.attention import Choice, Mask
 
 
 class UniformCode:

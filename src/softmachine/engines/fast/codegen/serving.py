@@ -10,7 +10,7 @@ from softmachine.engines.fast.analysis.grids import Number
 from softmachine.engines.fast.analysis.plans import Plan
 from softmachine.engines.fast.analysis.tabulated import width
 from softmachine.engines.fast.codegen.writing import HERE, Place, Writer
-from softmachine.transformer.weights.features import Feature
+from softmachine.transformer.features import Feature
 
 
 @dataclass(frozen=True)

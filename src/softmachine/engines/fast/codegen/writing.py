@@ -8,7 +8,7 @@ from fractions import Fraction
 from softmachine.engines.fast.analysis.flow import Position
 from softmachine.engines.fast.analysis.forms import Form
 from softmachine.engines.fast.analysis.grids import ONE, SAFE, Declined, Linear, Numbers
-from softmachine.transformer.weights.features import Feature
+from softmachine.transformer.features import Feature
 
 
 @dataclass(frozen=True)

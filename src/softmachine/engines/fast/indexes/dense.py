@@ -17,7 +17,7 @@ from softmachine.engines.fast.indexes.finding import AVERAGE, LEFTMOST
 from softmachine.engines.fast.indexes.groups import compared, integer, score
 from softmachine.engines.fast.indexes.kernels import LIMIT, added, kernel
 from softmachine.errors import PrecisionError
-from softmachine.transformer.weights.features import Relation
+from softmachine.transformer.features import Relation
 
 TABULATED, WANTED, OVER = 0, 1, 2
 """What the numbers in ``meta`` are: the position whose row of biases is there (plus 1), the one whose row is wanted,

@@ -15,7 +15,7 @@ from softmachine.engines.fast.analysis.flow import FlowHead
 from softmachine.engines.fast.analysis.forms import Form, combination
 from softmachine.engines.fast.analysis.grids import Grid, Linear, Number
 from softmachine.engines.fast.analysis.plans import Plan
-from softmachine.transformer.weights.attention import Mask
+from softmachine.transformer.attention import Mask
 
 if TYPE_CHECKING:
     from softmachine.engines.fast.analysis.planner import Planner

@@ -20,7 +20,7 @@ from softmachine.engines.fast.indexes.index import (
     larger_groups,
     next_row,
 )
-from softmachine.transformer.weights.features import Feature
+from softmachine.transformer.features import Feature
 
 Integers = NDArray[np.int64]
 START = 64

@@ -9,7 +9,7 @@ from softmachine.engines.fast.analysis.forms import combination
 from softmachine.engines.fast.analysis.grids import SAFE, Linear, Number, Numbers
 from softmachine.engines.fast.analysis.plans import Plan
 from softmachine.engines.fast.codegen.serving import Serving
-from softmachine.transformer.weights.attention import Choice, Mask
+from softmachine.transformer.attention import Choice, Mask
 
 
 @dataclass(frozen=True, eq=False)

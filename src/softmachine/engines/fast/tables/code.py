@@ -18,7 +18,7 @@ from softmachine.engines.fast.status import CODES
 from softmachine.engines.fast.tables.kernel import ODD_HEAD
 from softmachine.engines.fast.tables.memory import TableMemory
 from softmachine.engines.fast.tables.program import Program, tabulate
-from softmachine.transformer.weights.weights import Layer, Transformer
+from softmachine.transformer.weights import Layer, Transformer
 
 LARGE, MANY_HEADS = 1_500, 16
 """A model with more weights than this that are not 0, and more heads than this, is interpreted; by measurement, see

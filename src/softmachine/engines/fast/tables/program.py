@@ -18,8 +18,8 @@ from softmachine.engines.fast.analysis.grids import SAFE, Declined
 from softmachine.engines.fast.tables import groups as group
 from softmachine.engines.fast.tables import rows as row
 from softmachine.engines.fast.tables.kernel import HEAD, ROWS
-from softmachine.transformer.weights.attention import Choice, Mask
-from softmachine.transformer.weights.features import (
+from softmachine.transformer.attention import Choice, Mask
+from softmachine.transformer.features import (
     I_SQUARED,
     INVERSE,
     Bit,
@@ -31,7 +31,7 @@ from softmachine.transformer.weights.features import (
     Prime,
     Residue,
 )
-from softmachine.transformer.weights.weights import AffineMap, Head, Layer, Transformer
+from softmachine.transformer.weights import AffineMap, Head, Layer, Transformer
 
 Integers = NDArray[np.int64]
 Entries = Sequence[tuple[int, Fraction]]
