@@ -27,9 +27,9 @@ from softmachine.arithmetic.base import Array
 from softmachine.arithmetic.operator import Floats
 from softmachine.arithmetic.rounded import Format, Rounded
 from softmachine.codec import DecoderCodec, Prompt, SegmentedCodec
-from softmachine.engines.decode import continuation
-from softmachine.engines.dense import DenseEngine
-from softmachine.engines.runs import codec_of
+from softmachine.engines.dense.decode import continuation
+from softmachine.engines.dense.engine import DenseEngine
+from softmachine.engines.run import codec_of
 from softmachine.errors import SoftmachineError
 from softmachine.languages.turing import TuringMachine
 from softmachine.theorems.ternary.tokens import TernaryCodec
@@ -126,7 +126,7 @@ def bits_needed(transformer: Transformer, steps: int) -> int | None:
 
 def speed(transformer: Transformer, steps: int) -> float:
     """Tokens per second of the dense engine in float64."""
-    from softmachine.engines.runs import Running
+    from softmachine.engines.run import Running
 
     running = Running(transformer, "", max_steps=steps)
     began = time.process_time()

@@ -21,7 +21,7 @@ from rich.table import Table
 import softmachine as sm
 from softmachine.codec import DecoderCodec
 from softmachine.engines.fast import FastEngine
-from softmachine.engines.runs import codec_of
+from softmachine.engines.run import codec_of
 from softmachine.languages.turing import TuringMachine, execute
 from softmachine.transformer.weights import Transformer
 

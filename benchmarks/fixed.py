@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 import softmachine as sm
-from softmachine.engines.dense import DenseEngine
+from softmachine.engines.dense.engine import DenseEngine
 from softmachine.languages.temporal import Specification
 
 FORMULA = "#<[Q_a] >= 2*#>[Q_b]"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from softmachine.compiler import compile_program
-from softmachine.engines.dense import DenseEngine
+from softmachine.engines.dense.engine import DenseEngine
 from softmachine.signals import Program, Signal, Vocabulary, evaluate, recogniser
 from softmachine.transformer.weights import Transformer
 

@@ -8,8 +8,8 @@ import pytest
 
 from softmachine.codec import Prompt
 from softmachine.compiler import compile_program
-from softmachine.engines.dense import DenseEngine
-from softmachine.engines.weights import least_precision
+from softmachine.engines.dense.engine import DenseEngine
+from softmachine.engines.dense.weights import least_precision
 from softmachine.errors import ConstructionError, UsageError
 from softmachine.measure.fitting import fitted
 from softmachine.measure.growth import measure

@@ -15,16 +15,20 @@ from softmachine.errors import SoftmachineError
 
 if TYPE_CHECKING:
     from softmachine.api import certificate, check, compile, load, run, save, soften  # noqa: A004
-    from softmachine.engines.runs import Run
+    from softmachine.engines.result import Run
     from softmachine.languages.turing import Rule, Tape, TuringMachine
+    from softmachine.model import Model
+    from softmachine.theorems.theorem import Theorem
     from softmachine.transformer.weights import Transformer
 
 __version__ = "0.1.0"
 __all__ = [
+    "Model",
     "Rule",
     "Run",
     "SoftmachineError",
     "Tape",
+    "Theorem",
     "Transformer",
     "TuringMachine",
     "__version__",
@@ -50,7 +54,9 @@ _HOMES = {
     "Rule": "softmachine.languages.turing",
     "Tape": "softmachine.languages.turing",
     "TuringMachine": "softmachine.languages.turing",
-    "Run": "softmachine.engines.runs",
+    "Run": "softmachine.engines.result",
+    "Model": "softmachine.model",
+    "Theorem": "softmachine.theorems.theorem",
     "Transformer": "softmachine.transformer.weights",
 }
 

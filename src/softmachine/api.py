@@ -1,117 +1,130 @@
-"""The public functions: load, compile, run, check, save. Each reads as the pipeline that it is."""
+"""The public functions: load, compile, run, check, save, export. Each reads as the pipeline that it is."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from softmachine.certify import Certificate, certify
-from softmachine.certify import soften as soften_program
-from softmachine.codec import Codec
 from softmachine.compiler import compile_program
-from softmachine.engines.check import Report, all_words, check_words, only_length, random_words
-from softmachine.engines.runs import Run, Running, codec_of
 from softmachine.errors import UsageError
-from softmachine.exports import native
 from softmachine.languages.source import Source
+from softmachine.model import Model
 from softmachine.progress import Tell, nobody
-from softmachine.signals import Program
-from softmachine.sources import read_source
-from softmachine.theorems import codec_from_json, construction_for
-from softmachine.transformer.weights import Transformer
+from softmachine.signals.program import Program
+from softmachine.theorems import Theorem, theorem_for
 
 if TYPE_CHECKING:
+    from softmachine.arithmetic import Arithmetic
+    from softmachine.certify import Certificate
+    from softmachine.engines.check import Report
+    from softmachine.engines.result import Run
     from softmachine.exports.exported import Exported
 
 __all__ = ["certificate", "check", "compile", "export", "load", "run", "save", "soften"]
 
 
-def load(source: str | Path, format: str | None = None) -> Source | Transformer:  # noqa: A002
+def load(source: str | Path, format: str | None = None) -> Source | Model:  # noqa: A002
     """A zoo name, a file, a string in a one-line format, or a folder that :func:`save` wrote."""
     folder = _saved(source)
-    return native.load(folder, codec_from_json) if folder else read_source(str(source), format)
+    if folder:
+        from softmachine.exports import native
+
+        return native.load(folder)
+    from softmachine.sources import read_source
+
+    return read_source(str(source), format)
 
 
 def _saved(source: str | Path) -> Path | None:
     """The folder of a saved model, if the source is one; a path to a folder is taken for one."""
+    from softmachine.exports.folder import is_saved
+
     folder = Path(source)
     try:
-        meant = native.is_saved(folder) or (isinstance(source, Path) and folder.is_dir())
+        meant = is_saved(folder) or (isinstance(source, Path) and folder.is_dir())
     except (OSError, ValueError):  # a one-line source can be longer than a path may be
         return None
     return folder if meant else None
 
 
 def compile(  # noqa: A001
-    source: str | Path | Source | Transformer,
-    construction: str | None = None,
+    source: str | Path | Source | Model,
+    theorem: str | Theorem | None = None,
     *,
     attention: str | None = None,
     length: int | None = None,
-) -> Transformer:
-    """The transformer of a source.
+    construction: str | None = None,
+) -> Model:
+    """The model of a source.
 
     Args:
-        source: What to compile; a transformer is taken as it is.
-        construction: The theorem; by default the first that applies.
-        attention: "hard" or "soft"; by default the one that the construction prefers.
+        source: What to compile; a model is taken as it is.
+        theorem: The theorem to compile by, or its name; by default the first that applies.
+        attention: "hard" or "soft"; by default the one that the theorem prefers.
         length: The length to make the weights for, if they depend on one. Else, with soft attention: certified for
             every input up to this length (see :func:`soften`).
+        construction: An older name of ``theorem``.
     """
     item = load(source) if isinstance(source, str | Path) else source
-    if isinstance(item, Transformer):
-        if construction not in (None, item.construction) or attention not in (None, item.attention):
-            raise UsageError(f"{item.name!r} is already compiled, by {item.construction}, {item.attention} attention")
+    theorem = theorem or construction
+    if isinstance(item, Model):
+        name = theorem.name if isinstance(theorem, Theorem) else theorem
+        if name not in (None, item.theorem.name) or attention not in (None, item.attention):
+            raise UsageError(f"{item.name!r} is already compiled, by {item.theorem.name}, {item.attention} attention")
         if length is not None and item.length is not None and length > item.length:
             raise UsageError(f"{item.name!r} was made for length {item.length}, not {length}")
         return item
-    theorem = construction_for(item, construction)
-    own = theorem.family and "soft" in theorem.attentions
+    chosen = theorem if isinstance(theorem, Theorem) else theorem_for(item, theorem)
+    own = chosen.length and "soft" in chosen.attentions
     if length is not None and attention == "soft" and not own:
-        return soften(compile(item, construction, attention="hard", length=length), length=length)[0]
-    made_for = length if theorem.family else None
-    program, codec = theorem.program(item, theorem.attention(attention), made_for)
-    return compile_program(program).with_codec(codec, theorem.name, made_for)
+        return soften(compile(item, chosen, attention="hard", length=length), length=length)[0]
+    attention, made_for = chosen.attention(attention), length if chosen.length else None
+    codec = chosen.codec_for(item, made_for)
+    return Model(compile_program(chosen.signals(codec, attention)), codec, chosen, made_for)
+
+
+def _certifiable(model: Model) -> Program:
+    """The signals with hard attention that a model was compiled from, in the variant that is certified."""
+    return model.theorem.signals(model.codec, model.theorem.certified)
 
 
 def soften(
-    model: Transformer | Source | str | Path, *, length: int, sharpness: int | None = None
-) -> tuple[Transformer, Certificate]:
-    """The softmax transformer that gives what the hard one gives, on every input up to a length, and the proof.
+    model: Model | Source | str | Path, *, length: int, sharpness: int | None = None
+) -> tuple[Model, Certificate]:
+    """The softmax model that gives what the hard one gives, on every input up to a length, and the proof.
 
     Args:
-        model: A transformer with hard attention that was compiled from a source, or a source.
+        model: A model with hard attention, or a source.
         length: Inputs (of a decoder: input and run together) have at most so many symbols.
         sharpness: The scaled gap of every head; by default the smallest that is certified.
 
     Raises:
         ConstructionError: If no temperature, or not this one, is certified; it says why.
     """
-    transformer = compile(model, attention="hard", length=length)
-    program, codec = _program(transformer)
+    from softmachine.certify import certify
+    from softmachine.certify import soften as soften_program
+
+    hard = compile(model, attention="hard", length=length)
+    program = _certifiable(hard)
     proof = certify(program, length, sharpness)
-    return soften_program(program, proof).with_codec(codec, transformer.construction, transformer.length), proof
+    return replace(hard, weights=soften_program(program, proof)), proof
 
 
-def certificate(model: Transformer | Source | str | Path, *, length: int, sharpness: int | None = None) -> Certificate:
+def certificate(model: Model | Source | str | Path, *, length: int, sharpness: int | None = None) -> Certificate:
     """The certificate of :func:`soften`; it may say that it does not hold."""
-    return certify(_program(compile(model, attention="hard", length=length))[0], length, sharpness)
+    from softmachine.certify import certify
 
-
-def _program(transformer: Transformer) -> tuple[Program, Codec]:
-    """The signals that a model with hard attention was compiled from."""
-    source = codec_of(transformer).source
-    theorem = construction_for(source, transformer.construction)
-    return theorem.program(source, theorem.softened, transformer.length)
+    return certify(_certifiable(compile(model, attention="hard", length=length)), length, sharpness)
 
 
 def run(
-    model: Transformer | Source | str | Path,
+    model: Model | Source | str | Path,
     word: str | Iterable[str] = "",
     *,
     attention: str | None = None,
-    arithmetic: str | Any = "float64",
+    arithmetic: str | Arithmetic[Any] = "float64",
     max_steps: int | None = None,
     engine: str = "auto",
     checkpoint: str | Path | None = None,
@@ -120,7 +133,7 @@ def run(
     """Run a model (or a source, compiled on the way) on an input until it stops, or for so many steps.
 
     Args:
-        model: A transformer, or a source.
+        model: A model, or a source.
         word: The input.
         attention: "hard" or "soft", if the model is compiled on the way.
         arithmetic: The arithmetic to run it in; the fast engine is exact whatever it is.
@@ -128,11 +141,12 @@ def run(
             fast engine.
         engine: "dense", "fast", or "auto": fast if the input is long, or the run turns out to be.
         checkpoint: A file that a long run is written to now and then.
-        resume: The checkpoint to go on from.
+        resume: The saved run to go on from.
     """
-    transformer = compile(model, attention=attention)
+    from softmachine.engines.run import Running
+
     running = Running(
-        transformer,
+        compile(model, attention=attention),
         word,
         arithmetic=arithmetic,
         max_steps=max_steps,
@@ -146,20 +160,20 @@ def run(
 
 
 def check(
-    model: Transformer | Source | str | Path,
-    source: object = None,
+    model: Model | Source | str | Path,
+    source: Source | None = None,
     *,
     up_to: int | None = None,
     sample: int | None = None,
     length: int | None = None,
     attention: str | None = None,
-    arithmetic: str | Any = "float64",
+    arithmetic: str | Arithmetic[Any] = "float64",
     max_steps: int = 10_000,
 ) -> Report:
     """Compare a model with the reference interpreter: on every input up to a length, or on a random sample.
 
     Args:
-        model: A transformer, or a source that is compiled on the way.
+        model: A model, or a source that is compiled on the way.
         source: The object the model should implement; left out, the one that it was compiled from.
         up_to: Try every input up to this length.
         sample: Try so many random inputs …
@@ -168,33 +182,37 @@ def check(
         arithmetic: The arithmetic to run the model in.
         max_steps: Longer runs are compared up to here.
     """
-    transformer = compile(model, attention=attention)
+    from softmachine.engines.check import all_words, check_words, only_length, random_words
+
+    compiled = compile(model, attention=attention)
     if source is not None:
-        theorem = construction_for(source, transformer.construction or None)
-        codec = theorem.program(source, transformer.attention, transformer.length)[1]
-        transformer = transformer.with_codec(codec, theorem.name, transformer.length)
-    alphabet = codec_of(transformer).alphabet
+        theorem = theorem_for(source, compiled.theorem.name)
+        compiled = replace(compiled, codec=theorem.codec_for(source, compiled.length), theorem=theorem)
+    alphabet = compiled.codec.alphabet
     if (up_to is None) == (sample is None) or (sample is None) != (length is None):
         raise UsageError("say which inputs to check", hint="up_to=N, or sample=K and length=N")
     if up_to is not None:
-        words = all_words(alphabet, up_to, only_length(codec_of(transformer), up_to))
+        words = all_words(alphabet, up_to, only_length(compiled.codec, up_to))
     else:
         words = random_words(alphabet, sample or 0, length or 0)
-    return check_words(transformer, words, arithmetic=arithmetic, max_steps=max_steps)
+    return check_words(compiled, words, arithmetic=arithmetic, max_steps=max_steps)
 
 
-def save(transformer: Transformer, folder: str | Path, *, force: bool = False) -> None:
+def save(model: Model, folder: str | Path, *, force: bool = False) -> None:
     """Write a model to a folder, from which :func:`load` reads it."""
-    native.save(transformer, Path(folder), force=force)
+    from softmachine.exports import native
+
+    native.save(model, Path(folder), force=force)
 
 
 def export(
-    model: Transformer | Source | str | Path,
+    model: Model | Source | str | Path,
     folder: str | Path,
     *,
     to: str = "gpt2",
     length: int | None = None,
     dtype: str | None = None,
+    theorem: str | Theorem | None = None,
     construction: str | None = None,
     force: bool = False,
     tell: Tell = nobody,
@@ -210,15 +228,16 @@ def export(
         to: The format, see ``docs/export.md``.
         length: The number of positions: marks, input and steps together.
         dtype: The floating-point format of the weights; by default float32.
-        construction: The theorem to compile a source by; by default the one that is made for the format.
+        theorem: The theorem to compile a source by; by default the one that is made for the format.
+        construction: An older name of ``theorem``.
         force: Whether to replace a model that is there.
         tell: Is told what is being done, since it may take minutes.
     """
     from softmachine.exporting import export_stock
 
     item = load(model) if isinstance(model, str | Path) else model
-    if isinstance(item, Transformer) and construction not in (None, item.construction):
-        raise UsageError(f"{item.name!r} is already compiled, by {item.construction}")
-    return export_stock(
-        item, Path(folder), to=to, length=length, dtype=dtype, construction=construction, force=force, tell=tell
-    )
+    wanted = theorem or construction
+    name = wanted.name if isinstance(wanted, Theorem) else wanted
+    if isinstance(item, Model) and name not in (None, item.theorem.name):
+        raise UsageError(f"{item.name!r} is already compiled, by {item.theorem.name}")
+    return export_stock(item, Path(folder), to=to, length=length, dtype=dtype, theorem=wanted, force=force, tell=tell)

@@ -11,24 +11,23 @@ from itertools import islice, product
 from pathlib import Path
 
 from softmachine import zoo
+from softmachine.api import compile  # noqa: A004
 from softmachine.certify import certify
 from softmachine.certify import soften as soften_program
 from softmachine.codec import Codec, DecoderCodec
 from softmachine.compiler import compile_program
-from softmachine.engines.runs import codec_of
 from softmachine.errors import ConstructionError, InputError, UsageError
 from softmachine.exports.dialogue import dialogue_of
 from softmachine.exports.exported import Exported
 from softmachine.exports.fits import require_decoder, require_encoder, require_length
 from softmachine.exports.folder import MARK, listing, new_folder, require_free
-from softmachine.exports.formats import STOCK_FORMATS, StockFormat, stock_format
+from softmachine.exports.formats import StockFormat, stock_format
 from softmachine.exports.lengths import words_that_fit
 from softmachine.languages.source import Source
-from softmachine.languages.turing import TuringMachine
+from softmachine.model import Model
 from softmachine.progress import Tell, nobody
 from softmachine.sources import read_source
-from softmachine.theorems import CONSTRUCTIONS, construction_for, stock_construction
-from softmachine.transformer.weights import Transformer
+from softmachine.theorems import Theorem, theorem_for, theorems_for
 
 SHARPNESS = 32
 """The scaled gap of every head: e⁻³² is less than float32 can see beside 1."""
@@ -40,13 +39,13 @@ RANDOM_WORDS_ANSWERED = 8
 
 
 def export_stock(
-    item: Source | Transformer,
+    item: Source | Model,
     folder: Path,
     *,
     to: str,
     length: int | None,
     dtype: str | None,
-    construction: str | None,
+    theorem: str | Theorem | None,
     force: bool,
     tell: Tell = nobody,
 ) -> Exported:
@@ -56,14 +55,16 @@ def export_stock(
     require_free(folder, force=force)
     require_length(DEFAULT_LENGTH if length is None else length)
     form.require_libraries()
-    if isinstance(item, Transformer):
-        positions = _positions(item, length)
-        model = _softened(item, positions, form, tell)
+    if isinstance(item, Model):
+        positions, compiled = _positions(item, length), item
     else:
         positions = DEFAULT_LENGTH if length is None else length
-        wanted = construction or _construction(item, form, dtype)
-        model = _compiled(item, wanted, positions, form, tell)
-    source = codec_of(model).source
+        tell("compiling")
+        wanted = theorem or stock_theorem(item, form, dtype)
+        chosen = wanted if isinstance(wanted, Theorem) else theorem_for(item, wanted)
+        attention = "hard" if "hard" in chosen.attentions else "soft"
+        compiled = compile(item, chosen, attention=attention, length=positions if chosen.length else None)
+    model = _softened(compiled, positions, form, tell)
     tell("choosing inputs to try")
     return form.write(
         model,
@@ -71,8 +72,8 @@ def export_stock(
         length=positions,
         dtype=dtype,
         dialogue=dialogue_of(model, _words(model, positions), positions),
-        about=f"{source}",
-        remedy=_remedy(source, model, form, dtype),
+        about=f"{model.source}",
+        remedy=_remedy(model, form, dtype),
         force=force,
         tell=tell,
     )
@@ -144,7 +145,7 @@ def export_set(
                 to=to,
                 length=length,
                 dtype=dtype,
-                construction=None,
+                theorem=None,
                 force=False,
                 tell=partial(_told_of_one, tell, f"{source} ({number} of {len(SETS[name])})"),
             )
@@ -162,52 +163,35 @@ def _told_of_one(tell: Tell, model: str, doing: str) -> None:
     tell(f"{model}: {doing}")
 
 
-def _positions(model: Transformer, length: int | None) -> int:
+def _positions(model: Model, length: int | None) -> int:
     """The number of positions to write: what is wanted, at most what the weights were made for."""
     if None not in (length, model.length) and (length or 0) > (model.length or 0):
         raise UsageError(f"{model.name!r} was made for {model.length} positions, not {length}")
     return length or model.length or DEFAULT_LENGTH
 
 
-def _construction(item: object, form: StockFormat, dtype: str) -> str | None:
-    """The name of the construction to use; None for the default one."""
-    if form.encodes and not isinstance(item, TuringMachine):
-        return None
-    return stock_construction(item, dtype, positions=form.positions)
+def stock_theorem(source: Source, form: StockFormat, dtype: str) -> Theorem | None:
+    """The theorem that is made for a stock checkpoint in a floating-point format; None for the default one."""
+    for theorem in theorems_for(source):
+        made = theorem.stock
+        if made is None or (form.encodes and not made.ahead) or (made.dtypes and dtype not in made.dtypes):
+            continue
+        if made.positions in (None, form.positions):
+            return theorem
+    return None
 
 
-def _compiled(
-    item: Source,
-    construction: str | None,
-    length: int,
-    form: StockFormat = STOCK_FORMATS["gpt2"],
-    tell: Tell = nobody,
-) -> Transformer:
-    """The model of a source, with softmax at a temperature that is certified for the length."""
-    tell("compiling")
-    theorem = construction_for(item, construction)
-    made_for = length if theorem.family else None
-    if "hard" not in theorem.attentions:
-        program, codec = theorem.program(item, theorem.attention("soft"), made_for)
-        return compile_program(program).with_codec(codec, theorem.name, made_for)
-    program, codec = theorem.program(item, "hard", made_for)
-    return _softened(compile_program(program).with_codec(codec, theorem.name, made_for), length, form, tell)
-
-
-def _softened(
-    model: Transformer, length: int, form: StockFormat = STOCK_FORMATS["gpt2"], tell: Tell = nobody
-) -> Transformer:
+def _softened(model: Model, length: int, form: StockFormat, tell: Tell) -> Model:
     """The model itself if it is soft; else what a certificate for the length, or the theorem, puts in its place."""
     if not form.decodes:
         require_encoder(model)
     if not form.encodes or isinstance(model.codec, DecoderCodec):
-        require_decoder(model)
-    if model.attention == "soft" or not any(head.query.bias for head in model.heads):
+        require_decoder(model.weights)
+    if model.attention == "soft" or not any(head.query.bias for head in model.weights.heads):
         return model
     tell(f"certifying for {length:,} positions")
-    codec = codec_of(model)
-    theorem = construction_for(codec.source, model.construction)
-    program, _ = theorem.program(codec.source, "hard", model.length)
+    theorem = model.theorem
+    program = theorem.signals(model.codec, "hard")
     try:
         proof = certify(program, length, SHARPNESS)
         if not proof.holds:
@@ -216,15 +200,14 @@ def _softened(
     except ConstructionError:
         if "soft" not in theorem.attentions:
             raise
-        program, codec = theorem.program(codec.source, "soft", model.length)
-        return compile_program(program).with_codec(codec, model.construction, model.length)
+        return replace(model, weights=compile_program(theorem.signals(model.codec, "soft")))
     tell("compiling with softmax")
-    return soften_program(program, proof).with_codec(codec, model.construction, model.length)
+    return replace(model, weights=soften_program(program, proof))
 
 
-def _words(model: Transformer, length: int) -> Iterator[tuple[str, ...]]:
+def _words(model: Model, length: int) -> Iterator[tuple[str, ...]]:
     """Inputs to try: those of the zoo, some that fill the positions, and the shortest ones."""
-    codec = codec_of(model)
+    codec = model.codec
     entry = zoo.find(model.name)
     seen: set[tuple[str, ...]] = set()
     for word in (*_sampled(entry, codec.source), *_long(codec, length), *_short(codec, length)):
@@ -233,7 +216,7 @@ def _words(model: Transformer, length: int) -> Iterator[tuple[str, ...]]:
             yield word
 
 
-def _short(codec: Codec, length: int) -> Iterator[tuple[str, ...]]:
+def _short(codec: Codec[Source], length: int) -> Iterator[tuple[str, ...]]:
     """The shortest inputs; more of them for a model that answers at once."""
     lengths = map(len, words_that_fit(codec, length))
     words = (word for count in lengths for word in product(codec.alphabet, repeat=count))
@@ -250,7 +233,7 @@ def _sampled(entry: zoo.Entry | None, source: object) -> Iterator[tuple[str, ...
             return
 
 
-def _long(codec: Codec, length: int) -> Iterator[tuple[str, ...]]:
+def _long(codec: Codec[Source], length: int) -> Iterator[tuple[str, ...]]:
     """Words of an eighth, a quarter, half and, where inputs are answered at once, all of the positions.
 
     Some are of one symbol, the others random; the codec's next smaller length is taken.
@@ -267,12 +250,9 @@ def _long(codec: Codec, length: int) -> Iterator[tuple[str, ...]]:
         yield (alphabet[0],) * count
 
 
-def _remedy(source: object, model: Transformer, form: StockFormat, dtype: str) -> str:
+def _remedy(model: Model, form: StockFormat, dtype: str) -> str:
     """What would hold where this model does not."""
-    try:
-        better = _construction(source, form, dtype)
-    except ConstructionError:
-        better = None
-    if better and better != model.construction and any(item.name == better for item in CONSTRUCTIONS):
-        return f"the construction {better} is made for {dtype}"
+    better = stock_theorem(model.source, form, dtype)
+    if better is not None and better.name != model.theorem.name:
+        return f"the construction {better.name} is made for {dtype}"
     return "export it in float32, or for a smaller --length"

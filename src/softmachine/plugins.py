@@ -51,6 +51,15 @@ class Shelf(Generic[Part]):
         """The names of our parts that have a text in their source: those that are worth importing first."""
         return tuple(name for name, module in self._ours.items() if text in module.text)
 
+    def others(self) -> tuple[str, ...]:
+        """The names of the parts of other packages."""
+        return tuple(self._others)
+
+    def complain(self, line: str) -> None:
+        """Note what is wrong with a part of another package."""
+        if line not in self.problems:
+            self.problems.append(line)
+
     def get(self, name: str) -> Part | None:
         """The part of this name, if there is one. Where the name has ``.`` or ``-``, the module's name has ``_``."""
         module = self._ours.get(_identifier(name))
@@ -96,7 +105,7 @@ class Shelf(Generic[Part]):
                     found[entry.name] = part
                     continue
             line = f"{entry.name!r} of {self.group} ({entry.value}) cannot be used: {reason}"
-            self.problems.append(" ".join(line.split()))
+            self.complain(" ".join(line.split()))
         return found
 
 

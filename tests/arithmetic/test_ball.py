@@ -17,7 +17,7 @@ from softmachine.arithmetic import ARITHMETICS, Tensor, UndecidedError, arithmet
 from softmachine.arithmetic.ball import Ball
 from softmachine.arithmetic.exact import Exact
 from softmachine.cli import main
-from softmachine.engines.dense import DenseEngine
+from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import AmbiguousTokenError, PrecisionError, UsageError
 from softmachine.theorems.shared.special_tokens import START
 from softmachine.theorems.temporal.theorem import Variant, Vision

@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from softmachine.engines.dense import DenseEngine
+from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import AmbiguousTokenError, PrecisionError, SoftmachineError
 from softmachine.transformer.weights import AffineMap, Block, Layer, Transformer
 from tests.engines.transformers import RandomTransformer, random_word

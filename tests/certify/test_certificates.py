@@ -16,7 +16,7 @@ from softmachine.certify.budget import budget
 from softmachine.certify.measure import measure
 from softmachine.compiler import compile_program
 from softmachine.engines.check import check_words, random_words
-from softmachine.engines.dense import DenseEngine
+from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import ConstructionError, UsageError
 from softmachine.languages.temporal import Formula, Specification, core, fragment, parse_formula, truth
 from softmachine.signals import Program

@@ -16,7 +16,7 @@ from softmachine.arithmetic.grid import Grid
 from softmachine.certify.fixed_point import first_difference, least_attention_bits, least_scale, soften_in_fixed_point
 from softmachine.codec import Prompt
 from softmachine.engines.check import all_words
-from softmachine.engines.dense import DenseEngine
+from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import ConstructionError, PrecisionError
 from softmachine.transformer.attention import AVERAGE_HARD, LEFTMOST_HARD, softmax
 from softmachine.transformer.weights import Block, Layer, Transformer

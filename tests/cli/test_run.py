@@ -11,7 +11,7 @@ import pytest
 
 from softmachine.codec import Prompt
 from softmachine.engines import runs
-from softmachine.engines.decode import decode
+from softmachine.engines.dense.decode import decode
 from tests.cli.conftest import Cli
 
 KEYS = (

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from softmachine.compiler import compile_program
-from softmachine.engines.dense import DenseEngine
+from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import ConstructionError
 from softmachine.signals import (
     Program,

@@ -16,8 +16,8 @@ from softmachine.arithmetic import Tensor
 from softmachine.arithmetic.floating import Float
 from softmachine.compiler import compile_program
 from softmachine.engines.check import all_words, check_words, random_words
-from softmachine.engines.decode import decode
-from softmachine.engines.dense import DenseEngine
+from softmachine.engines.dense.decode import decode
+from softmachine.engines.dense.engine import DenseEngine
 from softmachine.languages.turing import Rule, Tape, TuringMachine, execute
 from softmachine.signals import evaluate
 from softmachine.theorems.chapter_8.theorem import cost, decoder

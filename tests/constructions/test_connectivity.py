@@ -8,7 +8,7 @@ import networkx as nx
 import pytest
 
 from softmachine import api
-from softmachine.engines.dense import DenseEngine
+from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import ConstructionError
 from softmachine.languages.graph import Graph, from_networkx, parse
 from softmachine.signals import evaluate as evaluate_signal

@@ -10,8 +10,8 @@ import pytest
 import softmachine as sm
 from softmachine.compiler import compile_program
 from softmachine.engines.check import all_words, check_words
-from softmachine.engines.decode import decode
-from softmachine.engines.dense import DenseEngine
+from softmachine.engines.dense.decode import decode
+from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import ConstructionError, InputError, StuckError, UsageError
 from softmachine.languages.crasp import Program, core, parse
 from softmachine.languages.crasp.evaluate import generate

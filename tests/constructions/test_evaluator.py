@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from softmachine import api
-from softmachine.engines.dense import DenseEngine
+from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import ConstructionError
 from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, evaluate, random_circuit, simplified
 from softmachine.signals import evaluate as evaluate_signal

@@ -8,7 +8,7 @@ import pytest
 
 from softmachine import api
 from softmachine.compiler import compile_program
-from softmachine.engines.dense import DenseEngine
+from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import ConstructionError, InputError
 from softmachine.languages.formats import parse
 from softmachine.languages.graph import Graph

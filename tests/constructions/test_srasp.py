@@ -12,7 +12,7 @@ import pytest
 
 import softmachine as sm
 from softmachine.compiler import compile_program
-from softmachine.engines.dense import DenseEngine
+from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import ConstructionError, InputError
 from softmachine.languages.srasp import Definition, Kind, Program, accepts, parse, run
 from softmachine.languages.srasp.expressions import Compare, Comparison, Position, Vector

@@ -9,7 +9,7 @@ import pytest
 
 import softmachine as sm
 from softmachine.compiler import compile_program
-from softmachine.engines.dense import DenseEngine
+from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import ConstructionError, InputError, SourceError
 from softmachine.languages.temporal import Formula, Operator, Specification, core, fragment, parse_formula, truth
 from softmachine.theorems.shared.special_tokens import START

@@ -19,7 +19,7 @@ from softmachine.certify import certify, softened
 from softmachine.certify.budget import budget
 from softmachine.compiler import compile_program
 from softmachine.engines.check import check_words
-from softmachine.engines.dense import DenseEngine, Pass
+from softmachine.engines.dense.engine import DenseEngine, Pass
 from softmachine.errors import ConstructionError, InputError, PrecisionError, UsageError
 from softmachine.languages.turing import Action, Configuration, Rule, Tape, TuringMachine, execute
 from softmachine.signals import Program, Signal, evaluate

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from softmachine.arithmetic import Tensor
 from softmachine.codec import Prompt
-from softmachine.engines.decode import continuation, decode
-from softmachine.engines.dense import DenseEngine
+from softmachine.engines.dense.decode import continuation, decode
+from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import (
     AmbiguousTokenError,
     ConstructionError,

@@ -12,8 +12,8 @@ import pytest
 import softmachine as sm
 from softmachine.codec import Prompt
 from softmachine.engines import draft
-from softmachine.engines.decode import decode
-from softmachine.engines.dense import DenseEngine
+from softmachine.engines.dense.decode import decode
+from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import PrecisionError, SoftmachineError
 from softmachine.transformer.weights import Transformer
 from tests.engines.transformers import CAUSAL, HARD, VOCABULARY, RandomTransformer, random_word

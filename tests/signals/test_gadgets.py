@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from softmachine.compiler import compile_program
-from softmachine.engines.dense import DenseEngine
+from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import ConstructionError
 from softmachine.signals import Program, Signal, Vocabulary, constant, evaluate, position, relu, stack, step
 from softmachine.signals.gadgets import (

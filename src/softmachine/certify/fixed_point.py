@@ -24,7 +24,7 @@ from fractions import Fraction
 from softmachine.arithmetic.fixed import Fixed
 from softmachine.arithmetic.fixed_point import MOST_BITS, FixedPoint
 from softmachine.codec import Prompt
-from softmachine.engines.dense import DenseEngine
+from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import ConstructionError
 from softmachine.transformer.attention import Choice, softmax
 from softmachine.transformer.weights import Block, Head, Layer, Transformer

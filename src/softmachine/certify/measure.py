@@ -11,9 +11,8 @@ from dataclasses import asdict, dataclass
 from softmachine.arithmetic import PLAIN
 from softmachine.arithmetic.plain import SUFFIX
 from softmachine.engines.check import check_words, random_words
-from softmachine.engines.runs import codec_of
+from softmachine.model import Model
 from softmachine.progress import Tell, nobody
-from softmachine.transformer.weights import Transformer
 
 SAMPLES = 5
 """So many random inputs of each length are tried."""
@@ -51,14 +50,14 @@ class Measurement:
         )
 
 
-def measure(model: Transformer, arithmetic: str, up_to: int, tell: Tell = nobody) -> Measurement:
+def measure(model: Model, arithmetic: str, up_to: int, tell: Tell = nobody) -> Measurement:
     """Measure a format on a model; arithmetics other than floats have nothing plain about them."""
     plain = arithmetic + SUFFIX if arithmetic in PLAIN else arithmetic
     holds_to, fails_at, reason = _search(model, plain, up_to, tell)
     return Measurement(arithmetic, holds_to, fails_at, reason, _search(model, arithmetic, up_to, tell)[0])
 
 
-def _search(model: Transformer, arithmetic: str, up_to: int, tell: Tell) -> tuple[int, int | None, str | None]:
+def _search(model: Model, arithmetic: str, up_to: int, tell: Tell) -> tuple[int, int | None, str | None]:
     """Up to which length it holds, at which it fails, and why.
 
     Lengths double; then the distance to the first one that fails is halved. The steps of a machine are limited so that
@@ -67,7 +66,7 @@ def _search(model: Transformer, arithmetic: str, up_to: int, tell: Tell) -> tupl
 
     def problem(length: int) -> str | None:
         tell(f"measuring in {arithmetic}: length {length:,}")
-        words = random_words(codec_of(model).alphabet, SAMPLES, length, seed=length)
+        words = random_words(model.codec.alphabet, SAMPLES, length, seed=length)
         report = check_words(model, words, arithmetic=arithmetic, max_steps=max(up_to - length - 2, 0))
         return str(report.disagreements[0]) if report.disagreements else None
 

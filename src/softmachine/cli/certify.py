@@ -13,7 +13,7 @@ from softmachine.cli.output import Output
 if TYPE_CHECKING:
     from softmachine.certify import Certificate
     from softmachine.certify.measure import Measurement
-    from softmachine.transformer.weights import Transformer
+    from softmachine.model import Model
 
 NAME = "certify"
 EXAMPLES = """[dim]Examples:[/]
@@ -73,7 +73,7 @@ def command(
     return Status.DONE if certificate.holds else Status.FAILS
 
 
-def _measured(model: Transformer, length: int, sharpness: int | None, arithmetic: str, output: Output) -> Measurement:
+def _measured(model: Model, length: int, sharpness: int | None, arithmetic: str, output: Output) -> Measurement:
     """How far a float format gets."""
     from softmachine import api
     from softmachine.certify.measure import measure
@@ -83,7 +83,7 @@ def _measured(model: Transformer, length: int, sharpness: int | None, arithmetic
         return measure(api.soften(model, length=length, sharpness=sharpness)[0], arithmetic, length, tell)
 
 
-def _draw(model: Transformer, length: int, file: Path, output: Output) -> None:
+def _draw(model: Model, length: int, file: Path, output: Output) -> None:
     """The picture of certificates for several lengths and scales."""
     from softmachine import api
     from softmachine.certify.plot import draw

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from softmachine.codec import Codec
     from softmachine.engines.check import Disagreement, Report, Word
-    from softmachine.transformer.weights import Transformer
+    from softmachine.languages.source import Source
+    from softmachine.model import Model
 
 NAME = "check"
 EXAMPLES = """[dim]Examples:[/]
@@ -79,28 +80,24 @@ def command(
     """
     if None not in (up_to, sample) or (sample is None and length is not None):
         raise UsageError("say which inputs to check", hint=WHICH)
-    from softmachine.engines.runs import codec_of
-
     output = Output(as_json, quiet)
-    transformer = open_model(source, Wanted(format_name, construction, attention, alphabet, certified, bound), output)
-    codec = codec_of(transformer)
+    model = open_model(source, Wanted(format_name, construction, attention, alphabet, certified, bound), output)
+    codec = model.codec
     words, total = _every(codec, up_to) if sample is None else _some(codec, sample, length, seed)
-    report, stopped = _checked(transformer, words, total, arithmetic, max_steps, output)
+    report, stopped = _checked(model, words, total, arithmetic, max_steps, output)
     if as_json:
         output.answer(_answer(report, codec, stopped))
     else:
         unasked = up_to is None and sample is None and not stopped
         output.say(f"all {report}" if unasked else str(report), style="green" if report.holds else "red")
         if not quiet:
-            _show(report.disagreements, transformer, output, arithmetic, max_steps)
+            _show(report.disagreements, model, output, arithmetic, max_steps)
     return _status(report, stopped, total, output)
 
 
-def _whole_length(codec: Codec) -> int:
+def _whole_length(codec: Codec[Source]) -> int:
     """The length of all inputs, where they have one and are few enough to try all of them unasked."""
-    from softmachine.engines.check import fixed_length
-
-    length = fixed_length(codec)
+    length = codec.input_length
     if length is None:
         raise UsageError("say which inputs to check", hint=WHICH)
     count = len(codec.alphabet) ** length
@@ -111,7 +108,7 @@ def _whole_length(codec: Codec) -> int:
     return length
 
 
-def _every(codec: Codec, wanted: int | None) -> tuple[Iterator[Word], int | None]:
+def _every(codec: Codec[Source], wanted: int | None) -> tuple[Iterator[Word], int | None]:
     """All words up to a length, and how many there are, if anyone could try so many."""
     from softmachine.engines.check import all_words, only_length
 
@@ -125,11 +122,11 @@ def _every(codec: Codec, wanted: int | None) -> tuple[Iterator[Word], int | None
     return all_words(alphabet, up_to, only), total
 
 
-def _some(codec: Codec, count: int, wanted: int | None, seed: int) -> tuple[Iterator[Word], int | None]:
+def _some(codec: Codec[Source], count: int, wanted: int | None, seed: int) -> tuple[Iterator[Word], int | None]:
     """Random words of a length, or of the one that all have."""
-    from softmachine.engines.check import fixed_length, random_words
+    from softmachine.engines.check import random_words
 
-    only = fixed_length(codec)
+    only = codec.input_length
     length = only if wanted is None else wanted
     if length is None:
         raise UsageError("say which inputs to check", hint=WHICH)
@@ -139,7 +136,7 @@ def _some(codec: Codec, count: int, wanted: int | None, seed: int) -> tuple[Iter
 
 
 def _checked(
-    transformer: Transformer, words: Iterator[Word], total: int | None, arithmetic: str, max_steps: int, output: Output
+    model: Model, words: Iterator[Word], total: int | None, arithmetic: str, max_steps: int, output: Output
 ) -> tuple[Report, bool]:
     """What came of it, and whether Ctrl-C ended it before all words were tried."""
     from softmachine.cli.progress import bar
@@ -148,7 +145,7 @@ def _checked(
     report = Report(inputs=0, tokens=0, disagreements=(), seconds=0.0)
     try:
         with bar("checking", total, output) as advance:
-            for portion in _portions(transformer, words, arithmetic, max_steps, advance):
+            for portion in _portions(model, words, arithmetic, max_steps, advance):
                 report = _joined(report, portion)
     except KeyboardInterrupt:
         return report, True
@@ -156,7 +153,7 @@ def _checked(
 
 
 def _portions(
-    transformer: Transformer, words: Iterator[Word], arithmetic: str, max_steps: int, advance: Callable[[], None]
+    model: Model, words: Iterator[Word], arithmetic: str, max_steps: int, advance: Callable[[], None]
 ) -> Iterator[Report]:
     """Check the words in portions, so that Ctrl-C loses one of them at most; larger ones where that takes less time."""
     from softmachine.cli.progress import counted
@@ -165,7 +162,7 @@ def _portions(
     size = 1
     while portion := tuple(islice(words, size)):
         began = time.perf_counter()
-        report = check_words(transformer, counted(portion, advance), arithmetic=arithmetic, max_steps=max_steps)
+        report = check_words(model, counted(portion, advance), arithmetic=arithmetic, max_steps=max_steps)
         yield report
         prepared = time.perf_counter() - began - report.seconds
         if 2 * report.seconds < max(A_WHILE, WORTH_IT * prepared):
@@ -190,7 +187,7 @@ def _status(report: Report, stopped: bool, total: int | None, output: Output) ->
     return Status.DONE if report.holds else Status.FAILS
 
 
-def _answer(report: Report, codec: Codec, stopped: bool) -> dict[str, Any]:
+def _answer(report: Report, codec: Codec[Source], stopped: bool) -> dict[str, Any]:
     return {
         "holds": None if stopped and report.holds else report.holds,
         "interrupted": stopped,
@@ -211,26 +208,24 @@ def _answer(report: Report, codec: Codec, stopped: bool) -> dict[str, Any]:
     }
 
 
-def _show(
-    problems: Sequence[Disagreement], transformer: Transformer, output: Output, arithmetic: str, max_steps: int
-) -> None:
+def _show(problems: Sequence[Disagreement], model: Model, output: Output, arithmetic: str, max_steps: int) -> None:
     """The first disagreements, with both traces."""
     for problem in problems[:SHOWN]:
         output.say(f"\n{problem}")
-        for line in _traces(problem, transformer, arithmetic, max_steps):
+        for line in _traces(problem, model, arithmetic, max_steps):
             output.say(line)
     if len(problems) > SHOWN:
         output.say(f"\n… and {len(problems) - SHOWN:,} more")
 
 
-def _traces(problem: Disagreement, transformer: Transformer, arithmetic: str, max_steps: int) -> Iterator[str]:
+def _traces(problem: Disagreement, model: Model, arithmetic: str, max_steps: int) -> Iterator[str]:
     """What the interpreter says and what the model says, around the first difference."""
-    from softmachine.engines.runs import Running, codec_of
+    from softmachine.engines.run import Running
 
     first, last = max(problem.step - AROUND, 0), problem.step + AROUND + 1
     dots = "… " if first else ""
-    expected = codec_of(transformer).expected(problem.word, max_steps)
-    running = Running(transformer, problem.word, arithmetic=arithmetic, max_steps=max_steps, engine="dense")
+    expected = model.codec.expected(problem.word, max_steps)
+    running = Running(model, problem.word, arithmetic=arithmetic, max_steps=max_steps, engine="dense")
     for label, tokens in (("interpreter", expected), ("model", iter(running))):
         yield f"  {label:<12} {dots}{'  '.join(islice(_until_error(tokens), first, last))}"
 

@@ -35,16 +35,16 @@ def command(
     from softmachine.exports.folder import written
 
     output = Output(as_json, quiet)
-    transformer = open_model(source, Wanted(format_name, construction, attention, alphabet, certified, length), output)
-    api.save(transformer, folder, force=force)
+    model = open_model(source, Wanted(format_name, construction, attention, alphabet, certified, length), output)
+    api.save(model, folder, force=force)
     size = sum(file.stat().st_size for file in written(folder))
     if as_json:
         output.answer(
             {
                 "path": str(folder),
-                "name": transformer.name,
-                "construction": transformer.construction,
-                "parameters": transformer.parameters,
+                "name": model.name,
+                "construction": model.theorem.name,
+                "parameters": model.weights.parameters,
                 "bytes": size,
                 "files": [file.name for file in written(folder)],
             }
@@ -52,6 +52,6 @@ def command(
     elif quiet:
         output.say(str(folder))
     else:
-        output.say(f"saved {transformer.name} to {folder} ({size / 1000:,.0f} kB)")
-        output.say(f"  {model_line(transformer)}")
+        output.say(f"saved {model.name} to {folder} ({size / 1000:,.0f} kB)")
+        output.say(f"  {model_line(model.weights)}")
         output.say(f"  try: softmachine run {folder}")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from softmachine.exports.exported import Exported
     from softmachine.exports.verify import Verification
     from softmachine.languages.source import Source
-    from softmachine.transformer.weights import Transformer
+    from softmachine.model import Model
 
 NAME = "export"
 EXAMPLES = """[dim]Examples:[/]
@@ -110,7 +110,7 @@ def command(
 
 
 def _export_native(
-    item: Source | Transformer, folder: Path, construction: str | None, length: int | None, force: bool, output: Output
+    item: Source | Model, folder: Path, construction: str | None, length: int | None, force: bool, output: Output
 ) -> None:
     """Write what ``softmachine compile`` writes."""
     from softmachine import api
@@ -121,11 +121,11 @@ def _export_native(
         from softmachine.exports.folder import written
 
         files = [file.name for file in written(folder)]
-        output.answer({"path": str(folder), "format": "native", "parameters": model.parameters, "files": files})
+        output.answer({"path": str(folder), "format": "native", "parameters": model.weights.parameters, "files": files})
     elif output.quiet:
         output.say(str(folder))
     else:
-        output.say(f"wrote {folder}: exact weights, {many(model.parameters, 'parameter')}")
+        output.say(f"wrote {folder}: exact weights, {many(model.weights.parameters, 'parameter')}")
 
 
 def _export_set(name: str, folder: Path, to: str, dtype: str | None, force: bool, output: Output) -> None:

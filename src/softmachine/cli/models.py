@@ -13,9 +13,9 @@ from softmachine.text import many
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from softmachine.codec import Codec, Outcome
+    from softmachine.codec import Codec
     from softmachine.languages.source import Source
-    from softmachine.languages.temporal import Specification
+    from softmachine.model import Model
     from softmachine.transformer.weights import Transformer
 
 ATTENTIONS = ("hard", "soft")
@@ -58,8 +58,8 @@ class Wanted:
     length: int | None = None
 
 
-def open_model(source: str, wanted: Wanted, output: Output) -> Transformer:
-    """The transformer of a source: compiled, or read from the folder where it was saved."""
+def open_model(source: str, wanted: Wanted, output: Output) -> Model:
+    """The model of a source: compiled, or read from the folder where it was saved."""
     from softmachine import api
     from softmachine.cli.progress import working
 
@@ -75,7 +75,7 @@ def open_model(source: str, wanted: Wanted, output: Output) -> Transformer:
         return api.compile(item, wanted.construction, attention=wanted.attention, length=length)
 
 
-def opened(source: str, format_name: str | None, alphabet: str | None) -> Source | Transformer:
+def opened(source: str, format_name: str | None, alphabet: str | None) -> Source | Model:
     """What a source describes, or the model that was saved there; a formula may get more symbols."""
     from softmachine import api
 
@@ -83,72 +83,42 @@ def opened(source: str, format_name: str | None, alphabet: str | None) -> Source
     return item if alphabet is None else extended(item, alphabet)
 
 
-def extended(item: object, alphabet: str) -> Specification:
+def extended(item: Source | Model, alphabet: str) -> Source:
     """A formula over more symbols."""
-    from softmachine.languages.temporal import Specification
+    from softmachine.languages.source import Extensible
 
-    if not isinstance(item, Specification):
+    if not isinstance(item, Extensible):
         raise UsageError("--alphabet is for formulas; other sources say themselves what an input may have")
     return item.extended(alphabet.split() if " " in alphabet.strip() else alphabet.strip())
 
 
-def default_input(codec: Codec) -> str:
+def default_input(codec: Codec[Source]) -> str:
     """The input that the source suggests, or else the empty word."""
-    from softmachine.languages.turing import TuringMachine
-
-    word = codec.source.default_input if isinstance(codec.source, TuringMachine) else None
-    return spelled(codec, word or ())
+    return spelled(codec, codec.source.default_input)
 
 
-def spelled(codec: Codec, word: Sequence[str]) -> str:
+def spelled(codec: Codec[Source], word: Sequence[str]) -> str:
     """A word as it is written at the command line."""
     return ("" if all(len(symbol) == 1 for symbol in codec.alphabet) else " ").join(word)
 
 
-def language(codec: Codec | None) -> str | None:
-    """The name of the source language."""
-    return getattr(codec, "kind", None)
-
-
-def headline(codec: Codec | None) -> str | None:
-    """One line about the object that was compiled."""
-    return str(codec.source) if codec else None
-
-
-def values_of(outcome: Outcome) -> dict[str, list[bool | str]]:
-    """The value at every position, for the languages that have one."""
-    from softmachine.theorems.crasp.tokens import AnswersOutcome
-    from softmachine.theorems.srasp.tokens import SraspOutcome
-    from softmachine.theorems.temporal.tokens import TemporalOutcome
-
-    if isinstance(outcome, TemporalOutcome | AnswersOutcome):
-        return {"values": list(outcome.values)}
-    if isinstance(outcome, SraspOutcome):
-        truths = {"true": True, "false": False} if outcome.verdict != "halt" else {}
-        return {"values": [truths.get(answer, answer) for answer in outcome.answers]}
-    return {}
-
-
-def view_of(codec: Codec, word: str, remember: int) -> View | None:
+def view_of(codec: Codec[Source], word: str, remember: int) -> View | None:
     """How to show a run on a word, with so many steps of the past; None if there is nothing to see but tokens."""
-    from softmachine.cli.tapes import TapeView
-    from softmachine.theorems.chapter_8_summary.tokens import SummaryCodec
-    from softmachine.theorems.shared.turing_tokens import TuringCodec
-    from softmachine.theorems.ternary.tokens import TernaryCodec
-
-    if not isinstance(codec, TuringCodec | TernaryCodec | SummaryCodec):
+    if not codec.view:
         return None
-    return TapeView(codec, word, remember)
+    from softmachine.cli.tapes import TapeCodec, TapeView
+
+    return TapeView(codec, word, remember) if isinstance(codec, TapeCodec) else None
 
 
-def model_line(transformer: Transformer) -> str:
+def model_line(weights: Transformer) -> str:
     """One line about the weights."""
     return ", ".join(
         [
-            many(len(transformer.layers), "layer"),
-            many(len(transformer.heads), "head"),
-            f"width {transformer.width}",
-            many(len(transformer.vocabulary), "token"),
-            many(transformer.parameters, "parameter"),
+            many(len(weights.layers), "layer"),
+            many(len(weights.heads), "head"),
+            f"width {weights.width}",
+            many(len(weights.vocabulary), "token"),
+            many(weights.parameters, "parameter"),
         ]
     )

@@ -13,7 +13,7 @@ from softmachine.text import many
 
 if TYPE_CHECKING:
     from softmachine.cli.watching import Watched
-    from softmachine.engines.runs import Run
+    from softmachine.engines.run import Run
 
 COLOURS = {"accept": "bold green", "reject": "bold red", "halt": "bold cyan"}
 MOST_LINES = 4
@@ -26,7 +26,7 @@ def show_run(run: Run, output: Output, watched: Watched) -> None:
         output.out.print(_table(run, output.width, watched.interrupted))
         return
     went, _, summary = run.text().rpartition("\n")
-    from softmachine.engines.results import UNFINISHED
+    from softmachine.engines.result import UNFINISHED
 
     if run.verdict is None:
         summary = summary.replace(UNFINISHED, _unfinished(watched.interrupted), 1)
@@ -52,7 +52,7 @@ def _table(run: Run, width: int, interrupted: bool) -> Table:
         table.add_row(Text("segments", style="dim"), Text(parts))
     if run.note:
         table.add_row(Text("note", style="dim"), Text(run.note))
-    table.add_row(Text("model", style="dim"), Text(model_line(run.transformer)))
+    table.add_row(Text("model", style="dim"), Text(model_line(run.model.weights)))
     return table
 
 

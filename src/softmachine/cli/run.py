@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.models import Wanted, default_input, language, open_model, values_of, view_of
+from softmachine.cli.models import Wanted, default_input, open_model, view_of
 from softmachine.cli.options import Status, file, switch, value
 from softmachine.cli.output import Output
 from softmachine.errors import UsageError
@@ -17,7 +17,7 @@ from softmachine.text import many
 
 if TYPE_CHECKING:
     from softmachine.cli.watching import Watched, Watcher
-    from softmachine.engines.runs import Run, Running
+    from softmachine.engines.run import Run, Running
 
 NAME = "run"
 EXAMPLES = """[dim]Examples:[/]
@@ -92,20 +92,22 @@ def command(
     """
     from softmachine.cli.progress import working
     from softmachine.cli.results import show_run
-    from softmachine.engines.runs import Running, codec_of
+    from softmachine.engines.run import Running
 
     output = Output(as_json, quiet)
     if audit and engine == "dense":
         raise UsageError("only runs of the fast engine are audited", hint="--engine fast")
     if checkpoint and engine != "dense":
-        from softmachine.engines.fast.checkpoint import require_free
+        from softmachine.engines.engine import engine_named
 
+        require_free = engine_named("fast").require_free
+        assert require_free is not None
         require_free(checkpoint)
-    transformer = open_model(source, Wanted(format_name, construction, attention, alphabet, certified, length), output)
-    text = default_input(codec_of(transformer)) if word is None else word
+    model = open_model(source, Wanted(format_name, construction, attention, alphabet, certified, length), output)
+    text = default_input(model.codec) if word is None else word
     with working("preparing the weights", output):
         running = Running(
-            transformer,
+            model,
             text,
             arithmetic=arithmetic,
             max_steps=max_steps,
@@ -138,13 +140,13 @@ def _watched(running: Running, text: str, output: Output, trace: bool) -> Watche
     """Let a run go to its end, looked at by the terminal, the trace, a status line, or nobody."""
     from softmachine.cli.watching import MOST_ROWS, Trace, Watched, screen, status_line, watch
 
-    view = view_of(running.codec, text, remember=MOST_ROWS)
+    view = view_of(running.model.codec, text, remember=MOST_ROWS)
     watcher: Watcher | None = None
     if trace:
         width = output.width if output.live else shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns
         watcher = Trace(view, output, width)
     elif output.live and view:
-        watcher = screen(running, view, f"{running.transformer.name}  {text}".rstrip(), output)
+        watcher = screen(running, view, f"{running.model.name}  {text}".rstrip(), output)
     elif output.progress:
         watcher = status_line(running, output)
     interrupted = watch(running, watcher)
@@ -154,9 +156,9 @@ def _watched(running: Running, text: str, output: Output, trace: bool) -> Watche
 
 def _answer(run: Run, text: str) -> dict[str, Any]:
     return {
-        "name": run.transformer.name,
-        "language": language(run.transformer.codec),
-        "construction": run.transformer.construction,
+        "name": run.model.name,
+        "language": run.model.source.language,
+        "construction": run.model.theorem.name,
         "input": text,
         "verdict": run.verdict,
         "halted": run.halted,
@@ -164,8 +166,8 @@ def _answer(run: Run, text: str) -> dict[str, Any]:
         "tokens": len(run.tokens),
         **({"segments": list(run.segments)} if run.segments else {}),
         "output": run.output,
-        **values_of(run.outcome),
-        "attention": run.transformer.attention,
+        **({} if run.outcome.values is None else {"values": list(run.outcome.values)}),
+        "attention": run.model.attention,
         "arithmetic": run.arithmetic,
         "engine": run.engine,
         **({"note": run.note} if run.note else {}),

@@ -7,7 +7,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any
 
 from softmachine.cli import options
-from softmachine.cli.models import Wanted, headline, open_model
+from softmachine.cli.models import Wanted, open_model
 from softmachine.cli.options import switch, value
 from softmachine.cli.output import Output, printable
 from softmachine.errors import UsageError
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from softmachine.codec import Codec
+    from softmachine.languages.source import Source
+    from softmachine.model import Model
     from softmachine.transformer.weights import Transformer
 
 NAME = "show"
@@ -26,8 +28,8 @@ EXAMPLES = """[dim]Examples:[/]
   softmachine show palindrome
   softmachine show busy-beaver-4 --coordinates"""
 
-SHORT_INPUTS, FEW, MOST_TOKENS = range(1, 11), 12, 5_000
-"""Chains of thought are measured on so few inputs of each of these lengths, up to so many tokens."""
+PAD = "□"
+"""What fills a prompt up."""
 INDENT = " " * 14
 """Where a line of the board goes on that does not fit."""
 
@@ -69,31 +71,28 @@ def command(
     if growth is not None:
         _show_growth(source, wanted, growth, output)
         return
-    transformer = open_model(source, wanted, output)
+    model = open_model(source, wanted, output)
     if as_json:
-        served = {"fast": _served(transformer)} if engine == "fast" else {}
-        output.answer({**_answer(transformer), **served})
+        served = {"fast": _served(model.weights)} if engine == "fast" else {}
+        output.answer({**_answer(model), **served})
         return
-    board = str(transformer)
+    board = str(model)
     if quiet:
         output.say(board)
         return
-    about = headline(transformer.codec)
-    if about:
-        output.say(f"{about}\n")
+    output.say(f"{model.source}\n")
     output.say(f"{_fitted(board, output.width) if output.live else board}\n")
-    output.out.print(_costs(transformer))
+    output.out.print(_costs(model))
     if engine == "fast":
-        _show_fast(transformer, output)
+        _show_fast(model.weights, output)
     if coordinates:
         output.say("\nCoordinates of the residual stream")
-        for number, name in enumerate(transformer.coordinates):
+        for number, name in enumerate(model.weights.coordinates):
             output.say(f"  {number:>4}  {name}")
 
 
 def _show_growth(source: str, wanted: Wanted, growth: str, output: Output) -> None:
     """How the members of a family grow with the length."""
-    from softmachine.engines.runs import codec_of
     from softmachine.measure.growth import measure
 
     try:
@@ -106,7 +105,7 @@ def _show_growth(source: str, wanted: Wanted, growth: str, output: Output) -> No
         n: open_model(source.replace("{n}", str(n)), wanted if "{n}" in source else replace(wanted, length=n), output)
         for n in lengths
     }
-    measured = measure(models.__getitem__, lengths, padding=lambda n: _padding(codec_of(models[n])))
+    measured = measure(lambda n: models[n].weights, lengths, padding=lambda n: _padding(models[n].codec))
     if output.as_json:
         output.answer(
             {quantity.name: dict(zip(lengths, quantity.values, strict=True)) for quantity in measured.quantities}
@@ -115,48 +114,30 @@ def _show_growth(source: str, wanted: Wanted, growth: str, output: Output) -> No
         output.say(str(measured))
 
 
-def _padding(codec: Codec) -> int:
+def _padding(codec: Codec[Source]) -> int:
     """How many filler tokens follow an input, where all inputs have one length."""
-    from softmachine.padding import PAD
-
-    width = getattr(codec, "width", None)
+    width = codec.input_length
     return 0 if width is None else codec.prompt(codec.alphabet[:1] * width).tokens.count(PAD)
 
 
-def _thought(codec: Codec | None) -> str | None:
-    """How long the chains of thought of a program that counts are."""
-    from softmachine.languages.crasp.analysis import growth, thoughts
-    from softmachine.theorems.counter.tokens import CounterCodec
-    from softmachine.theorems.crasp.tokens import CraspCodec
-
-    if not isinstance(codec, CraspCodec | CounterCodec):
-        return None
-    found = list(thoughts(codec.program, SHORT_INPUTS, samples=FEW, max_tokens=MOST_TOKENS))
-    longest = [each for each in found if each.most is not None]
-    if not longest:
-        return f"no run on short inputs ends within {MOST_TOKENS:,} tokens"
-    fit = growth(found)
-    most = f"at most {longest[-1].most:,} tokens on inputs of length {longest[-1].length} that were tried"
-    return f"{most}; {fit}" if fit else most
-
-
-def _answer(transformer: Transformer) -> dict[str, Any]:
+def _answer(model: Model) -> dict[str, Any]:
+    weights = model.weights
     return {
-        "name": transformer.name,
-        "construction": transformer.construction,
-        "theorem": _theorem(transformer),
-        "layers": len(transformer.layers),
-        "heads": len(transformer.heads),
-        "width": transformer.width,
-        "vocabulary": len(transformer.vocabulary),
-        "parameters": transformer.parameters,
-        "nonzeros": transformer.nonzeros,
-        "largest_weight": str(transformer.largest_weight),
-        "attention": [str(weighting) for weighting in transformer.weightings],
-        "position_features": [feature.name for feature in transformer.features],
-        "tokens_per_step": _tokens_per_step(transformer),
-        "chain_of_thought": _thought(transformer.codec),
-        "coordinates": list(transformer.coordinates),
+        "name": weights.name,
+        "construction": model.theorem.name,
+        "theorem": model.theorem.statement,
+        "layers": len(weights.layers),
+        "heads": len(weights.heads),
+        "width": weights.width,
+        "vocabulary": len(weights.vocabulary),
+        "parameters": weights.parameters,
+        "nonzeros": weights.nonzeros,
+        "largest_weight": str(weights.largest_weight),
+        "attention": [str(weighting) for weighting in weights.weightings],
+        "position_features": [feature.name for feature in weights.features],
+        "tokens_per_step": _tokens_per_step(model.codec),
+        "chain_of_thought": dict(model.codec.remarks()).get("chain of thought"),
+        "coordinates": list(weights.coordinates),
     }
 
 
@@ -188,60 +169,44 @@ def _show_fast(transformer: Transformer, output: Output) -> None:
         output.say(f"  {line}")
 
 
-def _costs(transformer: Transformer) -> RenderableType:
+def _costs(model: Model) -> RenderableType:
     """What the model is made of, as a table."""
     from rich.table import Table
     from rich.text import Text
 
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim", no_wrap=True)
-    for label, text in _rows(transformer):
+    for label, text in _rows(model):
         table.add_row(f"  {label}", Text(printable(text)))
     return table
 
 
-def _rows(transformer: Transformer) -> Iterator[tuple[str, str]]:
-    yield "construction", f"{transformer.construction or 'unknown'}: {_theorem(transformer) or 'no theorem'}"
-    yield from _choice(transformer)
-    yield "attention", ", ".join(str(weighting) for weighting in transformer.weightings) or "none"
-    yield "position features", listed(feature.name for feature in transformer.features) or "none"
-    yield "layers", f"{len(transformer.layers):,}"
-    yield "heads", f"{len(transformer.heads):,}"
-    yield "width", f"{transformer.width:,}"
-    yield "vocabulary", f"{len(transformer.vocabulary):,} tokens"
-    yield "parameters", f"{transformer.parameters:,}, of which weights that are not 0: {transformer.nonzeros:,}"
-    yield "largest weight", str(transformer.largest_weight)
-    per_step = _tokens_per_step(transformer)
-    if per_step is not None:
-        yield "tokens per step", str(per_step)
-    thought = _thought(transformer.codec)
-    if thought is not None:
-        yield "chain of thought", thought
+def _rows(model: Model) -> Iterator[tuple[str, str]]:
+    from softmachine.theorems import theorems_for
 
-
-def _choice(transformer: Transformer) -> Iterator[tuple[str, str]]:
-    """What the construction needs, and which others could be had."""
-    from softmachine.theorems import CONSTRUCTIONS
-
-    codec = transformer.codec
-    fitting = [item for item in CONSTRUCTIONS if codec and isinstance(codec.source, item.source)]
-    yield from (("needs", item.needs) for item in fitting if item.name == transformer.construction)
-    others = ", ".join(item.name for item in fitting if item.name != transformer.construction)
+    weights, theorem = model.weights, model.theorem
+    yield "construction", f"{theorem.name}: {theorem.statement}"
+    yield "needs", theorem.needs
+    others = ", ".join(item.name for item in theorems_for(model.source) if item.name != theorem.name)
     if others:
         yield "others", f"{others} (--construction)"
+    yield "attention", ", ".join(str(weighting) for weighting in weights.weightings) or "none"
+    yield "position features", listed(feature.name for feature in weights.features) or "none"
+    yield "layers", f"{len(weights.layers):,}"
+    yield "heads", f"{len(weights.heads):,}"
+    yield "width", f"{weights.width:,}"
+    yield "vocabulary", f"{len(weights.vocabulary):,} tokens"
+    yield "parameters", f"{weights.parameters:,}, of which weights that are not 0: {weights.nonzeros:,}"
+    yield "largest weight", str(weights.largest_weight)
+    per_step = _tokens_per_step(model.codec)
+    if per_step is not None:
+        yield "tokens per step", str(per_step)
+    yield from model.codec.remarks()
 
 
-def _theorem(transformer: Transformer) -> str | None:
-    """What the construction is, for people."""
-    from softmachine.theorems import CONSTRUCTIONS
-
-    return next((item.theorem for item in CONSTRUCTIONS if item.name == transformer.construction), None)
-
-
-def _tokens_per_step(transformer: Transformer) -> int | None:
+def _tokens_per_step(codec: Codec[Source]) -> int | None:
     from softmachine.codec import DecoderCodec
 
-    codec = transformer.codec
     return codec.token_limit(2) - codec.token_limit(1) if isinstance(codec, DecoderCodec) else None
 
 

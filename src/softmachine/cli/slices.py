@@ -50,16 +50,15 @@ def command(
     """
     from softmachine import api
     from softmachine.cli.progress import bar
-    from softmachine.engines.runs import codec_of
     from softmachine.languages.deciding import decider
     from softmachine.languages.source import Source
     from softmachine.measure.slice_growth import fit
     from softmachine.measure.slices import describe, slices, table
-    from softmachine.transformer.weights import Transformer
+    from softmachine.model import Model
 
     output = Output(as_json, quiet)
     item = api.load(source, format_name)
-    language = codec_of(item).source if isinstance(item, Transformer) else item
+    language = item.source if isinstance(item, Model) else item
     if alphabet is not None:
         language = extended(language, alphabet)
     if not isinstance(language, Source):

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from softmachine.cli.output import printable
-from softmachine.languages.turing import Action, Configuration, Tape
+from softmachine.languages.turing import Action, Configuration, Tape, TuringMachine
 from softmachine.packed import Coded
-from softmachine.theorems.chapter_8_summary.tokens import SummaryCodec
-from softmachine.theorems.shared.turing_tokens import TuringCodec
-from softmachine.theorems.ternary.tokens import TernaryCodec
 
 WIDEST_NAME = 16
 """Longer names of states and symbols are cut."""
@@ -23,6 +21,23 @@ ROOM = 6
 MANY = 1000
 """More tokens than this are followed in one go."""
 HEAD, BLANK, LABEL = "bold reverse", "dim", "dim"
+
+
+@runtime_checkable
+class TapeCodec(Protocol):
+    """The codec of a model whose tokens are what a Turing machine does."""
+
+    @property
+    def machine(self) -> TuringMachine:
+        """The machine."""
+
+    @property
+    def meanings(self) -> Mapping[str, object]:
+        """What tokens mean."""
+
+    @property
+    def announces(self) -> bool:
+        """Whether a run's first token only says where it starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +77,7 @@ class TapeView:
         remember: How many steps of the past to keep.
     """
 
-    def __init__(
-        self, codec: TuringCodec | TernaryCodec | SummaryCodec, word: str | Sequence[str], remember: int
-    ) -> None:
+    def __init__(self, codec: TapeCodec, word: str | Sequence[str], remember: int) -> None:
         machine = codec.machine
         symbols = machine.word(word)
         self._machine = machine
@@ -72,7 +85,7 @@ class TapeView:
         self.tapes = range(machine.tapes)
         self.configuration = Configuration.initial(machine, symbols)
         self._past: deque[_Before] = deque(maxlen=remember)
-        self._begun = not (isinstance(codec, TuringCodec) and codec.announces)
+        self._begun = not codec.announces
         self._reach = [(0, max(len(symbols) - 1, 0) if k == 0 else 0) for k in self.tapes]
         self._cameras = [_Camera(left_end=machine.tape is not Tape.TWO_WAY) for _ in self.tapes]
         self._symbol_width = min(max(cell_len(_shown(symbol)) for symbol in machine.symbols), WIDEST_NAME)

@@ -18,7 +18,7 @@ from softmachine.text import many
 
 if TYPE_CHECKING:
     from softmachine.cli.models import View
-    from softmachine.engines.runs import Running
+    from softmachine.engines.run import Running
 
 FRAME = 1 / 20
 """Seconds between two pictures."""

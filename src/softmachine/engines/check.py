@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 from itertools import groupby, islice, product, zip_longest
 from typing import Any
 
+from softmachine.arithmetic import Arithmetic
 from softmachine.codec import Codec, DecoderCodec, Prompt, SegmentedCodec
-from softmachine.engines.decode import continuation
-from softmachine.engines.dense import DenseEngine
-from softmachine.engines.runs import codec_of
+from softmachine.engines.dense.decode import continuation
+from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import SoftmachineError, UsageError
+from softmachine.languages.source import Source
+from softmachine.model import Model
 from softmachine.text import many
-from softmachine.transformer.weights import Transformer
 
 Word = tuple[str, ...]
 
@@ -86,10 +87,10 @@ class Report:
 
 
 def check_words(
-    transformer: Transformer,
+    model: Model,
     words: Iterable[Sequence[str]],
     *,
-    arithmetic: str | Any = "float64",
+    arithmetic: str | Arithmetic[Any] = "float64",
     max_steps: int = 10_000,
 ) -> Report:
     """Compare, token for token, with what the reference interpreter says; runs longer than ``max_steps`` up to there.
@@ -97,7 +98,7 @@ def check_words(
     The model reads the interpreter's tokens and must predict each of them from those before, which holds exactly if it
     produces them by itself.
     """
-    codec, engine = codec_of(transformer), DenseEngine(transformer, arithmetic)
+    codec, engine = model.codec, DenseEngine(model.weights, arithmetic)
     decodes = isinstance(codec, DecoderCodec)
     began = time.perf_counter()
     inputs = tokens = 0
@@ -107,13 +108,13 @@ def check_words(
         inputs += len(batch)
         tokens += sum(map(len, expected))
         if isinstance(codec, SegmentedCodec):
-            problem = _compare_segments(engine, codec, batch[0], max_steps)
+            problem = _compare_segments(engine, codec, batch[0], max_steps, model.length)
             wrong += [problem] if problem else []
         elif decodes:
             problem = _compare_run(engine, batch[0], codec.prompt(batch[0]), expected[0])
             wrong += [problem] if problem else []
         else:
-            wrong += _compare_answers(engine, batch, expected)
+            wrong += _compare_answers(engine, codec, batch, expected)
     return Report(inputs, tokens, tuple(wrong), time.perf_counter() - began)
 
 
@@ -152,9 +153,10 @@ def _compare_run(
     return None
 
 
-def _compare_segments(engine: DenseEngine, codec: SegmentedCodec, word: Word, max_steps: int) -> Disagreement | None:
+def _compare_segments(
+    engine: DenseEngine, codec: SegmentedCodec[Source], word: Word, max_steps: int, positions: int | None
+) -> Disagreement | None:
     """The first token that differs, if any, in any segment; a segment that does not fit its positions is one too."""
-    positions = engine.transformer.length
     before: list[str] = []
     for prompt, said in codec.expected_segments(word, max_steps):
         fits = said if positions is None else said[: max(positions - len(prompt.tokens), 0)]
@@ -169,10 +171,10 @@ def _compare_segments(engine: DenseEngine, codec: SegmentedCodec, word: Word, ma
 
 
 def _compare_answers(
-    engine: DenseEngine, batch: list[Word], expected: list[tuple[str | None, ...]]
+    engine: DenseEngine, codec: Codec[Source], batch: list[Word], expected: list[tuple[str | None, ...]]
 ) -> Iterator[Disagreement]:
     """For each word that an encoder gets wrong, the first position where it does."""
-    prompts = [codec_of(engine.transformer).prompt(word) for word in batch]
+    prompts = [codec.prompt(word) for word in batch]
     try:
         found = engine.answers([prompt.tokens for prompt in prompts], prompts[0].length)
     except SoftmachineError as error:
@@ -180,7 +182,7 @@ def _compare_answers(
             yield Disagreement(batch[0], 0, expected[0][0], None, (), str(error))
         else:  # Some word of the batch cannot be decided: say which.
             for word, wanted in zip(batch, expected, strict=True):
-                yield from _compare_answers(engine, [word], [wanted])
+                yield from _compare_answers(engine, codec, [word], [wanted])
         return
     for word, wanted, answers in zip(batch, expected, found, strict=True):
         for place, (right, answer) in enumerate(zip(wanted, answers, strict=True)):
@@ -200,21 +202,15 @@ def all_words(alphabet: Sequence[str], up_to: int, only: int | None = None) -> I
             yield from product(alphabet, repeat=length)
 
 
-def only_length(codec: Codec, up_to: int) -> int | None:
+def only_length(codec: Codec[Source], up_to: int) -> int | None:
     """The length of all inputs of a model, if they have one length.
 
     Raises:
         UsageError: If it is more than the length up to which inputs are wanted.
     """
-    length = fixed_length(codec)
+    length = codec.input_length
     if length is not None and length > up_to:
         raise UsageError(f"all inputs have length {length}, so that there are none up to length {up_to}")
-    return length
-
-
-def fixed_length(codec: Codec) -> int | None:
-    """The length of all inputs of a model, None if they have many: those of circuits and graphs have one."""
-    length: int | None = getattr(codec, "width", None)
     return length
 
 

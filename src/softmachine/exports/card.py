@@ -7,8 +7,8 @@ from softmachine.exports.exported import Exported
 from softmachine.exports.manual import Manual, usage
 from softmachine.exports.placed import Placed
 from softmachine.exports.verify import Verification
+from softmachine.model import Model
 from softmachine.text import many
-from softmachine.transformer.weights import Transformer
 
 _CARD = """\
 ---
@@ -49,17 +49,15 @@ Signals: {signals}.
 """
 
 
-def card(
-    transformer: Transformer, placed: Placed, exported: Exported, dialogue: Dialogue, about: str, manual: Manual
-) -> str:
+def card(compiled: Model, placed: Placed, exported: Exported, dialogue: Dialogue, about: str, manual: Manual) -> str:
     """The card of a model that is used as a manual says."""
     model = placed.model
     return _CARD.format(
         library=manual.library,
         task=placed.task,
-        name=transformer.name,
+        name=compiled.name,
         about=about,
-        construction=transformer.construction or "of its author",
+        construction=compiled.theorem.name,
         what="every run that fits in" if dialogue.decodes else "the answer at every position of words that fit in",
         length=exported.length,
         positions="marks, input and steps together" if dialogue.decodes else "marks and input together",

@@ -18,8 +18,8 @@ from softmachine.exports.placed import Placed
 from softmachine.exports.tokenizer import require_tokenizer, save_tokenizer
 from softmachine.exports.verify import Verification, verify
 from softmachine.exports.writing import Filled
+from softmachine.model import Model
 from softmachine.progress import Tell, nobody
-from softmachine.transformer.weights import Transformer
 
 DTYPES = ("float32", "bfloat16", "float16", "float64")
 _NEEDED = "pip install 'softmachine[hf]'"
@@ -35,7 +35,7 @@ def require_libraries() -> None:
 
 
 def fill(
-    transformer: Transformer,
+    model: Model,
     folder: Path,
     length: int,
     dtype: str,
@@ -48,7 +48,7 @@ def fill(
     """Put a model into a folder as ``from_pretrained`` loads it; see :data:`.writing.Fill`.
 
     Args:
-        transformer: A model with softmax attention.
+        model: A model with softmax attention.
         folder: Where to.
         length: The number of positions.
         dtype: The format of the weights.
@@ -59,7 +59,7 @@ def fill(
     """
     require_libraries()
     tell("placing the weights")
-    placed = place(lower(transformer, length, ahead=ahead), dtype)
+    placed = place(lower(model, length, ahead=ahead), dtype)
     rounded, parameters, results = new_checkpoint(placed, folder, dtype, dialogue, tell=tell)
     _declare(folder, len(placed.model.positions), results)
     return Filled(placed, placed.architecture, results, parameters, rounded, _manual(placed))

@@ -9,7 +9,8 @@ from itertools import islice
 from softmachine.codec import AnsweringCodec, Codec, DecoderCodec, Interface
 from softmachine.errors import InputError, UsageError
 from softmachine.exports.lengths import too_long, words_that_fit
-from softmachine.transformer.weights import Transformer
+from softmachine.languages.source import Source
+from softmachine.model import Model
 
 MOST_TOKENS = 2048
 """Longer runs are compared up to here."""
@@ -61,16 +62,16 @@ class Dialogue:
         return tuple(prompt[len(self.prefix) : len(prompt) - len(self.suffix)])
 
 
-def dialogue_of(transformer: Transformer, words: Iterable[Sequence[str]], length: int) -> Dialogue:
+def dialogue_of(model: Model, words: Iterable[Sequence[str]], length: int) -> Dialogue:
     """The dialogue of a model with a codec; words that do not fit in so many positions are left out."""
-    codec = transformer.codec
+    codec, outputs = model.codec, model.weights.outputs
     if not isinstance(codec, AnsweringCodec | DecoderCodec):
-        raise UsageError(f"{transformer.name!r} does not say how words become tokens, so nobody could talk to it")
+        raise UsageError(f"{model.name!r} does not say what its answers mean, so nobody could talk to it")
     decodes = isinstance(codec, DecoderCodec)
     if isinstance(codec, DecoderCodec):
-        stops, interface = tuple(token for token in transformer.outputs if codec.stops(token)), None
+        stops, interface = tuple(token for token in outputs if codec.stops(token)), None
     else:
-        stops, interface = transformer.outputs, codec.interface()
+        stops, interface = outputs, codec.interface()
     named = len(interface.inputs) if interface else 0
     prefix, suffix = _around(codec, length, named)
     samples: list[Sample] = []
@@ -80,13 +81,13 @@ def dialogue_of(transformer: Transformer, words: Iterable[Sequence[str]], length
         if sum(len(sample.expected) for sample in samples) > ENOUGH_TOKENS:
             break
     if not samples:
-        raise too_long(transformer.name, codec, length)
+        raise too_long(model.name, codec, length)
     lengths = [len(word) for word in islice(words_that_fit(codec, length), 2)]
     only = named or (lengths[0] if codec.alphabet and len(lengths) == 1 else None)
     return Dialogue(prefix, suffix, stops, decodes, tuple(samples), only, interface)
 
 
-def _around(codec: Codec, length: int, named: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _around(codec: Codec[Source], length: int, named: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What stands before and after the symbols of every input; nothing if that depends on the input.
 
     If symbols are ``named``, so many of them come first, in every input.
@@ -116,7 +117,7 @@ def _agreeing(one: Sequence[str], two: Sequence[str]) -> int:
     return next((k for k, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
 
 
-def _sample(codec: Codec, word: tuple[str, ...], length: int) -> Sample | None:
+def _sample(codec: Codec[Source], word: tuple[str, ...], length: int) -> Sample | None:
     try:
         prompt = codec.prompt(word).tokens
     except InputError:

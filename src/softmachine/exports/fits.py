@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from softmachine.codec import DecoderCodec
 from softmachine.errors import ConstructionError, UsageError
+from softmachine.model import Model
 from softmachine.transformer.features import Feature
 from softmachine.transformer.weights import Transformer
 
@@ -54,11 +55,11 @@ def require_decoder(transformer: Transformer) -> None:
             )
 
 
-def require_encoder(transformer: Transformer) -> None:
+def require_encoder(model: Model) -> None:
     """Complain about what no encoder can do: go on from its input."""
-    if isinstance(transformer.codec, DecoderCodec):
+    if isinstance(model.codec, DecoderCodec):
         raise ConstructionError(
-            f"{transformer.name!r} is a decoder: it goes on from its input token by token, but an encoder answers at "
+            f"{model.name!r} is a decoder: it goes on from its input token by token, but an encoder answers at "
             "the positions of its input and that is all",
             hint="export it to gpt2",
         )

@@ -20,7 +20,8 @@ from softmachine.errors import UsageError
 
 MARK = "softmachine.json"
 """The file that tells that a folder is ours."""
-NATIVE_FILES = frozenset({MARK, "model.safetensors"})
+WEIGHTS = "model.safetensors"
+NATIVE_FILES = frozenset({MARK, WEIGHTS})
 EXPORTED_FILES = NATIVE_FILES | {
     "README.md",
     "config.json",
@@ -32,6 +33,11 @@ EXPORTED_FILES = NATIVE_FILES | {
     "tokenizer_config.json",
 }
 """What is in a folder of ours that does not list its files."""
+
+
+def is_saved(folder: Path) -> bool:
+    """Whether a folder looks like one of ours."""
+    return (folder / MARK).is_file() and (folder / WEIGHTS).is_file()
 
 
 @contextmanager

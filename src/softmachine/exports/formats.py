@@ -15,7 +15,7 @@ from softmachine.exports.exported import Exported
 from softmachine.exports.gpt2 import gpt2, gpt2_default
 from softmachine.exports.llama import llama, mistral, qwen2
 from softmachine.exports.writing import Fill, write
-from softmachine.transformer.weights import Transformer
+from softmachine.model import Model
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,9 @@ class StockFormat:
             hint = f"choose {' or '.join(self.dtypes)}{more}"
             raise UsageError(f"models are not written to {self.name} in {dtype}", hint=hint)
 
-    def write(self, transformer: Transformer, folder: Path, **options: Any) -> Exported:
+    def write(self, model: Model, folder: Path, **options: Any) -> Exported:
         """Write a model; the options are those of :func:`.writing.write`."""
-        return write(self.fill, transformer, folder, **options)
+        return write(self.fill, model, folder, **options)
 
 
 WIDE = tuple(dtype for dtype in checkpoint.DTYPES if dtype != "float16")

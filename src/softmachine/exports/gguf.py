@@ -19,8 +19,8 @@ from softmachine.exports.lower import lower
 from softmachine.exports.manual import Manual
 from softmachine.exports.placed import Placed
 from softmachine.exports.writing import Filled
+from softmachine.model import Model
 from softmachine.progress import Tell
-from softmachine.transformer.weights import Transformer
 
 FILE = "model.gguf"
 _NEEDED = "pip install 'softmachine[gguf]'"
@@ -46,16 +46,16 @@ def require_libraries() -> None:
     checkpoint.require_libraries()
 
 
-def fill(transformer: Transformer, folder: Path, length: int, dtype: str, dialogue: Dialogue, tell: Tell) -> Filled:
+def fill(model: Model, folder: Path, length: int, dtype: str, dialogue: Dialogue, tell: Tell) -> Filled:
     """Put ``model.gguf`` into a folder, after transformers has run the same weights; see :data:`.writing.Fill`."""
     require_libraries()
     tell("placing the weights")
-    placed = llama(lower(transformer, length), dtype)
+    placed = llama(lower(model, length), dtype)
     with TemporaryDirectory(dir=folder) as scratch:
         rounded, parameters, results = checkpoint.new_checkpoint(
             placed, Path(scratch), dtype, dialogue, every_format=False, tell=tell
         )
-    _write_file(transformer.name, placed, folder / FILE, dialogue)
+    _write_file(model.name, placed, folder / FILE, dialogue)
     return Filled(placed, "llama (GGUF)", results, parameters, rounded, _MANUAL)
 
 

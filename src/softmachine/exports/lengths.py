@@ -15,8 +15,9 @@ import numpy as np
 from softmachine.codec import Codec, Prompt
 from softmachine.errors import ConstructionError, InputError, UsageError
 from softmachine.exports.lowered import Affine, Array, LoweredHead, LoweredLayer
+from softmachine.languages.source import Source
+from softmachine.model import Model
 from softmachine.transformer.features import Feature
-from softmachine.transformer.weights import Transformer
 
 SHARPNESS = 128.0
 """Between the scores of the last position and the one before: e⁻¹²⁸ is 0 in float32."""
@@ -42,32 +43,30 @@ class Lengths:
             yield from (float(feature.at(i, n)) for i in range(positions))
 
 
-def words_that_fit(codec: Codec, most: int) -> Iterator[tuple[str, ...]]:
+def words_that_fit(codec: Codec[Source], most: int) -> Iterator[tuple[str, ...]]:
     """A word of each length that has a prompt of at most so many positions."""
     for word, prompt in _prompts(codec, most):
         if len(prompt.tokens) <= most:
             yield word
 
 
-def lengths_of(transformer: Transformer, most: int) -> Lengths:
+def lengths_of(model: Model, most: int) -> Lengths:
     """The lengths of the inputs of an encoder whose prompts have at most so many positions.
 
     Raises:
         UsageError: If there are none.
         ConstructionError: If a prompt does not tell how long its input is.
     """
-    if transformer.codec is None:
-        raise UsageError(f"{transformer.name!r} does not say how words become tokens, so nobody could talk to it")
-    prompts = [prompt for _, prompt in _prompts(transformer.codec, most)]
+    prompts = [prompt for _, prompt in _prompts(model.codec, most)]
     pairs = [(prompt.length, len(prompt.tokens)) for prompt in prompts if 0 < len(prompt.tokens) <= most]
     if not pairs:
-        raise too_long(transformer.name, transformer.codec, most)
+        raise too_long(model.name, model.codec, most)
     if len({positions for _, positions in pairs}) < len(pairs):
-        raise ConstructionError(f"inputs of {transformer.name!r} that differ in length have prompts of the same length")
+        raise ConstructionError(f"inputs of {model.name!r} that differ in length have prompts of the same length")
     return Lengths(tuple(pairs))
 
 
-def too_long(name: str, codec: Codec, most: int) -> UsageError:
+def too_long(name: str, codec: Codec[Source], most: int) -> UsageError:
     """The complaint that no input fits in so many positions."""
     needed = min((len(prompt.tokens) for _, prompt in _prompts(codec, most)), default=None)
     hint = (
@@ -78,7 +77,7 @@ def too_long(name: str, codec: Codec, most: int) -> UsageError:
     return UsageError(f"no input of {name!r} fits in {most:,} positions", hint=hint)
 
 
-def _prompts(codec: Codec, most: int) -> Iterator[tuple[tuple[str, ...], Prompt]]:
+def _prompts(codec: Codec[Source], most: int) -> Iterator[tuple[tuple[str, ...], Prompt]]:
     """A word of each length up to the number of positions, where the codec takes one, and its prompt."""
     for count in range(most + 1 if codec.alphabet else 1):
         word = codec.alphabet[:1] * count

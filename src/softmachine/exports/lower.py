@@ -27,15 +27,16 @@ from softmachine.exports.fits import (
 from softmachine.exports.lengths import Lengths, length_layer, lengths_of
 from softmachine.exports.lowered import PAD, Affine, Array, Lowered, LoweredHead, LoweredLayer
 from softmachine.exports.sight import native, seeing
+from softmachine.model import Model
 from softmachine.transformer.features import Feature
 from softmachine.transformer.weights import AffineMap, FeedForward, Head, Layer, Matrix, Transformer
 
 
-def lower(transformer: Transformer, length: int, *, ahead: bool = False) -> Lowered:
+def lower(model: Model, length: int, *, ahead: bool = False) -> Lowered:
     """The transformer for sequences of at most ``length`` positions.
 
     Args:
-        transformer: What to lower, with softmax attention.
+        model: What to lower, with softmax attention.
         length: The number of positions.
         ahead: For an architecture in which every position sees all others; else each sees those up to its own.
 
@@ -44,12 +45,12 @@ def lower(transformer: Transformer, length: int, *, ahead: bool = False) -> Lowe
     """
     require_length(length)
     if ahead:
-        require_encoder(transformer)
+        require_encoder(model)
     else:
-        require_decoder(transformer)
-    require_soft(transformer)
-    lengths = lengths_of(transformer, length) if ahead else Lengths(((None, length),))
-    return _Lowering(transformer, lengths, causal=not ahead).lowered()
+        require_decoder(model.weights)
+    require_soft(model.weights)
+    lengths = lengths_of(model, length) if ahead else Lengths(((None, length),))
+    return _Lowering(model.weights, lengths, causal=not ahead).lowered()
 
 
 class _Lowering:

@@ -8,13 +8,13 @@ from softmachine.codec import Interface
 from softmachine.exports.dialogue import Dialogue
 from softmachine.exports.exported import Exported
 from softmachine.exports.placed import Placed
-from softmachine.transformer.weights import Transformer
+from softmachine.model import Model
 
 FORMAT = "softmachine-map"
 VERSION = 1
 
 
-def mapping(transformer: Transformer, placed: Placed, exported: Exported, dialogue: Dialogue) -> dict[str, Any]:
+def mapping(compiled: Model, placed: Placed, exported: Exported, dialogue: Dialogue) -> dict[str, Any]:
     """Everything that has a name, as data: ``value = residual[..., index] / scale``."""
     model = placed.model
     coordinates = [
@@ -45,9 +45,9 @@ def mapping(transformer: Transformer, placed: Placed, exported: Exported, dialog
     return {
         "format": FORMAT,
         "version": VERSION,
-        "name": transformer.name,
+        "name": compiled.name,
         "architecture": placed.architecture,
-        "construction": transformer.construction,
+        "construction": compiled.theorem.name,
         "positions": exported.length,
         "dtype": exported.dtype,
         "dtypes_that_hold": list(exported.dtypes),
@@ -65,7 +65,7 @@ def mapping(transformer: Transformer, placed: Placed, exported: Exported, dialog
         "after_input": list(dialogue.suffix),
         "stops": list(dialogue.stops),
         "interface": _interface(dialogue.interface),
-        "codec": transformer.codec.to_json() if transformer.codec else None,
+        "source": {"language": compiled.source.language, "name": compiled.source.name},
     }
 
 

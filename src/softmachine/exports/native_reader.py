@@ -7,22 +7,22 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from numpy.typing import NDArray
-
-from softmachine.codec import Codec
+from softmachine.exports.native_writer import Array
 from softmachine.transformer.attention import Choice, Mask, Weighting
-from softmachine.transformer.features import Feature, Relation
+from softmachine.transformer.features import Feature, Relation, from_json
 from softmachine.transformer.weights import AffineMap, Block, FeedForward, Head, Layer, Matrix, Transformer
 
 
-def from_data(data: dict[str, Any], tensors: Mapping[str, NDArray[Any]], codec_from_json: Any) -> Transformer:
-    """The transformer that the data and all of the tensors make up; ``codec_from_json`` makes the codec.
+def transformer_from(
+    data: dict[str, Any], tensors: Mapping[str, Array], features: tuple[type[Feature | Relation], ...]
+) -> Transformer:
+    """The transformer that the data and all of the tensors make up, with features of these classes.
 
     Raises:
         LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError: If they do not make up one.
     """
-    reader = _Reader(tensors)
-    transformer = reader.transformer(data, codec_from_json)
+    reader = _Reader(tensors, features)
+    transformer = reader.transformer(data)
     if reader.tensors:
         raise ValueError(f"nothing is known of the weights {min(reader.tensors)}")
     return transformer
@@ -31,16 +31,16 @@ def from_data(data: dict[str, Any], tensors: Mapping[str, NDArray[Any]], codec_f
 class _Reader:
     """Builds a transformer; every shape is checked before anything of that size is built."""
 
-    def __init__(self, tensors: Mapping[str, NDArray[Any]]) -> None:
+    def __init__(self, tensors: Mapping[str, Array], features: tuple[type[Feature | Relation], ...]) -> None:
         self.tensors = dict(tensors)
+        self.features = features
         self.width = 0
 
-    def transformer(self, data: dict[str, Any], codec_from_json: Any) -> Transformer:
-        codec: Codec | None = codec_from_json(data["codec"]) if data["codec"] else None
+    def transformer(self, data: dict[str, Any]) -> Transformer:
         vocabulary, coordinates, outputs = (_strings(data[what]) for what in ("vocabulary", "coordinates", "outputs"))
         if len(set(vocabulary)) != len(vocabulary):
             raise ValueError("a token occurs twice in the vocabulary")
-        features = tuple(_feature_from(item) for item in data["features"])
+        features = tuple(self.feature(item) for item in data["features"])
         self.width = len(coordinates)
         return Transformer(
             name=str(data["name"]),
@@ -52,13 +52,10 @@ class _Reader:
             blocks=tuple(self.block(b, item) for b, item in enumerate(data["blocks"])),
             outputs=outputs,
             unembedding=self.affine("unembedding", len(outputs), self.width),
-            codec=codec,
-            construction=str(data["construction"]),
-            length=_length(data["length"]),
         )
 
     def block(self, b: int, data: dict[str, Any]) -> Block:
-        repeats = data["repeats"] if isinstance(data["repeats"], int) else _feature_from(data["repeats"])
+        repeats = data["repeats"] if isinstance(data["repeats"], int) else self.feature(data["repeats"])
         if isinstance(repeats, int) and repeats < 0:
             raise ValueError(f"a block cannot run {repeats} times")
         layers = tuple(self.layer(f"blocks.{b}.layers.{d}", item) for d, item in enumerate(data["layers"]))
@@ -82,8 +79,8 @@ class _Reader:
             value=value,
             output=self.matrix(f"{at}.output", self.width, len(value.bias)),
             mask=Mask(data["mask"]),
-            weighting=Weighting(Choice(data["weighting"]), _scale_from(data["scale"])),
-            bias=_relation_from(data["bias"]) if data["bias"] else None,
+            weighting=Weighting(Choice(data["weighting"]), self.scale(data["scale"])),
+            bias=self.relation(data["bias"]) if data["bias"] else None,
         )
 
     def affine(self, name: str, rows: int | None, columns: int) -> AffineMap:
@@ -117,42 +114,22 @@ class _Reader:
             raise ValueError(f"{name} is not a list of integers")
         return [int(number) for number in array.tolist()]
 
+    def feature(self, data: object) -> Feature:
+        found = from_json(data, Feature, self.features)  # type: ignore[type-abstract]
+        _ = found.at(1, 1), found.name  # parameters that make no sense show here
+        return found
 
-def _length(data: Any) -> int | None:
-    if data is not None and (not isinstance(data, int) or isinstance(data, bool) or data < 0):
-        raise ValueError(f"{data!r} is not a length")
-    return data
+    def relation(self, data: object) -> Relation:
+        found = from_json(data, Relation, self.features)  # type: ignore[type-abstract]
+        _ = found.at(0, 1), found.name
+        return found
 
-
-def _scale_from(data: Any) -> Fraction | Feature:
-    if not isinstance(data, str):
-        return _feature_from(data)
-    if not re.fullmatch(r"-?\d{1,999}(/\d{1,999})?", data):
-        raise ValueError(f"the scale {data[:40]!r} is not a fraction")
-    return Fraction(data)
-
-
-def _feature_from(data: dict[str, Any]) -> Feature:
-    feature = Feature(str(data["kind"]), _parameters(data))
-    _ = feature.at(1, 1), feature.name  # parameters that do not fit the kind show here
-    return feature
-
-
-def _relation_from(data: dict[str, Any]) -> Relation:
-    relation = Relation(str(data["kind"]), _parameters(data))
-    _ = relation.at(0, 1), relation.name
-    return relation
-
-
-def _parameters(data: dict[str, Any]) -> tuple[Parameter, ...]:
-    def parameter(item: Any) -> Parameter:
-        if isinstance(item, int | str):
-            return item
-        if isinstance(item, list) and all(isinstance(number, int) for number in item):
-            return tuple(item)
-        raise TypeError(f"{item!r} is not a parameter")
-
-    return tuple(parameter(item) for item in data["parameters"])
+    def scale(self, data: object) -> Fraction | Feature:
+        if not isinstance(data, str):
+            return self.feature(data)
+        if not re.fullmatch(r"-?\d{1,999}(/\d{1,999})?", data):
+            raise ValueError(f"the scale {data[:40]!r} is not a fraction")
+        return Fraction(data)
 
 
 def _strings(items: Any) -> tuple[str, ...]:

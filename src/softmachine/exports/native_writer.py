@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.errors import UsageError
-from softmachine.transformer.features import Feature, Relation
+from softmachine.transformer.features import Feature, to_json
 from softmachine.transformer.weights import AffineMap, Head, Matrix, Transformer
 
-Tensors = dict[str, NDArray[Any]]
+Array = NDArray[np.integer]
+Tensors = dict[str, Array]
 
 
 def to_data(transformer: Transformer) -> tuple[dict[str, Any], Tensors]:
@@ -44,18 +45,15 @@ def to_data(transformer: Transformer) -> tuple[dict[str, Any], Tensors]:
             affine(f"{at}.second", forward.second)
             heads = [_head_names(head) for head in layer.heads]
             layers.append({"heads": heads, "units": forward.units, "activations": forward.activations})
-        repeats = _feature(block.repeats) if isinstance(block.repeats, Feature) else block.repeats
+        repeats = to_json(block.repeats) if isinstance(block.repeats, Feature) else block.repeats
         blocks.append({"name": block.name, "repeats": repeats, "layers": layers})
     names = {
         "name": transformer.name,
-        "construction": transformer.construction,
-        "length": transformer.length,
         "vocabulary": transformer.vocabulary,
         "coordinates": transformer.coordinates,
-        "features": [_feature(feature) for feature in transformer.features],
+        "features": [to_json(feature) for feature in transformer.features],
         "blocks": blocks,
         "outputs": transformer.outputs,
-        "codec": transformer.codec.to_json() if transformer.codec else None,
     }
     return names, tensors
 
@@ -66,13 +64,9 @@ def _head_names(head: Head) -> dict[str, Any]:
         "name": head.name,
         "mask": str(head.mask),
         "weighting": str(head.weighting.choice),
-        "scale": _feature(scale) if isinstance(scale, Feature) else str(scale),
-        "bias": _feature(head.bias) if head.bias else None,
+        "scale": to_json(scale) if isinstance(scale, Feature) else str(scale),
+        "bias": to_json(head.bias) if head.bias else None,
     }
-
-
-def _feature(item: Feature | Relation) -> dict[str, Any]:
-    return {"kind": item.kind, "parameters": list(item.parameters)}
 
 
 def _matrix(tensors: Tensors, name: str, matrix: Matrix) -> None:

@@ -20,8 +20,8 @@ from softmachine.exports.manual import SEPARATED, Manual
 from softmachine.exports.placed import SAMPLING_GAIN, Placed
 from softmachine.exports.verify import Verification, wrong
 from softmachine.exports.writing import Filled
+from softmachine.model import Model
 from softmachine.progress import Tell, told
-from softmachine.transformer.weights import Transformer
 
 OPSET = 17
 DTYPES = ("float32", "float64")
@@ -39,13 +39,13 @@ def require_libraries() -> None:
         raise UsageError(f"exporting to onnx needs {error.name}, which is not installed", hint=_NEEDED) from None
 
 
-def fill(transformer: Transformer, folder: Path, length: int, dtype: str, dialogue: Dialogue, tell: Tell) -> Filled:
+def fill(compiled: Model, folder: Path, length: int, dtype: str, dialogue: Dialogue, tell: Tell) -> Filled:
     """Put ``model.onnx`` into a folder, and let onnxruntime run it; see :data:`.writing.Fill`."""
     require_libraries()
     import onnx
 
     tell("placing the weights")
-    model = lower(transformer, length, ahead=not dialogue.decodes and not transformer.causal)
+    model = lower(compiled, length, ahead=not dialogue.decodes and not compiled.weights.causal)
     graph = _Graph(model, dtype)
     onnx.save(graph.proto(), str(folder / FILE))
     manual = Manual(

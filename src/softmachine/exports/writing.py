@@ -16,8 +16,8 @@ from softmachine.exports.manual import Manual
 from softmachine.exports.mapping import mapping
 from softmachine.exports.placed import Placed
 from softmachine.exports.verify import Verification
+from softmachine.model import Model
 from softmachine.progress import Tell, nobody
-from softmachine.transformer.weights import Transformer
 
 
 @dataclass(frozen=True)
@@ -41,14 +41,14 @@ class Filled:
     manual: Manual
 
 
-Fill = Callable[[Transformer, Path, int, str, Dialogue, Tell], Filled]
+Fill = Callable[[Model, Path, int, str, Dialogue, Tell], Filled]
 """Puts a model with so many positions, in a format of numbers, into an empty folder, and lets it say what it should;
 and tells meanwhile what it does."""
 
 
 def write(
     fill: Fill,
-    transformer: Transformer,
+    model: Model,
     folder: Path,
     *,
     length: int,
@@ -63,7 +63,7 @@ def write(
 
     Args:
         fill: Puts the model into an empty folder.
-        transformer: A model with softmax attention.
+        model: A model with softmax attention.
         folder: Where to.
         length: The number of positions.
         dtype: The format of the weights.
@@ -80,14 +80,14 @@ def write(
     """
     require_free(folder, force=force)
     with new_folder(folder, force=force) as new:
-        filled = fill(transformer, new, length, dtype, dialogue, tell)
+        filled = fill(model, new, length, dtype, dialogue, tell)
         placed, verified = filled.placed, filled.verified
         if not verified[0].holds:
-            raise PrecisionError(f"{transformer.name!r} does not hold: {verified[0].failure}", hint=remedy or None)
+            raise PrecisionError(f"{model.name!r} does not hold: {verified[0].failure}", hint=remedy or None)
         positions = len(placed.model.positions)
         exported = Exported(folder, filled.architecture, positions, dtype, verified, filled.parameters, filled.rounded)
-        text = card(transformer, placed, exported, dialogue, about, filled.manual)
+        text = card(model, placed, exported, dialogue, about, filled.manual)
         (new / "README.md").write_text(text, encoding="utf-8")
-        data = {**mapping(transformer, placed, exported, dialogue), "files": listing(new)}
+        data = {**mapping(model, placed, exported, dialogue), "files": listing(new)}
         (new / MARK).write_text(json.dumps(data, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     return exported

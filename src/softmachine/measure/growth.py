@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
 
-from softmachine.engines.weights import least_precision
+from softmachine.engines.dense.weights import least_precision
 from softmachine.errors import UsageError
 from softmachine.measure.fitting import Formula, fitted
-from softmachine.padding import NO_PADDING, Padding
 from softmachine.transformer.weights import Block, Transformer
 
 Family = Callable[[int], Transformer]
@@ -114,7 +113,7 @@ def measure(
     family: Family,
     lengths: Iterable[int],
     *,
-    padding: Padding | Callable[[int], int] = NO_PADDING,
+    padding: Callable[[int], int] = lambda _: 0,
     precision: Callable[[int], int] | None = None,
 ) -> Growth:
     """Build the members of a family and measure them.
@@ -128,7 +127,7 @@ def measure(
     Raises:
         UsageError: If there are no lengths.
     """
-    count = padding.at if isinstance(padding, Padding) else padding
+    count = padding
     members = []
     for n in sorted(set(lengths)):
         transformer = family(n)

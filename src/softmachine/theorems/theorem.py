@@ -1,48 +1,97 @@
-"""A construction: a theorem that can be run, from an object of a source language to signals."""
+"""What a theorem is: from an object of a source language to signals, and how to talk to what they become."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from inspect import cleandoc
+from typing import Any
 
 from softmachine.codec import Codec
 from softmachine.errors import ConstructionError
+from softmachine.languages.source import Source
 from softmachine.signals import Program
+from softmachine.transformer.features import Feature, Relation
 
-Made: TypeAlias = tuple[Program, Codec]
-"""Signals, and how to talk to what they become."""
+API = 1
+"""The version of what a theorem is; other people's theorems say which one they were written for."""
 
 
 @dataclass(frozen=True)
-class Construction:
+class Stock:
+    """What kind of stock checkpoint a theorem is made for.
+
+    Args:
+        dtypes: The floating-point formats in which it is exact; any if there are none.
+        positions: Whether the architecture has an embedding of positions; None if that does not matter.
+        ahead: Whether it is also the one for architectures whose positions see those behind them.
+    """
+
+    dtypes: tuple[str, ...] = ()
+    positions: bool | None = None
+    ahead: bool = True
+
+
+@dataclass(frozen=True)
+class Theorem:
     """A theorem that can be run.
 
     Args:
         name: What the command line calls it.
-        theorem: What it is, for people.
+        statement: What it is, in a line.
+        reference: The paper, and the number that the theorem has there.
         needs: What the weights must be given: position features, knowledge of the length, and the scale of softmax.
-        source: The type of the objects it applies to.
+        cost: Layers, heads, width and tokens, as a formula.
+        source: The type of the objects it applies to, or the one object that it is about.
         attentions: The kinds of attention it can use, "hard" or "soft"; the first is the default.
-        build: From such an object, a kind of attention and (for a family) a length to the program and its codec.
-        family: If the weights depend on a length: what it bounds. Empty if one model serves every length.
-        softened: The variant that is certified for soft attention, if it is not the one for hard attention.
+        codec: From such an object and (if weights depend on one) a length to how words become prompts.
+        signals: From the codec and the kind of attention to the signals: the proof.
+        steps: The proof in a few sentences.
+        length: If the weights depend on a length: what it bounds. Empty if one model serves every length.
+        certified: The variant that is certified for soft attention, if it is not the one for hard attention.
+        features: Position features and relations of its own.
+        stock: The stock checkpoints that it is made for.
+        rank: Where it stands among those for its source; the first is the default.
+        api: The version of this interface that it was written for.
     """
 
     name: str
-    theorem: str
+    statement: str
+    reference: str
     needs: str
-    source: type
+    cost: str
+    source: type[Source] | Source
     attentions: tuple[str, ...]
-    build: Callable[[Any, str, int | None], Made]
-    family: str = ""
-    softened: str = "hard"
+    codec: Callable[[Any, Any], Codec[Source]]
+    signals: Callable[[Any, str], Program]
+    steps: tuple[str, ...] = ()
+    length: str = ""
+    certified: str = "hard"
+    features: tuple[type[Feature | Relation], ...] = ()
+    stock: Stock | None = None
+    rank: int = 1000
+    api: int = API
+
+    def applies_to(self, item: object) -> bool:
+        """Whether it is about such an object."""
+        return isinstance(item, self.source) if isinstance(self.source, type) else item == self.source
+
+    @property
+    def language(self) -> str:
+        """The name of the source language."""
+        return self.source.language
+
+    @property
+    def text(self) -> str:
+        """What its folder says of it: the docstring of the module of its signals."""
+        return cleandoc(sys.modules[self.signals.__module__].__doc__ or "")
 
     def attention(self, wanted: str | None) -> str:
         """The kind of attention to use.
 
         Raises:
-            ConstructionError: If the construction does not have the one that is wanted.
+            ConstructionError: If the theorem does not have the one that is wanted.
         """
         if wanted not in (None, *self.attentions):
             known = " or ".join(self.attentions)
@@ -52,15 +101,15 @@ class Construction:
             )
         return wanted or self.attentions[0]
 
-    def program(self, source: object, attention: str, length: int | None) -> Made:
-        """The program for an object, and how to talk to it.
+    def codec_for(self, source: Source, length: int | None) -> Codec[Source]:
+        """How to talk to the model of an object.
 
         Raises:
             ConstructionError: If the weights depend on a length, and none is given.
         """
-        if self.family and length is None:
+        if self.length and length is None:
             raise ConstructionError(
-                f"the weights of the construction {self.name} depend on a length: {self.family}",
+                f"the weights of the construction {self.name} depend on a length: {self.length}",
                 hint="say which: --length N, or length=N",
             )
-        return self.build(source, attention, length)
+        return self.codec(source, length if self.length else None)

@@ -24,14 +24,15 @@ from numpy.typing import NDArray
 from softmachine.arithmetic import arithmetic
 from softmachine.arithmetic.fixed import Fixed
 from softmachine.codec import Codec, Prompt
-from softmachine.engines.dense import DenseEngine
+from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import ConstructionError, UsageError
 from softmachine.languages.circuit import Circuit, evaluate_many
+from softmachine.languages.source import Source
+from softmachine.model import Model
 from softmachine.progress import Tell, nobody
 from softmachine.to_circuit.layers import Slot, Unrolled
 from softmachine.to_circuit.wires import TRUE, Wires
 from softmachine.transformer.features import ceil_log2
-from softmachine.transformer.weights import Transformer
 
 Bits = NDArray[np.bool_]
 BATCH = 512
@@ -48,14 +49,14 @@ class TransformerCircuit:
 
     Args:
         circuit: The gates.
-        transformer: The model.
+        model: The model.
         arithmetic: The F_b that it computes in.
         length: The length of the words.
         positions: The positions whose answers are outputs.
     """
 
     circuit: Circuit
-    transformer: Transformer
+    model: Model
     arithmetic: Fixed
     length: int
     positions: tuple[int, ...]
@@ -76,9 +77,9 @@ class TransformerCircuit:
         return sum(len(gate.inputs) for gate in self.circuit.gates) - len(self.circuit.outputs)
 
     @cached_property
-    def codec(self) -> Codec:
+    def codec(self) -> Codec[Source]:
         """How words become prompts."""
-        return _codec(self.transformer)
+        return self.model.codec
 
     def bits(self, word: Sequence[str]) -> list[bool]:
         """A word as an input of the circuit."""
@@ -91,12 +92,12 @@ class TransformerCircuit:
         return [tuple(map(self._answer, row)) for row in outputs]
 
     def _answer(self, flags: Bits) -> str | None:
-        said = [output for output, flag in zip(self.transformer.outputs, flags, strict=True) if flag]
+        said = [output for output, flag in zip(self.model.weights.outputs, flags, strict=True) if flag]
         return said[0] if len(said) == 1 else None
 
     def expected(self, words: Sequence[Sequence[str]]) -> list[tuple[str | None, ...]]:
         """What the transformer says there, by the dense engine."""
-        engine = DenseEngine(self.transformer, self.arithmetic)
+        engine = DenseEngine(self.model.weights, self.arithmetic)
         prompts = [self.codec.prompt(word) for word in words]
         stream = engine.residual_stream([prompt.tokens for prompt in prompts], prompts[0].length)
         logits = engine.arithmetic.apply(engine.unembedding, stream[:, list(self.positions)]).value
@@ -104,7 +105,7 @@ class TransformerCircuit:
 
     def _largest(self, logits: NDArray[Any]) -> str | None:
         best = np.flatnonzero(logits == logits.max())
-        return self.transformer.outputs[int(best[0])] if len(best) == 1 else None
+        return self.model.weights.outputs[int(best[0])] if len(best) == 1 else None
 
     def disagreements(self, words: Iterable[Sequence[str]] | None = None) -> Iterator[tuple[str, ...]]:
         """The words on which the circuit does not say what the transformer does; of all words, or of these."""
@@ -115,13 +116,13 @@ class TransformerCircuit:
 
     def __str__(self) -> str:
         return (
-            f"{self.transformer.name} in {self.arithmetic.name} on words of length {self.length}: {self.size:,} gates, "
+            f"{self.model.name} in {self.arithmetic.name} on words of length {self.length}: {self.size:,} gates, "
             f"{self.wires:,} wires, depth {self.depth}"
         )
 
 
 def to_circuit(
-    transformer: Transformer,
+    model: Model,
     n: int,
     numbers: str | Fixed = "fixed:8",
     *,
@@ -131,7 +132,7 @@ def to_circuit(
     """The threshold circuit that says what a transformer says on words of length n.
 
     Args:
-        transformer: The model; it needs a codec.
+        model: The model.
         n: The length of the words.
         numbers: The fixed-point arithmetic, "fixed:B" or "fixed:B:C".
         positions: At which positions of the prompt to answer; by default at all of them. The last one is -1.
@@ -144,27 +145,26 @@ def to_circuit(
     fixed = arithmetic(numbers)
     if not isinstance(fixed, Fixed):
         raise UsageError(f"a circuit computes in fixed point, not in {fixed.name}", hint="for example fixed:8")
-    DenseEngine(transformer, fixed)  # says so if a weight is not there
-    prompt, choices = _choices(transformer, n)
-    alphabet = _codec(transformer).alphabet
+    DenseEngine(model.weights, fixed)  # says so if a weight is not there
+    prompt, choices = _choices(model.codec, n)
+    alphabet = model.codec.alphabet
     wide = ceil_log2(len(alphabet))
     wires = Wires([f"x{i}" if wide == 1 else f"x{i}_{k}" for i in range(n) for k in range(wide)])
     slots = [_slot(wires, alphabet, choice) for choice in choices]
-    unrolled = Unrolled(transformer, wires, fixed.grid.bits, fixed.inner.bits, prompt.length)
+    unrolled = Unrolled(model.weights, wires, fixed.grid.bits, fixed.inner.bits, prompt.length)
     logits = unrolled.logits(slots, tell)
     places = tuple(range(len(slots))) if positions is None else tuple(range(len(slots))[place] for place in positions)
     outputs = [(f"y{place}_{k}", wire) for place in places for k, wire in enumerate(unrolled.winners(logits[place]))]
-    name = f"{transformer.name}, n = {n}"
-    return TransformerCircuit(wires.circuit(name, outputs), transformer, fixed, n, places)
+    name = f"{model.name}, n = {n}"
+    return TransformerCircuit(wires.circuit(name, outputs), model, fixed, n, places)
 
 
 Choices = str | tuple[int, dict[str, str]]
 """The token that always stands at a position, or which symbol of the word decides, and the token for each."""
 
 
-def _choices(transformer: Transformer, n: int) -> tuple[Prompt, list[Choices]]:
+def _choices(codec: Codec[Source], n: int) -> tuple[Prompt, list[Choices]]:
     """What stands at every position of a prompt, found out by changing a word symbol by symbol."""
-    codec = _codec(transformer)
     first = codec.alphabet[0]
     prompt = codec.prompt((first,) * n)
     choices: list[Choices] = list(prompt.tokens)
@@ -172,14 +172,14 @@ def _choices(transformer: Transformer, n: int) -> tuple[Prompt, list[Choices]]:
         for symbol in codec.alphabet[1:]:
             changed = codec.prompt((*(first,) * i, symbol, *(first,) * (n - 1 - i)))
             if len(changed.tokens) != len(prompt.tokens) or changed.length != prompt.length:
-                raise ConstructionError(f"prompts of {transformer.name!r} for words of length {n} differ in length")
+                raise ConstructionError(f"prompts of {codec.source.name!r} for words of length {n} differ in length")
             for place, token in enumerate(changed.tokens):
                 if token != prompt.tokens[place]:
                     old = choices[place]
                     known = (i, {first: prompt.tokens[place]}) if isinstance(old, str) else old
                     if known[0] != i:
                         raise ConstructionError(
-                            f"the token at position {place} of a prompt of {transformer.name!r} depends on two symbols "
+                            f"the token at position {place} of a prompt of {codec.source.name!r} depends on two symbols "
                             f"of the word, {known[0]} and {i}"
                         )
                     choices[place] = (i, {**known[1], symbol: token})
@@ -210,12 +210,6 @@ def _literals(wires: Wires, start: int, wide: int, code: int) -> Iterator[int]:
 def _code(alphabet: Sequence[str], symbol: str) -> list[int]:
     wide, index = ceil_log2(len(alphabet)), alphabet.index(symbol)
     return [index >> wide - 1 - k & 1 for k in range(wide)]
-
-
-def _codec(transformer: Transformer) -> Codec:
-    if transformer.codec is None:
-        raise UsageError(f"{transformer.name!r} does not say how words become tokens, so it has no circuit")
-    return transformer.codec
 
 
 def _batches(words: Iterable[tuple[str, ...]]) -> Iterator[list[tuple[str, ...]]]:

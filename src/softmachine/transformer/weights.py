@@ -7,11 +7,10 @@ same class: in a decoder all masks look back, and the outputs are the next token
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-from softmachine.codec import Codec
 from softmachine.transformer.attention import Mask, Weighting
 from softmachine.transformer.features import Feature, Relation
 
@@ -114,10 +113,6 @@ class Transformer:
         blocks: What is applied, in order.
         outputs: What the rows of the unembedding stand for.
         unembedding: From the residual stream to the logits.
-        codec: How words become prompts and runs are read; not part of the computation.
-        construction: The name of the theorem that made it, for people.
-        length: The length that the weights were made for, if they depend on one; of a decoder, the number of
-            positions, for the prompt and what follows it.
     """
 
     name: str
@@ -129,9 +124,6 @@ class Transformer:
     blocks: tuple[Block, ...]
     outputs: tuple[str, ...]
     unembedding: AffineMap
-    codec: Codec | None = None
-    construction: str = ""
-    length: int | None = None
 
     @cached_property
     def token_index(self) -> dict[str, int]:
@@ -201,10 +193,6 @@ class Transformer:
     def attention(self) -> str:
         """Soft if some head uses softmax of scores that differ, else hard."""
         return "hard" if all(weighting.hard for weighting in self.weightings) else "soft"
-
-    def with_codec(self, codec: Codec, construction: str, length: int | None = None) -> Transformer:
-        """The same weights, with how to talk to them, and the length they were made for."""
-        return replace(self, codec=codec, construction=construction, length=length)
 
     def __str__(self) -> str:
         from softmachine.transformer.board import board

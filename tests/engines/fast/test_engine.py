@@ -13,7 +13,7 @@ from softmachine.engines.fast.analysis.flow import unfold
 from softmachine.engines.fast.analysis.plans import ByPosition, Forest, Parabola, Uniform
 from softmachine.engines.fast.codegen.code import Code
 from softmachine.engines.fast.explain import explanation, summary
-from softmachine.engines.runs import codec_of
+from softmachine.engines.run import codec_of
 from softmachine.errors import AmbiguousTokenError, InputError, UsageError
 from softmachine.transformer.weights import AffineMap, Matrix, Transformer
 from tests.engines.transformers import CAUSAL, RandomTransformer, random_word
@@ -74,7 +74,7 @@ def test_keys_that_leave_the_parabola_change_the_plan(model: Transformer) -> Non
     tokens = [*codec_of(model).prompt("").tokens, *map(str, codec_of(model).expected("", 60))]
     found = engine.answers(tokens)
     assert kinds_of(engine)[-1] is Forest
-    from softmachine.engines.dense import DenseEngine
+    from softmachine.engines.dense.engine import DenseEngine
 
     assert found == DenseEngine(wrong, "exact").answers([tokens])[0]
 
@@ -127,7 +127,7 @@ def test_audits_agree_on_random_transformers(seed: int) -> None:
 
 
 def test_only_fast_runs_are_audited(model: Transformer) -> None:
-    from softmachine.engines.runs import Running
+    from softmachine.engines.run import Running
 
     running = Running(model, "", engine="dense", max_steps=3)
     list(running)

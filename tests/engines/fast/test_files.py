@@ -12,7 +12,7 @@ from safetensors.numpy import load_file, save_file
 import softmachine as sm
 from softmachine.codec import DecoderCodec
 from softmachine.engines.fast import FastEngine, FastPass, checkpoint, store
-from softmachine.engines.runs import Running, codec_of
+from softmachine.engines.run import Running, codec_of
 from softmachine.errors import SourceError, UsageError
 from softmachine.transformer.weights import Transformer
 

@@ -11,7 +11,7 @@ import softmachine as sm
 from softmachine import zoo
 from softmachine.codec import DecoderCodec
 from softmachine.engines.fast import FastEngine
-from softmachine.engines.runs import codec_of
+from softmachine.engines.run import codec_of
 from softmachine.errors import UsageError
 from softmachine.languages.turing import Tape, TuringMachine
 from softmachine.transformer.weights import Transformer

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from softmachine.engines.dense import DenseEngine
+from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.fast import Declined, FastEngine, checkpoint
 from softmachine.engines.fast.analysis.plans import ByPosition, Dense, Forest, Plan, Uniform
 from softmachine.engines.fast.codegen.code import Code

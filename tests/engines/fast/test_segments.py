@@ -10,7 +10,7 @@ import pytest
 import softmachine as sm
 from softmachine.codec import SegmentedCodec
 from softmachine.engines.fast import FastEngine, FastPass, SegmentedPass
-from softmachine.engines.runs import Running, codec_of
+from softmachine.engines.run import Running, codec_of
 from softmachine.errors import PrecisionError, SourceError, UsageError
 from softmachine.packed import Packed
 from softmachine.transformer.weights import Transformer
@@ -66,7 +66,7 @@ def test_fast_and_dense_runs_are_the_same(ternary: Transformer) -> None:
 
 
 def test_a_run_in_segments_changes_to_the_fast_engine(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("softmachine.engines.runs.SHORT", 50)
+    monkeypatch.setattr("softmachine.engines.run.SHORT", 50)
     run = sm.run(model, "", max_steps=400)
     assert run.engine == "fast"
     assert list(run.tokens) == list(codec_of(model).expected("", 400))
@@ -121,8 +121,8 @@ def test_auto_leaves_long_inputs_to_the_fast_engine(monkeypatch: pytest.MonkeyPa
     """The dense engine would compare every position of the input with every other before the first step."""
     model = sm.compile("parity")
     right = sm.run(model, "1" * 30, engine="dense")
-    monkeypatch.setattr("softmachine.engines.runs.SHORT", 20)
-    monkeypatch.setattr("softmachine.engines.runs.decode", None)
+    monkeypatch.setattr("softmachine.engines.run.SHORT", 20)
+    monkeypatch.setattr("softmachine.engines.run.decode", None)
     run = sm.run(model, "1" * 30)
     assert (run.engine, list(run.tokens)) == ("fast", list(right.tokens))
 
@@ -130,7 +130,7 @@ def test_auto_leaves_long_inputs_to_the_fast_engine(monkeypatch: pytest.MonkeyPa
 def test_auto_goes_back_to_the_dense_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     """When a number leaves the range of the fast engine, the run goes on and says so."""
     model = sm.compile("busy-beaver-4")
-    monkeypatch.setattr("softmachine.engines.runs.SHORT", 20)
+    monkeypatch.setattr("softmachine.engines.run.SHORT", 20)
     right = sm.run(model, "", engine="dense")
     go = FastPass.go
 
@@ -149,7 +149,7 @@ def test_auto_goes_back_to_the_dense_engine(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_auto_goes_back_in_segments_too(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("softmachine.engines.runs.SHORT", 20)
+    monkeypatch.setattr("softmachine.engines.run.SHORT", 20)
     go, calls = FastPass.go, []
 
     def stops(run: FastPass, limit: int) -> bool:

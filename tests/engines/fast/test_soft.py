@@ -9,9 +9,9 @@ import pytest
 
 import softmachine as sm
 from softmachine.codec import DecoderCodec
-from softmachine.engines.dense import DenseEngine
+from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.fast import Declined, FastEngine
-from softmachine.engines.runs import codec_of
+from softmachine.engines.run import codec_of
 from softmachine.errors import PrecisionError
 from softmachine.transformer.attention import softmax
 from softmachine.transformer.features import Feature

@@ -10,7 +10,7 @@ import softmachine as sm
 from softmachine.engines.fast import Declined, FastEngine
 from softmachine.engines.fast.explain import explanation, summary
 from softmachine.engines.fast.tables.code import TableCode, is_large
-from softmachine.engines.runs import Running, codec_of
+from softmachine.engines.run import Running, codec_of
 from softmachine.errors import AmbiguousTokenError, SourceError
 from softmachine.theorems.ternary.tokens import TernaryCodec
 from softmachine.transformer.weights import Transformer

@@ -9,7 +9,7 @@ from softmachine import zoo
 from softmachine.codec import DecoderCodec, SegmentedCodec
 from softmachine.engines.fast import Declined, FastEngine, SegmentedPass
 from softmachine.engines.fast.tables.code import TableCode
-from softmachine.engines.runs import Running, codec_of
+from softmachine.engines.run import Running, codec_of
 from softmachine.errors import ConstructionError, UsageError
 from softmachine.theorems import CONSTRUCTIONS
 from softmachine.transformer.weights import Transformer

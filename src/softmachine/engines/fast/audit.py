@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.engines.dense import DenseEngine
+from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.fast.analysis.flow import FlowHead, Position, Unit
 from softmachine.engines.fast.analysis.forms import Form
 from softmachine.engines.fast.analysis.grids import SAFE

@@ -17,6 +17,7 @@ from softmachine.packed import Packed
 
 if TYPE_CHECKING:
     from softmachine.codec import SegmentedCodec
+    from softmachine.languages.source import Source
     from softmachine.engines.fast.engine import FastEngine, FastPass
 
 PIECE = 1 << 15
@@ -38,7 +39,7 @@ class SegmentedPass:
     def __init__(
         self,
         engine: FastEngine,
-        codec: SegmentedCodec,
+        codec: SegmentedCodec[Source],
         prompt: Sequence[str],
         said: Sequence[str] = (),
         *,

@@ -27,12 +27,13 @@ from softmachine.signals.gadgets import Row, gate, lookup, mean, table
 from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import Fall
 from softmachine.theorems.chapter_8.theorem import Move, action_labels, held_back, on_tape
-from softmachine.theorems.shared.stream_tokens import Placed, Start, StreamCodec
+from softmachine.theorems.shared.stream_tokens import POSITIONS, Placed, Start, StreamCodec
 from softmachine.theorems.shared.turing_tokens import Begin, Given
+from softmachine.theorems.theorem import Stock, Theorem
 from softmachine.transformer.features import INVERSE, Bit, I, Predecessor
 
 
-def decoder(codec: StreamCodec) -> Program:
+def signals(codec: StreamCodec) -> Program:
     """The theorem, for the machine and the number of positions that the codec names."""
     machine, tapes = codec.machine, range(codec.machine.tapes)
     tokens = Vocabulary(codec.meanings)
@@ -182,3 +183,26 @@ def next_token(
         elif isinstance(meaning, Verdict):
             logits[token] = state.among([q for q in machine.states if machine.verdict(q) is meaning])
     return logits
+
+
+THEOREMS = (
+    Theorem(
+        "address-bits",
+        "Addresses in binary: three layers that float32 computes exactly, one token a step",
+        "softmachine; Theorem 8.2 of Chiang's lecture notes with addresses in binary",
+        "the number of positions N; position features i, i², 1/(i+1), (i-1)/(i+1), i/N, bits of i; scale O(N)",
+        "3 layers; 1 + 5K heads for K two-way tapes, 1 + 3K for tapes with a left end; one token a step",
+        TuringMachine,
+        ("hard",),
+        codec=lambda machine, length: StreamCodec(machine, length=length),
+        signals=lambda codec, _: signals(codec),
+        steps=(
+            "The mean of all moves is head/(i+1).",
+            "Position |head| is found, and its bits are read: the address of the cell.",
+            "Addresses are compared bit by bit; of the writes to the cell, the latest wins by 1/N.",
+        ),
+        length=POSITIONS,
+        stock=Stock(("float32", "float64"), positions=True),
+        rank=5,
+    ),
+)

@@ -22,6 +22,7 @@ from softmachine.signals import Program, Signal, Vocabulary, named, position, re
 from softmachine.signals.gadgets import Located, Row, first_of, gate, latest, locate, mean, table, where_zero
 from softmachine.signals.kinds import BIT
 from softmachine.theorems.shared.turing_tokens import Begin, Given, Meaning, TuringCodec
+from softmachine.theorems.theorem import Theorem
 from softmachine.transformer.features import INVERSE
 
 NOTHING = Signal((), (), ())
@@ -49,7 +50,7 @@ def cost(machine: TuringMachine) -> Cost:
     return Cost(5, 1 + 3 * tapes, names + 11 * tapes + 6)
 
 
-def decoder(codec: TuringCodec) -> Program:
+def signals(codec: TuringCodec) -> Program:
     """Theorem 8.2, with the repairs that ``docs/errata.md`` lists."""
     machine, tapes = codec.machine, range(codec.machine.tapes)
     tokens = Vocabulary(codec.meanings)
@@ -204,3 +205,25 @@ def _logits(codec: TuringCodec, rows: list[Row], state: Signal, given: Signal) -
             case Given():
                 logits[token] = 2 * given[meaning.symbol]
     return logits
+
+
+THEOREMS = (
+    Theorem(
+        "chapter-8",
+        "Theorem 8.2: average-hard attention, one token a step",
+        "Chiang, lecture notes on transformers and formal languages, Theorem 8.2 (after Pérez et al.)",
+        "position features i, i², 1/(i+1); nothing of the length",
+        "5 layers, 1 + 5K heads, width 2|Q| + (4K + 1)|Γ| + 2|Σ| + 10K + 7 for K two-way tapes; one token a step",
+        TuringMachine,
+        ("hard",),
+        codec=lambda machine, _: TuringCodec(machine),
+        signals=lambda codec, _: signals(codec),
+        steps=(
+            "Unpack the token: a state, what was written and how the heads moved; or an input symbol.",
+            "The mean of all moves is head/(i+1); a lookup among the positions undoes the division.",
+            "The symbol under a head is what was last written to its cell, or the input, or a blank.",
+            "The transition: one unit a rule, and the action with all of its parts has the largest logit.",
+        ),
+        rank=1,
+    ),
+)

@@ -1,7 +1,7 @@
 """Chapter 8 with summaries: a Turing machine for ever, in a context that grows with the space it uses, not the time.
 
-Theorem 8.2 as in :mod:`.chapter8`, with prompts that are configurations: what a cell holds is read off the prompt, if
-no later token wrote to it, and a head starts as far to the right as there are columns before it. Cell c of the prompt
+Theorem 8.2 as in :mod:`softmachine.theorems.chapter_8`, with prompts that are configurations: what a cell holds is
+read off the prompt, if no later token wrote to it, and a head starts as far to the right as there are columns before it. Cell c of the prompt
 stands at position c + 1; that number is its place. When the run is three times as long as its prompt, the decoder
 writes the next prompt: the columns from the leftmost to the rightmost place in use.
 
@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from softmachine.languages.turing import Action, Tape, Verdict
+from softmachine.languages.turing import Action, Tape, TuringMachine, Verdict
 from softmachine.signals import Program, Signal, Vocabulary, attend, constant, named, position, relu, stack
 from softmachine.signals.gadgets import (
     Located,
@@ -41,10 +41,11 @@ from softmachine.signals.kinds import BIT
 from softmachine.theorems.chapter_8.theorem import NOTHING, Move, action_labels, held_back, moved, on_tape
 from softmachine.theorems.chapter_8_summary.tokens import Begin, Column, Meaning, Start, SummaryCodec
 from softmachine.theorems.shared.turing_tokens import Given
+from softmachine.theorems.theorem import Theorem
 from softmachine.transformer.features import INVERSE, I
 
 
-def decoder(codec: SummaryCodec) -> Program:
+def signals(codec: SummaryCodec) -> Program:
     """The decoder of a machine."""
     return _Decoder(codec).program()
 
@@ -248,3 +249,24 @@ def _told(tape: int) -> Callable[[Meaning], str | None]:
 
 def _wrote(tape: int) -> Callable[[Meaning], str | None]:
     return lambda token: token.write[tape] if isinstance(token, Action) else None
+
+
+THEOREMS = (
+    Theorem(
+        "chapter-8-summary",
+        "Theorem 8.2 with summaries: the run goes on from the configuration, in a context as long as the space",
+        "Chiang, Theorem 8.2, with the summaries of Brösamle and Eckstein",
+        "position features i, i², 1/(i+1); nothing of the length",
+        "7 + K layers for K tapes; one token a step, and in every segment a column for every cell in use",
+        TuringMachine,
+        ("hard",),
+        codec=lambda machine, _: SummaryCodec(machine),
+        signals=lambda codec, _: signals(codec),
+        steps=(
+            "A prompt is a configuration: a head starts as far to the right as there are columns before it.",
+            "Inside a segment the run is that of Theorem 8.2; what a cell holds is read off the prompt at first.",
+            "When the run is three times as long as its prompt, the next prompt is written, column by column.",
+        ),
+        rank=2,
+    ),
+)

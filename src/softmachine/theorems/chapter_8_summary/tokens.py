@@ -8,15 +8,15 @@ whether it is further to the right, so that the number of such columns is where 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from typing import ClassVar
 
-from softmachine.codec import Prompt
+from softmachine.codec import Prompt, SegmentedCodec, Word
 from softmachine.errors import ConstructionError
 from softmachine.languages.turing import Action, Configuration, TuringMachine, Verdict, step
-from softmachine.languages.turing.json_form import machine_from_json, machine_to_json
 from softmachine.theorems.shared.turing_tokens import (
     MOST_TOKENS,
     VERDICTS,
@@ -57,11 +57,11 @@ Meaning = Start | Begin | Column | Given | Action | Verdict
 
 
 @dataclass(frozen=True)
-class SummaryCodec(OfMachine):
+class SummaryCodec(OfMachine, SegmentedCodec[TuringMachine]):
     """Prompts and runs of a machine, in the tokens of chapter 8 with summaries."""
 
-    machine: TuringMachine
-    kind: str = "turing"
+    view: ClassVar[str] = "tape"
+    announces: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         machine = self.machine
@@ -91,7 +91,7 @@ class SummaryCodec(OfMachine):
         """The token of each meaning."""
         return {meaning: token for token, meaning in self.meanings.items()}
 
-    def prompt(self, word: str | Iterable[str]) -> Prompt:
+    def prompt(self, word: Word) -> Prompt:
         """INP, the input's symbols, BOS and the start state."""
         middle = (self.tokens[Given(symbol)] for symbol in self.machine.word(word))
         return Prompt((START, *middle, self.tokens[Begin(self.machine.start)]))
@@ -104,10 +104,6 @@ class SummaryCodec(OfMachine):
         """Whether the token is a step of the machine."""
         return isinstance(self.meanings[token], Action)
 
-    def token_limit(self, max_steps: int) -> int:
-        """One token a step; summaries not counted."""
-        return max_steps
-
     def segment_begins(self, token: str) -> bool:
         """Whether a summary begins with this token."""
         return token == SUMMARY
@@ -116,12 +112,7 @@ class SummaryCodec(OfMachine):
         """Whether the run goes on from a summary that ends with this token."""
         return isinstance(self.meanings[token], Begin)
 
-    def expected(self, word: str | Iterable[str], max_steps: int) -> Iterator[str]:
-        """The tokens that the reference interpreter's run stands for, up to a step limit."""
-        for _, said in self.expected_segments(word, max_steps):
-            yield from said
-
-    def expected_segments(self, word: str | Iterable[str], max_steps: int) -> Iterator[tuple[Prompt, tuple[str, ...]]]:
+    def expected_segments(self, word: Word, max_steps: int) -> Iterator[tuple[Prompt, tuple[str, ...]]]:
         """The same, segment by segment."""
         machine, prompt = self.machine, self.prompt(word)
         configuration = Configuration.initial(machine, machine.word(word))
@@ -153,20 +144,11 @@ class SummaryCodec(OfMachine):
             symbols = tuple(cells.get(cell, configuration.blank) for cells in configuration.cells)
             yield Column(symbols, tuple(head > cell for head in configuration.heads))
 
-    def longest(self, word: str | Iterable[str], max_steps: int, *, to_the_end: bool) -> int | None:
+    def longest(self, word: Word, max_steps: int, *, to_the_end: bool) -> int | None:
         """One model serves every length."""
         del word, max_steps, to_the_end
         return None
 
-    def read(self, word: str | Iterable[str], said: Sequence[str]) -> TuringOutcome:
+    def read(self, word: Word, said: Sequence[str]) -> TuringOutcome:
         """What a run's tokens say: the verdict and, by replaying the actions, the tapes."""
         return outcome_of(self.machine, word, said, self.meanings)
-
-    def to_json(self) -> dict[str, object]:
-        """The machine."""
-        return {"kind": self.kind, "codec": "summary", "machine": machine_to_json(self.machine)}
-
-    @staticmethod
-    def from_json(data: dict[str, object]) -> SummaryCodec:
-        """The codec that :meth:`to_json` described."""
-        return SummaryCodec(machine_from_json(data["machine"]))

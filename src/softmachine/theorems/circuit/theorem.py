@@ -24,21 +24,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from softmachine.languages.circuit import GateKind
+from softmachine.languages.circuit import Circuit, GateKind
 from softmachine.signals import Program, Signal, attend, constant, loop, named, position, recogniser, relu, stack
 from softmachine.signals.gadgets.bit_addresses import UNIT, avoiding, by_bits, matching, settled, unit_scale
 from softmachine.signals.gadgets.wiring import address_width, binary_address, flag, unit_address
 from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import token
 from softmachine.theorems.circuit.layout import Layout, Place
+from softmachine.theorems.circuit.tokens import PAD, Addresses, CircuitCodec
+from softmachine.theorems.theorem import Theorem
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, softmax
 from softmachine.transformer.features import NO_ADDRESS, Feature, Table, ceil_log2
 
-PAD = "□"
 TOKENS = ("0", "1", PAD)
 
 
-def binary_transformer(layout: Layout, *, soft: bool) -> Program:
+def binary_signals(layout: Layout, *, soft: bool) -> Program:
     """A transformer that says at the position of every wire what it holds; gates are AND, OR and NOT."""
     width = address_width(len(layout.circuit.wires))
     own = binary_address("own address", width, layout.table(lambda place: place.own))
@@ -73,7 +74,7 @@ def binary_transformer(layout: Layout, *, soft: bool) -> Program:
     return _evaluated(layout, turn)
 
 
-def unit_transformer(layout: Layout, *, soft: bool) -> Program:
+def unit_signals(layout: Layout, *, soft: bool) -> Program:
     """A transformer that says at the position of every wire what it holds; gates are AND, OR, NOT and THR."""
     numbers = unit_scale(len(layout.circuit.wires), len(layout.places), soft)
     weighting = softmax(1) if soft else AVERAGE_HARD
@@ -144,3 +145,43 @@ def _evaluated(layout: Layout, turn: Callable[[Signal], Signal]) -> Program:
     if layout.circuit.depth:
         value = loop("layers of gates", times=layout.circuit.depth, carry=value, body=turn)
     return recogniser(layout.circuit.name, TOKENS, value, positions=len(layout.places))
+
+
+THEOREMS = (
+    Theorem(
+        "circuit-binary",
+        "Theorem 4.1: circuits of AND, OR and NOT, two attention layers a layer of gates, constant precision",
+        "Revisiting Padded Transformer Expressivity, Theorem 4.1",
+        "the wiring as position features, ⌈log₂ wires⌉ bits an address; padding; any F_b from F_2 on",
+        "2 layers, repeated depth times; one position for each input, gate and argument; width 3⌈log₂ wires⌉ + 7",
+        Circuit,
+        ("hard", "soft"),
+        codec=lambda circuit, _: CircuitCodec(circuit, Addresses.BINARY),
+        signals=lambda codec, attention: binary_signals(codec.layout, soft=attention == "soft"),
+        steps=(
+            "Every gate, and every argument of a gate, has a position of its own; its wiring is a position feature.",
+            "An argument fetches the bit of the wire that it is: addresses of signed bits agree or cost 4.",
+            "A gate finds the argument that decides it: a 0 for AND, a 1 for OR.",
+            "Both are repeated as often as the circuit is deep.",
+        ),
+        rank=1,
+    ),
+    Theorem(
+        "circuit-unit",
+        "Lemma 4.1: circuits with threshold gates, two attention layers a layer of gates, constant width",
+        "Revisiting Padded Transformer Expressivity, Lemma 4.1",
+        "the wiring as position features, two numbers of O(log wires) bits an address; padding",
+        "2 layers, repeated depth times; one position for each input, gate and argument; width 20",
+        Circuit,
+        ("hard", "soft"),
+        codec=lambda circuit, _: CircuitCodec(circuit, Addresses.UNIT),
+        signals=lambda codec, attention: unit_signals(codec.layout, soft=attention == "soft"),
+        steps=(
+            "Every gate, and every argument of a gate, has a position of its own; its wiring is a position feature.",
+            "An argument fetches the bit of the wire that it is: addresses are vectors of length 1.",
+            "A gate retrieves the share of its arguments that are 1, and compares it with its threshold.",
+            "Both are repeated as often as the circuit is deep.",
+        ),
+        rank=2,
+    ),
+)

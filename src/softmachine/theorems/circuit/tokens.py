@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import Any
 
-from softmachine.codec import Interface, Outcome, Prompt
-from softmachine.errors import SourceError
+from softmachine.codec import AnsweringCodec, Interface, Outcome, Prompt, Word
 from softmachine.languages.circuit import Basis, Circuit, evaluate_wires
-from softmachine.languages.circuit.json_form import circuit_from_json, circuit_to_json
 from softmachine.theorems.circuit.layout import Layout
-from softmachine.theorems.circuit.theorem import PAD
+
+PAD = "□"
 
 
 class Addresses(StrEnum):
@@ -33,48 +31,41 @@ class Addresses(StrEnum):
 class OfCircuit:
     """What the codecs of circuits have in common."""
 
-    circuit: Circuit
+    source: Circuit
 
     @property
-    def source(self) -> Circuit:
+    def circuit(self) -> Circuit:
         """The circuit."""
-        return self.circuit
+        return self.source
 
     @property
-    def alphabet(self) -> tuple[str, ...]:
-        """The symbols of input words."""
-        return self.circuit.alphabet
-
-    @property
-    def width(self) -> int:
-        """The length of all input words."""
-        return self.circuit.width
+    def input_length(self) -> int:
+        """A bit for each input wire."""
+        return self.source.width
 
 
 @dataclass(frozen=True)
-class CircuitCodec(OfCircuit):
+class CircuitCodec(OfCircuit, AnsweringCodec[Circuit]):
     """The input, then padding for every gate and argument; the answer at a wire's position is what it holds."""
 
-    circuit: Circuit
-    addresses: Addresses
-    kind: str = "circuit"
+    addresses: Addresses = Addresses.BINARY
 
     @cached_property
     def layout(self) -> Layout:
         """Where the wires stand."""
         return Layout.of(self.circuit, self.addresses.basis)
 
-    def prompt(self, word: str | Iterable[str]) -> Prompt:
+    def prompt(self, word: Word) -> Prompt:
         """The word and the padding."""
         symbols = self.circuit.word(word)
-        return Prompt((*symbols, *[PAD] * (len(self.layout.places) - self.width)), self.width)
+        return Prompt((*symbols, *[PAD] * (len(self.layout.places) - self.input_length)), self.input_length)
 
     def interface(self) -> Interface:
         """A bit for each input wire, and where the outputs are."""
         positions = [self.layout.position[wire] for wire in self.layout.circuit.outputs]
         return circuit_interface(self.circuit, self.alphabet, positions)
 
-    def expected(self, word: str | Iterable[str], max_steps: int) -> Iterator[str | None]:
+    def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
         """What every wire holds; nobody cares for arguments."""
         del max_steps
         held = wire_values(self.layout.circuit, self.circuit.word(word))
@@ -82,24 +73,11 @@ class CircuitCodec(OfCircuit):
         for position in range(len(self.layout.places)):
             yield held[at[position]] if position in at else None
 
-    def read(self, word: str | Iterable[str], said: Sequence[str]) -> Outcome:
+    def read(self, word: Word, said: Sequence[str]) -> Outcome:
         """The outputs; a circuit with one output accepts if it is 1."""
         del word
         positions = [self.layout.position[wire] for wire in self.layout.circuit.outputs]
         return bits_outcome([said[position] == "true" for position in positions])
-
-    def to_json(self) -> dict[str, object]:
-        """The circuit, and how it is laid out."""
-        return {"kind": self.kind, "addresses": str(self.addresses), **circuit_to_json(self.circuit)}
-
-    @staticmethod
-    def from_json(data: dict[str, Any]) -> CircuitCodec:
-        """The codec that :meth:`to_json` described."""
-        try:
-            addresses = Addresses(data["addresses"])
-        except (KeyError, ValueError) as error:
-            raise SourceError(f"this is not the layout of a circuit: {error!r}") from None
-        return CircuitCodec(circuit_from_json(data), addresses)
 
 
 def wire_values(circuit: Circuit, word: Sequence[str]) -> dict[str, str]:
@@ -125,4 +103,4 @@ def circuit_interface(circuit: Circuit, symbols: tuple[str, ...], positions: Seq
 def bits_outcome(bits: Sequence[bool]) -> Outcome:
     """The outcome of a run that leaves bits: one of them is a verdict."""
     verdict = "halt" if len(bits) != 1 else "accept" if bits[0] else "reject"
-    return Outcome(verdict=verdict, steps=0, output="".join("1" if bit else "0" for bit in bits))
+    return Outcome(verdict=verdict, output="".join("1" if bit else "0" for bit in bits))

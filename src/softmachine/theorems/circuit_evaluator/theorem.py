@@ -23,23 +23,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from softmachine.languages.circuit import Circuit
 from softmachine.signals import Program, Signal, attend, constant, loop, named, recogniser, relu, stack
 from softmachine.signals.gadgets.bit_addresses import UNIT, by_bits, doubled, matching, settled
 from softmachine.signals.gadgets.wiring import binary_address
 from softmachine.signals.kinds import BIT, SIGN
 from softmachine.signals.primitives import token
+from softmachine.theorems.circuit.tokens import PAD
+from softmachine.theorems.circuit_evaluator.tokens import (
+    ARGUMENT,
+    GATES,
+    OF,
+    ONE,
+    TOKENS,
+    ZERO,
+    EvaluatorCodec,
+    pointer_width,
+)
+from softmachine.theorems.theorem import Theorem
 from softmachine.transformer.attention import Mask
-from softmachine.transformer.features import ceil_log2
-
-ZERO, ONE = "x=0", "x=1"
-GATES = ("AND", "OR", "NOT")
-ARGUMENT, OF, PAD = "&", "#", "□"
-TOKENS = (ZERO, ONE, *GATES, ARGUMENT, OF, "0", "1", PAD)
-
-
-def pointer_width(length: int) -> int:
-    """p: how many bits a number has in a sequence of this length."""
-    return max(2, ceil_log2(length))
 
 
 def most_gates(length: int) -> int:
@@ -47,7 +49,7 @@ def most_gates(length: int) -> int:
     return length // (2 * pointer_width(length) + 3)
 
 
-def transformer(length: int, *, soft: bool) -> Program:
+def signals(length: int, *, soft: bool) -> Program:
     """A transformer that says at every input and every gate what it holds, for sequences of this length."""
     return recogniser(f"circuit-evaluator-{length}", TOKENS, _Builder(length, soft).value(), positions=length)
 
@@ -177,3 +179,25 @@ class _Pointers:
     reads: Signal
     seeks: Signal
     serves: Signal
+
+
+THEOREMS = (
+    Theorem(
+        "circuit-evaluator",
+        "Lemma C.3: one looped transformer that reads any circuit and its input as tokens, constant precision",
+        "Revisiting Padded Transformer Expressivity, Lemma C.3",
+        "the position and those of four neighbours, ⌈log₂ length⌉ bits each; any F_b from F_2 on",
+        "1 layer p times, 2 layers, 2 layers T/(2p+3) times, for T tokens and p = ⌈log₂ T⌉; width 14p + O(1)",
+        Circuit,
+        ("hard", "soft"),
+        codec=EvaluatorCodec,
+        signals=lambda codec, attention: signals(codec.length, soft=attention == "soft"),
+        steps=(
+            "In p turns every bit of a number takes over the number so far from its predecessor, and adds itself.",
+            "Every argument fetches its two numbers from fixed distances ahead, and every gate its own.",
+            "Then arguments fetch the bits of wires and gates the argument that decides, turn after turn.",
+        ),
+        length="how many tokens the circuit, its input and padding have",
+        rank=3,
+    ),
+)

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
-from softmachine.codec import Interface, Outcome, Prompt
-from softmachine.errors import ConstructionError, SourceError
+from softmachine.codec import AnsweringCodec, Interface, Outcome, Prompt, Word
+from softmachine.errors import ConstructionError
 from softmachine.languages.circuit import Basis, Builder, Circuit, GateKind, simplified
-from softmachine.languages.circuit.json_form import circuit_from_json, circuit_to_json
-from softmachine.theorems.circuit.tokens import OfCircuit, bits_outcome, circuit_interface, wire_values
-from softmachine.theorems.circuit_evaluator.theorem import ARGUMENT, OF, ONE, PAD, ZERO, pointer_width
+from softmachine.theorems.circuit.tokens import PAD, OfCircuit, bits_outcome, circuit_interface, wire_values
+from softmachine.transformer.features import ceil_log2
+
+ZERO, ONE = "x=0", "x=1"
+GATES = ("AND", "OR", "NOT")
+ARGUMENT, OF = "&", "#"
+TOKENS = (ZERO, ONE, *GATES, ARGUMENT, OF, "0", "1", PAD)
+
+
+def pointer_width(length: int) -> int:
+    """p: how many bits a number has in a sequence of this length."""
+    return max(2, ceil_log2(length))
 
 
 def serialised(circuit: Circuit, word: Sequence[str], bits: int) -> tuple[list[str], dict[str, int]]:
@@ -29,15 +37,13 @@ def serialised(circuit: Circuit, word: Sequence[str], bits: int) -> tuple[list[s
 
 
 @dataclass(frozen=True)
-class EvaluatorCodec(OfCircuit):
+class EvaluatorCodec(OfCircuit, AnsweringCodec[Circuit]):
     """The circuit and its input as tokens, padded to a length; the answer at a wire's token is what it holds.
 
     The weights depend on the length only; circuit and input are what the transformer reads.
     """
 
-    circuit: Circuit
-    length: int
-    kind: str = "circuit"
+    length: int = 0
 
     def __post_init__(self) -> None:
         needed = _tokens(self.written, pointer_width(self.length))
@@ -62,9 +68,9 @@ class EvaluatorCodec(OfCircuit):
     @cached_property
     def position(self) -> dict[str, int]:
         """The position of each wire."""
-        return serialised(self.written, "0" * self.width, pointer_width(self.length))[1]
+        return serialised(self.written, "0" * self.input_length, pointer_width(self.length))[1]
 
-    def prompt(self, word: str | Iterable[str]) -> Prompt:
+    def prompt(self, word: Word) -> Prompt:
         """The circuit with its input, and the padding."""
         tokens, _ = serialised(self.written, self.circuit.word(word), pointer_width(self.length))
         return Prompt((*tokens, *[PAD] * (self.length - len(tokens))), self.length)
@@ -73,7 +79,7 @@ class EvaluatorCodec(OfCircuit):
         """A token for each input wire, and where the outputs are."""
         return circuit_interface(self.circuit, (ZERO, ONE), [self.position[wire] for wire in self.written.outputs])
 
-    def expected(self, word: str | Iterable[str], max_steps: int) -> Iterator[str | None]:
+    def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
         """What every wire holds; nobody cares for other tokens."""
         del max_steps
         held = wire_values(self.written, self.circuit.word(word))
@@ -81,23 +87,10 @@ class EvaluatorCodec(OfCircuit):
         for position in range(self.length):
             yield held[at[position]] if position in at else None
 
-    def read(self, word: str | Iterable[str], said: Sequence[str]) -> Outcome:
+    def read(self, word: Word, said: Sequence[str]) -> Outcome:
         """The outputs; a circuit with one output accepts if it is 1."""
         del word
         return bits_outcome([said[self.position[wire]] == "true" for wire in self.written.outputs])
-
-    def to_json(self) -> dict[str, object]:
-        """The circuit, and the length."""
-        return {"kind": self.kind, "codec": "evaluator", "length": self.length, **circuit_to_json(self.circuit)}
-
-    @staticmethod
-    def from_json(data: dict[str, Any]) -> EvaluatorCodec:
-        """The codec that :meth:`to_json` described."""
-        try:
-            length = int(data["length"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise SourceError(f"this is not a circuit for the evaluator: {error!r}") from None
-        return EvaluatorCodec(circuit_from_json(data), length)
 
 
 def _tokens(circuit: Circuit, bits: int) -> int:

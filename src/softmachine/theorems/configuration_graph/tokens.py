@@ -2,34 +2,123 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
-from softmachine.codec import Interface, Outcome, Prompt
-from softmachine.errors import InputError, SourceError
-from softmachine.languages.turing import TuringMachine, execute
-from softmachine.languages.turing.json_form import machine_from_json, machine_to_json
-from softmachine.theorems.configuration_graph.theorem import PAD, Configurations, answer_position
-from softmachine.theorems.connectivity import theorem as connectivity
+from softmachine.codec import AnsweringCodec, Interface, Outcome, Prompt, Word
+from softmachine.errors import ConstructionError, InputError
+from softmachine.languages.turing import MOVES, Tape, TuringMachine, execute
+from softmachine.theorems.connectivity.theorem import positions
 from softmachine.theorems.shared.turing_tokens import OfMachine
+
+PAD = "□"
+
+Configuration = tuple[str, int]
+"""A state and a cell."""
 
 
 @dataclass(frozen=True)
-class ConfigurationCodec(OfMachine):
-    """The word, blanks up to n letters, then padding; one position says whether the machine accepts."""
+class Configurations:
+    """The configurations of a machine that only reads, on words of at most n letters, and what leads to what."""
 
     machine: TuringMachine
     length: int
-    kind: str = "turing"
+
+    def __post_init__(self) -> None:
+        machine = self.machine
+        writing = next((rule for rule in machine.rules if rule.read != rule.write), None)
+        if machine.tapes != 1 or writing is not None or not machine.accept:
+            why = f"the rule {writing} writes" if writing else "it has several tapes or no accepting state"
+            raise ConstructionError(
+                f"{machine.name!r} is not a machine that only reads: {why}",
+                hint="the configuration graph is for machines on one tape that write what they read, and accept or not",
+            )
+        leaving = next((place for place in self._reached() if not -1 <= place[1] <= self.length), None)
+        if leaving is not None:
+            raise ConstructionError(
+                f"{machine.name!r} may go further from its input than one cell: to cell {leaving[1]} in {leaving[0]!r}",
+                hint="the configuration graph is for machines that turn back at the blank next to the input",
+            )
+
+    @cached_property
+    def all(self) -> tuple[Configuration, ...]:
+        """The configurations in which the machine may go on."""
+        states = [state for state in self.machine.states if state not in self.machine.final]
+        return tuple((state, cell) for state in states for cell in range(-1, self.length + 1))
+
+    @property
+    def vertices(self) -> int:
+        """The number of configurations, and one for acceptance."""
+        return len(self.all) + 1
+
+    @property
+    def start(self) -> int:
+        """The number of the first configuration."""
+        return self.vertices - 1 if self.machine.start in self.machine.accept else self.number((self.machine.start, 0))
+
+    def number(self, configuration: Configuration) -> int:
+        """The number of a configuration."""
+        return self.all.index(configuration)
+
+    def symbols(self, cell: int) -> tuple[str, ...]:
+        """What may be in a cell: words may be shorter than n."""
+        inside = 0 <= cell < self.length
+        return (*self.machine.alphabet, self.machine.blank) if inside else (self.machine.blank,)
+
+    def next(self, configuration: Configuration, symbol: str) -> Configuration | None:
+        """The configuration after this one, if the head reads a symbol; a final state is in no particular cell."""
+        state, cell = configuration
+        rule = self.machine.rule(state, (symbol,))
+        if rule is None:
+            return None
+        if rule.next in self.machine.final:
+            return rule.next, 0
+        after = cell + MOVES[rule.move[0]]
+        if after < 0 and self.machine.tape is not Tape.TWO_WAY:
+            return (rule.next, 0) if self.machine.tape is Tape.STAY else None
+        return rule.next, after
+
+    def edges(self) -> Iterator[tuple[int, int, int, str]]:
+        """From which to which configuration, and the cell and the symbol on which it depends."""
+        for origin, configuration in enumerate(self.all):
+            for symbol in self.symbols(configuration[1]):
+                after = self.next(configuration, symbol)
+                if after is not None and after[0] in self.machine.accept:
+                    yield origin, self.vertices - 1, configuration[1], symbol
+                elif after in self.all:  # Others cannot be reached.
+                    yield origin, self.number(after), configuration[1], symbol
+
+    def _reached(self) -> list[Configuration]:
+        """What can be reached if letters may change under way: more than what can be."""
+        found = [(self.machine.start, 0)]
+        for place in found:
+            if place[0] in self.machine.final or not -1 <= place[1] <= self.length:
+                continue
+            for symbol in self.symbols(place[1]):
+                after = self.next(place, symbol)
+                if after is not None and after not in found:
+                    found.append(after)
+        return found
+
+
+def answer_position(configurations: Configurations) -> int:
+    """Where the answer stands: at the pair of the first configuration and acceptance."""
+    return configurations.length + configurations.start * configurations.vertices + configurations.vertices - 1
+
+
+@dataclass(frozen=True)
+class ConfigurationCodec(OfMachine, AnsweringCodec[TuringMachine]):
+    """The word, blanks up to n letters, then padding; one position says whether the machine accepts."""
+
+    length: int = 0
 
     @cached_property
     def configurations(self) -> Configurations:
         """The configurations on words of this length."""
         return Configurations(self.machine, self.length)
 
-    def prompt(self, word: str | Iterable[str]) -> Prompt:
+    def prompt(self, word: Word) -> Prompt:
         """The word, blanks and padding.
 
         Raises:
@@ -42,7 +131,7 @@ class ConfigurationCodec(OfMachine):
                 hint="compile for a larger length",
             )
         blanks = [self.machine.blank] * (self.length - len(symbols))
-        padding = [PAD] * connectivity.positions(self.configurations.vertices)
+        padding = [PAD] * positions(self.configurations.vertices)
         return Prompt((*symbols, *blanks, *padding), self.length)
 
     def interface(self) -> Interface:
@@ -55,7 +144,7 @@ class ConfigurationCodec(OfMachine):
             verdict=at,
         )
 
-    def expected(self, word: str | Iterable[str], max_steps: int) -> Iterator[str | None]:
+    def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
         """The verdict at the one position that says it."""
         del max_steps
         # A machine that only reads and makes more steps than it has configurations goes on forever.
@@ -65,26 +154,8 @@ class ConfigurationCodec(OfMachine):
             accepted = result.verdict is not None and str(result.verdict) == "accept"
             yield ("true" if accepted else "false") if position == at else None
 
-    def read(self, word: str | Iterable[str], said: Sequence[str]) -> Outcome:
+    def read(self, word: Word, said: Sequence[str]) -> Outcome:
         """Accepted if an accepting configuration can be reached."""
         del word
         accepted = said[answer_position(self.configurations)] == "true"
-        return Outcome(verdict="accept" if accepted else "reject", steps=0, output="")
-
-    def to_json(self) -> dict[str, object]:
-        """The machine, and the length."""
-        return {
-            "kind": self.kind,
-            "codec": "configurations",
-            "length": self.length,
-            "machine": machine_to_json(self.machine),
-        }
-
-    @staticmethod
-    def from_json(data: dict[str, Any]) -> ConfigurationCodec:
-        """The codec that :meth:`to_json` described."""
-        try:
-            length, machine = int(data["length"]), data["machine"]
-        except (KeyError, TypeError, ValueError) as error:
-            raise SourceError(f"this is not a machine with a length: {error!r}") from None
-        return ConfigurationCodec(machine_from_json(machine), length)
+        return Outcome(verdict="accept" if accepted else "reject")

@@ -17,16 +17,18 @@ from __future__ import annotations
 from fractions import Fraction
 
 from softmachine.errors import ConstructionError
+from softmachine.languages.graph import Graph
 from softmachine.signals import Program, Signal, attend, constant, loop, named, recogniser, relu, stack
 from softmachine.signals.gadgets import any_of
 from softmachine.signals.gadgets.bit_addresses import UNIT, avoiding, by_bits, matching, settled
 from softmachine.signals.gadgets.wiring import binary_address, flag
 from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import token
+from softmachine.theorems.connectivity.tokens import PAD, GraphCodec
+from softmachine.theorems.theorem import Theorem
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import ceil_log2
 
-PAD = "□"
 TOKENS = ("0", "1", PAD)
 MOST_VERTICES = 20
 """20 vertices are 8,400 positions."""
@@ -37,7 +39,7 @@ def positions(vertices: int) -> int:
     return vertices**2 + vertices**3
 
 
-def transformer(vertices: int, *, soft: bool) -> Program:
+def signals(vertices: int, *, soft: bool) -> Program:
     """A transformer that says at the position of every pair (i, j) whether j can be reached from i.
 
     Raises:
@@ -108,3 +110,24 @@ def _fields(vertices: int) -> tuple[Signal, Signal, Signal, Signal, Signal]:
     is_pair = flag("is pair", [1] * len(pairs))
     is_triple = flag("is triple", [0] * len(pairs) + [1] * len(triples))
     return first, middle, last, is_pair, is_triple
+
+
+THEOREMS = (
+    Theorem(
+        "connectivity",
+        "Theorem C.1: graph connectivity by doubling, ⌈log₂ N⌉ loops over N³ positions of padding, constant precision",
+        "Revisiting Padded Transformer Expressivity, Theorem C.1",
+        "i, k and j as position features, ⌈log₂ N⌉ bits each; padding; any F_b from F_2 on",
+        "1 layer, and 2 layers repeated ⌈log₂ N⌉ times; 3 heads; width 3⌈log₂ N⌉ + 6; N² + N³ positions",
+        Graph,
+        ("hard", "soft"),
+        codec=lambda graph, _: GraphCodec(graph),
+        signals=lambda codec, attention: signals(len(codec.source.vertices), soft=attention == "soft"),
+        steps=(
+            "There is a position for each pair (i, j), which reads the adjacency matrix, and one for each triple.",
+            "A triple (i, k, j) fetches from (i, k) and (k, j) whether there are paths of half the length.",
+            "A pair looks for a triple that has both; after ⌈log₂ N⌉ turns it knows.",
+        ),
+        rank=1,
+    ),
+)

@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from softmachine.codec import Interface, Outcome, Prompt
-from softmachine.errors import SourceError
+from softmachine.codec import AnsweringCodec, Interface, Outcome, Prompt, Word
 from softmachine.languages.graph import Graph
-from softmachine.theorems.connectivity.theorem import PAD
+
+PAD = "□"
 
 
 @dataclass(frozen=True)
-class GraphCodec:
+class GraphCodec(AnsweringCodec[Graph]):
     """The adjacency matrix row by row, then padding; the answer at a pair's position is whether one is reached.
 
     The weights depend on the number of vertices only; the graph itself is what the transformer reads.
     """
 
-    graph: Graph
-    kind: str = "graph"
-
     @property
-    def source(self) -> Graph:
+    def graph(self) -> Graph:
         """The graph."""
-        return self.graph
+        return self.source
 
     @property
-    def alphabet(self) -> tuple[str, ...]:
-        """The vertices."""
-        return self.graph.vertices
-
-    @property
-    def width(self) -> int:
+    def input_length(self) -> int:
         """An input is two vertices."""
         return 2
 
-    def prompt(self, word: str | Iterable[str]) -> Prompt:
+    def prompt(self, word: Word) -> Prompt:
         """The same for every question: the graph, and the padding."""
         self.graph.word(word)
         vertices = self.graph.vertices
@@ -56,7 +47,7 @@ class GraphCodec:
             outputs=tuple((f"path {pair}", position) for position, pair in enumerate(pairs)),
         )
 
-    def expected(self, word: str | Iterable[str], max_steps: int) -> Iterator[str | None]:
+    def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
         """For every pair whether one is reached from the other."""
         del word, max_steps
         vertices = self.graph.vertices
@@ -65,29 +56,8 @@ class GraphCodec:
             yield from ("true" if other in reached else "false" for other in vertices)
         yield from [None] * len(vertices) ** 3
 
-    def read(self, word: str | Iterable[str], said: Sequence[str]) -> Outcome:
+    def read(self, word: Word, said: Sequence[str]) -> Outcome:
         """Accepted if the second vertex can be reached from the first."""
         start, end = (self.graph.index_of[vertex] for vertex in self.graph.word(word))
         reached = said[start * len(self.graph.vertices) + end] == "true"
-        return Outcome(verdict="accept" if reached else "reject", steps=0, output="")
-
-    def to_json(self) -> dict[str, object]:
-        """The graph."""
-        return {
-            "kind": self.kind,
-            "name": self.graph.name,
-            "vertices": list(self.graph.vertices),
-            "edges": [list(edge) for edge in self.graph.edges],
-            "directed": self.graph.directed,
-        }
-
-    @staticmethod
-    def from_json(data: dict[str, Any]) -> GraphCodec:
-        """The codec that :meth:`to_json` described."""
-        try:
-            edges = tuple((str(one), str(other)) for one, other in data["edges"])
-            vertices, directed = tuple(map(str, data["vertices"])), bool(data["directed"])
-            name = str(data["name"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise SourceError(f"this is not a graph in JSON: {error!r}") from None
-        return GraphCodec(Graph(name=name, vertices=vertices, edges=edges, directed=directed))
+        return Outcome(verdict="accept" if reached else "reject")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import Any
 
-from softmachine.codec import Outcome, Prompt
-from softmachine.errors import SourceError
+from softmachine.codec import DecoderCodec, Outcome, Prompt, Word
 from softmachine.languages.counter import (
     Configuration,
     CounterMachine,
@@ -17,34 +15,29 @@ from softmachine.languages.counter import (
     Transition,
     execute,
     follow,
-    parse,
     parted,
-    to_text,
 )
 from softmachine.languages.crasp import ACCEPT, REJECT, Program
 from softmachine.languages.crasp.from_counter import counter_program, transition_tokens
 from softmachine.packed import Codes
-from softmachine.theorems.crasp.tokens import CraspCodec, variant_from_json, variant_to_json
-from softmachine.theorems.crasp.variant import Variant
+from softmachine.theorems.crasp.tokens import CHAIN, CraspCodec, thought_remark
 
 
 @dataclass(frozen=True)
-class CounterCodec:
-    """A start token, the word, one token for each transition that is taken, and the verdict."""
+class CounterCodec(DecoderCodec[CounterMachine]):
+    """A start token, the word, one token for each transition that is taken, and the verdict.
 
-    machine: CounterMachine
-    variant: Variant
-    kind: str = "counter"
+    Args:
+        source: The machine.
+        length: The number of positions that the weights are made for, if they are made for one.
+    """
+
+    length: int | None = None
 
     @property
-    def source(self) -> CounterMachine:
+    def machine(self) -> CounterMachine:
         """The machine."""
-        return self.machine
-
-    @property
-    def alphabet(self) -> tuple[str, ...]:
-        """The letters of input words."""
-        return self.machine.alphabet
+        return self.source
 
     @cached_property
     def program(self) -> Program:
@@ -58,9 +51,9 @@ class CounterCodec:
 
     @cached_property
     def _thought(self) -> CraspCodec:
-        return CraspCodec(self.program, self.variant)
+        return CraspCodec(self.program, self.length)
 
-    def prompt(self, word: str | Iterable[str]) -> Prompt:
+    def prompt(self, word: Word) -> Prompt:
         """The start token and the word."""
         return self._thought.prompt(word)
 
@@ -68,11 +61,7 @@ class CounterCodec:
         """Whether the token is a verdict, or says that no transition applies."""
         return self._thought.stops(token)
 
-    def token_limit(self, max_steps: int) -> int:
-        """One token a transition."""
-        return max_steps
-
-    def expected(self, word: str | Iterable[str], max_steps: int) -> Iterator[str]:
+    def expected(self, word: Word, max_steps: int) -> Iterator[str]:
         """The transitions that the machine takes, as its interpreter has them, and its verdict."""
         result = execute(self.machine, word, max_steps=max_steps, trace=True)
         names = {transition: token for token, transition in self.transitions.items()}
@@ -80,7 +69,11 @@ class CounterCodec:
         if result.verdict is not None:
             yield ACCEPT if result.accepted else REJECT
 
-    def read(self, word: str | Iterable[str], tokens: Sequence[str]) -> CounterOutcome:
+    def remarks(self) -> Iterator[tuple[str, str]]:
+        """How long chains of thought are."""
+        yield CHAIN, thought_remark(self.program)
+
+    def read(self, word: Word, tokens: Sequence[str]) -> CounterOutcome:
         """What a chain of thought says: the verdict, and the counters after all transitions.
 
         It must be the machine's own run: a model knows nothing of counters below 0, and where two tests hold it takes
@@ -120,27 +113,12 @@ class CounterCodec:
         if shaped and said is not None and said != self.machine.verdict(last.state):
             raise parted(self.machine, last, f"the verdict is {said}")
 
-    def to_json(self) -> dict[str, object]:
-        """The machine and the variant."""
-        machine = {"name": self.machine.name, "machine": to_text(self.machine)}
-        return {"kind": self.kind, **machine, **variant_to_json(self.variant)}
-
-    @staticmethod
-    def from_json(data: dict[str, Any]) -> CounterCodec:
-        """The codec that :meth:`to_json` described."""
-        try:
-            text, name = str(data["machine"]), str(data["name"])
-        except (KeyError, TypeError) as error:
-            raise SourceError(f"this is not a counter machine in JSON: {error!r}") from None
-        return CounterCodec(parse(text, name=name), variant_from_json(data))
-
 
 @dataclass(frozen=True, kw_only=True)
 class CounterOutcome(Outcome):
     """What a counter machine's run came to, read off its tokens."""
 
     machine: CounterMachine
-    word: tuple[str, ...]
     taken: Sequence[Transition]
 
     def trace(self) -> Iterator[str]:

@@ -41,16 +41,19 @@ from softmachine.signals import Signal, relu, stack
 from softmachine.signals.primitives import token
 from softmachine.theorems.crasp.comparisons import HALF, Comparisons
 from softmachine.theorems.crasp.sums import Names
+from softmachine.theorems.crasp.tokens import CraspAnswersCodec, CraspCodec, OfProgram, special_tokens
 from softmachine.theorems.crasp.truth import Sign, Truth, Truths
-from softmachine.theorems.crasp.variant import Variant
-from softmachine.theorems.shared.special_tokens import START, unused
+from softmachine.theorems.crasp.variant import InRelation, Variant
+from softmachine.theorems.theorem import Theorem
 
-STUCK = "<stuck>"
+UNIFORM = "no position features, nothing of the length; uniform attention (through R: a relative bias, scale O(log i))"
+COST = "a head for each depth of counts, for R one more and two a comparison; a layer a depth and a Boolean operator"
+POSITIONS = "the number of positions, for the input, what follows it, and one more"
 
 
-def transformer(program: Program, variant: Variant) -> Signals:
+def of_program(program: Program, sign: Sign, attention: str, length: int | None) -> Signals:
     """A decoder that writes the chain of thought; without one, a transformer that says at every position what holds."""
-    builder = _Builder(core(program), variant)
+    builder = _Builder(core(program), Variant(sign, attention == "soft", length))
     return builder.recogniser() if program.accept is not None else builder.decoder()
 
 
@@ -137,11 +140,6 @@ class _Builder:
         return self.truths.signal(self.done[formula], self.names[formula])
 
 
-def special_tokens(program: Program) -> tuple[str, str]:
-    """The token of position 0, and the one that says that no rule applies; neither is a token of the program."""
-    return unused(START, program.tokens), unused(STUCK, program.tokens)
-
-
 def _levels(formulas: list[Formula]) -> dict[Formula, int]:
     """How deep counts are nested in each formula, given in order."""
     levels: dict[Formula, int] = {}
@@ -149,3 +147,57 @@ def _levels(formulas: list[Formula]) -> dict[Formula, int]:
         inner = max((levels[part] for part in formula.parts), default=0)
         levels[formula] = inner + isinstance(formula, Comparison)
     return levels
+
+
+def _codec(program: Program, length: int | None) -> OfProgram:
+    """The codec of a program with rules, or without."""
+    return CraspCodec(program, length) if program.thinks else CraspAnswersCodec(program, length)
+
+
+def _theorem(name: str, sign: Sign, statement: str, needs: str, rank: int, length: str = "") -> Theorem:
+    return Theorem(
+        name,
+        statement,
+        "Softmax Transformers are Turing-Complete, Proposition 2.1",
+        needs,
+        COST,
+        Program,
+        ("soft", "hard"),
+        codec=_codec,
+        signals=lambda codec, attention: of_program(codec.source, sign, attention, codec.length),
+        steps=(
+            "Uniform attention averages what a comparison adds up: the sum over i+1, and 1/(i+1) beside it.",
+            "The sign of a sum, shifted by a half, decides the comparison: it is never nearer to 0 than 1/(2(i+1)).",
+            "Boolean operators are units; what is counted comes before what counts it, depth by depth.",
+            "The rules: the first that holds has the largest logit; if none does, a token says so.",
+        ),
+        features=(InRelation,),
+        length=length,
+        rank=rank,
+    )
+
+
+THEOREMS = (
+    _theorem(
+        "crasp",
+        Sign.HEAVISIDE,
+        "Proposition 2.1: C-RASP, with chain of thought or without, by uniform attention and Heaviside units",
+        UNIFORM,
+        1,
+    ),
+    _theorem(
+        "crasp-relu",
+        Sign.RELU,
+        "Proposition 2.1 with ReLU alone: C-RASP that counts tokens only, truth in units of 1/(i+1)",
+        f"{UNIFORM}; no nested counts",
+        2,
+    ),
+    _theorem(
+        "crasp-relu-bounded",
+        Sign.BOUNDED,
+        "Proposition 2.1 with ReLU alone, with a slope for a length",
+        UNIFORM,
+        3,
+        POSITIONS,
+    ),
+)

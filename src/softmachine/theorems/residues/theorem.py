@@ -25,6 +25,7 @@ token <limit>.
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 
 from softmachine.errors import ConstructionError
 from softmachine.languages.turing import MOVES, TuringMachine
@@ -33,8 +34,9 @@ from softmachine.signals.gadgets import mean
 from softmachine.signals.kinds import BIT
 from softmachine.theorems.address_bits.theorem import differing, next_token, own, state_of, under_head, written
 from softmachine.theorems.chapter_8.theorem import on_tape
-from softmachine.theorems.shared.stream_tokens import Limit, Placed, Start, StreamCodec
+from softmachine.theorems.shared.stream_tokens import POSITIONS, Limit, Placed, Start, StreamCodec
 from softmachine.theorems.shared.turing_tokens import Begin, Given
+from softmachine.theorems.theorem import Stock, Theorem
 from softmachine.transformer.features import Bit
 
 MOST_WRAPS = 32
@@ -68,7 +70,7 @@ def modulus_for(machine: TuringMachine, length: int) -> int:
     return modulus
 
 
-def decoder(codec: StreamCodec, *, positions: bool) -> Program:
+def signals(codec: StreamCodec, *, positions: bool) -> Program:
     """The theorem, for the machine, the number of positions and the modulus that the codec names."""
     return _Decoder(codec, positions=positions).program()
 
@@ -286,3 +288,51 @@ def _number(bits: list[Signal]) -> Signal:
     for k, bit in enumerate(bits):
         total = total + (1 << k) * bit
     return total
+
+
+def _codec(machine: TuringMachine, length: int, *, longest_input: int = 0) -> StreamCodec:
+    """The tokens for so many positions."""
+    return StreamCodec(
+        machine,
+        length=length,
+        modulus=modulus_for(machine, length or 1),
+        most_wraps=MOST_WRAPS,
+        longest_input=longest_input,
+    )
+
+
+_STEPS = (
+    "The mean of all wraps is w/(i+1); units compare it with c/(i+1) for each c, exactly.",
+    "Penalties become bits, and from then on everything is bits and small integers.",
+    "The latest write to the cell is found, in two stages where one would need more than 8 bits.",
+)
+_theorem = partial(
+    Theorem,
+    reference="softmachine; made for the low precision of stock checkpoints",
+    cost="4 layers (3 up to 128 positions, or without positions), 1 + 2K heads; one token a step",
+    source=TuringMachine,
+    attentions=("hard",),
+    steps=_STEPS,
+    length=POSITIONS,
+)
+
+THEOREMS = (
+    _theorem(
+        "residues",
+        "Tokens that say their cell modulo M: exact in bfloat16 and float16 too, one token a step",
+        needs="the number of positions N; bits of i and of i-1 as position features; scale O(1)",
+        codec=_codec,
+        signals=lambda codec, _: signals(codec, positions=True),
+        stock=Stock(positions=True),
+        rank=6,
+    ),
+    _theorem(
+        "residues-without-positions",
+        "Tokens that say their cell modulo M, without position features: exact in float32, one token a step",
+        needs="the number of positions N; no position features; scale O(N²)",
+        codec=lambda machine, length: _codec(machine, length, longest_input=MOST_INPUT),
+        signals=lambda codec, _: signals(codec, positions=False),
+        stock=Stock(positions=False),
+        rank=7,
+    ),
+)

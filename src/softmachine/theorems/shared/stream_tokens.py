@@ -8,16 +8,15 @@ A token may also say which cell it wrote, modulo M (:class:`Placed`): that is ho
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from typing import Any, ClassVar
 
-from softmachine.codec import Prompt
+from softmachine.codec import Prompt, Word
 from softmachine.errors import InputError
 from softmachine.languages.turing import Action, Configuration, Verdict, execute
-from softmachine.languages.turing.json_form import machine_from_json, machine_to_json
 from softmachine.theorems.shared.turing_tokens import (
     VERDICTS,
     Begin,
@@ -30,6 +29,7 @@ from softmachine.theorems.shared.turing_tokens import (
 )
 
 START, BEGIN, LIMIT = "<bos>", "<run>", "<limit>"
+POSITIONS = "the number of positions of a sequence: three marks, the input and one for each step"
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,6 @@ class StreamCodec(TuringCodec):
         longest_input: The largest number of symbols of an input; 0 if only the length limits it.
     """
 
-    kind: str = "turing"
     length: int = 0
     modulus: int = 0
     most_wraps: int = 0
@@ -113,7 +112,7 @@ class StreamCodec(TuringCodec):
         """Whether the token is a verdict, or says that the model cannot go on."""
         return isinstance(self.meanings[token], Verdict | Limit)
 
-    def prompt(self, word: str | Iterable[str]) -> Prompt:
+    def prompt(self, word: Word) -> Prompt:
         """The start token, the input's symbols, and ``<run>``.
 
         Raises:
@@ -133,7 +132,7 @@ class StreamCodec(TuringCodec):
         """One token a step."""
         return max_steps
 
-    def expected(self, word: str | Iterable[str], max_steps: int) -> Iterator[str]:
+    def expected(self, word: Word, max_steps: int) -> Iterator[str]:
         """The tokens that the reference interpreter's run stands for, up to a step limit or the last position."""
         word = self.machine.word(word)
         room = self.length - len(self.prompt(word).tokens)
@@ -153,34 +152,9 @@ class StreamCodec(TuringCodec):
             return action
         return Placed(action.state, action.write, action.move, tuple(head % self.modulus for head in heads))
 
-    def read(self, word: str | Iterable[str], tokens: Sequence[str]) -> TuringOutcome:
+    def read(self, word: Word, tokens: Sequence[str]) -> TuringOutcome:
         """What a run's tokens (those after the prompt) say: the verdict and, by replaying the actions, the tapes."""
         return outcome_of(self.machine, word, tokens, self.meanings)
-
-    def to_json(self) -> dict[str, object]:
-        """The machine, the number of positions and the modulus."""
-        machine = machine_to_json(self.machine)
-        return {
-            "kind": self.kind,
-            "codec": "stream",
-            "machine": machine,
-            "length": self.length,
-            "modulus": self.modulus,
-            "most_wraps": self.most_wraps,
-            "longest_input": self.longest_input,
-        }
-
-    @staticmethod
-    def from_json(data: dict[str, Any]) -> StreamCodec:
-        """The codec that :meth:`to_json` described."""
-        machine = machine_from_json(data["machine"])
-        return StreamCodec(
-            machine,
-            length=int(data["length"]),
-            modulus=int(data["modulus"]),
-            most_wraps=int(data["most_wraps"]),
-            longest_input=int(data["longest_input"]),
-        )
 
 
 def _text(action: Action) -> str:

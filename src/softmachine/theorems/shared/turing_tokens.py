@@ -8,9 +8,8 @@ from functools import cached_property
 from itertools import product
 from typing import ClassVar
 
-from softmachine.codec import Outcome, Prompt
+from softmachine.codec import DecoderCodec, Outcome, Prompt, Word
 from softmachine.languages.turing import Action, Rule, Tape, TuringMachine, Verdict, execute, replay
-from softmachine.languages.turing.json_form import machine_from_json, machine_to_json
 from softmachine.languages.turing.picture import trace_lines
 from softmachine.packed import Coded, Codes
 
@@ -38,17 +37,12 @@ Meaning = Given | Begin | Action | Verdict
 class OfMachine:
     """What the codecs of Turing machines have in common."""
 
-    machine: TuringMachine
+    source: TuringMachine
 
     @property
-    def source(self) -> TuringMachine:
+    def machine(self) -> TuringMachine:
         """The machine."""
-        return self.machine
-
-    @property
-    def alphabet(self) -> tuple[str, ...]:
-        """The symbols of input words."""
-        return self.machine.alphabet
+        return self.source
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -62,7 +56,7 @@ class OfMachine:
 
 
 @dataclass(frozen=True)
-class TuringCodec(OfMachine):
+class TuringCodec(OfMachine, DecoderCodec[TuringMachine]):
     """Prompts and runs of a machine, in tokens.
 
     A run is: the input symbols, BOS, the action (q_start, symbol under the head, no move), one action a step, and a
@@ -70,10 +64,9 @@ class TuringCodec(OfMachine):
     not recorded, and the tape cannot be told from the tokens.
     """
 
-    machine: TuringMachine
     last_action: bool = True
-    kind: str = "turing"
 
+    view: ClassVar[str] = "tape"
     announces: ClassVar[bool] = True
     """Whether a run's first token only says where it starts."""
 
@@ -106,7 +99,7 @@ class TuringCodec(OfMachine):
         machine = self.machine
         return Action(machine.start, (symbol, *[machine.blank] * (machine.tapes - 1)), ("S",) * machine.tapes)
 
-    def prompt(self, word: str | Iterable[str]) -> Prompt:
+    def prompt(self, word: Word) -> Prompt:
         """The input's symbols, then BOS."""
         symbols = self.machine.word(word)
         return Prompt((*(self.tokens[Given(symbol)] for symbol in symbols), BEGIN))
@@ -119,7 +112,7 @@ class TuringCodec(OfMachine):
         """One token to begin, one a step."""
         return max_steps + 1
 
-    def expected(self, word: str | Iterable[str], max_steps: int) -> Iterator[str]:
+    def expected(self, word: Word, max_steps: int) -> Iterator[str]:
         """The tokens that the reference interpreter's run stands for, up to a step limit."""
         word = self.machine.word(word)
         result = execute(self.machine, word, max_steps=max_steps, trace=True)
@@ -134,7 +127,7 @@ class TuringCodec(OfMachine):
         """How many actions are tokens when the verdict takes the place of one that enters a final state."""
         return len(actions) - (bool(actions) and actions[-1].state in self.machine.final)
 
-    def read(self, word: str | Iterable[str], tokens: Sequence[str]) -> TuringOutcome:
+    def read(self, word: Word, tokens: Sequence[str]) -> TuringOutcome:
         """What a run's tokens (those after the prompt) say: the verdict and, by replaying the actions, the tapes."""
         word = self.machine.word(word)
         verdict, actions = self._coded(tokens) if isinstance(tokens, Coded) else self._plain(tokens)
@@ -166,22 +159,12 @@ class TuringCodec(OfMachine):
             return self._plain(tuple(tokens))
         return verdict, Coded(taken.codes, tuple(actions))
 
-    def to_json(self) -> dict[str, object]:
-        """The machine and the variant."""
-        return {"kind": self.kind, "machine": machine_to_json(self.machine), "last_action": self.last_action}
-
-    @staticmethod
-    def from_json(data: dict[str, object]) -> TuringCodec:
-        """The codec that :meth:`to_json` described."""
-        return TuringCodec(machine_from_json(data["machine"]), bool(data["last_action"]))
-
 
 @dataclass(frozen=True, kw_only=True)
 class TuringOutcome(Outcome):
     """What a Turing machine's run came to, read off its tokens."""
 
     machine: TuringMachine
-    word: tuple[str, ...]
     actions: Sequence[Action]
 
     def trace(self) -> Iterator[str]:
@@ -191,7 +174,7 @@ class TuringOutcome(Outcome):
 
 def outcome_of(
     machine: TuringMachine,
-    word: str | Iterable[str],
+    word: Word,
     said: Sequence[str],
     meanings: Mapping[str, object],
     printed: Sequence[str] | None = None,

@@ -41,9 +41,10 @@ from softmachine.signals import Program, Signal, attend, constant, named, positi
 from softmachine.signals.gadgets import all_of, any_of, rounded
 from softmachine.signals.kinds import BIT, real
 from softmachine.signals.primitives import Fall, token
-from softmachine.theorems.shared.special_tokens import START, unused
-from softmachine.theorems.srasp.numbers import RAMP, SHARE, SHARPNESS, Finder, Number, here
+from softmachine.theorems.srasp.numbers import RAMP, SHARE, SHARPNESS, Finder, Number, ShareAfterStart, here
 from softmachine.theorems.srasp.pointwise import Pointwise, Read, Value, finite_value, number_value, over
+from softmachine.theorems.srasp.tokens import SraspCodec, start_token
+from softmachine.theorems.theorem import Theorem
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import LENGTH
 
@@ -59,7 +60,7 @@ MASKS = {
 }
 
 
-def transformer(program: srasp.Program, *, soft: bool) -> Program:
+def signals(program: srasp.Program, *, soft: bool) -> Program:
     """A transformer that gives at every position the output of a program: true or false, or a symbol.
 
     Raises:
@@ -73,11 +74,6 @@ def transformer(program: srasp.Program, *, soft: bool) -> Program:
     builder = _Builder(normalise(program), soft)
     builder.build()
     return builder.program()
-
-
-def start_token(program: srasp.Program) -> str:
-    """The token of position 0, which is not a letter of the alphabet."""
-    return unused(START, program.alphabet)
 
 
 class _Builder:
@@ -265,3 +261,26 @@ class _Builder:
 
 def _one_hot(letters: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
     return {letter: tuple(int(letter == other) for other in letters) for letter in letters}
+
+
+THEOREMS = (
+    Theorem(
+        "srasp",
+        "S-RASP by an encoder that knows the length: average-hard attention, or softmax",
+        "Simulating Hard Attention Using Soft Attention, Section 5 and Appendix E",
+        "the length; position features i, i², 1/(i+1), i/(n+1), n; scale O(n) to O(n²)",
+        "one head an attention, one for the mean of a prefix sum and one for each multiple of n that it can reach",
+        srasp.Program,
+        ("hard", "soft"),
+        codec=lambda program, _: SraspCodec(program),
+        signals=lambda codec, attention: signals(codec.source, soft=attention == "soft"),
+        steps=(
+            "Letters are looked up from the token; what depends on one position is a feed-forward layer.",
+            "A prefix sum is a mean times i+1: the number is found by a lookup among the positions.",
+            "rightmost, leftmost: a predicate is a sum of products of what query and key know; j/(2(n+1)) breaks ties.",
+            "What was found is compared with what was asked for, and the default taken if it does not match.",
+        ),
+        features=(ShareAfterStart,),
+        rank=1,
+    ),
+)

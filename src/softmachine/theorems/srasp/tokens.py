@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from softmachine.codec import Interface, Outcome, Prompt
-from softmachine.errors import SourceError
-from softmachine.languages.srasp import Program, evaluate, parse, to_text
+from softmachine.codec import AnsweringCodec, Interface, Outcome, Prompt, Word
+from softmachine.languages.srasp import Program, evaluate
 from softmachine.languages.srasp.expressions import Value
-from softmachine.theorems.srasp.theorem import start_token
+from softmachine.theorems.shared.special_tokens import START, unused
+
+
+def start_token(program: Program) -> str:
+    """The token of position 0, which is not a letter of the alphabet."""
+    return unused(START, program.alphabet)
 
 
 @dataclass(frozen=True)
-class SraspCodec:
+class SraspCodec(AnsweringCodec[Program]):
     """A start token, then the word; the answer at each position is the program's output there."""
 
-    program: Program
-    soft: bool
-    kind: str = "srasp"
-
     @property
-    def source(self) -> Program:
+    def program(self) -> Program:
         """The program."""
-        return self.program
+        return self.source
 
-    @property
-    def alphabet(self) -> tuple[str, ...]:
-        """The letters of input words."""
-        return self.program.alphabet
-
-    def prompt(self, word: str | Iterable[str]) -> Prompt:
+    def prompt(self, word: Word) -> Prompt:
         """The start token and the word, with its length."""
         letters = self.program.word(word)
         return Prompt((start_token(self.program), *letters), len(letters))
@@ -43,54 +37,19 @@ class SraspCodec:
             return Interface(symbols=self.alphabet, meaning=meaning)
         return Interface(symbols=self.alphabet, meaning=f"{meaning} The empty word is rejected.", verdict=-1)
 
-    def expected(self, word: str | Iterable[str], max_steps: int) -> Iterator[str | None]:
+    def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
         """The output at every position; nobody cares for the start token's."""
         del max_steps
         yield None
         yield from map(_said, evaluate(self.program, word)[self.program.output])
 
-    def read(self, word: str | Iterable[str], said: Sequence[str]) -> SraspOutcome:
+    def read(self, word: Word, said: Sequence[str]) -> Outcome:
         """A word is accepted if the output is true at its last position; symbols are what is left."""
-        answers = tuple(said[1:])
-        verdict = "halt"
-        if self.program.decides:
-            verdict = "accept" if answers[-1:] == ("true",) else "reject"
-        return SraspOutcome(
-            verdict=verdict,
-            steps=0,
-            output="" if self.program.decides else self.program.spell(answers),
-            word=self.program.word(word),
-            answers=answers,
-        )
-
-    def to_json(self) -> dict[str, object]:
-        """The program and the kind of attention."""
-        return {"kind": self.kind, "name": self.program.name, "program": to_text(self.program), "soft": self.soft}
-
-    @staticmethod
-    def from_json(data: dict[str, Any]) -> SraspCodec:
-        """The codec that :meth:`to_json` described."""
-        try:
-            text, name, soft = str(data["program"]), str(data["name"]), bool(data["soft"])
-        except (KeyError, TypeError) as error:
-            raise SourceError(f"this is not an S-RASP program in JSON: {error!r}") from None
-        return SraspCodec(parse(text, name=name), soft)
-
-
-@dataclass(frozen=True, kw_only=True)
-class SraspOutcome(Outcome):
-    """The output at every position of the word: true or false, or a symbol."""
-
-    word: tuple[str, ...]
-    answers: tuple[str, ...]
-
-    def trace(self) -> Iterator[str]:
-        """The word, and below each letter the output there, of Booleans 1 or 0."""
-        bits = {"true": "1", "false": "0"} if self.verdict != "halt" else {}
-        shown = [bits.get(answer, answer) for answer in self.answers]
-        widths = [max(map(len, pair)) for pair in zip(self.word, shown, strict=True)]
-        for line in (self.word, shown):
-            yield "  ".join(item.ljust(width) for item, width in zip(line, widths, strict=True)).rstrip()
+        answers, letters = tuple(said[1:]), self.program.word(word)
+        if not self.program.decides:
+            return Outcome(verdict="halt", output=self.program.spell(answers), word=letters, values=answers)
+        values = tuple(answer == "true" for answer in answers)
+        return Outcome(verdict="accept" if values[-1:] == (True,) else "reject", word=letters, values=values)
 
 
 def _said(value: Value) -> str:

@@ -18,7 +18,7 @@ is nested, two for counts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 
@@ -52,7 +52,8 @@ from softmachine.signals import Program, Signal, attend, constant, named, positi
 from softmachine.signals.gadgets import all_of, any_of, gate, rounded
 from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import Fall, token
-from softmachine.theorems.shared.special_tokens import START, unused
+from softmachine.theorems.temporal.tokens import TemporalCodec, start_token
+from softmachine.theorems.theorem import Stock, Theorem
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting, softmax
 from softmachine.transformer.features import I_SQUARED, INVERSE, LENGTH, NEXT, REST, Alternating, Feature, I
 
@@ -107,7 +108,7 @@ class Variant:
         return softmax(1 if self.unbounded else scale) if self.soft else AVERAGE_HARD
 
 
-def transformer(specification: Specification, variant: Variant) -> Program:
+def signals(specification: Specification, variant: Variant) -> Program:
     """A transformer that says at every position whether the formula holds there."""
     formula = core(specification.formula)
     builder = _Builder(specification, variant)
@@ -285,14 +286,71 @@ class _Builder:
         return named(name, decided.known(BIT), restores=total)
 
 
-def start_token(specification: Specification) -> str:
-    """The token of position 0, which is not a symbol of the alphabet."""
-    return unused(START, specification.alphabet)
-
-
 def _predicate(formula: Predicate) -> Feature:
     return PositionPredicate(formula.name, formula.parameters)
 
 
 def _count_name(count: Count) -> str:
     return f"#{'<' if isinstance(count, LeftCount) else '>'}[{count.of}]"
+
+
+def _theorem(name: str, statement: str, reference: str, needs: str, variant: Variant, rank: int) -> Theorem:
+    encodes = variant.vision is Vision.ENCODER
+    return Theorem(
+        name,
+        statement,
+        f"Simulating Hard Attention Using Soft Attention, {reference}",
+        needs,
+        "one head for since and until, two for previous, next and each count; one layer for each that is nested, two "
+        "for counts; width O(|φ|)",
+        Specification,
+        ("hard", "soft"),
+        codec=lambda source, _: TemporalCodec(source, encodes),
+        signals=lambda codec, attention: signals(codec.source, replace(variant, soft=attention == "soft")),
+        steps=(
+            "Symbols are looked up from the token; Boolean operators are units of a feed-forward layer.",
+            "previous and next: the nearest position is found, and its truth value retrieved.",
+            "since and until: the nearest position where the one holds or the other does not says which it was.",
+            "A count is a mean times i+1: the number is found by a lookup among the positions.",
+            "Behind every head the truth value is rounded, so that softmax may be off by 1/4.",
+        ),
+        features=(PositionPredicate,),
+        stock=Stock(ahead=False) if rank == 2 else None,
+        rank=rank,
+    )
+
+
+THEOREMS = (
+    _theorem(
+        "temporal-encoder",
+        "Theorems 12, 15, 20: temporal logic with counting, by an encoder that knows the length",
+        "Theorems 12, 15 and 20",
+        "the length; bounded position features (i and i² where it counts); scale O(n), the mildest of all",
+        Variant(Vision.ENCODER, soft=False),
+        1,
+    ),
+    _theorem(
+        "temporal-masked",
+        "Theorems 13, 16, 21: past temporal logic with counting, future-masked, for every length",
+        "Theorems 13, 16 and 21",
+        "nothing of the length; 1/(i+1), (-1)^i (i and i² where it counts); scale O(i²); only the past",
+        Variant(Vision.MASKED, soft=False),
+        2,
+    ),
+    _theorem(
+        "temporal-encoder-unbounded",
+        "Theorems 12, 15, 20, variant (b): temperature 1, position features that grow with the length",
+        "Theorems 12, 15 and 20, variant (b)",
+        "the length; position features that grow like n, where it counts like n³; scale 1",
+        Variant(Vision.ENCODER, soft=False, unbounded=True),
+        3,
+    ),
+    _theorem(
+        "temporal-masked-unbounded",
+        "Theorems 13, 16, variant (b): temperature 1, position features that grow, future-masked, no counts",
+        "Theorems 13 and 16, variant (b)",
+        "nothing of the length; position features that grow like i²; scale 1; only the past, no counts",
+        Variant(Vision.MASKED, soft=False, unbounded=True),
+        4,
+    ),
+)

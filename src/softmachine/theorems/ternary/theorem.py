@@ -22,8 +22,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
-from softmachine.languages.turing import Action, Verdict
+from softmachine.languages.turing import Action, TuringMachine, Verdict
 from softmachine.signals import Program, Signal, constant, named, relu, stack, total
 from softmachine.signals.gadgets import (
     broadcast,
@@ -43,6 +44,7 @@ from softmachine.theorems.ternary.next import Next, Situation
 from softmachine.theorems.ternary.summary import Summary
 from softmachine.theorems.ternary.tokens import LEAST_BITS, Mark, TernaryCodec
 from softmachine.theorems.ternary.words import Words
+from softmachine.theorems.theorem import Theorem
 from softmachine.transformer.features import ceil_log2
 
 SPARE = Fraction(3, 16)
@@ -52,12 +54,21 @@ So the scale is ln(32 · 2^r) where real numbers would do with ln(8 · 2^r).
 """
 
 
+STEPS = (
+    "Where input, output and summaries are: the cell that comes next, counted from where they begin.",
+    "What the latest block spells: the cells of all heads, two bits a layer.",
+    "The cells of the heads after every token, and the cell that it wrote: one move more a layer.",
+    "The symbols under the heads: the latest token that wrote to the cell, found bit by bit of its position.",
+    "The transition, and what else may come next.",
+)
+
+
 def bits_for(length: int) -> int:
     """r, the bits of a position, for so many tokens."""
     return max(ceil_log2(length), LEAST_BITS)
 
 
-def decoder(codec: TernaryCodec, *, denoised: bool = False) -> Program:
+def signals(codec: TernaryCodec, *, denoised: bool = False) -> Program:
     """The decoder of a machine; ``denoised`` if what heads retrieve is rounded, as softmax and low precision need."""
     return _Decoder(codec, denoised).program()
 
@@ -226,3 +237,36 @@ class _Decoder:
                 for k in self.tapes:
                     spelled[k] = spelled[k] + kept(words.name("bit", k), found[k], found[-1])
         return [stack(*parts) for parts in latest], named("bits to spell", stack(*spelled).known(SIGN))
+
+
+_theorem = partial(
+    Theorem,
+    reference="Brösamle and Eckstein, The Expressive Power of Low Precision Softmax Transformers with (Summarized) "
+    "Chain-of-Thought",
+    needs="position features ±bit k of i, for k < ⌈log₂ length⌉; scale O(log length)",
+    source=TuringMachine,
+    attentions=("hard", "soft"),
+    signals=lambda codec, attention: signals(codec, denoised=attention != "hard"),
+    certified="denoised",
+)
+
+THEOREMS = (
+    _theorem(
+        "ternary",
+        "Brösamle and Eckstein: average-hard or soft attention, activations -1, 0 and 1, about two tokens a step",
+        cost="⌈r/2⌉ + 2r + 4 layers (⌈r/2⌉ + 3r + 7 with softmax) for r = ⌈log₂ length⌉, K + 1 heads, width O(K r)",
+        codec=lambda machine, length: TernaryCodec(machine, bits_for(length)),
+        length="the number of tokens of prompt and run together",
+        steps=STEPS,
+        rank=3,
+    ),
+    _theorem(
+        "ternary-summary",
+        "the same with summaries: the run goes on from the configuration, and only the space counts",
+        cost="max(⌈r/2⌉ + 1, 6) + 2r + 3 layers (max(⌈r/2⌉ + 2, 9) + 3r + 5 with softmax), max(2K + 1, 5) heads",
+        codec=lambda machine, length: TernaryCodec(machine, bits_for(length), summarises=True),
+        length="the number of tokens of one segment: five times the cells in use, and some",
+        steps=(*STEPS, "When the run is three times as long as its prompt, a summary is written: the next prompt."),
+        rank=4,
+    ),
+)

@@ -12,16 +12,16 @@ there), ``LEFT`` and the cells to the left, ``ESUMM``. That is the prompt of the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from itertools import product
+from typing import ClassVar
 
-from softmachine.codec import Prompt
+from softmachine.codec import Prompt, SegmentedCodec, Word
 from softmachine.errors import ConstructionError
 from softmachine.languages.turing import Action, Tape, TuringMachine, Verdict
-from softmachine.languages.turing.json_form import machine_from_json, machine_to_json
 from softmachine.theorems.shared.turing_tokens import (
     MOST_TOKENS,
     VERDICTS,
@@ -92,21 +92,22 @@ class Ending(StrEnum):
 
 
 @dataclass(frozen=True)
-class TernaryCodec(OfMachine):
+class TernaryCodec(OfMachine, SegmentedCodec[TuringMachine]):
     """Prompts and runs of a machine, in the tokens of the ternary constructions.
 
     Args:
-        machine: The machine.
+        source: The machine.
         bits: r; a context has at most 2^r tokens.
         summarises: Whether the decoder writes summaries and goes on from them.
         ending: Up to where the output is printed.
     """
 
-    machine: TuringMachine
-    bits: int
+    bits: int = LEAST_BITS
     summarises: bool = False
     ending: Ending = Ending.CELLS
-    kind: str = "turing"
+
+    view: ClassVar[str] = "tape"
+    announces: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not LEAST_BITS <= self.bits <= MOST_BITS:
@@ -162,7 +163,7 @@ class TernaryCodec(OfMachine):
         """The token of each meaning."""
         return {meaning: token for token, meaning in self.meanings.items()}
 
-    def prompt(self, word: str | Iterable[str]) -> Prompt:
+    def prompt(self, word: Word) -> Prompt:
         """INP, the input's symbols, EINP."""
         symbols = self.machine.word(word)
         middle = (self.tokens[Given(symbol)] for symbol in symbols)
@@ -188,12 +189,7 @@ class TernaryCodec(OfMachine):
         """Whether a summary begins with this token."""
         return self.meanings[token] is Mark.SUMMARY
 
-    def expected(self, word: str | Iterable[str], max_steps: int) -> Iterator[str]:
-        """The tokens that the reference interpreter's run stands for, up to a step limit."""
-        for _, said in self.expected_segments(word, max_steps):
-            yield from said
-
-    def expected_segments(self, word: str | Iterable[str], max_steps: int) -> Iterator[tuple[Prompt, tuple[str, ...]]]:
+    def expected_segments(self, word: Word, max_steps: int) -> Iterator[tuple[Prompt, tuple[str, ...]]]:
         """The same, segment by segment."""
         from softmachine.theorems.ternary.trace import segments
 
@@ -201,7 +197,7 @@ class TernaryCodec(OfMachine):
             prompt, said = (tuple(self.tokens[item] for item in part) for part in (segment.prompt, segment.said))
             yield Prompt(prompt), said
 
-    def longest(self, word: str | Iterable[str], max_steps: int, *, to_the_end: bool) -> int | None:
+    def longest(self, word: Word, max_steps: int, *, to_the_end: bool) -> int | None:
         """The length for which so many steps fit; None if the run must end by then and does not.
 
         With more bits, positions are spelled less often but take longer, so that every number of bits has to be tried.
@@ -216,7 +212,7 @@ class TernaryCodec(OfMachine):
                 return max(longest, (1 << bits - 1) + 1 if bits > LEAST_BITS else 0)
         return None
 
-    def read(self, word: str | Iterable[str], said: Sequence[str]) -> TuringOutcome:
+    def read(self, word: Word, said: Sequence[str]) -> TuringOutcome:
         """What a run's tokens (those after the prompt) say; the output is what was printed, if it was."""
         ended = len(said) > 0 and self.stops(said[-1])
         return outcome_of(self.machine, word, said, self.meanings, self._printed(said) if ended else None)
@@ -232,26 +228,6 @@ class TernaryCodec(OfMachine):
             for part in (meanings[start:end], meanings[end:])
         )
         return _stripped([*reversed(left), *right], self.machine.blank)
-
-    def to_json(self) -> dict[str, object]:
-        """The machine and the variant."""
-        return {
-            "kind": self.kind,
-            "codec": "ternary",
-            "machine": machine_to_json(self.machine),
-            "bits": self.bits,
-            "summarises": self.summarises,
-            "ending": str(self.ending),
-        }
-
-    @staticmethod
-    def from_json(data: dict[str, object]) -> TernaryCodec:
-        """The codec that :meth:`to_json` described."""
-        bits = data["bits"]
-        if not isinstance(bits, int):
-            raise ConstructionError(f"the number of bits must be an integer, not {bits!r}")
-        machine = machine_from_json(data["machine"])
-        return TernaryCodec(machine, bits, bool(data["summarises"]), Ending(str(data["ending"])))
 
 
 def _stripped(symbols: list[str], blank: str) -> tuple[str, ...]:

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.arithmetic import Arithmetic, Tensor, UndecidedError, UnrepresentableError, arithmetic
-from softmachine.engines.cache import Cache
-from softmachine.engines.layers import DenseLayer, operator
-from softmachine.engines.matrices import transposed
-from softmachine.engines.weights import place_of
+from softmachine.engines.dense.layers import DenseLayer, operator
+from softmachine.engines.dense.matrices import transposed
+from softmachine.engines.dense.memory import Cache
+from softmachine.engines.dense.weights import place_of
 from softmachine.errors import AmbiguousTokenError, InputError, PrecisionError, UsageError
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import Feature

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import islice
 
 from softmachine.codec import DecoderCodec, Outcome, Prompt
+from softmachine.model import Model
 from softmachine.text import many
-from softmachine.transformer.weights import Transformer
 
 UNFINISHED = "no verdict yet"
 LONGEST = 120
@@ -20,7 +20,7 @@ class Run:
     """A finished (or interrupted) run.
 
     Args:
-        transformer: What ran.
+        model: What ran.
         prompt: What it was started on.
         tokens: What it produced: a decoder's tokens, an encoder's output at every position.
         outcome: What that means in the source language.
@@ -31,7 +31,7 @@ class Run:
         note: What else there is to say of how it ran.
     """
 
-    transformer: Transformer
+    model: Model
     prompt: Prompt
     tokens: Sequence[str]
     outcome: Outcome
@@ -85,7 +85,7 @@ class Run:
         verdict = self.verdict or UNFINISHED
         left = f"  {_shortened(self.output)}" if self.output else ""
         how = f"({self.engine}, {self.arithmetic})"
-        if not isinstance(self.transformer.codec, DecoderCodec):
+        if not isinstance(self.model.codec, DecoderCodec):
             return f"{verdict}{left}  in one pass over {many(len(self.tokens), 'position')} {how}"
         parts = ""
         if len(self.segments) > 1:

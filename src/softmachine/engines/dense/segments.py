@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from softmachine.codec import Prompt
-from softmachine.engines.decode import decode
-from softmachine.engines.dense import DenseEngine
+from softmachine.engines.dense.decode import decode
+from softmachine.engines.dense.engine import DenseEngine
 
 
 @dataclass(frozen=True)

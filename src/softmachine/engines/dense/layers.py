@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from softmachine.arithmetic import Arithmetic, Tensor
-from softmachine.engines.matrices import side_by_side, stacked
+from softmachine.engines.dense.matrices import side_by_side, stacked
 from softmachine.transformer.weights import AffineMap, FeedForward, Head, Layer
 
 

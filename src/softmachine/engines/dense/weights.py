@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from softmachine.arithmetic.fixed_point import least_bits
-from softmachine.engines.matrices import transposed
+from softmachine.engines.dense.matrices import transposed
 from softmachine.transformer.features import Feature
 from softmachine.transformer.weights import AffineMap, Head, Layer, Matrix, Transformer
 

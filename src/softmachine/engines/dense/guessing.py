@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from softmachine.engines.dense import DenseEngine, Pass
+from softmachine.engines.dense.engine import DenseEngine, Pass
 from softmachine.errors import SoftmachineError
 
 _FROM = 32

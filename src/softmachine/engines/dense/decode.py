@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from softmachine.codec import Prompt
-from softmachine.engines.dense import DenseEngine, Pass
-from softmachine.engines.draft import Draft
+from softmachine.engines.dense.engine import DenseEngine, Pass
+from softmachine.engines.dense.guessing import Draft
 from softmachine.errors import SoftmachineError, UsageError
 
 PIECE = 1024

@@ -1,0 +1,92 @@
+"""Runs on the dense engine: of an encoder in one pass, of a decoder token by token."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from softmachine.arithmetic import Arithmetic
+from softmachine.codec import DecoderCodec, SegmentedCodec
+from softmachine.engines.dense.decode import decode
+from softmachine.engines.dense.engine import DenseEngine
+from softmachine.engines.dense.segments import decode_segments
+from softmachine.engines.engine import Audited, Engine, Task
+from softmachine.errors import UsageError
+from softmachine.languages.source import Source
+
+MAX_STEPS = 1_000_000
+"""So many steps are allowed, if nothing else is said."""
+
+
+class DenseRun:
+    """A task on the dense engine.
+
+    Args:
+        task: What to run.
+        numbers: The arithmetic, or its name.
+        said: What was said before.
+    """
+
+    size = 0
+
+    def __init__(self, task: Task, numbers: str | Arithmetic[Any], said: Sequence[str] = ()) -> None:
+        self.task = task
+        self.engine = DenseEngine(task.model.weights, numbers)
+        self.arithmetic = self.engine.arithmetic.name
+        self.tokens = list(said)
+        self.segments: list[int] = []
+
+    @property
+    def max_steps(self) -> int:
+        """How many steps are allowed."""
+        return max(MAX_STEPS, len(self.tokens)) if self.task.max_steps is None else self.task.max_steps
+
+    def pieces(self) -> Iterator[Sequence[str]]:
+        """Every token as it comes; all answers of an encoder at once."""
+        codec, prompt = self.task.codec, self.task.prompt
+        if not isinstance(codec, DecoderCodec):
+            self.tokens += self.engine.answers([prompt.tokens], prompt.length)[0]
+            yield self.tokens
+            return
+        for token in self._segmented(codec) if isinstance(codec, SegmentedCodec) else self._plain(codec):
+            self.tokens.append(token)
+            yield (token,)
+
+    def _plain(self, codec: DecoderCodec[Source]) -> Iterator[str]:
+        """The tokens of a run in one context, up to the limit."""
+        prompt, positions = self.task.prompt, self.task.model.length
+        for token in decode(self.engine, prompt, codec.stops, self.tokens):
+            if len(self.tokens) >= codec.token_limit(self.max_steps) and not codec.stops(token):
+                return
+            if positions is not None and len(prompt.tokens) + len(self.tokens) > positions:
+                raise self.task.outgrown(self.max_steps)
+            yield token
+
+    def _segmented(self, codec: SegmentedCodec[Source]) -> Iterator[str]:
+        """The tokens of all segments, up to the limit of steps."""
+        self.task.require_room(self.max_steps)
+        steps, positions = sum(map(codec.is_step, self.tokens)), self.task.model.length
+        marks = codec.stops, codec.segment_begins, codec.segment_ends
+        for said in decode_segments(self.engine, self.task.prompt, *marks, tuple(self.tokens)):
+            if codec.is_step(said.token):
+                if steps >= self.max_steps:
+                    return
+                steps += 1
+            if positions is not None and said.positions > positions:
+                raise self.task.outgrown(self.max_steps)
+            self.segments[said.segment :] = [said.positions]
+            yield said.token
+
+    def save(self, file: Path) -> bool:
+        """It saves nothing."""
+        del file
+        return False
+
+    def audit(self, steps: int, seed: int | None) -> Audited:
+        """It is the referee itself."""
+        del steps, seed
+        raise UsageError("only runs of the fast engine are audited", hint="--engine fast")
+
+
+ENGINE = Engine("dense", DenseRun)

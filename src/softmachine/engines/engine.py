@@ -1,0 +1,152 @@
+"""What an engine is: it takes a model and an input, and lets the run go on, piece by piece.
+
+Engines are found: a folder here whose ``run.py`` has an ``ENGINE``, or the entry-point group ``softmachine.engines``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+from softmachine.arithmetic import Arithmetic
+from softmachine.codec import Codec, Prompt, SegmentedCodec
+from softmachine.errors import UsageError
+from softmachine.languages.source import Source
+from softmachine.model import Model
+from softmachine.plugins import Shelf
+
+MOST_TRIED = 20_000
+"""So many steps the interpreter makes at most, to find out what length a run would need."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be run.
+
+    Args:
+        model: The model.
+        word: The input.
+        max_steps: How many steps of the source language are allowed; None for as many as the engine allows by itself.
+    """
+
+    model: Model
+    word: str | tuple[str, ...]
+    max_steps: int | None = None
+
+    @property
+    def codec(self) -> Codec[Source]:
+        """How to talk to the model."""
+        return self.model.codec
+
+    @cached_property
+    def prompt(self) -> Prompt:
+        """What the model is started on."""
+        return self.codec.prompt(self.word)
+
+    def outgrown(self, max_steps: int) -> UsageError:
+        """What to say when a context has more tokens than the weights were made for."""
+        hint = "compile it for a larger length, or limit the steps"
+        if isinstance(self.codec, SegmentedCodec):
+            tried = min(max_steps, MOST_TRIED)
+            needed = self.codec.longest(self.word, tried, to_the_end=tried < max_steps)
+            hint = f"compile it for length {needed}" if needed is not None else hint
+        name, length = self.model.name, self.model.length
+        return UsageError(f"the run does not end within the {length} positions that {name!r} was made for", hint=hint)
+
+    def require_room(self, max_steps: int) -> None:
+        """See that the prompt of a model that writes summaries leaves room for anything."""
+        full = self.model.length is not None and len(self.prompt.tokens) >= self.model.length
+        if full and isinstance(self.codec, SegmentedCodec):
+            raise self.outgrown(max_steps)
+
+
+class Audited(Protocol):
+    """What came of doing random steps of a run again."""
+
+    @property
+    def steps(self) -> Sequence[int]:
+        """The steps."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether they came out the same."""
+
+
+class Execution(Protocol):
+    """A task being run on an engine."""
+
+    @property
+    def arithmetic(self) -> str:
+        """The name of the arithmetic that it runs in."""
+
+    @property
+    def max_steps(self) -> int:
+        """How many steps are allowed."""
+
+    @property
+    def tokens(self) -> Sequence[str]:
+        """What was said up to now: a decoder's tokens, an encoder's output at every position."""
+
+    @property
+    def segments(self) -> Sequence[int]:
+        """How many tokens the context of each segment has, if the model goes on from summaries."""
+
+    @property
+    def size(self) -> int:
+        """The bytes that it holds, if that is worth mentioning."""
+
+    def pieces(self) -> Iterator[Sequence[str]]:
+        """Let it go on, and hand out new tokens as they come, until the run ends or all steps are made.
+
+        Raises:
+            UsageError: If a context has more tokens than the weights were made for.
+            PrecisionError: If the engine cannot decide what comes next.
+        """
+
+    def save(self, file: Path) -> bool:
+        """Write down where it is, if it can go on from there; whether it did."""
+
+    def audit(self, steps: int, seed: int | None) -> Audited:
+        """Do random steps again, with every score computed in exact arithmetic."""
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A way to run weights.
+
+    Args:
+        name: What the command line calls it.
+        start: From a task, an arithmetic and what was said before (by another engine) to a run.
+        resume: From a task and a saved run to a run; None if it saves none.
+        require_free: Complains if a file is there that saving a run would destroy.
+    """
+
+    name: str
+    start: Callable[[Task, str | Arithmetic[Any], Sequence[str]], Execution]
+    resume: Callable[[Task, Path], Execution] | None = None
+    require_free: Callable[[Path], None] | None = None
+
+
+ENGINES: Shelf[Engine] = Shelf(
+    Engine,
+    attribute="ENGINE",
+    package="softmachine.engines",
+    pattern="*/run.py",
+    main="run.py",
+    group="softmachine.engines",
+)
+
+
+def engine_named(name: str) -> Engine:
+    """The engine of this name.
+
+    Raises:
+        UsageError: If there is none.
+    """
+    found = ENGINES.get(name)
+    if found is None:
+        raise UsageError(f"there is no engine {name!r}", hint=f"choose one of auto, {', '.join(ENGINES.names())}")
+    return found

@@ -1,0 +1,207 @@
+"""A run: one loop over an engine; and when to hand over from the dense engine to the fast one, and back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from softmachine.arithmetic import Arithmetic
+from softmachine.codec import DecoderCodec
+from softmachine.engines.engine import Audited, Execution, Task, engine_named
+from softmachine.engines.result import Run
+from softmachine.errors import PrecisionError, SourceError, UsageError
+from softmachine.model import Model
+from softmachine.packed import Packed
+from softmachine.text import many
+
+__all__ = ["Run", "Running"]
+
+SHORT = 2_000
+"""Runs of so many tokens, input included, are left to the dense engine: they end before the fast one has started."""
+FEW_HEADS = 8
+"""With more heads than these the dense engine is slower, and so much earlier the fast one takes over."""
+BETWEEN_SAVES = 30.0
+"""Seconds."""
+
+
+class Running:
+    """A run in progress: iterate over its pieces to let it go on; :meth:`so_far` at any time.
+
+    Args:
+        model: What to run.
+        word: The input.
+        arithmetic: Its name, or the arithmetic.
+        max_steps: How many steps of the source language to allow; by default as many as the engine allows.
+        engine: The name of an engine; or "auto": dense to begin with, and fast if the input is long or the run turns
+            out to be, the fast engine can do it and the arithmetic is float64 or exact; dense again, if a number leaves
+            the range in which the fast engine is exact.
+        checkpoint: A file to which the run is written now and then, and when it is interrupted; needs the fast engine.
+        resume: The saved run to go on from; needs the fast engine.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        word: str | Iterable[str],
+        *,
+        arithmetic: str | Arithmetic[Any] = "float64",
+        max_steps: int | None = None,
+        engine: str = "auto",
+        checkpoint: str | Path | None = None,
+        resume: str | Path | None = None,
+    ) -> None:
+        auto = engine == "auto"
+        chosen = engine_named("dense" if auto else engine)
+        self.model = model
+        self.task = Task(model, word if isinstance(word, str) else tuple(word), max_steps)
+        self.numbers = arithmetic
+        self.checkpoint = None if checkpoint is None else Path(checkpoint)
+        if checkpoint or resume:
+            if engine == "dense":
+                raise UsageError("only the fast engine has checkpoints", hint="--engine fast")
+            chosen, auto = engine_named("fast"), False
+            if self.checkpoint and chosen.require_free:
+                chosen.require_free(self.checkpoint)
+        self.engine = chosen.name
+        """The name of the engine that it runs on now."""
+        self.declined: str | None = None
+        """Why the fast engine does not take over."""
+        self.unsaved: str | None = None
+        """Why the run could not be saved."""
+        self.note = ""
+        self._seconds = 0.0
+        prompt = self.task.prompt
+        self._now = chosen.resume(self.task, Path(resume)) if resume and chosen.resume else self._start()
+        self._may_switch = auto and self.arithmetic in ("float64", "exact") and isinstance(model.codec, DecoderCodec)
+        self._short = SHORT * FEW_HEADS // max(FEW_HEADS, len(model.weights.heads)) - len(prompt.tokens)
+        self._hand_over()
+
+    def _start(self, said: Sequence[str] = ()) -> Execution:
+        return engine_named(self.engine).start(self.task, self.numbers, said)
+
+    @property
+    def arithmetic(self) -> str:
+        """The arithmetic that it runs in now."""
+        return self._now.arithmetic
+
+    @property
+    def max_steps(self) -> int:
+        """How many steps are allowed."""
+        return self._now.max_steps
+
+    @property
+    def tokens(self) -> Sequence[str]:
+        """What was said up to now."""
+        return self._now.tokens
+
+    @property
+    def memory(self) -> int:
+        """The bytes that the engine holds, if that is worth mentioning."""
+        return self._now.size
+
+    @property
+    def context(self) -> int:
+        """How many tokens the model sees at present."""
+        segments = self._now.segments
+        return segments[-1] if segments else len(self.task.prompt.tokens) + len(self.tokens)
+
+    def __iter__(self) -> Iterator[str]:
+        for piece in self.pieces():
+            yield from piece
+
+    def pieces(self) -> Iterator[Sequence[str]]:
+        """The tokens as they come: one at a time, and from the fast engine many."""
+        began = time.perf_counter() - self._seconds
+        try:
+            for piece in self._pieces():
+                self._seconds = time.perf_counter() - began
+                yield piece
+        finally:
+            self._seconds = time.perf_counter() - began
+
+    def _pieces(self) -> Iterator[Sequence[str]]:
+        """The one loop: what the engine says, until the run ends or another engine takes over."""
+        saved = time.perf_counter()
+        while True:
+            try:
+                for piece in self._now.pieces():
+                    if len(piece):
+                        yield piece
+                    if time.perf_counter() - saved > BETWEEN_SAVES:
+                        self.save()
+                        saved = time.perf_counter()
+                    if self._hand_over():
+                        break
+                else:
+                    self.save()
+                    return
+            except UsageError:
+                self.save()
+                raise
+            except PrecisionError as problem:
+                if not self._take_back(problem):
+                    raise
+
+    def _hand_over(self) -> bool:
+        """Let the fast engine go on if there are many tokens already, and it can; whether it does."""
+        if not self._may_switch or len(self.tokens) < self._short or self._has_stopped():
+            return False
+        self._may_switch, self.engine = False, "fast"
+        try:
+            self._now = self._start(self.tokens)
+        except UsageError as reason:
+            self.engine, self.declined = "dense", reason.message
+        else:
+            self._switched = True
+        return self.declined is None
+
+    _switched = False
+
+    def _has_stopped(self) -> bool:
+        codec, tokens = self.model.codec, self.tokens
+        return bool(tokens) and isinstance(codec, DecoderCodec) and codec.stops(tokens[-1])
+
+    def _take_back(self, problem: PrecisionError) -> bool:
+        """Let the dense engine go on from what was said, if it had handed over; whether it does."""
+        if not self._switched or self.engine != "fast":
+            return False
+        said = list(self.tokens)
+        self.note = f"the fast engine stopped after {many(len(said), 'token')}: {problem.message}"
+        self.engine = "dense"
+        self._now = self._start(said)
+        return True
+
+    def save(self) -> bool:
+        """Write the run down, if that was asked for and it could go on; whether it was written.
+
+        If it cannot be written, the run need not suffer: `unsaved` says why.
+        """
+        if self.checkpoint is None:
+            return False
+        self.unsaved = None
+        try:
+            return self._now.save(self.checkpoint)
+        except (SourceError, UsageError) as problem:
+            self.unsaved = str(problem)
+        return False
+
+    def audit(self, steps: int, seed: int | None = None) -> Audited:
+        """Do random steps again, with every score computed in exact arithmetic.
+
+        Raises:
+            UsageError: If the run was not on the fast engine.
+        """
+        return self._now.audit(steps, seed)
+
+    def so_far(self) -> Run:
+        """The run up to now."""
+        tokens = self.tokens
+        tokens = tokens.copy() if isinstance(tokens, Packed) else tuple(tokens) if isinstance(tokens, list) else tokens
+        outcome = self.model.codec.read(self.task.word, tokens)
+        segments = tuple(self._now.segments)
+        prompt = self.task.prompt
+        return Run(
+            self.model, prompt, tokens, outcome, self.arithmetic, self.engine, self._seconds, segments, self.note
+        )

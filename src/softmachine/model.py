@@ -1,0 +1,49 @@
+"""A model: exact weights, and how to talk to them. It is what ``compile`` returns and every public function takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from softmachine.codec import Codec
+from softmachine.languages.source import Source
+from softmachine.theorems.theorem import Theorem
+from softmachine.transformer.weights import Transformer
+
+
+@dataclass(frozen=True)
+class Model:
+    """What a theorem makes of a source.
+
+    Args:
+        weights: The transformer.
+        codec: How words become prompts and runs are read.
+        theorem: What made it.
+        length: The length that the weights were made for, if they depend on one; of a decoder, the number of
+            positions, for the prompt and what follows it.
+    """
+
+    weights: Transformer
+    codec: Codec[Source]
+    theorem: Theorem
+    length: int | None = None
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.weights.name
+
+    @property
+    def source(self) -> Source:
+        """The object of the source language that it computes."""
+        return self.codec.source
+
+    @property
+    def attention(self) -> str:
+        """Soft if some head uses softmax of scores that differ, else hard."""
+        return self.weights.attention
+
+    def __str__(self) -> str:
+        return str(self.weights)
+
+    def _repr_html_(self) -> str:
+        return self.weights._repr_html_()

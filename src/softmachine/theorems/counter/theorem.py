@@ -1,0 +1,56 @@
+"""Counter machines as C-RASP with chain of thought: Lemma 3.5 of "Softmax Transformers are Turing-Complete".
+
+A run is written one token a transition. A counter is what it started with, the number of its letter in the input, plus
+what the transitions in the chain of thought have added to it: a sum of counts. So the test of a transition is a
+comparison of counts, and the state is that of the last transition. C-RASP has a rule for each transition, in order.
+
+Needs and costs: those of C-RASP, see :mod:`softmachine.theorems.crasp`; the reduction is
+:mod:`softmachine.languages.crasp.from_counter`.
+"""
+
+from __future__ import annotations
+
+from softmachine.languages.counter import CounterMachine
+from softmachine.signals import Program
+from softmachine.theorems.counter.tokens import CounterCodec
+from softmachine.theorems.crasp.theorem import COST, POSITIONS, UNIFORM, of_program
+from softmachine.theorems.crasp.truth import Sign
+from softmachine.theorems.crasp.variant import InRelation
+from softmachine.theorems.theorem import Theorem
+
+_COUNTED = "Lemma 3.5 and Proposition 2.1: a counter machine as C-RASP with chain of thought, "
+_REFERENCE = "Softmax Transformers are Turing-Complete, Lemma 3.5 and Proposition 2.1"
+
+
+def signals(codec: CounterCodec, attention: str, sign: Sign) -> Program:
+    """The signals of the machine's C-RASP program."""
+    return of_program(codec.program, sign, attention, codec.length)
+
+
+def _theorem(name: str, sign: Sign, how: str, needs: str, rank: int, length: str = "") -> Theorem:
+    return Theorem(
+        name,
+        f"{_COUNTED}{how}",
+        _REFERENCE,
+        needs,
+        COST,
+        CounterMachine,
+        ("soft", "hard"),
+        codec=CounterCodec,
+        signals=lambda codec, attention: signals(codec, attention, sign),
+        steps=(
+            "A counter is a sum of counts: of its letter in the input, and of the transitions that changed it.",
+            "The test of a transition is a comparison of such sums; the state is that of the last transition.",
+            "Each transition is a rule of C-RASP with chain of thought, and Proposition 2.1 does the rest.",
+        ),
+        features=(InRelation,),
+        length=length,
+        rank=rank,
+    )
+
+
+THEOREMS = (
+    _theorem("counter", Sign.HEAVISIDE, "by uniform attention and Heaviside units", UNIFORM, 1),
+    _theorem("counter-relu", Sign.RELU, "with ReLU alone", f"{UNIFORM}; letters in any order", 2),
+    _theorem("counter-relu-bounded", Sign.BOUNDED, "with ReLU alone, with a slope for a length", UNIFORM, 3, POSITIONS),
+)

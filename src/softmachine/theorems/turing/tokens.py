@@ -1,0 +1,64 @@
+"""The tokens of Turing machines by counting: the word, and the chain of thought of a counter machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from softmachine.codec import DecoderCodec, Outcome, Prompt, Word
+from softmachine.errors import InputError
+from softmachine.languages.crasp import Program
+from softmachine.languages.crasp.from_turing import bounded_program, turing_program
+from softmachine.languages.turing import TuringMachine
+from softmachine.theorems.crasp.tokens import CraspCodec
+from softmachine.theorems.shared.turing_tokens import OfMachine
+
+
+@dataclass(frozen=True)
+class CountingCodec(OfMachine, DecoderCodec[TuringMachine]):
+    """A start token, the word, and the chain of thought of a counter machine that does what the Turing machine does.
+
+    Args:
+        source: The Turing machine.
+        relative: Whether every word is an input, by the relative encoding; else those with their letters in order.
+    """
+
+    relative: bool = False
+
+    @cached_property
+    def program(self) -> Program:
+        """The machine as C-RASP with chain of thought."""
+        return turing_program(self.machine) if self.relative else bounded_program(self.machine)
+
+    @cached_property
+    def _thought(self) -> CraspCodec:
+        return CraspCodec(self.program)
+
+    def prompt(self, word: Word) -> Prompt:
+        """The start token and the word.
+
+        Raises:
+            InputError: If letters are not in order, and only such words can be counted.
+        """
+        symbols = self.machine.word(word)
+        if not self.relative and list(symbols) != sorted(symbols, key=self.alphabet.index):
+            raise InputError(
+                f"the letters of {self.machine.spell(symbols)!r} are not in the order {' '.join(self.alphabet)}",
+                hint="only such words can be told by their counts; for others: --construction turing-relative",
+            )
+        return self._thought.prompt(symbols)
+
+    def stops(self, token: str) -> bool:
+        """Whether the token is a verdict."""
+        return self._thought.stops(token)
+
+    def expected(self, word: Word, max_steps: int) -> Iterator[str]:
+        """The chain of thought, as the evaluator of C-RASP has it."""
+        return self._thought.expected(self.machine.word(word), max_steps)
+
+    def read(self, word: Word, tokens: Sequence[str]) -> Outcome:
+        """The verdict; nothing else is left of the tape. A machine that knows no acceptance has just halted."""
+        outcome = self._thought.read(self.machine.word(word), tokens)
+        halted = outcome.accepted and not self.machine.accept
+        return Outcome(verdict="halt" if halted else outcome.verdict, steps=outcome.steps)
