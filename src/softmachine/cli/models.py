@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Protocol
 
 from softmachine.cli.output import Output
 from softmachine.errors import UsageError
+from softmachine.languages.source import Source
 from softmachine.text import many
 
 if TYPE_CHECKING:
     from rich.text import Text
 
     from softmachine.codec import Codec, Outcome
-    from softmachine.languages.source import Source
     from softmachine.languages.temporal import Specification
     from softmachine.transformer.weights import Transformer
 
@@ -94,10 +94,7 @@ def extended(item: object, alphabet: str) -> Specification:
 
 def default_input(codec: Codec) -> str:
     """The input that the source suggests, or else the empty word."""
-    from softmachine.languages.turing import TuringMachine
-
-    word = codec.source.default_input if isinstance(codec.source, TuringMachine) else None
-    return spelled(codec, word or ())
+    return spelled(codec, codec.source.default_input if isinstance(codec.source, Source) else ())
 
 
 def spelled(codec: Codec, word: Sequence[str]) -> str:

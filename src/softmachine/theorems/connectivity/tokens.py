@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from softmachine.codec import Interface, Outcome, Prompt
-from softmachine.errors import SourceError
 from softmachine.languages.graph import Graph
+from softmachine.languages.graph.json_form import graph_from_json, graph_to_json
 from softmachine.theorems.connectivity.theorem import PAD
 
 
@@ -73,21 +73,9 @@ class GraphCodec:
 
     def to_json(self) -> dict[str, object]:
         """The graph."""
-        return {
-            "kind": self.kind,
-            "name": self.graph.name,
-            "vertices": list(self.graph.vertices),
-            "edges": [list(edge) for edge in self.graph.edges],
-            "directed": self.graph.directed,
-        }
+        return {"kind": self.kind, **graph_to_json(self.graph)}
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> GraphCodec:
         """The codec that :meth:`to_json` described."""
-        try:
-            edges = tuple((str(one), str(other)) for one, other in data["edges"])
-            vertices, directed = tuple(map(str, data["vertices"])), bool(data["directed"])
-            name = str(data["name"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise SourceError(f"this is not a graph in JSON: {error!r}") from None
-        return GraphCodec(Graph(name=name, vertices=vertices, edges=edges, directed=directed))
+        return GraphCodec(graph_from_json(data))
