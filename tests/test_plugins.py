@@ -8,7 +8,7 @@ import pytest
 
 from softmachine.plugins import Shelf
 
-LIGHT = "LAMP = 'light'\n"
+LIGHT = "\nLAMP = 'light'\n"
 BROKEN = "raise RuntimeError('no\\npower')\n"
 
 
@@ -18,12 +18,12 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     files = {
         "house/__init__.py": "",
         "house/hall/__init__.py": "",
-        "house/hall/floor_lamp.py": "LAMP = 'bright'  # .floor\n",
-        "house/hall/wall.py": "# no LAMP here\n",
+        "house/hall/floor_lamp.py": "\nLAMP = 'bright'  # .floor\n",
+        "house/hall/wall.py": "# no\n# LAMP = here\n",
         "house/hall/theorem.py": LIGHT,
-        "house/attic/__init__.py": "LAMP: str = 'dim'\n",
+        "house/attic/__init__.py": "\nLAMP: str = 'dim'\n",
         "house/attic/wall.py": "raise RuntimeError\n",
-        "garden.py": "LAMP = 'green'\n",
+        "garden.py": "\nLAMP = 'green'\n",
         "shed.py": BROKEN,
         "garden-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: garden\nVersion: 1.0\n",
         "garden-1.0.dist-info/entry_points.txt": (
@@ -42,7 +42,7 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def lamps(pattern: str = "*/*.py", group: str = "house.lamps", main: str = "__init__.py") -> Shelf[str]:
-    return Shelf(str, attribute="LAMP", package="house", pattern=pattern, group=group, main=main)
+    return Shelf(str, attribute="LAMP", package="house", pattern=pattern, group=group, main=(main,))
 
 
 @pytest.mark.usefixtures("house")

@@ -27,10 +27,10 @@ class Shelf(Generic[Part]):
 
     Args:
         kind: What a part is.
-        attribute: The agreed name, which begins a line of the module.
+        attribute: The agreed name; a line of the module, not the first one, begins with it and ``=`` or ``:``.
         package: The package that our modules are in.
         pattern: Which files of the package may define a part: ``*.py``, or ``*/*.py`` for those of its subpackages.
-        main: A part in a file of this name is called as its folder is, any other part as its module.
+        main: Parts in files of these names are called as their folder is, other parts as their module.
         group: The group of entry points in which other packages name theirs.
     """
 
@@ -38,7 +38,14 @@ class Shelf(Generic[Part]):
     """What is wrong with the parts of other packages on any shelf, one line each."""
 
     def __init__(
-        self, kind: type[Part], *, attribute: str, package: str, pattern: str, group: str, main: str = "__init__.py"
+        self,
+        kind: type[Part],
+        *,
+        attribute: str,
+        package: str,
+        pattern: str,
+        group: str,
+        main: tuple[str, ...] = ("__init__.py",),
     ) -> None:
         self.kind, self.attribute, self.group = kind, attribute, group
         self.package, self.pattern, self.main = package, pattern, main
@@ -76,12 +83,11 @@ class Shelf(Generic[Part]):
     def _ours(self) -> dict[str, _Module]:
         """The modules of our parts."""
         folder = Path(str(files(self.package)))
-        defines = re.compile(rf"^{self.attribute}\b", re.MULTILINE)
         found = {}
         for path in folder.glob(self.pattern):
             text = path.read_text(encoding="utf-8")
-            if defines.search(text):
-                name = path.parent.name if path.name == self.main else path.stem
+            if f"\n{self.attribute} =" in text or f"\n{self.attribute}:" in text:
+                name = path.parent.name if path.name in self.main else path.stem
                 module = path.parent if path.name == "__init__.py" else path.with_suffix("")
                 found[name] = _Module(".".join((self.package, *module.relative_to(folder).parts)), text)
         return dict(sorted(found.items()))

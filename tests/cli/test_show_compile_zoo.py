@@ -119,4 +119,4 @@ def test_zoo_suggests_names(cli: Cli) -> None:
 def test_help_names_every_format(cli: Cli) -> None:
     words = cli("run", "--help").out.replace("│", " ").replace(",", " ").replace(".", " . ").split()
     shown = " ".join(words).replace(" . ", ".")
-    assert [name for name in formats.FORMATS if name not in shown] == []
+    assert [name for name in formats.formats() if name not in shown] == []

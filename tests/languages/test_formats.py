@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from softmachine.errors import SoftmachineError, SourceError
-from softmachine.languages.formats import FORMATS, parse, recognise
+from softmachine.languages.formats import formats, parse, recognise
 from softmachine.languages.turing import TuringMachine
 from softmachine.languages.turing.html import machine_table
 from tests.circuits import AIGER, BENCH, BLIF, BRISTOL, EDGES
@@ -60,7 +60,7 @@ EXAMPLES = {
 @pytest.mark.parametrize(("name", "text"), EXAMPLES.items())
 def test_a_format_is_recognised_by_its_content(name: str, text: str) -> None:
     assert recognise(text) == name
-    assert parse(text) == FORMATS[name].parse(text)
+    assert parse(text) == formats()[name].parse(text)
 
 
 @pytest.mark.parametrize(
@@ -80,10 +80,10 @@ def test_an_unknown_format_is_refused_with_the_known_ones() -> None:
     for call in (lambda: recognise("what is this?"), lambda: parse("x", format="brainfuck")):
         with pytest.raises(SourceError) as caught:
             call()
-        assert all(name in str(caught.value) for name in FORMATS)
+        assert all(name in str(caught.value) for name in formats())
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", formats())
 @given(text=st.text())
 @settings(max_examples=100, deadline=None)
 def test_no_text_whatsoever_breaks_a_reader(name: str, text: str) -> None:
@@ -95,7 +95,7 @@ PIECES = st.sampled_from([*"[]{}:,&*!|>-?'\"%@`#~\t\n\\<>/=_0LRZ□", "null", "<
 
 
 @pytest.mark.filterwarnings("ignore:.*leaves a final state")
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", formats())
 @given(data=st.data())
 @settings(max_examples=300, deadline=None)
 def test_a_damaged_file_is_read_or_refused_but_breaks_nothing(name: str, data: st.DataObject) -> None:

@@ -177,7 +177,7 @@ def test_two_rules_for_the_same_reading_are_both_named() -> None:
 def random_single(seed: int, tape: Tape) -> TuringMachine:
     rng = random.Random(seed)
     machine = random_machine(rng, symbols=rng.randrange(1, 7), states=rng.randrange(1, 6), tape=tape)
-    word = random_word(rng, machine, 5) if machine.alphabet and rng.random() < 0.5 else None
+    word = random_word(rng, machine, 5) if machine.alphabet and rng.random() < 0.5 else ()
     return replace(machine, default_input=word)
 
 
@@ -222,7 +222,7 @@ def test_a_machine_with_awkward_names_comes_back_as_it_was(
         start=rng.choice(states),
         accept=tuple(endings[::2]),
         reject=tuple(endings[1::2]),
-        default_input=tuple(rng.choices(symbols, k=3)) if rng.random() < 0.5 else None,
+        default_input=tuple(rng.choices(symbols, k=3)) if rng.random() < 0.5 else (),
     )
     again = parse(to_text(machine))
     assert again == machine

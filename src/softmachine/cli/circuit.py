@@ -108,7 +108,8 @@ def _write(circuit: Circuit, gates: str | None, path: Path) -> None:
     from softmachine.languages import formats
     from softmachine.languages.circuit import Basis, simplified
 
-    chosen = next(entry for entry in formats.FORMATS.values() if path.suffix in entry.extensions)
+    chosen = formats.format_of(path.suffix)
+    assert chosen is not None  # or else the name was refused
     text = chosen.to_text(circuit if gates is None else simplified(circuit, Basis(gates)))
     scratch = path.with_name(f".{path.name}.part")
     try:

@@ -1,17 +1,21 @@
-"""The formats that sources come in: which are there, which one a text is in, and how to read it."""
+"""The formats that sources come in: how one is found, which one a text is in, and how to read and write it.
+
+A format is a module of a language's package that defines ``FORMAT``, and has the name of the module. The format in
+``syntax.py`` or ``json_form.py`` has the name of the language, and keeps everything that an object of it is. Other
+packages add formats by entry points, see `softmachine.plugins`.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, Protocol
 
-from softmachine.errors import Place, SourceError
-from softmachine.languages import counter, crasp, graph, srasp, temporal
-from softmachine.languages.circuit import aiger, bench, blif, bristol
+from softmachine.errors import Place, SourceError, UsageError
 from softmachine.languages.source import Source
-from softmachine.languages.turing import bbchallenge, jflap, turingmachine_io
+from softmachine.plugins import Shelf
 
 
 class Parser(Protocol):
@@ -28,10 +32,11 @@ class Format:
 
     Args:
         name: What people call it.
-        extensions: How names of files in it end, with the dot.
+        extensions: How names of files in it end, with the dot; none if it is for saved models, not for people.
         looks_like: Whether a text is meant to be in it, though there may be a mistake in it.
         parse: From text to what it describes.
         to_text: From what it describes to text.
+        rank: Formats are tried in this order; those that fit fewer texts come first.
     """
 
     name: str
@@ -39,31 +44,34 @@ class Format:
     looks_like: Callable[[str], bool]
     parse: Parser
     to_text: Callable[[Any], str]
+    rank: int = 1000
 
 
-FORMATS: dict[str, Format] = {
-    entry.name: entry
-    for entry in (
-        Format("bbchallenge", (".bb",), bbchallenge.looks_like, bbchallenge.parse, bbchallenge.to_text),
-        Format("jflap", (".jff",), jflap.looks_like, jflap.parse, jflap.to_text),
-        Format(
-            "turingmachine.io",
-            (".yaml", ".yml"),
-            turingmachine_io.looks_like,
-            turingmachine_io.parse,
-            turingmachine_io.to_text,
-        ),
-        Format("srasp", (".srasp",), srasp.looks_like, srasp.parse, srasp.to_text),
-        Format("counter", (".cm",), counter.looks_like, counter.parse, counter.to_text),
-        Format("crasp", (".crasp",), crasp.looks_like, crasp.parse, crasp.to_text),
-        Format("bench", (".bench",), bench.looks_like, bench.parse, bench.to_text),
-        Format("blif", (".blif",), blif.looks_like, blif.parse, blif.to_text),
-        Format("aiger", (".aag",), aiger.looks_like, aiger.parse, aiger.to_text),
-        Format("bristol", (".bristol",), bristol.looks_like, bristol.parse, bristol.to_text),
-        Format("temporal", (".ltl",), temporal.looks_like, temporal.parse, temporal.to_text),
-        Format("edges", (".edges",), graph.looks_like, graph.parse, graph.to_text),
-    )
-}
+_SHELF = Shelf(
+    Format,
+    attribute="FORMAT",
+    package="softmachine.languages",
+    pattern="*/*.py",
+    main=("syntax.py", "json_form.py"),
+    group="softmachine.formats",
+)
+
+
+def formats() -> dict[str, Format]:
+    """All formats that people write, by name, in the order in which they are tried. This imports every language."""
+    found = sorted(_SHELF.all().values(), key=lambda entry: entry.rank)
+    return {entry.name: entry for entry in found if entry.extensions}
+
+
+def format_of(extension: str) -> Format | None:
+    """The format of files whose names end so, with the dot. Only its own module is imported, if it is ours."""
+    if not extension:
+        return None
+    for name in _SHELF.mentioning(f'"{extension}"'):
+        entry = _SHELF.get(name)
+        if entry is not None and extension in entry.extensions:
+            return entry
+    return next((entry for entry in formats().values() if extension in entry.extensions), None)
 
 
 def recognise(text: str, *, filename: str | None = None) -> str:
@@ -72,11 +80,10 @@ def recognise(text: str, *, filename: str | None = None) -> str:
     Raises:
         SourceError: If no format fits.
     """
-    extension = PurePath(filename or "").suffix.lower()
-    for entry in FORMATS.values():
-        if extension in entry.extensions:
-            return entry.name
-    for entry in FORMATS.values():
+    by_extension = format_of(PurePath(filename or "").suffix.lower())
+    if by_extension is not None:
+        return by_extension.name
+    for entry in formats().values():
         if entry.looks_like(text):
             return entry.name
     raise SourceError("cannot tell which format this is in", place=Place(filename or "<string>"), hint=_known())
@@ -102,11 +109,54 @@ def parse(
         InvalidError: If what it describes is not valid.
     """
     chosen = format or recognise(text, filename=None if source.startswith("<") else source)
-    if chosen not in FORMATS:
+    entry = _SHELF.get(chosen)
+    if entry is None or entry.name != chosen:
         raise SourceError(f"there is no format {chosen!r}", place=Place(source), hint=_known())
-    return FORMATS[chosen].parse(text, source=source, name=name)
+    return entry.parse(text, source=source, name=name)
+
+
+def source_text(source: Source) -> str:
+    """A source as text in the format that has the name of its language, which loses nothing but perhaps the name.
+
+    Raises:
+        UsageError: If it has no text.
+    """
+    entry = _SHELF.get(source.language)
+    if entry is None:
+        raise UsageError(f"{source.name!r} cannot be written: there is no format {source.language!r}")
+    return entry.to_text(source)
+
+
+def source_from(language: str, name: str, text: str) -> Source:
+    """The source of this name that `source_text` wrote.
+
+    Raises:
+        SourceError: If there is no such language, or the text is not in its format.
+        InvalidError: If what it describes is not valid.
+    """
+    return parse(text, format=language, source="<saved source>", name=name)
+
+
+def json_format(
+    name: str, to_json: Callable[[Any], dict[str, object]], from_json: Callable[[dict[str, Any]], Source]
+) -> Format:
+    """The format of a language that has no text form of its own which keeps everything: JSON, for saved models."""
+
+    def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Source:
+        try:
+            data = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise SourceError(f"this is not JSON: {error}", place=Place(source)) from None
+        if not isinstance(data, dict):
+            raise SourceError("this is not a JSON object", place=Place(source))
+        return from_json(data if name is None else {**data, "name": name})
+
+    def to_text(item: Source) -> str:
+        return json.dumps(to_json(item), ensure_ascii=False)
+
+    return Format(name, (), lambda _: False, parse, to_text)
 
 
 def _known() -> str:
-    names = (f"{entry.name} ({' '.join(entry.extensions)})" for entry in FORMATS.values())
+    names = (f"{entry.name} ({' '.join(entry.extensions)})" for entry in formats().values())
     return f"the formats are {', '.join(names)}"

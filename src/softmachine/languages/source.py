@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import PurePath
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 from softmachine.errors import InputError, Place, SourceError
 
@@ -16,6 +16,9 @@ LARGEST_SOURCE = 1 << 20
 class Source(Protocol):
     """An object of a source language: a machine, a formula, a program."""
 
+    language: ClassVar[str]
+    """The name of the language, which is also that of the format that keeps everything of it."""
+
     @property
     def name(self) -> str:
         """What people call it."""
@@ -23,6 +26,10 @@ class Source(Protocol):
     @property
     def alphabet(self) -> tuple[str, ...]:
         """The symbols an input may have."""
+
+    @property
+    def default_input(self) -> tuple[str, ...]:
+        """The input that it suggests; the empty word if none."""
 
     def word(self, text: str | Iterable[str]) -> tuple[str, ...]:
         """An input as symbols."""

@@ -16,6 +16,7 @@ from softmachine.languages.circuit.gates import GateKind
 from softmachine.languages.circuit.lines import Line, lines_of
 from softmachine.languages.circuit.network import Basis, Network, used
 from softmachine.languages.circuit.simplify import as_network
+from softmachine.languages.formats import Format
 from softmachine.languages.source import name_of
 
 HEADER = "the first line is like: aag 7 2 0 1 5 (largest variable, inputs, latches, outputs, ANDs)"
@@ -195,3 +196,6 @@ def _literals(network: Network, outputs: list[int]) -> dict[int, int]:
 
 def _nameable(name: str) -> bool:
     return name.isprintable() and name == name.strip() != ""
+
+
+FORMAT = Format("aiger", (".aag",), looks_like, parse, to_text, rank=90)

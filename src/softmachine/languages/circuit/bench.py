@@ -15,6 +15,7 @@ from softmachine.languages.circuit.builder import Builder
 from softmachine.languages.circuit.circuit import Circuit
 from softmachine.languages.circuit.gates import Gate, GateKind
 from softmachine.languages.circuit.lines import Line, check_names, lines_of
+from softmachine.languages.formats import Format
 from softmachine.languages.source import name_of
 
 KINDS = {
@@ -111,3 +112,6 @@ def _text(gate: Gate) -> str:
         case GateKind.BUF:
             return f"{gate.name} = BUFF({gate.inputs[0]})"
     return f"{gate.name} = {gate.kind}({', '.join(gate.inputs)})"
+
+
+FORMAT = Format("bench", (".bench",), looks_like, parse, to_text, rank=70)

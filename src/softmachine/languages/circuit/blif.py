@@ -21,6 +21,7 @@ from softmachine.languages.circuit.gates import Gate, GateKind
 from softmachine.languages.circuit.lines import Line, check_names, lines_of
 from softmachine.languages.circuit.network import Basis
 from softmachine.languages.circuit.simplify import simplified
+from softmachine.languages.formats import Format
 from softmachine.languages.source import name_of
 
 SEQUENTIAL = (".latch", ".mlatch", ".start_kiss", ".clock")
@@ -264,3 +265,6 @@ def _rows(gate: Gate) -> Iterator[str]:
         case GateKind.MAJ | GateKind.THR:
             for places in combinations(range(width), max(gate.at_least, 0)):
                 yield "".join("1" if k in places else "-" for k in range(width)) + " 1"
+
+
+FORMAT = Format("blif", (".blif",), looks_like, parse, to_text, rank=80)

@@ -16,6 +16,7 @@ from softmachine.languages.circuit.gates import GateKind
 from softmachine.languages.circuit.lines import Line, lines_of
 from softmachine.languages.circuit.network import FALSE, TRUE, Basis, used
 from softmachine.languages.circuit.simplify import as_network
+from softmachine.languages.formats import Format
 from softmachine.languages.source import name_of
 
 KINDS = {"AND": GateKind.AND, "XOR": GateKind.XOR, "INV": GateKind.NOT, "NOT": GateKind.NOT, "EQW": GateKind.BUF}
@@ -119,3 +120,6 @@ def to_text(circuit: Circuit) -> str:
     gates += [f"1 1 {number[gate]} {total + k} EQW" for k, gate in enumerate(outputs)]
     header = [f"{len(gates)} {total + len(outputs)}", f"1 {circuit.width}", f"1 {len(outputs)}", ""]
     return "\n".join([*header, *gates]) + "\n"
+
+
+FORMAT = Format("bristol", (".bristol",), looks_like, parse, to_text, rank=100)

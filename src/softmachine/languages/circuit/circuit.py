@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
+from typing import ClassVar
 
 from softmachine.errors import InputError, InvalidError, Place
 from softmachine.languages.circuit.gates import Gate
@@ -36,6 +37,8 @@ class Circuit:
         place: Where it was defined.
     """
 
+    language: ClassVar[str] = "circuit"
+    default_input: ClassVar[tuple[str, ...]] = ()
     name: str
     inputs: tuple[str, ...]
     gates: tuple[Gate, ...]

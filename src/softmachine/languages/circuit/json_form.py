@@ -1,4 +1,4 @@
-"""Circuits as plain JSON data: what a saved model keeps of the circuit it was made from."""
+"""Circuits as plain JSON data: what a saved model keeps of the circuit it was made from. Nothing is lost."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any
 from softmachine.errors import SourceError
 from softmachine.languages.circuit.circuit import Circuit
 from softmachine.languages.circuit.gates import Gate, GateKind
+from softmachine.languages.formats import json_format
 
 
-def circuit_to_json(circuit: Circuit) -> dict[str, Any]:
+def circuit_to_json(circuit: Circuit) -> dict[str, object]:
     """The circuit as dictionaries, lists and strings."""
     return {
         "name": circuit.name,
@@ -19,11 +20,12 @@ def circuit_to_json(circuit: Circuit) -> dict[str, Any]:
     }
 
 
-def circuit_from_json(data: Any) -> Circuit:
+def circuit_from_json(data: dict[str, Any]) -> Circuit:
     """The circuit that :func:`circuit_to_json` described.
 
     Raises:
         SourceError: If the data does not have that form.
+        InvalidError: If it describes no circuit.
     """
     try:
         gates = tuple(
@@ -35,3 +37,6 @@ def circuit_from_json(data: Any) -> Circuit:
     except (KeyError, TypeError, ValueError) as error:
         raise SourceError(f"this is not a circuit in JSON: {error!r}") from None
     return Circuit(name=name, inputs=inputs, gates=gates, outputs=outputs)
+
+
+FORMAT = json_format("circuit", circuit_to_json, circuit_from_json)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from softmachine.errors import InvalidError, Place
 from softmachine.languages.counter.condition import TRUE, Condition, Not, Or
@@ -74,6 +74,8 @@ class CounterMachine:
         transitions: What leads from state to state.
     """
 
+    language: ClassVar[str] = "counter"
+    default_input: ClassVar[tuple[str, ...]] = ()
     name: str
     alphabet: tuple[str, ...]
     work_counters: tuple[str, ...] = ()

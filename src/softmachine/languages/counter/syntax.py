@@ -30,6 +30,7 @@ from softmachine.languages.counter.grammar import parser
 from softmachine.languages.counter.layout import HEADERS, statements
 from softmachine.languages.counter.machine import CounterMachine, Transition
 from softmachine.languages.counter.printing import to_text
+from softmachine.languages.formats import Format
 from softmachine.languages.source import check_size, name_of
 from softmachine.languages.text.layout import Statement, split_lines
 from softmachine.languages.text.mistakes import Mistake
@@ -122,3 +123,6 @@ class _Reader(StatementReader):
             place = found.place or Place("", 1, 1)
             here = Place(self.source, statement.line + (place.line or 1) - 1, place.column)
             self.transitions.append(Transition(found.source, found.test, found.updates, found.target, here))
+
+
+FORMAT = Format("counter", (".cm",), looks_like, parse, to_text, rank=50)

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 from softmachine.errors import Place
 from softmachine.languages.crasp.formula import Comparison, NamedFormula
@@ -68,6 +69,8 @@ class Program:
         accept: What is true at the last position of the words it accepts; None if it has rules.
     """
 
+    language: ClassVar[str] = "crasp"
+    default_input: ClassVar[tuple[str, ...]] = ()
     name: str
     alphabet: tuple[str, ...]
     definitions: tuple[Definition, ...] = ()

@@ -35,6 +35,7 @@ from softmachine.languages.crasp.explain import unexpected_character, unexpected
 from softmachine.languages.crasp.printing import to_text
 from softmachine.languages.crasp.program import Definition, Program, Rule, check
 from softmachine.languages.crasp.terms import Term
+from softmachine.languages.formats import Format
 from softmachine.languages.linear import Linear
 from softmachine.languages.source import check_size, name_of
 from softmachine.languages.temporal.formula import Formula
@@ -217,3 +218,6 @@ class _Unreadable(Exception):  # noqa: N818 - it never leaves this module
 def _parser() -> Lark:
     grammar = files("softmachine.languages.crasp").joinpath("grammar.lark").read_text(encoding="utf-8")
     return lalr_parser(grammar, builder=Builder())
+
+
+FORMAT = Format("crasp", (".crasp",), looks_like, parse, to_text, rank=60)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from softmachine.errors import Place, SourceError
+from softmachine.languages.formats import Format
 from softmachine.languages.graph.graph import Graph
 from softmachine.languages.source import name_of
 
@@ -69,3 +70,6 @@ def to_text(graph: Graph) -> str:
     """The graph as a list of edges, after a list of its vertices, which keeps their order."""
     link = " " if graph.directed else f" {LINK} "
     return "\n".join([*graph.vertices, *(link.join(edge) for edge in graph.edges)]) + "\n"
+
+
+FORMAT = Format("edges", (".edges",), looks_like, parse, to_text, rank=120)

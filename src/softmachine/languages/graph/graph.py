@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from softmachine.errors import InputError, InvalidError, Place
 from softmachine.text import many
@@ -27,6 +27,8 @@ class Graph:
         place: Where it was defined.
     """
 
+    language: ClassVar[str] = "graph"
+    default_input: ClassVar[tuple[str, ...]] = ()
     name: str
     vertices: tuple[str, ...]
     edges: tuple[tuple[str, str], ...]

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 from softmachine.errors import Place
 from softmachine.languages.source import read_word
@@ -49,6 +50,8 @@ class Program:
         output: The vector that is the result. If it is Boolean, its value at the last position is the verdict.
     """
 
+    language: ClassVar[str] = "srasp"
+    default_input: ClassVar[tuple[str, ...]] = ()
     name: str
     alphabet: tuple[str, ...]
     definitions: tuple[Definition, ...]

@@ -18,6 +18,7 @@ import re
 from functools import partial
 
 from softmachine.errors import Place
+from softmachine.languages.formats import Format
 from softmachine.languages.source import check_size, name_of
 from softmachine.languages.srasp.builder import Builder
 from softmachine.languages.srasp.explain import explain
@@ -106,3 +107,6 @@ class _Reader(StatementReader):
         builder = Builder(self.source, statement.line)
         self.definitions.append(builder.build(tree))
         self.problems += builder.problems
+
+
+FORMAT = Format("srasp", (".srasp",), looks_like, parse, to_text, rank=40)

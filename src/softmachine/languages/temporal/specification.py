@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from html import escape
+from typing import ClassVar
 
 from softmachine.errors import InvalidError, Place
 from softmachine.languages.source import read_word
@@ -25,6 +26,8 @@ class Specification:
         place: Where it was defined.
     """
 
+    language: ClassVar[str] = "temporal"
+    default_input: ClassVar[tuple[str, ...]] = ()
     name: str
     formula: Formula
     alphabet: tuple[str, ...]

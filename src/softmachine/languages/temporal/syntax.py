@@ -28,6 +28,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, cast
 
 from softmachine.errors import Place
+from softmachine.languages.formats import Format
 from softmachine.languages.source import check_size, name_of
 from softmachine.languages.temporal.building import Builder, unquoted
 from softmachine.languages.temporal.formula import Formula
@@ -153,3 +154,6 @@ def _header(text: str, source: str) -> tuple[tuple[str, ...] | None, str]:
         letters[letter] = None
     blanked = re.sub(r"[^\n]", " ", text[: header.end()])
     return tuple(letters), blanked + text[header.end() :]
+
+
+FORMAT = Format("temporal", (".ltl",), looks_like, parse, to_text, rank=110)

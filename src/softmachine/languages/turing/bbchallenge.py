@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from string import ascii_uppercase, digits
 
 from softmachine.errors import Place, SourceError
+from softmachine.languages.formats import Format
 from softmachine.languages.source import check_size, name_of
 from softmachine.languages.turing.machine import Rule, Tape, TuringMachine
 from softmachine.languages.turing.obstacles import refuse
@@ -129,3 +130,6 @@ def _obstacles(machine: TuringMachine) -> Iterator[str]:
         yield "no rule leads to its halting state Z"
     if any(move == "S" for rule in machine.rules for move in rule.move):
         yield "it has rules that do not move the head"
+
+
+FORMAT = Format("bbchallenge", (".bb",), looks_like, parse, to_text, rank=10)

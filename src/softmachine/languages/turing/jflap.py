@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from html import escape
 
 from softmachine.errors import Place, SourceError
+from softmachine.languages.formats import Format
 from softmachine.languages.source import check_size, name_of
 from softmachine.languages.turing.machine import MOVES, Rule, Tape, TuringMachine
 from softmachine.languages.turing.obstacles import refuse
@@ -222,3 +223,6 @@ def _obstacles(machine: TuringMachine) -> Iterator[str]:
     for state in machine.states:
         if not state or not XML_CHARACTERS.fullmatch(state):
             yield f"state {state!r} has a name that no XML file can hold"
+
+
+FORMAT = Format("jflap", (".jff",), looks_like, parse, to_text, rank=20)

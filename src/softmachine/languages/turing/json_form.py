@@ -1,14 +1,16 @@
-"""Machines as plain JSON data: what a saved model keeps of the machine it was made from."""
+"""Machines as plain JSON data: what a saved model keeps of the machine it was made from. Nothing is lost."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from softmachine.errors import SourceError
+from softmachine.languages.formats import json_format
 from softmachine.languages.turing.machine import Rule, Tape, TuringMachine
 
 
-def machine_to_json(machine: TuringMachine) -> dict[str, Any]:
+def machine_to_json(machine: TuringMachine) -> dict[str, object]:
     """The machine as dictionaries, lists and strings."""
     return {
         "name": machine.name,
@@ -24,18 +26,18 @@ def machine_to_json(machine: TuringMachine) -> dict[str, Any]:
         "reject": list(machine.reject),
         "tape": str(machine.tape),
         "tapes": machine.tapes,
-        "default_input": None if machine.default_input is None else list(machine.default_input),
+        "default_input": list(machine.default_input) or None,
     }
 
 
-def machine_from_json(data: Any) -> TuringMachine:
+def machine_from_json(data: dict[str, Any]) -> TuringMachine:
     """The machine that :func:`machine_to_json` described.
 
     Raises:
         SourceError: If the data does not have that form.
+        InvalidError: If it describes no Turing machine.
     """
     try:
-        given = data["default_input"]
         return TuringMachine(
             name=str(data["name"]),
             states=_strings(data["states"]),
@@ -51,13 +53,17 @@ def machine_from_json(data: Any) -> TuringMachine:
             reject=_strings(data["reject"]),
             tape=Tape(data["tape"]),
             tapes=int(data["tapes"]),
-            default_input=None if given is None else _strings(given),
+            default_input=_strings(data["default_input"] or ()),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise SourceError(f"this is not a Turing machine in JSON: {error!r}") from None
 
 
-def _strings(items: Any) -> tuple[str, ...]:
-    if isinstance(items, str) or not all(isinstance(item, str) for item in items):
+def _strings(items: Iterable[object]) -> tuple[str, ...]:
+    strings = tuple(item for item in items if isinstance(item, str))
+    if isinstance(items, str) or strings != tuple(items):
         raise TypeError(f"{items!r} is not a list of strings")
-    return tuple(items)
+    return strings
+
+
+FORMAT = json_format("turing", machine_to_json, machine_from_json)

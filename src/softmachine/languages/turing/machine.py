@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
+from typing import ClassVar
 
 from softmachine.errors import InvalidError, Place
 from softmachine.languages.source import read_word
@@ -69,9 +70,10 @@ class TuringMachine:
         reject: States that reject.
         tape: What lies to the left of cell 0, on every tape.
         tapes: K, the number of tapes.
-        default_input: The input that the source suggests, if any.
+        default_input: The input that the source suggests.
     """
 
+    language: ClassVar[str] = "turing"
     name: str
     states: tuple[str, ...]
     alphabet: tuple[str, ...]
@@ -83,7 +85,7 @@ class TuringMachine:
     reject: tuple[str, ...] = ()
     tape: Tape = Tape.TWO_WAY
     tapes: int = 1
-    default_input: tuple[str, ...] | None = field(default=None, compare=False)
+    default_input: tuple[str, ...] = field(default=(), compare=False)
     place: Place | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -20,6 +20,7 @@ import re
 from dataclasses import dataclass
 
 from softmachine.errors import Place
+from softmachine.languages.formats import Format
 from softmachine.languages.source import check_size, name_of
 from softmachine.languages.turing.machine import Rule, Tape, TuringMachine
 from softmachine.languages.turing.turingmachine_io_writer import to_text
@@ -93,7 +94,7 @@ class _Reader:
         occurring = dict.fromkeys(symbol for rule in rules for symbol in rule.read + rule.write)
         alphabet = self._list("alphabet")
         word = self._input([*(self._list("symbols") or ()), *(alphabet or occurring)])
-        derived = dict.fromkeys([blank, *(alphabet or ()), *occurring, *(word or ())])
+        derived = dict.fromkeys([blank, *(alphabet or ()), *occurring, *word])
         symbols = self._list("symbols") or tuple(derived)
         return TuringMachine(
             name=name or self._optional_text("name") or name_of(self.root.place.source) or "machine",
@@ -144,10 +145,10 @@ class _Reader:
             raise self.entries["tape"][1].error(f"there is no tape {tape!r}", f"write one of {', '.join(Tape)}")
         return Tape(tape) if tape else Tape.TWO_WAY
 
-    def _input(self, symbols: list[str]) -> tuple[str, ...] | None:
+    def _input(self, symbols: list[str]) -> tuple[str, ...]:
         """The suggested input: a list, or text that is read character by character unless symbols are longer."""
         if "input" not in self.entries or self.entries["input"][1].kind == "list":
-            return self._list("input")
+            return self._list("input") or ()
         text = self.entries["input"][1].scalar("'input'")
         return tuple(text if all(len(symbol) == 1 for symbol in symbols) else text.split())
 
@@ -213,3 +214,6 @@ class _Reader:
             raise entries["write"][1].error("there is no symbol after 'write'", "quote a blank: write: ' '")
         target = entries[moves[0]][1]
         return _Instruction(MOVES[moves[0]], write, None if target.is_null else self._known_state(target))
+
+
+FORMAT = Format("turingmachine.io", (".yaml", ".yml"), looks_like, parse, to_text, rank=30)

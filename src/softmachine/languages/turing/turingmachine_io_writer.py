@@ -24,7 +24,7 @@ def to_text(machine: TuringMachine) -> str:
     """
     refuse(machine, "turingmachine.io", _obstacles(machine))
     lines = [f"name: {_scalar(machine.name)}"]
-    if machine.default_input is not None:
+    if machine.default_input:
         lines.append(f"input: {_input(machine, machine.default_input)}")
     lines += [f"blank: {_scalar(machine.blank)}", f"start state: {_scalar(machine.start)}", *_extensions(machine)]
     lines.append("table:")
@@ -54,7 +54,7 @@ def _extensions(machine: TuringMachine) -> Iterator[str]:
     else:
         yield f"alphabet: {_list(alphabet)}"
     occurring = (symbol for rule in machine.rules for symbol in rule.read + rule.write)
-    if machine.symbols != tuple(dict.fromkeys([machine.blank, *alphabet, *occurring, *(machine.default_input or ())])):
+    if machine.symbols != tuple(dict.fromkeys([machine.blank, *alphabet, *occurring, *machine.default_input])):
         yield f"symbols: {_list(machine.symbols)}"
     left = {rule.state for rule in machine.rules}
     for kind, states in (("accept", machine.accept), ("reject", machine.reject)):

@@ -1,0 +1,38 @@
+"""Graphs as plain JSON data: what a saved model keeps of the graph it was made from. Nothing is lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from softmachine.errors import SourceError
+from softmachine.languages.formats import json_format
+from softmachine.languages.graph.graph import Graph
+
+
+def graph_to_json(graph: Graph) -> dict[str, object]:
+    """The graph as dictionaries, lists and strings."""
+    return {
+        "name": graph.name,
+        "vertices": list(graph.vertices),
+        "edges": [list(edge) for edge in graph.edges],
+        "directed": graph.directed,
+    }
+
+
+def graph_from_json(data: dict[str, Any]) -> Graph:
+    """The graph that :func:`graph_to_json` described.
+
+    Raises:
+        SourceError: If the data does not have that form.
+        InvalidError: If it describes no graph.
+    """
+    try:
+        edges = tuple((str(one), str(other)) for one, other in data["edges"])
+        vertices, directed = tuple(map(str, data["vertices"])), bool(data["directed"])
+        name = str(data["name"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise SourceError(f"this is not a graph in JSON: {error!r}") from None
+    return Graph(name=name, vertices=vertices, edges=edges, directed=directed)
+
+
+FORMAT = json_format("graph", graph_to_json, graph_from_json)
