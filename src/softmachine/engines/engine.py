@@ -135,7 +135,7 @@ ENGINES: Shelf[Engine] = Shelf(
     attribute="ENGINE",
     package="softmachine.engines",
     pattern="*/run.py",
-    main="run.py",
+    main=("run.py",),
     group="softmachine.engines",
 )
 

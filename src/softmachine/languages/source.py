@@ -35,6 +35,14 @@ class Source(Protocol):
         """An input as symbols."""
 
 
+@runtime_checkable
+class Extensible(Source, Protocol):
+    """A source whose inputs may be given more symbols: a formula."""
+
+    def extended(self, symbols: Iterable[str]) -> Source:
+        """The same over more symbols."""
+
+
 def check_size(text: str, source: str, limit: str, *, largest: int = LARGEST_SOURCE) -> None:
     """Refuse a text that is far too long before a parser spends minutes on it.
 

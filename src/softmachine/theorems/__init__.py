@@ -30,7 +30,7 @@ _SHELF: Shelf[object] = Shelf(
     attribute="THEOREMS",
     package="softmachine.theorems",
     pattern="*/theorem.py",
-    main="theorem.py",
+    main=("theorem.py",),
     group="softmachine.theorems",
 )
 

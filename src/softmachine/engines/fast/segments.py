@@ -17,8 +17,8 @@ from softmachine.packed import Packed
 
 if TYPE_CHECKING:
     from softmachine.codec import SegmentedCodec
-    from softmachine.languages.source import Source
     from softmachine.engines.fast.engine import FastEngine, FastPass
+    from softmachine.languages.source import Source
 
 PIECE = 1 << 15
 """So many positions of a segment are computed before what was said is looked at."""

@@ -1,9 +1,9 @@
 """Chapter 8 with summaries: a Turing machine for ever, in a context that grows with the space it uses, not the time.
 
-Theorem 8.2 as in :mod:`softmachine.theorems.chapter_8`, with prompts that are configurations: what a cell holds is
-read off the prompt, if no later token wrote to it, and a head starts as far to the right as there are columns before it. Cell c of the prompt
-stands at position c + 1; that number is its place. When the run is three times as long as its prompt, the decoder
-writes the next prompt: the columns from the leftmost to the rightmost place in use.
+Theorem 8.2 as in :mod:`softmachine.theorems.chapter_8`, with prompts that are configurations: what a cell holds is read
+off the prompt, if no later token wrote to it, and a head starts as far to the right as there are columns before it.
+Cell c of the prompt stands at position c + 1; that number is its place. When the run is three times as long as its
+prompt, the decoder writes the next prompt: the columns from the leftmost to the rightmost place in use.
 
 Needs: average-hard attention, position features i, i² and 1/(i+1); one set of weights for every length and every space.
 Costs: 8 layers for one tape, one more for every other; one token a step, and in every segment a column for every cell.
