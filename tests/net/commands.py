@@ -3,7 +3,7 @@
 A line of ``commands.txt`` is what follows ``softmachine`` in a shell. Several commands in a line are separated by a
 lone ``;`` and share a folder; a lone ``<`` is followed by the file for standard input. ``## name`` begins a section;
 each section is recorded in a file of its own. Commands are carried out in a fresh folder that holds copies of
-``files/`` and, if the line mentions it, of ``version1/``.
+``files/`` and ``version1/``, if the line mentions them.
 
 Of softmachine only :func:`softmachine.cli.main` is known here: everything else may move.
 """
@@ -30,6 +30,7 @@ from softmachine.cli import main
 
 HERE = Path(__file__).parent
 RECORDED = HERE / "recorded"
+INPUTS = ("files", "version1")
 ENVIRONMENT = {"COLUMNS": "100", "LINES": "30", "TERM": "xterm"}
 """What the terminal is like."""
 UNSET = ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "PYTHONWARNINGS")
@@ -39,10 +40,11 @@ NOISE = (
     (r"\b\d[\d.,]* (s|ms|min|seconds?)\b", r"<noise> \1"),
     (r"\b\d[\d,.]* tokens/s", "<noise> tokens/s"),
     (r"\b\d[\d,.]* (kB|MB)\b", r"<noise> \1"),
+    (r"(?<=exact arithmetic, )\d[\d,]* scores", "<noise> scores"),
     (r'"bytes": \d+', '"bytes": "<noise>"'),
     (r"^softmachine \d+\.\d+\.\d+$", "softmachine <version>"),
 )
-"""Durations and speeds, sizes of files and memory, and the version of softmachine."""
+"""Durations and speeds, sizes of files and memory, how much random audits look at, and the version of softmachine."""
 
 
 @dataclass(frozen=True)
@@ -74,9 +76,9 @@ def normalised(text: str, folder: Path) -> list[str]:
 
 def carried_out(line: Line, folder: Path) -> list[dict[str, Any]]:
     """What the commands of a line did, in a folder that is empty: exit status, standard output, standard error."""
-    shutil.copytree(HERE / "files", folder / "files")
-    if "version1" in line.text:
-        shutil.copytree(HERE / "version1", folder / "version1")
+    for name in INPUTS:
+        if f"{name}/" in line.text:
+            shutil.copytree(HERE / name, folder / name)
     return [_called(arguments, standard_input, folder) for arguments, standard_input in _parsed(line.text, folder)]
 
 
