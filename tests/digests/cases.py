@@ -9,7 +9,6 @@ from typing import Any
 
 import softmachine as sm
 from softmachine import zoo
-from softmachine.constructions import CONSTRUCTIONS
 from tests.digests.digest import digest
 
 CONTEXTS = (16, 64)
@@ -29,10 +28,11 @@ ALSO_SOFTENED = (
     ("dyck-1-formula", "temporal-encoder"),
 )
 """Beside the first entry of every construction."""
+ANY_LENGTH = "any length"
 REFUSED = "refused: "
 """Recorded in place of a digest if there is an error, with its text."""
-LEFT_OUT: frozenset[str] = frozenset()
-"""Cases that take too long to be recorded."""
+LEFT_OUT = "left out"
+"""Recorded in place of a digest if nobody has had the minutes yet."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,15 @@ class Case:
     length: int | None
 
     def __str__(self) -> str:
-        length = "any length" if self.length is None else f"length {self.length}"
+        length = ANY_LENGTH if self.length is None else f"length {self.length}"
         return f"{self.entry} · {self.construction} · {self.attention} · {length}"
+
+    @staticmethod
+    def read(text: str) -> Case:
+        """The case that prints like this."""
+        entry, construction, attention, length = text.split(" · ")
+        made_for = None if length == ANY_LENGTH else int(length.removeprefix("length "))
+        return Case(entry, construction, attention, made_for)
 
     def compiled(self) -> Any:
         """The transformer."""
@@ -66,6 +73,8 @@ class Case:
 
 def cases() -> Iterator[Case]:
     """All that exist today."""
+    from softmachine.constructions import CONSTRUCTIONS
+
     softened = set(ALSO_SOFTENED)
     begun = set()
     for entry in zoo.entries():

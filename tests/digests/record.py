@@ -33,13 +33,13 @@ def timed(case: Case) -> tuple[str, str, float]:
 
 def main(words: list[str]) -> None:
     """Record all cases, or those with these words."""
-    existing = [case for case in cases() if str(case) not in LEFT_OUT]
-    known = {str(case) for case in existing}
-    record = {key: value for key, value in recorded().items() if key in known}
+    existing = list(cases())
+    before = recorded()
+    record = {key: before.get(key, (LEFT_OUT, 0)) for key in map(str, existing)}
     wanted = [case for case in existing if all(word in str(case) for word in words)]
     with Pool(2) as pool:
         for count, (key, digest, seconds) in enumerate(pool.imap_unordered(timed, wanted), start=1):
-            if record.get(key, ("",))[0] != digest:
+            if record[key][0] != digest:
                 record[key] = (digest, seconds)
             if seconds > 2:
                 print(f"{count} of {len(wanted)}: {key}, {seconds} s", file=sys.stderr, flush=True)
