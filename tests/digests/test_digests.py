@@ -14,19 +14,21 @@ from tests.digests.record import recorded
 
 QUICK = 0.03
 """What takes at most so many seconds is compared every time …"""
+SLOW = 2
+"""… and what takes more than this is not."""
 
 RECORD = {key: line for key, line in recorded().items() if line[0] != LEFT_OUT}
 
 
 def quick(record: dict[str, tuple[str, float]]) -> set[str]:
-    """… with the quickest case of every construction, attention and length, and of every entry."""
+    """Also the quickest case of every construction, attention and length, and of every entry."""
     chosen = {key for key, (_, seconds) in record.items() if seconds <= QUICK}
     first: dict[object, str] = {}
     for key in sorted(record, key=lambda key: (record[key][0].startswith(REFUSED), record[key][1], key)):
         case = Case.read(key)
         first.setdefault((case.construction, case.attention, case.length), key)
         first.setdefault(case.entry, key)
-    return chosen | set(first.values())
+    return chosen | {key for key in first.values() if record[key][1] <= SLOW}
 
 
 def parameters() -> list[Any]:
