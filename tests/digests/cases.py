@@ -1,0 +1,96 @@
+"""What is recorded: every zoo entry by every construction that applies. All that is used of softmachine is here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import softmachine as sm
+from softmachine import zoo
+from tests.digests.digest import digest
+
+CONTEXTS = (16, 64)
+"""The lengths that weights are made for, if they depend on one."""
+MORE_CONTEXTS = {"configuration-graph": (2, 4), "circuit-evaluator": (1024,)}
+"""Lengths that serve more sources: most are refused at 16 and 64, there is too much or too little room."""
+SOFTENED = "softened"
+"""Soft attention with a certificate."""
+CERTIFIED = 50
+"""The length of the certificates."""
+ALSO_SOFTENED = (
+    ("palindrome", "chapter-8"),
+    ("universal", "chapter-8"),
+    ("palindrome", "chapter-8-summary"),
+    ("induction-head", "srasp"),
+    ("dyck-2-program", "srasp"),
+    ("dyck-1-formula", "temporal-encoder"),
+)
+"""Beside the first entry of every construction."""
+ANY_LENGTH = "any length"
+REFUSED = "refused: "
+"""Recorded in place of a digest if there is an error, with its text."""
+LEFT_OUT = "left out"
+"""Recorded in place of a digest if nobody has had the minutes yet."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One model."""
+
+    entry: str
+    construction: str
+    attention: str
+    length: int | None
+
+    def __str__(self) -> str:
+        length = ANY_LENGTH if self.length is None else f"length {self.length}"
+        return f"{self.entry} · {self.construction} · {self.attention} · {length}"
+
+    @staticmethod
+    def read(text: str) -> Case:
+        """The case that prints like this."""
+        entry, construction, attention, length = text.split(" · ")
+        made_for = None if length == ANY_LENGTH else int(length.removeprefix("length "))
+        return Case(entry, construction, attention, made_for)
+
+    def compiled(self) -> Any:
+        """The transformer."""
+        source = _source(self.entry)
+        if self.attention == SOFTENED:
+            hard = sm.compile(source, self.construction, attention="hard", length=self.length)
+            return sm.soften(hard, length=self.length or CERTIFIED)[0]
+        return sm.compile(source, self.construction, attention=self.attention, length=self.length)
+
+    def digest(self) -> str:
+        """The digest of its weights, or why there are none."""
+        try:
+            return digest(self.compiled())
+        except sm.SoftmachineError as error:
+            return f"{REFUSED}{error}"
+
+
+def cases() -> Iterator[Case]:
+    """All that exist today."""
+    from softmachine.constructions import CONSTRUCTIONS
+
+    softened = set(ALSO_SOFTENED)
+    begun = set()
+    for entry in zoo.entries():
+        for construction in CONSTRUCTIONS:
+            name = construction.name
+            if not isinstance(_source(entry.name), construction.source):
+                continue
+            lengths = (*CONTEXTS, *MORE_CONTEXTS.get(name, ())) if construction.family else (None,)
+            for attention in construction.attentions:
+                for length in lengths:
+                    yield Case(entry.name, name, attention, length)
+            if "hard" in construction.attentions and (name not in begun or (entry.name, name) in softened):
+                begun.add(name)
+                yield Case(entry.name, name, SOFTENED, CERTIFIED)
+
+
+@cache
+def _source(entry: str) -> Any:
+    return sm.load(entry)
