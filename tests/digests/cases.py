@@ -66,23 +66,23 @@ class Case:
     def digest(self) -> str:
         """The digest of its weights, or why there are none."""
         try:
-            return digest(self.compiled())
+            return digest(self.compiled().weights)
         except sm.SoftmachineError as error:
             return f"{REFUSED}{error}"
 
 
 def cases() -> Iterator[Case]:
     """All that exist today."""
-    from softmachine.constructions import CONSTRUCTIONS
+    from softmachine.theorems import all_theorems
 
     softened = set(ALSO_SOFTENED)
     begun = set()
     for entry in zoo.entries():
-        for construction in CONSTRUCTIONS:
+        for construction in all_theorems():
             name = construction.name
-            if not isinstance(_source(entry.name), construction.source):
+            if not construction.applies_to(_source(entry.name)):
                 continue
-            lengths = (*CONTEXTS, *MORE_CONTEXTS.get(name, ())) if construction.family else (None,)
+            lengths = (*CONTEXTS, *MORE_CONTEXTS.get(name, ())) if construction.length else (None,)
             for attention in construction.attentions:
                 for length in lengths:
                     yield Case(entry.name, name, attention, length)

@@ -7,6 +7,7 @@ A feature is its printed name and its values; a codec, the construction's name a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import fields
 from fractions import Fraction
 from hashlib import sha256
 from typing import Any
@@ -104,9 +105,11 @@ def _feature(feature: Any) -> str:
 
 def _table(feature: Any) -> int:
     """How far the tables in a feature's parameters reach; they are 0 behind their end."""
-    tables = [item for item in feature.parameters if isinstance(item, tuple)]
-    shifts = [item for item in feature.parameters if isinstance(item, int)]
-    return max(map(len, tables)) + max(shifts, default=0) if tables else 0
+    items = [getattr(feature, field.name) for field in fields(feature)]
+    inner = [_table(item) for item in items if hasattr(item, "needs_length")]
+    tables = [*(len(item) for item in items if isinstance(item, tuple)), *inner]
+    shifts = [item for item in items if isinstance(item, int)]
+    return max(tables) + max(shifts, default=0) if tables else 0
 
 
 def _at(feature: Any, i: int) -> str:

@@ -46,7 +46,7 @@ def test_every_entry_construction_and_attention_is_in_the_record() -> None:
 
 
 def test_every_change_of_the_weights_changes_the_digest() -> None:
-    model = Case("palindrome", "chapter-8", "hard", None).compiled()
+    model = Case("palindrome", "chapter-8", "hard", None).compiled().weights
     block = model.blocks[0]
     layer = block.layers[0]
     head = layer.heads[0]
@@ -79,5 +79,4 @@ def test_every_change_of_the_weights_changes_the_digest() -> None:
         with_forward(units=forward.units[::-1]),
         with_forward(activations=("step", *forward.activations[1:])),
     ]
-    assert digest(replace(model, codec=None, construction="")) == digest(model)
     assert len({digest(model), *map(digest, others)}) == 1 + len(others)

@@ -62,6 +62,8 @@ class Running:
             if engine == "dense":
                 raise UsageError("only the fast engine has checkpoints", hint="--engine fast")
             chosen, auto = engine_named("fast"), False
+            if self.checkpoint and not self.checkpoint.absolute().parent.is_dir():
+                raise UsageError(f"there is no folder {self.checkpoint.parent} for the checkpoint")
             if self.checkpoint and chosen.require_free:
                 chosen.require_free(self.checkpoint)
         self.engine = chosen.name

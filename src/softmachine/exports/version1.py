@@ -7,6 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+from softmachine.errors import SourceError
 from softmachine.transformer.features import (
     HALF_INVERSE,
     I_SQUARED,
@@ -150,5 +151,5 @@ def _source(codec: dict[str, Any]) -> dict[str, str]:
             vertices, directed = tuple(map(str, codec["vertices"])), bool(codec["directed"])
             made = Graph(name=str(name), vertices=vertices, edges=edges, directed=directed)
         case _:
-            raise ValueError(f"a codec of kind {language!r} is not known to this version")
+            raise SourceError(f"a codec of kind {language!r} is not known to this version")
     return {"language": language, "name": made.name, "text": source_text(made)}

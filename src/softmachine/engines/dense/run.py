@@ -10,7 +10,7 @@ from softmachine.arithmetic import Arithmetic
 from softmachine.codec import DecoderCodec, SegmentedCodec
 from softmachine.engines.dense.decode import decode
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.dense.segments import decode_segments
+from softmachine.engines.dense.segments import contexts, decode_segments
 from softmachine.engines.engine import Audited, Engine, Task
 from softmachine.errors import UsageError
 from softmachine.languages.source import Source
@@ -36,6 +36,8 @@ class DenseRun:
         self.arithmetic = self.engine.arithmetic.name
         self.tokens = list(said)
         self.segments: list[int] = []
+        if said and isinstance(task.codec, SegmentedCodec):
+            self.segments += contexts(task.prompt, said, task.codec.segment_begins, task.codec.segment_ends)
 
     @property
     def max_steps(self) -> int:

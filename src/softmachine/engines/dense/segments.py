@@ -61,6 +61,21 @@ def decode_segments(
         segment += 1
 
 
+def contexts(
+    prompt: Prompt, said: Sequence[str], begins: Callable[[str], bool], ends: Callable[[str], bool]
+) -> list[int]:
+    """How many tokens the context of each segment has in which something was said."""
+    lengths, start, summary = list[int](), len(prompt.tokens), list[str]()
+    count = 0
+    for token in said:
+        count += 1
+        lengths[len(lengths) - (count > 1) :] = [start + count]
+        summary = _summary(summary, token, begins)
+        if ends(token):
+            start, count, summary = len(summary), 0, []
+    return lengths
+
+
 def _summary(summary: list[str], token: str, begins: Callable[[str], bool]) -> list[str]:
     """The summary that is being written, if one is, with one more token."""
     if begins(token):
