@@ -41,7 +41,7 @@ def command(
     sharpness: Sharpness = None,
     arithmetic: Measured = None,
     plot: Plot = None,
-    construction: options.ConstructionName = None,
+    theorem: options.TheoremName = None,
     alphabet: options.Alphabet = None,
     format_name: options.Format = None,
     as_json: options.Json = False,
@@ -56,7 +56,7 @@ def command(
     from softmachine.cli.progress import working
 
     output = Output(as_json, quiet)
-    model = open_model(source, Wanted(format_name, construction, "hard", alphabet, length=length), output)
+    model = open_model(source, Wanted(format_name, theorem, "hard", alphabet, length=length), output)
     with working("certifying", output):
         certificate = api.certificate(model, length=length, sharpness=sharpness)
     measured = None
