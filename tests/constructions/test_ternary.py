@@ -112,7 +112,7 @@ def test_the_signals_keep_their_promises_and_the_weights_compute_them() -> None:
         logits = evaluate(program.logits, tokens)
         engine = DenseEngine(compile_program(program), "exact")
         stream = engine.residual_stream([tokens])
-        found = engine.arithmetic.apply(engine.unembedding, stream).value[0]
+        found = engine.unembedding(stream).value[0]
         assert [[int(x) for x in row] for row in found] == [[int(x) for x in row] for row in logits]
 
 

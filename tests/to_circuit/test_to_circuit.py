@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from softmachine import api
-from softmachine.certify.fixed_point import soften_in_fixed_point
 from softmachine.codec import Prompt
 from softmachine.compiler import compile_program
 from softmachine.errors import ConstructionError, PrecisionError, UsageError
@@ -25,6 +24,7 @@ from softmachine.to_circuit import TransformerCircuit, to_circuit
 from softmachine.transformer.attention import softmax
 from softmachine.transformer.features import Feature
 from softmachine.transformer.weights import Transformer
+from tests.arithmetic.test_hard_by_softmax import soft
 from tests.engines.transformers import HARD, VOCABULARY, RandomTransformer
 from tests.test_growth import palindromes, prompt
 
@@ -117,12 +117,7 @@ CASES: list[tuple[str, Any, str, int]] = [
     ("a majority's layout", lambda: layout(majority(3), Addresses.BINARY, soft=True), "fixed:2", 3),
     ("a majority's layout, thresholds", lambda: layout(majority(5), Addresses.UNIT, soft=False), "fixed:9", 5),
     ("an adder's layout, soft", lambda: layout(adder(1), Addresses.UNIT, soft=True), "fixed:15", 2),
-    (
-        "more bits inside",
-        lambda: soften_in_fixed_point(api.compile(formula("prev Q_a and Q_b")), 4, 6).transformer,
-        "fixed:4:8",
-        5,
-    ),
+    ("more bits inside", lambda: soft(api.compile(formula("prev Q_a and Q_b")), 128), "fixed:4:8", 5),
 ]
 
 

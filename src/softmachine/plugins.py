@@ -1,0 +1,109 @@
+"""Parts that are found, not listed: modules in a folder of ours, and entry points of other people's packages.
+
+A part is what a module defines under an agreed name, such as ``FORMAT`` or ``THEOREM``. A new file in the right folder
+is enough to add one. Another package adds one by an entry point::
+
+    [project.entry-points."softmachine.formats"]
+    rasp = "their_package.rasp:FORMAT"
+
+Our modules are imported when they are asked for, and entry points when something is asked for that is not ours. What
+cannot be imported there breaks nothing: `Shelf.problems` says so.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from importlib import import_module
+from importlib.resources import files
+from pathlib import Path
+from typing import ClassVar, Generic, NamedTuple, TypeVar
+
+Part = TypeVar("Part")
+
+
+class Shelf(Generic[Part]):
+    """All parts of one kind, by name.
+
+    Args:
+        kind: What a part is.
+        attribute: The agreed name, which begins a line of the module.
+        package: The package that our modules are in.
+        pattern: Which files of the package may define a part: ``*.py``, or ``*/*.py`` for those of its subpackages.
+        main: A part in a file of this name is called as its folder is, any other part as its module.
+        group: The group of entry points in which other packages name theirs.
+    """
+
+    problems: ClassVar[list[str]] = []
+    """What is wrong with the parts of other packages on any shelf, one line each."""
+
+    def __init__(
+        self, kind: type[Part], *, attribute: str, package: str, pattern: str, group: str, main: str = "__init__.py"
+    ) -> None:
+        self.kind, self.attribute, self.group = kind, attribute, group
+        self.package, self.pattern, self.main = package, pattern, main
+
+    def names(self) -> tuple[str, ...]:
+        """The names of all parts: ours by the alphabet, then those of other packages. None of ours is imported."""
+        return (*self._ours, *self._others)
+
+    def mentioning(self, text: str) -> tuple[str, ...]:
+        """The names of our parts that have a text in their source: those that are worth importing first."""
+        return tuple(name for name, module in self._ours.items() if text in module.text)
+
+    def get(self, name: str) -> Part | None:
+        """The part of this name, if there is one. Where the name has ``.`` or ``-``, the module's name has ``_``."""
+        module = self._ours.get(_identifier(name))
+        if module is None:
+            return self._others.get(name)
+        part: Part = getattr(import_module(module.name), self.attribute)
+        return part
+
+    def all(self) -> dict[str, Part]:
+        """All parts by name, in the order of `names`."""
+        return {name: part for name in self.names() if (part := self.get(name)) is not None}
+
+    @cached_property
+    def _ours(self) -> dict[str, _Module]:
+        """The modules of our parts."""
+        folder = Path(str(files(self.package)))
+        defines = re.compile(rf"^{self.attribute}\b", re.MULTILINE)
+        found = {}
+        for path in folder.glob(self.pattern):
+            text = path.read_text(encoding="utf-8")
+            if defines.search(text):
+                name = path.parent.name if path.name == self.main else path.stem
+                module = path.parent if path.name == "__init__.py" else path.with_suffix("")
+                found[name] = _Module(".".join((self.package, *module.relative_to(folder).parts)), text)
+        return dict(sorted(found.items()))
+
+    @cached_property
+    def _others(self) -> dict[str, Part]:
+        """The parts of other packages, as far as they can be used."""
+        # Imported late because it takes long, and most runs need no part that is not ours.
+        from importlib.metadata import entry_points
+
+        found: dict[str, Part] = {}
+        for entry in entry_points(group=self.group):
+            try:
+                part = entry.load()
+            except Exception as error:
+                reason = f"{type(error).__name__}: {error}"
+            else:
+                taken = entry.name in found or _identifier(entry.name) in self._ours
+                reason = "there is another one of this name" if taken else f"it is no {self.kind.__name__}"
+                if isinstance(part, self.kind) and not taken:
+                    found[entry.name] = part
+                    continue
+            line = f"{entry.name!r} of {self.group} ({entry.value}) cannot be used: {reason}"
+            self.problems.append(" ".join(line.split()))
+        return found
+
+
+class _Module(NamedTuple):
+    name: str
+    text: str
+
+
+def _identifier(name: str) -> str:
+    return re.sub(r"\W", "_", name)
