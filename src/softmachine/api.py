@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from softmachine.certify import Certificate, certify
-from softmachine.certify import soften as soften_program
+from softmachine.certify import Certificate, certify, softened
 from softmachine.codec import Codec
 from softmachine.compiler import compile_program
 from softmachine.engines.check import Report, all_words, check_words, only_length, random_words
@@ -91,7 +90,9 @@ def soften(
     transformer = compile(model, attention="hard", length=length)
     program, codec = _program(transformer)
     proof = certify(program, length, sharpness)
-    return soften_program(program, proof).with_codec(codec, transformer.construction, transformer.length), proof
+    return compile_program(softened(program, proof)).with_codec(
+        codec, transformer.construction, transformer.length
+    ), proof
 
 
 def certificate(model: Transformer | Source | str | Path, *, length: int, sharpness: int | None = None) -> Certificate:

@@ -11,8 +11,7 @@ from itertools import islice, product
 from pathlib import Path
 
 from softmachine import zoo
-from softmachine.certify import certify
-from softmachine.certify import soften as soften_program
+from softmachine.certify import certify, softened
 from softmachine.codec import Codec, DecoderCodec
 from softmachine.compiler import compile_program
 from softmachine.engines.runs import codec_of
@@ -219,7 +218,7 @@ def _softened(
         program, codec = theorem.program(codec.source, "soft", model.length)
         return compile_program(program).with_codec(codec, model.construction, model.length)
     tell("compiling with softmax")
-    return soften_program(program, proof).with_codec(codec, model.construction, model.length)
+    return compile_program(softened(program, proof)).with_codec(codec, model.construction, model.length)
 
 
 def _words(model: Transformer, length: int) -> Iterator[tuple[str, ...]]:

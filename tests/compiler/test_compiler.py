@@ -288,7 +288,11 @@ for seed in (20, 34, 120):
 def test_saved_bytes_do_not_depend_on_the_process(tmp_path: Path) -> None:
     root = Path(__file__).parents[2]
     for seed in ("1", "2"):
-        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(root)}
+        environment = {
+            **os.environ,
+            "PYTHONHASHSEED": seed,
+            "PYTHONPATH": os.pathsep.join((str(root), str(root / "src"))),
+        }
         command = [sys.executable, "-c", _SAVE, str(tmp_path / seed)]
         subprocess.run(command, check=True, env=environment, cwd=root)
     files = sorted(path.relative_to(tmp_path / "1") for path in (tmp_path / "1").rglob("*") if path.is_file())
