@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from functools import cache
 from itertools import product
 from pathlib import Path
 
@@ -199,6 +200,7 @@ def test_answers_go_wrong_later_than_bounds_give_out() -> None:
 def test_a_plot_is_drawn_and_nothing_is_overwritten(tmp_path: Path) -> None:
     from softmachine.certify.plot import draw
 
+    @cache
     def prove(length: int, sharpness: int | None) -> Certificate:
         return certify(hard("prev Q_a"), length, sharpness)
 
