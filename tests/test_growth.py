@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from softmachine.padding import PAD, Padding
 
 from softmachine.codec import Prompt
 from softmachine.compiler import compile_program
@@ -13,7 +14,6 @@ from softmachine.engines.dense.weights import least_precision
 from softmachine.errors import ConstructionError, UsageError
 from softmachine.measure.fitting import fitted
 from softmachine.measure.growth import measure
-from softmachine.padding import PAD, Padding
 from softmachine.signals import Signal, attend, constant, loop, named, position, recogniser, relu, stack
 from softmachine.signals.gadgets import all_of
 from softmachine.signals.kinds import BIT
