@@ -22,7 +22,17 @@ class Parser(Protocol):
     """What reads a format."""
 
     def __call__(self, text: str, *, source: str = "<string>", name: str | None = None) -> Source:
-        """What a text describes."""
+        """What a text describes.
+
+        Args:
+            text: The text.
+            source: Where it comes from, for messages: a file, or something in angle brackets.
+            name: What to call the object; by default what the text says, or its file.
+
+        Raises:
+            SourceError: If the text is not in the format.
+            InvalidError: If what it describes is not valid.
+        """
         ...
 
 

@@ -34,17 +34,7 @@ def looks_like(text: str) -> bool:
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Circuit:
-    """The circuit that a file describes.
-
-    Args:
-        text: The file.
-        source: Where it comes from, for messages.
-        name: What to call the circuit; by default its file.
-
-    Raises:
-        SourceError: If it is not such a file.
-        InvalidError: If it describes no circuit.
-    """
+    """The circuit that a file describes."""
     builder = Builder(name or name_of(source) or "circuit")
     outputs: list[str] = []
     for line in lines_of(text, source, comment="#"):

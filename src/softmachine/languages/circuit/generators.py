@@ -1,4 +1,4 @@
-"""Circuits for numbers and words of any width: arithmetic, comparison, counting, sorting; and random ones.
+"""Circuits for numbers and words of any width: arithmetic, comparison, counting, sorting.
 
 Numbers are given with the highest bit first, the first number before the second one: ``adder(2)`` reads a1 a0 b1 b0 and
 says s2 s1 s0.
@@ -6,23 +6,20 @@ says s2 s1 s0.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 
 from softmachine.errors import UsageError
 from softmachine.languages.circuit.builder import Builder
 from softmachine.languages.circuit.circuit import Circuit
-from softmachine.languages.circuit.gates import CONSTANT, UNARY, GateKind
+from softmachine.languages.circuit.gates import GateKind
 
-VARIABLE = tuple(kind for kind in GateKind if kind not in CONSTANT)
-"""The kinds of gates that are not constant."""
 LARGEST = 4096
 """The largest width a generator makes."""
 
 
-def _checked(what: str, bits: int, least: int = 1) -> None:
-    if not least <= bits <= LARGEST:
-        raise UsageError(f"{what} of width {bits}? The width is between {least} and {LARGEST}")
+def _checked(what: str, bits: int) -> None:
+    if not 1 <= bits <= LARGEST:
+        raise UsageError(f"{what} of width {bits}? The width is between 1 and {LARGEST}")
 
 
 def _number(letter: str, bits: int) -> list[str]:
@@ -131,7 +128,7 @@ def threshold(inputs: int, at_least: int, name: str | None = None) -> Circuit:
     """Whether at least so many inputs are 1: one threshold gate."""
     _checked("a threshold", inputs)
     builder = Builder(name or f"threshold-{at_least}-of-{inputs}", _number("x", inputs))
-    return builder.build([builder.threshold(at_least, *builder.inputs, name="y")])
+    return builder.build([builder.gate(GateKind.THR, *builder.inputs, threshold=at_least, name="y")])
 
 
 def parity(inputs: int) -> Circuit:
@@ -171,49 +168,3 @@ def _batcher(inputs: int) -> list[tuple[int, int]]:
             d, q, r = q - p, q >> 1, p
         p >>= 1
     return pairs
-
-
-def random_circuit(
-    seed: int,
-    *,
-    inputs: int,
-    gates: int,
-    outputs: int = 1,
-    fan_in: int = 4,
-    kinds: Sequence[GateKind] = VARIABLE,
-) -> Circuit:
-    """A random circuit: each gate reads random wires before it, and the outputs are among the last."""
-    _checked("a random circuit", inputs, 0)
-    choose = random.Random(seed)
-    builder = Builder(f"random-{seed}", _number("x", inputs))
-    wires = list(builder.inputs)
-    for k in range(gates):
-        wires.append(_random_gate(choose, builder, wires, kinds, fan_in, f"g{k}"))
-    last = wires[-max(outputs, len(wires) // 2) :]
-    return builder.build(choose.sample(last, min(outputs, len(last))))
-
-
-def random_layered(
-    seed: int, *, inputs: int, layers: int, width: int, fan_in: int = 4, kinds: Sequence[GateKind] = VARIABLE
-) -> Circuit:
-    """A random circuit in layers of one width: gates read only from the layer before; the last layer is the output."""
-    _checked("a random circuit", inputs)
-    choose = random.Random(seed)
-    builder = Builder(f"layered-{seed}", _number("x", inputs))
-    layer = list(builder.inputs)
-    possible = [kind for kind in kinds if kind not in CONSTANT]
-    for number in range(1, layers + 1):
-        names = [f"g{number}.{k}" for k in range(width)]
-        layer = [_random_gate(choose, builder, layer, possible, fan_in, name) for name in names]
-    return builder.build(layer)
-
-
-def _random_gate(
-    choose: random.Random, builder: Builder, wires: list[str], kinds: Sequence[GateKind], fan_in: int, name: str
-) -> str:
-    kind = choose.choice(kinds) if wires else GateKind.ONE
-    if kind in CONSTANT:
-        return builder.gate(kind, name=name)
-    count = 1 if kind in UNARY else choose.randint(1, fan_in)
-    at_least = choose.randint(1, count) if kind is GateKind.THR else None
-    return builder.gate(kind, *(choose.choice(wires) for _ in range(count)), name=name, threshold=at_least)

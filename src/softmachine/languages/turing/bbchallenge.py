@@ -28,16 +28,7 @@ def looks_like(text: str) -> bool:
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> TuringMachine:
-    """The machine that a code describes.
-
-    Args:
-        text: The code.
-        source: Where it comes from, for messages.
-        name: What to call the machine; by default its file, or the code itself.
-
-    Raises:
-        SourceError: If it is not such a code.
-    """
+    """The machine that a code describes."""
     check_size(text, source, "a machine may be described in")
     code = text.strip()
     start = len(text) - len(text.lstrip())

@@ -30,17 +30,7 @@ def looks_like(text: str) -> bool:
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> TuringMachine:
-    """The machine that a file describes. Transitions that leave a final state never apply: a warning says so.
-
-    Args:
-        text: The contents of the file.
-        source: Where they come from, for messages.
-        name: What to call the machine; by default its file.
-
-    Raises:
-        SourceError: If it is not such a file, or uses what is not supported.
-        InvalidError: If it describes no deterministic Turing machine.
-    """
+    """The machine that a file describes. Transitions that leave a final state never apply: a warning says so."""
     check_size(text, source, "a machine may be described in")
     root = read_xml(text.removeprefix("\ufeff"), source)
     kind = root.text_of("type")
