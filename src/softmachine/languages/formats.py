@@ -8,7 +8,7 @@ packages add formats by entry points, see `softmachine.plugins`.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, Protocol
@@ -165,6 +165,17 @@ def json_format(
         return json.dumps(to_json(item), ensure_ascii=False)
 
     return Format(name, (), lambda _: False, parse, to_text)
+
+
+def refuse(source: Source, format_name: str, obstacles: Iterable[str]) -> None:
+    """Say why a format cannot express a source, if it cannot.
+
+    Raises:
+        UsageError: If there are obstacles.
+    """
+    reasons = "".join(f"\n  - {obstacle}" for obstacle in obstacles)
+    if reasons:
+        raise UsageError(f"{source.name!r} cannot be written in the {format_name} format:{reasons}")
 
 
 def _known() -> str:

@@ -36,22 +36,28 @@ def adder(bits: int) -> Circuit:
     """The sum of two numbers, one full adder a bit: depth O(bits)."""
     _checked("an adder", bits)
     builder, one, other = _two_numbers(f"adder-{bits}", bits)
-    carry: str | None = None
-    sums = []
-    for k, (a, b) in enumerate(zip(one, other, strict=True)):
-        total, carry = _full_adder(builder, a, b, carry, f"s{k}")
-        sums.append(total)
-    top = builder.gate(GateKind.BUF, carry or "", name=f"s{bits}")
+    *sums, carry = _added(builder, one, other, "s")
+    top = builder.gate(GateKind.BUF, carry, name=f"s{bits}")
     return builder.build([top, *reversed(sums)])
 
 
-def _full_adder(builder: Builder, a: str, b: str, carry: str | None, name: str | None = None) -> tuple[str, str]:
-    """The sum bit and the carry of two or three bits."""
-    if carry is None:
-        return builder.parity(a, b, name=name), builder.conjunction(a, b)
-    either = builder.parity(a, b)
-    total = builder.parity(either, carry, name=name)
-    return total, builder.disjunction(builder.conjunction(a, b), builder.conjunction(either, carry))
+def _added(builder: Builder, one: Sequence[str | None], other: Sequence[str], stem: str | None = None) -> list[str]:
+    """The sum of two numbers, and the carry if there can be one; None stands for a bit that is 0."""
+    carry: str | None = None
+    sums = []
+    for k, (a, b) in enumerate(zip(one, other, strict=True)):
+        name = f"{stem}{k}" if stem else None
+        first, *more = [bit for bit in (a, b, carry) if bit is not None]
+        if len(more) == 2:
+            either = builder.parity(first, more[0])
+            total = builder.parity(either, more[1], name=name)
+            carry = builder.disjunction(builder.conjunction(first, more[0]), builder.conjunction(either, more[1]))
+        elif more:
+            total, carry = builder.parity(first, *more, name=name), builder.conjunction(first, *more)
+        else:
+            total = first
+        sums.append(total)
+    return [*sums, *([carry] if carry else [])]
 
 
 def lookahead_adder(bits: int) -> Circuit:
@@ -88,21 +94,6 @@ def multiplier(bits: int) -> Circuit:
     if bits == 1:
         wires.append(builder.constant(False, "p1"))
     return builder.build(reversed(wires))
-
-
-def _added(builder: Builder, one: Sequence[str | None], other: Sequence[str]) -> list[str]:
-    """The sum of two numbers, one bit longer than they; None stands for a bit that is 0."""
-    carry: str | None = None
-    sums = []
-    for a, b in zip(one, other, strict=True):
-        if a is None and carry is None:
-            total = b
-        elif a is None:
-            total, carry = _full_adder(builder, b, carry or "", None)
-        else:
-            total, carry = _full_adder(builder, a, b, carry)
-        sums.append(total)
-    return [*sums, *([carry] if carry else [])]
 
 
 def comparator(bits: int) -> Circuit:

@@ -12,10 +12,9 @@ from collections.abc import Iterator
 from string import ascii_uppercase, digits
 
 from softmachine.errors import Place, SourceError
-from softmachine.languages.formats import Format
+from softmachine.languages.formats import Format, refuse
 from softmachine.languages.source import check_size, name_of
 from softmachine.languages.turing.machine import Rule, Tape, TuringMachine
-from softmachine.languages.turing.obstacles import refuse
 
 HALT = "Z"
 MISSING = "---"

@@ -42,15 +42,6 @@ class Contents:
         first, last = min(written), max(written)
         return cls(first, tuple(cells.get(cell, blank) for cell in range(first, last + 1)))
 
-    def at(self, cell: int, blank: str) -> str:
-        """The symbol in a cell."""
-        index = cell - self.first
-        return self.symbols[index] if 0 <= index < len(self.symbols) else blank
-
-    def trimmed(self, blank: str) -> Contents:
-        """The same tape without the blanks at the two ends of the stretch."""
-        return Contents.of(dict(enumerate(self.symbols, self.first)), blank)
-
 
 @dataclass(slots=True)
 class Configuration:

@@ -13,10 +13,9 @@ from collections.abc import Iterator
 from html import escape
 
 from softmachine.errors import Place, SourceError
-from softmachine.languages.formats import Format
+from softmachine.languages.formats import Format, refuse
 from softmachine.languages.source import check_size, name_of
 from softmachine.languages.turing.machine import MOVES, Rule, Tape, TuringMachine
-from softmachine.languages.turing.obstacles import refuse
 from softmachine.languages.turing.xml_nodes import XmlNode, read_xml
 
 BLANK = "□"

@@ -134,7 +134,7 @@ class TuringMachine:
         )
 
     def _repr_html_(self) -> str:
-        from softmachine.languages.turing.html import machine_table
+        from softmachine.languages.turing.picture import machine_table
 
         return machine_table(self)
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
+from softmachine.languages.formats import refuse
 from softmachine.languages.turing.machine import Rule, Tape, TuringMachine
-from softmachine.languages.turing.obstacles import refuse
 
 # What other readers of YAML take for something else than text.
 SPECIAL_WORDS = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
