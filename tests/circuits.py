@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from typing import Any
 
 from softmachine.languages.circuit import Builder, Circuit, GateKind
+from softmachine.languages.graph import Graph
 
 UNARY = {GateKind.NOT, GateKind.BUF}
 CONSTANT = {GateKind.ZERO, GateKind.ONE}
@@ -104,3 +106,13 @@ def _random_gate(
     count = 1 if kind in UNARY else choose.randint(1, fan_in)
     at_least = choose.randint(1, count) if kind is GateKind.THR else None
     return builder.gate(kind, *(choose.choice(wires) for _ in range(count)), name=name, threshold=at_least)
+
+
+def from_networkx(graph: Any, name: str | None = None) -> Graph:
+    """A networkx graph (of any class) as a graph; the vertices' names are what ``str`` says of them."""
+    return Graph(
+        name=name or str(getattr(graph, "name", "")) or "graph",
+        vertices=tuple(map(str, graph.nodes)),
+        edges=tuple((str(one), str(other)) for one, other in graph.edges()),
+        directed=graph.is_directed(),
+    )

@@ -69,11 +69,6 @@ class Circuit:
         return len(self.gates)
 
     @cached_property
-    def gate_of(self) -> dict[str, Gate]:
-        """The gate that drives each wire that is not an input."""
-        return {gate.name: gate for gate in self.gates}
-
-    @cached_property
     def ordered(self) -> tuple[Gate, ...]:
         """The gates, each after those that it reads; otherwise as listed."""
         return tuple(_in_order(self.inputs, self.gates))
@@ -160,7 +155,7 @@ def _driver_problems(circuit: Circuit) -> Iterator[Problem]:
 
 def _reader_problems(circuit: Circuit) -> Iterator[Problem]:
     """Wires that are read and not driven."""
-    driven = {*circuit.inputs, *circuit.gate_of}
+    driven = {*circuit.inputs, *(gate.name for gate in circuit.gates)}
     for gate in circuit.gates:
         for wire in dict.fromkeys(gate.inputs):
             if wire not in driven:
