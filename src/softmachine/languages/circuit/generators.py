@@ -12,6 +12,7 @@ from softmachine.errors import UsageError
 from softmachine.languages.circuit.builder import Builder
 from softmachine.languages.circuit.circuit import Circuit
 from softmachine.languages.circuit.gates import GateKind
+from softmachine.languages.circuit.network import balanced
 
 LARGEST = 4096
 """The largest width a generator makes."""
@@ -126,11 +127,7 @@ def parity(inputs: int) -> Circuit:
     """Whether an odd number of inputs is 1: a tree of XOR gates of two."""
     _checked("a parity", inputs)
     builder = Builder(f"parity-{inputs}", _number("x", inputs))
-    wires = list(builder.inputs)
-    while len(wires) > 1:
-        pairs = [builder.parity(*pair) for pair in zip(wires[::2], wires[1::2], strict=False)]
-        wires = pairs + wires[len(pairs) * 2 :]
-    return builder.build([builder.gate(GateKind.BUF, wires[0], name="y")])
+    return builder.build([builder.gate(GateKind.BUF, balanced(builder.inputs, builder.parity), name="y")])
 
 
 def sorting_network(inputs: int) -> Circuit:
