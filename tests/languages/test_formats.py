@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from softmachine.errors import SoftmachineError, SourceError
 from softmachine.languages.formats import formats, parse, recognise
 from softmachine.languages.turing import TuringMachine
-from softmachine.languages.turing.picture import machine_table
+from softmachine.languages.turing.machine import machine_table
 from tests.circuits import AIGER, BENCH, BLIF, BRISTOL, EDGES
 from tests.languages.test_bbchallenge import BUSY_BEAVER_4
 from tests.languages.test_jflap import FLIP

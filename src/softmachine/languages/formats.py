@@ -147,9 +147,7 @@ def source_from(language: str, name: str, text: str) -> Source:
     return parse(text, format=language, source="<saved source>", name=name)
 
 
-def json_format(
-    name: str, to_json: Callable[[Any], dict[str, object]], from_json: Callable[[dict[str, Any]], Source]
-) -> Format:
+def json_format(name: str, to_json: Callable[[Any], dict[str, object]], from_json: Callable[[Any], Source]) -> Format:
     """The format of a language that has no text form of its own which keeps everything: JSON, for saved models."""
 
     def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Source:

@@ -9,10 +9,11 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from softmachine.languages.formats import parse
+from softmachine.languages.source import Source
+
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
-
-    from softmachine.languages.source import Source
 
 __all__ = ["Entry", "Sample", "entries", "find", "suggest"]
 
@@ -60,8 +61,6 @@ class Entry:
 
     def load(self) -> Source:
         """What its file describes."""
-        from softmachine.languages.formats import parse
-
         return parse(self.read(), source=f"zoo/{self.file}", name=self.name)
 
 
