@@ -45,7 +45,7 @@ class Format:
         extensions: How names of files in it end, with the dot; none if it is for saved models, not for people.
         looks_like: Whether a text is meant to be in it, though there may be a mistake in it.
         parse: From text to what it describes.
-        to_text: From what it describes to text.
+        to_text: From what it describes to text; a `UsageError` says why if the format cannot express it.
         rank: Formats are tried in this order; those that fit fewer texts come first.
     """
 

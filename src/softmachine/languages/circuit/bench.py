@@ -79,11 +79,7 @@ def _wire(text: str, line: Line) -> str:
 
 
 def to_text(circuit: Circuit) -> str:
-    """The circuit as such a file.
-
-    Raises:
-        UsageError: If a name cannot be written.
-    """
+    """The circuit as such a file."""
     check_names(circuit, "bench", FORBIDDEN)
     lines = [f"# {circuit.name}"] if circuit.name.isprintable() else []
     lines += [f"INPUT({wire})" for wire in circuit.inputs]

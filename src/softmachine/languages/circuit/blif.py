@@ -196,11 +196,7 @@ def _by_count(values: list[bool]) -> tuple[GateKind, int | None] | None:
 
 
 def to_text(circuit: Circuit) -> str:
-    """The circuit as such a file. XOR, MAJ and THR of many arguments are written as several gates.
-
-    Raises:
-        UsageError: If a name cannot be written.
-    """
+    """The circuit as such a file. XOR, MAJ and THR of many arguments are written as several gates."""
     if any(_rows_needed(gate) > MOST_ROWS for gate in circuit.gates):
         circuit = simplified(circuit, Basis.AC)
     check_names(circuit, "BLIF", "#\\")

@@ -69,11 +69,7 @@ class Builder:
         return self.gate(GateKind.ONE if value else GateKind.ZERO, name=name)
 
     def build(self, outputs: Iterable[str], place: Place | None = None) -> Circuit:
-        """The circuit with these outputs.
-
-        Raises:
-            InvalidError: If it is not one.
-        """
+        """The circuit with these outputs."""
         return Circuit(
             name=self.name,
             inputs=tuple(self.inputs),

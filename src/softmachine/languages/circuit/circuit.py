@@ -92,11 +92,7 @@ class Circuit:
         return (*self.inputs, *(gate.name for gate in self.ordered))
 
     def word(self, text: str | Iterable[str]) -> tuple[str, ...]:
-        """An input as bits, as many as there are inputs. Blanks and underscores in a text may group them.
-
-        Raises:
-            InputError: If there is something else, or the number of bits is wrong.
-        """
+        """An input as bits, as many as there are inputs. Blanks and underscores in a text may group them."""
         symbols = read_word("".join(text.split()).replace("_", "") if isinstance(text, str) else text, BITS, self.name)
         if len(symbols) != self.width:
             raise InputError(

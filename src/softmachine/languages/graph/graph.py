@@ -75,11 +75,7 @@ class Graph:
         return distance
 
     def word(self, text: str | Iterable[str]) -> tuple[str, ...]:
-        """An input as two vertices, with a blank between them.
-
-        Raises:
-            InputError: If it is something else.
-        """
+        """An input as two vertices, with a blank between them."""
         symbols = tuple(text.split() if isinstance(text, str) else text)
         for index, symbol in enumerate(symbols):
             if symbol not in self.index_of:

@@ -84,11 +84,7 @@ def _row(state: str, row: str, states: int, place: Place) -> Iterator[Rule]:
 
 
 def to_text(machine: TuringMachine) -> str:
-    """The code of a machine.
-
-    Raises:
-        UsageError: If no code describes the machine, with the reasons.
-    """
+    """The code of a machine."""
     refuse(machine, "bbchallenge", _obstacles(machine))
     states = machine.states[:-1] if _has_halting_state(machine) else machine.states
     return "_".join("".join(_cell(machine.rule(state, (symbol,))) for symbol in machine.symbols) for state in states)

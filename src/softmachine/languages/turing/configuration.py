@@ -63,11 +63,7 @@ class Configuration:
 
     @classmethod
     def initial(cls, machine: TuringMachine, word: str | Iterable[str]) -> Configuration:
-        """The start: the input on the first tape from cell 0 on, every head on cell 0.
-
-        Raises:
-            InputError: If a symbol of the input is not in the machine's alphabet.
-        """
+        """The start: the input on the first tape from cell 0 on, every head on cell 0."""
         cells: list[dict[int, str]] = [{} for _ in range(machine.tapes)]
         cells[0] = dict(enumerate(machine.word(word)))
         return cls(machine.start, cells, [0] * machine.tapes, machine.blank)

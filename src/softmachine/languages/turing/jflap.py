@@ -154,11 +154,7 @@ def _move(node: XmlNode, where: str) -> str:
 
 
 def to_text(machine: TuringMachine) -> str:
-    """A file that JFLAP opens, with the states on a circle.
-
-    Raises:
-        UsageError: If JFLAP has no such machines, with the reasons.
-    """
+    """A file that JFLAP opens, with the states on a circle."""
     refuse(machine, "JFLAP", _obstacles(machine))
     number = {state: index for index, state in enumerate(machine.states)}
     tapes = [f"\t<tapes>{machine.tapes}</tapes>"] if machine.tapes > 1 else []

@@ -118,11 +118,7 @@ class TuringMachine:
         return Verdict.HALT
 
     def word(self, text: str | Iterable[str]) -> tuple[str, ...]:
-        """An input as symbols: text is read character by character, or split at blanks if symbols are longer.
-
-        Raises:
-            InputError: If a symbol is not in the alphabet.
-        """
+        """An input as symbols: text is read character by character, or split at blanks if symbols are longer."""
         return read_word(text, self.alphabet, self.name)
 
     def spell(self, symbols: Iterable[str]) -> str:

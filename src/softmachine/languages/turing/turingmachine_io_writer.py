@@ -17,11 +17,7 @@ SYMBOLS_A_LINE = 12
 
 
 def to_text(machine: TuringMachine) -> str:
-    """The document that describes a machine. What the format has no word for is in keys of ours, where needed.
-
-    Raises:
-        UsageError: If the machine has more than one tape.
-    """
+    """The document that describes a machine. What the format has no word for is in keys of ours, where needed."""
     refuse(machine, "turingmachine.io", _obstacles(machine))
     lines = [f"name: {_scalar(machine.name)}"]
     if machine.default_input:

@@ -36,11 +36,7 @@ class XmlNode:
 
 
 def read_xml(text: str, source: str) -> XmlNode:
-    """The outermost element of a document.
-
-    Raises:
-        SourceError: If it is not XML, is nested absurdly, or has a DTD or entities.
-    """
+    """The outermost element of a document."""
     from defusedxml import DefusedXmlException
     from defusedxml.ElementTree import DefusedXMLParser, ParseError
 

@@ -45,11 +45,7 @@ class YamlNode:
         return SourceError(message, place=self.place, hint=hint)
 
     def scalar(self, what: str) -> str:
-        """The text of a scalar.
-
-        Raises:
-            SourceError: If this is a list or a mapping.
-        """
+        """The text of a scalar."""
         if self.kind != "single value":
             raise self.error(f"{what} should be a single value, not a {self.kind}")
         return self.text
@@ -60,11 +56,7 @@ class YamlNode:
             yield node.scalar(f"an entry of {what}"), node
 
     def rows(self, what: str) -> tuple[tuple[YamlNode, YamlNode], ...]:
-        """The keys and values of a mapping; null is an empty one.
-
-        Raises:
-            SourceError: If this is a list or a scalar.
-        """
+        """The keys and values of a mapping; null is an empty one."""
         if self.kind != "mapping" and not self.is_null:
             raise self.error(f"{what} should be a mapping (key: value), not a {self.kind}")
         return self.pairs
