@@ -16,7 +16,6 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from importlib import import_module
-from importlib.resources import files
 from pathlib import Path
 from typing import ClassVar, Generic, NamedTuple, TypeVar
 
@@ -109,7 +108,7 @@ class Shelf(Generic[Part]):
     @cached_property
     def _ours(self) -> dict[str, _Module]:
         """The modules of our parts."""
-        folder = Path(str(files(self.package)))
+        folder = Path(import_module(self.package).__path__[0])
         found = {}
         for path in folder.glob(self.pattern):
             text = path.read_text(encoding="utf-8")

@@ -34,17 +34,7 @@ def looks_like(text: str) -> bool:
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Circuit:
-    """The circuit that a file describes.
-
-    Args:
-        text: The file.
-        source: Where it comes from, for messages.
-        name: What to call the circuit; by default its file.
-
-    Raises:
-        SourceError: If it is not such a file.
-        InvalidError: If it describes no circuit.
-    """
+    """The circuit that a file describes."""
     builder = Builder(name or name_of(source) or "circuit")
     outputs: list[str] = []
     for line in lines_of(text, source, comment="#"):
@@ -89,11 +79,7 @@ def _wire(text: str, line: Line) -> str:
 
 
 def to_text(circuit: Circuit) -> str:
-    """The circuit as such a file.
-
-    Raises:
-        UsageError: If a name cannot be written.
-    """
+    """The circuit as such a file."""
     check_names(circuit, "bench", FORBIDDEN)
     lines = [f"# {circuit.name}"] if circuit.name.isprintable() else []
     lines += [f"INPUT({wire})" for wire in circuit.inputs]
