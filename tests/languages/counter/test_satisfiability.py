@@ -5,15 +5,14 @@ from itertools import product
 
 import pytest
 
-from softmachine.languages.counter import compare
-from softmachine.languages.counter.omega import Budget, Constraint, OutOfBudgetError, natural_solution
-from softmachine.languages.counter.satisfiability import common_solution
+from softmachine.languages.counter import And, Comparison, Linear, Relation, compare
+from softmachine.languages.counter.satisfiability import Budget, OutOfBudgetError, common_solution
 from tests.counter_machines import random_condition
 
 
-def satisfied(constraint: Constraint, values: dict[str, int]) -> bool:
-    value = constraint.value(values)
-    return value == 0 if constraint.is_equation else value >= 0
+def at_least(constant: int, **factors: int) -> Comparison:
+    """The sum of counters with these factors and a constant is at least 0."""
+    return compare(Linear(tuple((factor, name) for name, factor in factors.items()), constant), ">=", 0)
 
 
 def test_it_decides_as_trying_out_does() -> None:
@@ -21,43 +20,44 @@ def test_it_decides_as_trying_out_does() -> None:
     solvable = 0
     for _ in range(400):
         names = "xyz"[: rng.randint(1, 3)]
-        constraints = [Constraint({name: -1}, 9) for name in names]
+        comparisons = [compare(name, "<=", 9) for name in names]
         for _ in range(rng.randint(1, 4)):
-            coefficients = {name: rng.randint(-5, 5) for name in names}
-            nonzero = {name: value for name, value in coefficients.items() if value}
-            constraints.append(Constraint(nonzero, rng.randint(-12, 12), rng.random() < 0.3))
+            terms = tuple((rng.randint(-5, 5), name) for name in names)
+            relation = Relation.EQUAL if rng.random() < 0.3 else rng.choice(list(Relation))
+            comparisons.append(compare(Linear(terms, rng.randint(-12, 12)), relation, 0))
         every = (dict(zip(names, values, strict=True)) for values in product(range(10), repeat=len(names)))
-        expected = any(all(satisfied(constraint, values) for constraint in constraints) for values in every)
-        found = natural_solution(constraints, Budget(10**6))
-        assert (found is not None) == expected, constraints
+        expected = any(And(tuple(comparisons)).holds(values) for values in every)
+        found = common_solution(comparisons, Budget(10**6))
+        assert (found is not None) == expected, comparisons
         if found is not None:
             solvable += 1
-            assert all(satisfied(constraint, found) for constraint in constraints)
+            assert And(tuple(comparisons)).holds(found)
             assert min(found.values()) >= 0
     assert 80 < solvable < 320
 
 
 def test_pughs_example_has_real_solutions_but_no_integer_one() -> None:
-    constraints = [
-        Constraint({"x": 11, "y": 13}, -27), Constraint({"x": -11, "y": -13}, 45),
-        Constraint({"x": 7, "y": -9}, 10), Constraint({"x": -7, "y": 9}, 4),
-    ]  # fmt: skip
-    assert natural_solution(constraints, Budget(10**6)) is None
+    comparisons = [
+        at_least(-27, x=11, y=13),
+        at_least(45, x=-11, y=-13),
+        at_least(10, x=7, y=-9),
+        at_least(4, x=-7, y=9),
+    ]
+    assert common_solution(comparisons, Budget(10**6)) is None
 
 
 def test_unbounded_solutions_far_away_are_found() -> None:
-    found = natural_solution(
-        [Constraint({"x": 27, "y": -31}, -14, True), Constraint({"x": 1}, -(10**15))], Budget(10**6)
-    )
+    equation = compare(Linear(((27, "x"), (-31, "y"))), "=", 14)
+    found = common_solution([equation, compare("x", ">=", 10**15)], Budget(10**6))
     assert found is not None
-    assert 27 * found["x"] - 31 * found["y"] == 14
+    assert equation.holds(found)
     assert found["x"] >= 10**15
 
 
 def test_what_is_too_hard_is_said_to_be() -> None:
-    hard = [Constraint({"x": 10**9 + 7, "y": -(10**9 + 9)}, -1), Constraint({"x": -(10**9 + 7), "y": 10**9 + 9}, 2)]
+    hard = [at_least(-1, x=10**9 + 7, y=-(10**9 + 9)), at_least(2, x=-(10**9 + 7), y=10**9 + 9)]
     with pytest.raises(OutOfBudgetError):
-        natural_solution(hard, Budget(10))
+        common_solution(hard, Budget(10))
 
 
 def test_conditions_hold_together_just_if_small_values_say_so() -> None:
