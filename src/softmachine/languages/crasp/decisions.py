@@ -6,14 +6,14 @@ comparisons of sums with numbers. All of them are asked as: is the sum in an int
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from softmachine.errors import ConstructionError
 from softmachine.languages.crasp.formula import Comparison
 from softmachine.languages.linear import Relation
-from softmachine.languages.temporal.formula import And, Constant, Formula, Not, Or
+from softmachine.languages.temporal.formula import And, Formula, Not, Or
 
 LOWEST, HIGHEST = -(10**60), 10**60
 """No sum is ever outside: coefficients are at most 10^18."""
@@ -26,14 +26,14 @@ if it is negative, the outcome (-1 is outcome 0, -2 is outcome 1, and so on)."""
 
 @dataclass(frozen=True)
 class Decision:
-    """Tests, of which the first one is asked first.
+    """Tests of sums.
 
     Args:
-        tests: The tests.
-        start: The first test, 0, or an outcome if nothing is to be asked.
+        tests: The tests, by their labels.
+        start: The label of the first test, or an outcome if nothing is to be asked.
     """
 
-    tests: tuple[Test, ...]
+    tests: Mapping[int, Test]
     start: int
 
     def outcome(self, sums: list[int]) -> int:
@@ -47,11 +47,11 @@ class Decision:
     @property
     def sums(self) -> frozenset[int]:
         """The sums that are asked for."""
-        return frozenset(test[0] for test in self.tests)
+        return frozenset(test[0] for test in self.tests.values())
 
 
 def decide(
-    cases: Iterable[tuple[Formula, int]],
+    cases: Sequence[tuple[Formula, int]],
     otherwise: int,
     known: Callable[[Formula], bool | None],
     sums: Mapping[Comparison, tuple[int, int]],
@@ -61,115 +61,78 @@ def decide(
     Args:
         cases: Formulas of a core and their outcomes.
         otherwise: The outcome if none is true.
-        known: The truth of formulas that is known beforehand.
+        known: The truth of formulas that is known beforehand, constants among them.
         sums: For every comparison the sum on its left side and the constant that the sum leaves out.
 
     Raises:
         ConstructionError: If there would be too many tests.
     """
-    return _Jumps(known, sums).decision(list(cases), otherwise)
+    jumps = _Jumps(known, sums)
+    start = -1 - otherwise
+    for formula, outcome in reversed(cases):
+        start = jumps.label(formula, -1 - outcome, start)
+    start = jumps.resolved(start)
+    tests: dict[int, Test] = {}
+    waiting = [start]
+    while waiting:
+        label = waiting.pop()
+        if label >= 0 and label not in tests:
+            which, low, high, yes, no = jumps.tests[label]
+            targets = jumps.resolved(yes), jumps.resolved(no)
+            tests[label] = which, low, high, *targets
+            waiting += targets
+    return Decision(tests, start)
 
 
 class _Jumps:
-    """Tests at labels. Labels of outcomes are negative; a label may stand for another one."""
+    """What is to be decided at labels, and where to go then. Outcomes are negative labels."""
 
     def __init__(self, known: Callable[[Formula], bool | None], sums: Mapping[Comparison, tuple[int, int]]) -> None:
         self.known = known
         self.sums = sums
         self.tests: dict[int, Test] = {}
-        self.same: dict[int, int] = {}
-        self.labels = 0
+        self._open: list[tuple[Formula, int, int]] = []
 
-    def decision(self, cases: list[tuple[Formula, int]], otherwise: int) -> Decision:
-        start = self._label()
-        label = start
-        waiting: list[tuple[Formula, int, int, int]] = []
-        for formula, outcome in cases:
-            following = self._label()
-            waiting.append((formula, label, -1 - outcome, following))
-            label = following
-        self.same[label] = -1 - otherwise
-        while waiting:
-            waiting += self._place(*waiting.pop())
-        return self._arranged(start)
-
-    def _label(self) -> int:
-        if self.labels >= MOST_TESTS:
+    def label(self, formula: Formula, yes: int, no: int) -> int:
+        """A label where a formula is decided."""
+        if len(self._open) >= MOST_TESTS:
             raise ConstructionError(
                 f"the rules of this program unfold to more than {MOST_TESTS:,} tests after one token",
                 hint="names inside of names multiply; use fewer of them in one another",
             )
-        self.labels += 1
-        return self.labels - 1
+        self._open.append((formula, yes, no))
+        return len(self._open) - 1
 
-    def _place(self, formula: Formula, label: int, yes: int, no: int) -> list[tuple[Formula, int, int, int]]:
-        """Let a formula be decided at a label, and say what remains to be placed for that."""
-        truth = self.known(formula)
-        if truth is not None:
-            self.same[label] = yes if truth else no
-            return []
-        match formula:
-            case Constant(value):
-                self.same[label] = yes if value else no
-                return []
-            case Not(of):
-                return [(of, label, no, yes)]
-            case And(operands):
-                labels = [label, *(self._label() for _ in operands[1:])]
-                return [
-                    (each, at, then, no) for each, at, then in zip(operands, labels, [*labels[1:], yes], strict=True)
-                ]
-            case Or(operands):
-                labels = [label, *(self._label() for _ in operands[1:])]
-                return [
-                    (each, at, yes, then) for each, at, then in zip(operands, labels, [*labels[1:], no], strict=True)
-                ]
-            case Comparison(relation=relation):
-                which, constant = self.sums[formula]
-                low, high = _interval(relation, -constant)
-                targets = (no, yes) if relation is Relation.UNEQUAL else (yes, no)
-                self.tests[label] = (which, low, high, *targets)
-                return []
-            case _:
-                raise TypeError(f"{type(formula).__name__} does not occur in a core")
-
-    def _arranged(self, start: int) -> Decision:
-        """The tests that can be reached, in the order in which they are."""
-
-        def real(label: int) -> int:
-            while label in self.same:
-                label = self.same[label]
-            return label
-
-        order: dict[int, int] = {}
-        waiting = [real(start)]
-        while waiting:
-            label = waiting.pop()
-            if label >= 0 and label not in order:
-                order[label] = len(order)
-                waiting += [real(target) for target in reversed(self.tests[label][3:])]
-
-        def address(label: int) -> int:
-            found = real(label)
-            return found if found < 0 else order[found]
-
-        tests = (self.tests[label] for label in order)
-        return Decision(
-            tuple((which, low, high, address(yes), address(no)) for which, low, high, yes, no in tests),
-            address(start),
-        )
+    def resolved(self, label: int) -> int:
+        """The test or the outcome that a label stands for."""
+        while label >= 0 and label not in self.tests:
+            formula, yes, no = self._open[label]
+            truth = self.known(formula)
+            if truth is not None:
+                label = yes if truth else no
+                continue
+            match formula:
+                case Not(of):
+                    self._open[label] = of, no, yes
+                case And((first, *rest)):
+                    for operand in reversed(rest):
+                        yes = self.label(operand, yes, no)
+                    self._open[label] = first, yes, no
+                case Or((first, *rest)):
+                    for operand in reversed(rest):
+                        no = self.label(operand, yes, no)
+                    self._open[label] = first, yes, no
+                case Comparison(relation=relation):
+                    which, constant = self.sums[formula]
+                    targets = (no, yes) if relation is Relation.UNEQUAL else (yes, no)
+                    self.tests[label] = which, *_interval(relation, -constant), *targets
+                case _:
+                    raise TypeError(f"{type(formula).__name__} does not occur in a core")
+        return label
 
 
 def _interval(relation: Relation, number: int) -> tuple[int, int]:
     """The numbers that compare so with a number; for unequal ones, those that do not."""
-    match relation:
-        case Relation.LESS:
-            return LOWEST, number - 1
-        case Relation.AT_MOST:
-            return LOWEST, number
-        case Relation.EQUAL | Relation.UNEQUAL:
-            return number, number
-        case Relation.AT_LEAST:
-            return number, HIGHEST
-        case Relation.GREATER:
-            return number + 1, HIGHEST
+    low = LOWEST if relation in (Relation.LESS, Relation.AT_MOST) else number + (relation is Relation.GREATER)
+    high = HIGHEST if relation in (Relation.GREATER, Relation.AT_LEAST) else number - (relation is Relation.LESS)
+    return low, high

@@ -112,7 +112,7 @@ class Evaluation:
             case Count(of, None):
                 return sum(self._values[of][j] for j in range(1, i + 1))
             case Count(of, str(relation)):
-                row = RELATIONS[relation].row(i) if i > 0 else ()
+                row = RELATIONS[relation](i) if i > 0 else ()
                 return sum(self._values[of][j] for j in range(1, i + 1) if j in row)
             case NamedTerm(name):
                 return int(self.value(name, i))

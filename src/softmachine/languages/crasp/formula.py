@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from softmachine.errors import InvalidError
 from softmachine.languages.crasp.terms import (
-    Conditional,
     Count,
-    Maximum,
-    Minimum,
     NamedTerm,
     Number,
     Term,
     formulas_in,
+    inner_terms,
     largest_number,
 )
 from softmachine.languages.linear import Linear, Relation
@@ -85,21 +83,12 @@ class Comparison(Formula):
 
 def _shape(term: Term) -> Shape:
     """A term without its formulas."""
-    return (term.constant, *((coefficient, _shape_of(number)) for coefficient, number in term.terms))
+    return (term.constant, *((coefficient, *_shape_of(number)) for coefficient, number in term.terms))
 
 
 def _shape_of(number: Number) -> Shape:
-    match number:
-        case Count(_, relation):
-            return ("count", relation)
-        case NamedTerm(name):
-            return ("name", name)
-        case Conditional(_, then, otherwise):
-            return ("conditional", _shape(then), _shape(otherwise))
-        case Minimum(of):
-            return ("min", *map(_shape, of))
-        case Maximum(of):
-            return ("max", *map(_shape, of))
+    own = number.relation if isinstance(number, Count) else number.name if isinstance(number, NamedTerm) else None
+    return (type(number), own, *map(_shape, inner_terms(number)))
 
 
 def compare(left: Term | int, relation: str, right: Term | int) -> Comparison:
