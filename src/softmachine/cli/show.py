@@ -125,7 +125,7 @@ def _padding(codec: Codec) -> int:
 
 def _thought(codec: Codec | None) -> str | None:
     """How long the chains of thought of a program that counts are."""
-    from softmachine.languages.crasp.analysis import growth, thoughts
+    from softmachine.measure.thoughts import growth, thoughts
     from softmachine.theorems.counter.tokens import CounterCodec
     from softmachine.theorems.crasp.tokens import CraspCodec
 
