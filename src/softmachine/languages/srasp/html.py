@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from softmachine.languages.srasp.printer import show
+from softmachine.languages.srasp.printing import show
 from softmachine.languages.srasp.program import Program
 
 

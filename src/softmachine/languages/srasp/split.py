@@ -16,11 +16,12 @@ from itertools import product
 from typing import TypeAlias
 
 from softmachine.errors import ConstructionError
+from softmachine.languages.linear import Relation
 from softmachine.languages.srasp.cases import Side
 from softmachine.languages.srasp.equality import Equality, separate
 from softmachine.languages.srasp.evaluate import Meaning, meaning_of
-from softmachine.languages.srasp.expressions import Compare, Comparison, Expression, children, indices
-from softmachine.languages.srasp.printer import show
+from softmachine.languages.srasp.expressions import Compare, Expression, children, indices
+from softmachine.languages.srasp.printing import show
 from softmachine.languages.srasp.program import Program
 from softmachine.languages.srasp.value_types import Kind
 
@@ -121,7 +122,7 @@ class _Splitter:
                 return lambda _, j: theirs[j]
             if expression in self.atoms.equations and isinstance(expression, Compare):
                 held = holding[self.atoms.equations[expression]]
-                truth = held is (expression.comparison is Comparison.EQUAL)
+                truth = held is (expression.relation is Relation.EQUAL)
                 return lambda _i, _j: truth
             return None
 
