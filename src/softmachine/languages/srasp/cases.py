@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 from math import prod
+from typing import TypeGuard
 
 from softmachine.errors import ConstructionError
 from softmachine.languages.linear import Relation
@@ -13,7 +14,6 @@ from softmachine.languages.srasp.evaluate import Meaning, meaning_of
 from softmachine.languages.srasp.expressions import Expression, Value, children
 from softmachine.languages.srasp.printing import show
 from softmachine.languages.srasp.program import Program
-from softmachine.languages.srasp.value_types import Kind
 
 MOST_CASES = 1 << 12
 
@@ -118,9 +118,7 @@ def _possible(program: Program, atoms: tuple[Expression, ...]) -> tuple[tuple[Va
     left = list(reversed(atoms))
     while left:
         current = left.pop()
-        if isinstance(current, ex.Letter | ex.Vector) or (
-            isinstance(current, ex.Compare) and _is_about_integers(program, current)
-        ):
+        if isinstance(current, ex.Letter | ex.Vector) or compares_integers(program, current):
             variables[current] = program.type_of(current).values
         else:
             left.extend(reversed(children(current)))
@@ -137,5 +135,6 @@ def _possible(program: Program, atoms: tuple[Expression, ...]) -> tuple[tuple[Va
     return tuple(dict.fromkeys(tuple(meaning(i, i) for meaning in meanings) for i in range(len(valuations))))
 
 
-def _is_about_integers(program: Program, comparison: ex.Compare) -> bool:
-    return program.type_of(comparison.left).kind is Kind.INTEGER
+def compares_integers(program: Program, expression: Expression) -> TypeGuard[ex.Compare]:
+    """Whether an expression over the vectors of a program is a comparison of integers."""
+    return isinstance(expression, ex.Compare) and not program.type_of(expression.left).finite

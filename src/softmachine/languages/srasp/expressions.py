@@ -185,23 +185,9 @@ class Attention(Node):
 
 
 Expression: TypeAlias = (
-    Letter
-    | Vector
-    | Position
-    | Symbol
-    | Integer
-    | Truth
-    | Not
-    | And
-    | Or
-    | Compare
-    | Member
-    | Conditional
-    | Add
-    | Subtract
-    | PrefixSum
-    | Attention
-)
+    Letter | Vector | Position | Symbol | Integer | Truth | Not | And | Or | Compare | Member | Conditional
+    | Add | Subtract | PrefixSum | Attention
+)  # fmt: skip
 
 
 def children(expression: Expression) -> tuple[Expression, ...]:

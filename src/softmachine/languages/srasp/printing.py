@@ -1,7 +1,8 @@
-"""S-RASP as text: the form that ``syntax.parse`` reads."""
+"""S-RASP as text, the form that ``syntax.parse`` reads, and as tables for notebooks."""
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING
 
 from softmachine.languages.srasp import expressions as ex
@@ -26,6 +27,20 @@ def to_text(program: Program) -> str:
         f"output {program.output}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def program_table(program: Program) -> str:
+    """A table of the program's vectors: a row a vector, with its type and its definition."""
+    rows = "".join(
+        f"<tr><th>{escape(entry.name)}{' <small>output</small>' if entry.name == program.output else ''}</th>"
+        f"<td>{escape(str(program.types[entry.name]))}</td>"
+        f'<td style="text-align: left"><code>{escape(show(entry.body))}</code></td></tr>'
+        for entry in program.definitions
+    )
+    return (
+        f"<table><caption>{escape(str(program))}</caption>"
+        f"<thead><tr><th>vector</th><th>type</th><th>definition</th></tr></thead><tbody>{rows}</tbody></table>"
+    )
 
 
 def quote(symbol: str) -> str:
