@@ -1,12 +1,13 @@
-"""What is wrong where a body could not be read, in the words of the language."""
+"""What is wrong where a body could not be read, in the words of the language; much is as in temporal logic."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from softmachine.languages.temporal.mistakes import QUOTE, SYMBOLS
-from softmachine.languages.text.mistakes import Case, Explainer, Mistake, clipped, place_of, with_commas
+from softmachine.languages.temporal import mistakes as temporal
+from softmachine.languages.text.mistakes import Case, Mistake, clipped, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -30,19 +31,18 @@ def unknown_name(token: Token, known: Collection[str], tokens: Collection[str]) 
     return Mistake(f"{name!r} is not defined here", *place_of(token), hint)
 
 
-explain = Explainer(
+explain = replace(
+    temporal.explain,
     whole="it",
-    quote=(QUOTE, SYMBOLS),
+    first=lambda _: None,
     character="{} does not belong here",
-    character_hints={"#": COUNTS, "←": COUNTS, "": SYMBOLS},
+    character_hints={"#": COUNTS, "←": COUNTS, "": temporal.SYMBOLS},
     kinds={"NOT": "a formula or a term", "INTEGER": "a count or a number"},
     covered={"a formula or a term": "PLUS", "a count or a number": "PLUS"},
     spelled={
         "AND": "an operator such as 'and'", "PLUS": "a sign such as '+'", "RELATION": "a comparison such as '<='",
         "LPAR": "'('", "LSQB": "'['", "COMMA": "','", "COLON": "':'", "RPAR": "')'", "RSQB": "']'", "$END": "the end",
     },
-    joined=with_commas,
-    expected="expected {}",
     cases=(
         Case("RELATION", "", COMPARISONS),
         Case("IMPLIES", "RELATION", "'at least' is written >="),
@@ -51,7 +51,4 @@ explain = Explainer(
         Case("FORMULA_NAME", "", "{token} is a formula; as a number it is written ({token} ? 1 : 0)"),
         Case("$END AND OR IFF", "RELATION", COMPARISONS),
     ),
-    as_hints=True,
-    ending="$END",
-    closing="RPAR RSQB",
 )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from softmachine.errors import Place, SourceError
 from softmachine.languages.temporal.predicates import RESERVED, predicate_names
-from softmachine.languages.text.mistakes import Case, Explainer, Mistake, Stuck, clipped, place_of, with_commas
+from softmachine.languages.text.mistakes import Case, Explainer, Mistake, Stuck, clipped, place_of
 from softmachine.languages.text.problems import columns
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def bare_q(token: Token) -> Mistake:
 
 def _no_formula_or_name(stuck: Stuck) -> Mistake | None:
     """No formula at all, or a word that means nothing, at the place or before it."""
-    previous = stuck.previous
+    previous = stuck.stack[-1] if stuck.stack else None
     if stuck.ended and not stuck.stack:
         return Mistake("there is no formula here", 1, 1, "a formula is like Q_a since Q_b, or #<[Q_a] = 2*#<[Q_b]")
     if previous is not None and previous.type == "BARE_Q":
@@ -81,6 +81,10 @@ def _no_formula_or_name(stuck: Stuck) -> Mistake | None:
     if stuck.token.type == "NAME" and not stuck.accepts & {"NOT", "INTEGER"}:
         return unknown_name(stuck.token)
     return None
+
+
+def _expected(words: list[str]) -> str:
+    return "expected " + " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 explain = Explainer(
@@ -99,8 +103,7 @@ explain = Explainer(
         "AND": "an operator such as 'and'", "RELATION": "a comparison such as '<='", "LPAR": "'('", "LSQB": "'['",
         "COMMA": "','", "RPAR": "')'", "RSQB": "']'", "$END": "the end",
     },
-    joined=with_commas,
-    expected="expected {}",
+    expected=_expected,
     cases=(
         Case("RELATION", "", COMPARISONS),
         Case("IMPLIES", "RELATION", "'at least' is written >="),

@@ -50,13 +50,13 @@ class Stuck:
         token: What it could not take; of type ``$END`` where the text ends.
         before: The text up to there.
         accepts: The terminals that it would have taken.
-        stack: What it has read: tokens, and what was made of them.
+        stack: What it has read: tokens, and None for what was made of some.
     """
 
     token: Token
     before: str
     accepts: frozenset[str]
-    stack: Sequence[object]
+    stack: Sequence[Token | None]
 
     @property
     def ended(self) -> bool:
@@ -64,18 +64,9 @@ class Stuck:
         return self.token.type == "$END"
 
     @property
-    def previous(self) -> Token | None:
-        """The token before it, if nothing was made of that yet."""
-        from lark import Token
-
-        return self.stack[-1] if self.stack and isinstance(self.stack[-1], Token) else None
-
-    @property
-    def open_brackets(self) -> list[Token]:
-        """The brackets that are open there."""
-        from lark import Token
-
-        return [entry for entry in self.stack if isinstance(entry, Token) and entry.type in CLOSING]
+    def begins_line(self) -> bool:
+        """Whether the token is the first of a line that goes on with the one before."""
+        return "\n" in self.before and not self.before.rpartition("\n")[2].strip()
 
 
 @dataclass(frozen=True)
@@ -112,8 +103,7 @@ class Explainer:
         kinds: What is named first of what may come, by the terminals that may come then: the first that fits.
         covered: Terminals that are not named beside one of those kinds, by its name.
         spelled: The words for terminals, in the order in which they are named.
-        joined: How a list of two or more words is written.
-        expected: Says what may come.
+        expected: Says what may come, from the words for it.
         otherwise: What would be right, if no case says more.
         only: What to say where nothing but these terminals may come.
         cases: What is often meant.
@@ -132,8 +122,7 @@ class Explainer:
     kinds: Mapping[str, str]
     covered: Mapping[str, str] = field(default_factory=dict)
     spelled: Mapping[str, str]
-    joined: Callable[[list[str]], str] = " or ".join
-    expected: str = "{} should come"
+    expected: Callable[[list[str]], str] = lambda words: f"{' or '.join(words)} should come"
     otherwise: str | None = None
     only: Mapping[str, str] = field(default_factory=dict)
     cases: Sequence[Case]
@@ -146,14 +135,15 @@ class Explainer:
 
     def __call__(self, error: UnexpectedInput, text: str, reading: InteractiveParser | None = None) -> Mistake:
         """What to say of an error that a parser found in a text; ``reading`` is its state, if the error lacks it."""
-        from lark import UnexpectedToken
+        from lark import Token, UnexpectedToken
 
         if not isinstance(error, UnexpectedToken):
             return self._unknown_character(text[error.pos_in_stream or 0], error)
         state = error.interactive_parser or reading
         assert state is not None
         accepts = frozenset(state.accepts())  # type: ignore[no-untyped-call]
-        stuck = Stuck(error.token, text[: error.pos_in_stream], accepts, state.parser_state.value_stack)
+        stack = [entry if isinstance(entry, Token) else None for entry in state.parser_state.value_stack]
+        stuck = Stuck(error.token, text[: error.pos_in_stream], accepts, stack)
         return self.first(stuck) or self._bracket(stuck) or self._other(stuck)
 
     def _unknown_character(self, character: str, error: UnexpectedInput) -> Mistake:
@@ -168,7 +158,7 @@ class Explainer:
     def _bracket(self, stuck: Stuck) -> Mistake | None:
         """A bracket that is never closed, or that closes none, if that is what is wrong."""
         token = stuck.token
-        opened = stuck.open_brackets
+        opened = [entry for entry in stuck.stack if entry is not None and entry.type in CLOSING]
         if opened and token.type in self.ending.split() and stuck.accepts & {"RPAR", "RSQB"}:
             hint = f"write {CLOSING[opened[-1].type]} where it ends"
             return Mistake("this bracket is never closed", *place_of(opened[-1]), hint)
@@ -183,7 +173,7 @@ class Explainer:
         case = next((case.text.format(token=shown) for case in self.cases if case.fits(stuck)), None)
         reason = case if case and not self.as_hints else self._expected(stuck.accepts)
         hint = case if self.as_hints else None if case else self.otherwise
-        if self.continued and not stuck.ended and _begins_line(stuck):
+        if stuck.begins_line and not stuck.ended:
             reason += self.continued
         place = (token.end_line or 1, token.end_column or 1) if stuck.ended else place_of(token)
         return Mistake(f"{found}: {reason}", *place, hint)
@@ -199,13 +189,4 @@ class Explainer:
             # A bracket is named only if nothing else is.
             if terminal in accepts - covered and not (terminal == "LPAR" and words):
                 words.append(word)
-        return self.expected.format(self.joined(words))
-
-
-def with_commas(words: list[str]) -> str:
-    """A list as in "a, b or c"."""
-    return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
-
-
-def _begins_line(stuck: Stuck) -> bool:
-    return "\n" in stuck.before and not stuck.before[stuck.before.rfind("\n") + 1 :].strip()
+        return self.expected(words)
