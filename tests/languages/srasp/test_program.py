@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 
 from softmachine.errors import InvalidError
+from softmachine.languages.linear import Relation
 from softmachine.languages.srasp import Definition, Kind, Program, Type, parse
 from softmachine.languages.srasp.expressions import (
     Add,
@@ -15,7 +16,6 @@ from softmachine.languages.srasp.expressions import (
     Attention,
     Choice,
     Compare,
-    Comparison,
     Expression,
     Integer,
     Letter,
@@ -181,7 +181,7 @@ def test_a_program_is_immutable_and_can_be_compared_and_printed() -> None:
 
 
 def test_a_program_shows_itself_as_a_table() -> None:
-    shown = program(Compare(Comparison.LESS, PrefixSum(Add(Integer(1), Integer(1))), Integer(2)))._repr_html_()
+    shown = program(Compare(Relation.LESS, PrefixSum(Add(Integer(1), Integer(1))), Integer(2)))._repr_html_()
     assert "<code>(psum j : 1 + 1) &lt; 2</code>" in shown
     assert "v0 <small>output</small>" in shown
     assert "<td>Boolean</td>" in shown

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import softmachine
 from softmachine.errors import InvalidError, SoftmachineError, SourceError
+from softmachine.languages.linear import Relation
 from softmachine.languages.srasp import Definition, Program, looks_like, parse, to_text
 from softmachine.languages.srasp.expressions import (
     Add,
@@ -16,7 +17,6 @@ from softmachine.languages.srasp.expressions import (
     Attention,
     Choice,
     Compare,
-    Comparison,
     Conditional,
     Expression,
     Integer,
@@ -52,7 +52,7 @@ def body(text: str, before: str = "") -> Expression:
 def test_the_forms_of_the_contract_are_read() -> None:
     program = parse(CONTRACT)
     depth = PrefixSum(Conditional(Vector("open", "j"), Integer(1), Integer(-1)))
-    same = Compare(Comparison.EQUAL, Vector("depth", "j"), Add(Vector("depth", "i"), Integer(1)))
+    same = Compare(Relation.EQUAL, Vector("depth", "j"), Add(Vector("depth", "i"), Integer(1)))
     assert program.alphabet == ("(", ")", "[", "]")
     assert program["open"] == Member(Letter("i"), ("(", "["))
     assert program["depth"] == depth
@@ -105,8 +105,8 @@ def test_comments_are_left_out_and_quoted_ones_are_not_comments() -> None:
         'y(i) = in(i) = "#b"# another\n   and x(i)   # more\noutput y  # end\n'
     )
     assert program.alphabet == ("a", "#", "#b")
-    assert program["x"] == Compare(Comparison.EQUAL, Letter("i"), Symbol("#"))
-    assert program["y"] == And((Compare(Comparison.EQUAL, Letter("i"), Symbol("#b")), Vector("x", "i")))
+    assert program["x"] == Compare(Relation.EQUAL, Letter("i"), Symbol("#"))
+    assert program["y"] == And((Compare(Relation.EQUAL, Letter("i"), Symbol("#b")), Vector("x", "i")))
 
 
 def test_letters_may_be_signs_and_quotes_inside_words() -> None:
@@ -258,8 +258,8 @@ def test_random_programs_come_back_from_their_text(seed: int) -> None:
         Subtract(Integer(0), Add(Integer(1), Position("i"))),
         Subtract(Position("i"), Subtract(Integer(0), Position("i"))),
         Add(Integer(-1), Add(Integer(-2), Integer(-3))),
-        Compare(Comparison.EQUAL, Compare(Comparison.LESS, Integer(1), Integer(2)), Truth(True)),
-        Compare(Comparison.UNEQUAL, Not(Truth(True)), And((Truth(True), Truth(False)))),
+        Compare(Relation.EQUAL, Compare(Relation.LESS, Integer(1), Integer(2)), Truth(True)),
+        Compare(Relation.UNEQUAL, Not(Truth(True)), And((Truth(True), Truth(False)))),
         Not(Or((Truth(True), Not(Not(Truth(False)))))),
         Not(Member(Conditional(Truth(True), Letter("i"), Symbol("b")), ("a",))),
         Or((Or((Truth(True), Truth(False))), And((Truth(True), Or((Truth(False), Truth(True))))))),

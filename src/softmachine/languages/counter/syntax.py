@@ -25,12 +25,13 @@ import re
 from functools import partial
 
 from softmachine.errors import Place
-from softmachine.languages.counter.explain import explain
-from softmachine.languages.counter.grammar import parser
+from softmachine.languages.counter.building import Builder
 from softmachine.languages.counter.layout import HEADERS, statements
 from softmachine.languages.counter.machine import CounterMachine, Transition
+from softmachine.languages.counter.mistakes import explain
 from softmachine.languages.counter.printing import to_text
 from softmachine.languages.source import check_size, name_of
+from softmachine.languages.text.grammar import parser
 from softmachine.languages.text.layout import Statement, split_lines
 from softmachine.languages.text.mistakes import Mistake
 from softmachine.languages.text.problems import Problem, refuse
@@ -113,7 +114,7 @@ class _Reader(StatementReader):
         from lark.exceptions import UnexpectedInput
 
         try:
-            found: Transition = parser().parse(statement.text)  # type: ignore[assignment]
+            found: Transition = parser("counter", Builder).parse(statement.text)  # type: ignore[assignment]
         except UnexpectedInput as error:
             self.unreadable(statement, partial(explain, error, statement.text))
         except Mistake as mistake:

@@ -1,4 +1,4 @@
-"""What constructions ask about a program: its operations one by one, and whether it needs integers."""
+"""What constructions ask about a program: its operations one by one."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from softmachine.languages.srasp.equality import Equality
 from softmachine.languages.srasp.expressions import (
     Attention,
     Expression,
-    Integer,
     Letter,
     Position,
     PrefixSum,
@@ -52,22 +50,8 @@ class Lookup:
     products: tuple[Product, ...]
     reads: tuple[Letter | Vector | Position, ...]
 
-    @property
-    def equalities(self) -> tuple[Equality, ...]:
-        """All equalities of integers that the predicate speaks of."""
-        return tuple(dict.fromkeys(equality for term in self.products for equality in term.equal + term.unequal))
-
 
 Step: TypeAlias = Sum | Lookup
-
-
-def is_b_rasp(program: Program) -> bool:
-    """Whether a program is in B-RASP: no integers anywhere."""
-    return not any(
-        isinstance(part, Integer | Position | PrefixSum)
-        for definition in program.definitions
-        for part in walk(definition.body)
-    )
 
 
 def operations(program: Program) -> tuple[Step, ...]:

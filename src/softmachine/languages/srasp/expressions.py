@@ -15,20 +15,10 @@ from enum import StrEnum
 from typing import Any, Literal, TypeAlias, cast
 
 from softmachine.errors import Place
+from softmachine.languages.linear import Relation
 
 Index: TypeAlias = Literal["i", "j"]
 Value: TypeAlias = bool | int | str
-
-
-class Comparison(StrEnum):
-    """How two values compare; symbols and Booleans are only equal or not."""
-
-    EQUAL = "="
-    UNEQUAL = "!="
-    LESS = "<"
-    AT_MOST = "<="
-    GREATER = ">"
-    AT_LEAST = ">="
 
 
 class Choice(StrEnum):
@@ -61,7 +51,7 @@ class Node:
     place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     def __str__(self) -> str:
-        from softmachine.languages.srasp.printer import show
+        from softmachine.languages.srasp.printing import show
 
         return show(cast(Expression, self))
 
@@ -134,7 +124,7 @@ class Or(Node):
 class Compare(Node):
     """``x <= y`` for integers; ``x = y`` and ``x != y`` also for symbols and for Booleans."""
 
-    comparison: Comparison
+    relation: Relation
     left: Expression
     right: Expression
 
@@ -195,23 +185,9 @@ class Attention(Node):
 
 
 Expression: TypeAlias = (
-    Letter
-    | Vector
-    | Position
-    | Symbol
-    | Integer
-    | Truth
-    | Not
-    | And
-    | Or
-    | Compare
-    | Member
-    | Conditional
-    | Add
-    | Subtract
-    | PrefixSum
-    | Attention
-)
+    Letter | Vector | Position | Symbol | Integer | Truth | Not | And | Or | Compare | Member | Conditional
+    | Add | Subtract | PrefixSum | Attention
+)  # fmt: skip
 
 
 def children(expression: Expression) -> tuple[Expression, ...]:
