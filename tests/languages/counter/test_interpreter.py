@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from softmachine.coded import Coded
 
 from softmachine.errors import InputError, UsageError
 from softmachine.languages.counter import (
@@ -26,6 +25,7 @@ from softmachine.languages.counter import (
     parse,
     transitions,
 )
+from softmachine.packed import Coded
 from tests.counter_machines import random_counter_machine
 
 HALVE = parse("input a\ncounters x\nstart q\naccept even\nreject odd\n"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from softmachine.errors import InvalidError, Place
-from softmachine.languages.counter.condition import FALSE, LARGEST_NUMBER, TRUE, And, Comparison, Condition, Not, Or
+from softmachine.languages.counter.condition import DEEPEST, TOO_DEEP, Condition, CounterComparison
 from softmachine.languages.counter.machine import Transition
 from softmachine.languages.linear import Linear, Relation
-from softmachine.languages.text.grammar import SumBuilder
+from softmachine.languages.temporal.formula import FALSE, TRUE, And, Not, Or
+from softmachine.languages.text.grammar import LARGEST_NUMBER, SumBuilder
 from softmachine.languages.text.layout import unquote
 from softmachine.languages.text.mistakes import Mistake, place_of
 
@@ -51,15 +52,15 @@ class Builder(SumBuilder):
 
     def or_(self, first: Condition, sign: Token, *others: Condition) -> Condition:
         """``p or q or …``."""
-        return _at(sign, Or, (first, *others[::2]))
+        return _at(sign, Or((first, *others[::2])))
 
     def and_(self, first: Condition, sign: Token, *others: Condition) -> Condition:
         """``p and q and …``."""
-        return _at(sign, And, (first, *others[::2]))
+        return _at(sign, And((first, *others[::2])))
 
     def not_(self, sign: Token, of: Condition) -> Condition:
         """``not p``."""
-        return _at(sign, Not, of)
+        return _at(sign, Not(of))
 
     def constant(self, word: Token) -> Condition:
         """``true`` and ``false``."""
@@ -67,16 +68,18 @@ class Builder(SumBuilder):
 
     def comparison(self, left: Linear[str], relation: Token, right: Linear[str]) -> Condition:
         """``term <= term``."""
-        return _at(relation, Comparison, left, Relation.written(relation), right)
+        try:
+            return CounterComparison(left, Relation.written(relation), right)
+        except InvalidError as error:
+            raise Mistake(error.problems[0], *place_of(relation)) from None
 
     def counter(self, token: Token) -> Linear[str]:
         """A counter in a sum."""
         return Linear(((1, self.name(token).name),))
 
 
-def _at(token: Token, kind: type[Condition], *arguments: Any) -> Condition:
-    """A condition whose operator stands at the token, unless it is too deep or its numbers are too large."""
-    try:
-        return kind(*arguments)
-    except InvalidError as error:
-        raise Mistake(error.problems[0], *place_of(token)) from None
+def _at(token: Token, condition: Condition) -> Condition:
+    """A condition whose operator stands at the token, unless it is too deep."""
+    if condition.depth > DEEPEST:
+        raise Mistake(TOO_DEEP, *place_of(token))
+    return condition

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.jit import machine_code
-from softmachine.languages.counter.condition import And, Comparison, Condition, Constant, Not, Or
+from softmachine.languages.counter.condition import Condition, CounterComparison, comparisons
 from softmachine.languages.counter.interpreter import Configuration
 from softmachine.languages.counter.machine import CounterMachine, Transition
 from softmachine.languages.linear import Relation
+from softmachine.languages.temporal.formula import And, Constant, Not, Or
 
 CHUNK = 1 << 22
 """So many steps at most are made before Python gets a chance to see that the user wants to stop."""
@@ -66,7 +67,7 @@ def _largest_value(machine: CounterMachine) -> int:
     change = max((abs(change) for one in machine.transitions for _, change in one.updates), default=0)
     limit = LARGEST - change
     for transition in machine.transitions:
-        for comparison in transition.test.comparisons() if transition.test is not None else ():
+        for comparison in comparisons(transition.test):
             difference = comparison.difference
             weight = sum(abs(coefficient) for coefficient, _ in difference.terms)
             limit = min(limit, (LARGEST - abs(difference.constant) - 1) // max(weight, 1))
@@ -130,12 +131,12 @@ class _Nodes:
                 for operand in reversed(operands):
                     on_false = self.add(operand, on_true, on_false)
                 return on_false
-            case Comparison():
+            case CounterComparison():
                 return self._comparison(condition, on_true, on_false)
             case _:
                 raise TypeError(f"{type(condition).__name__} is not a condition")
 
-    def _comparison(self, comparison: Comparison, on_true: int, on_false: int) -> int:
+    def _comparison(self, comparison: CounterComparison, on_true: int, on_false: int) -> int:
         difference, relation = comparison.difference, comparison.relation
         if relation in (Relation.LESS, Relation.AT_MOST, Relation.UNEQUAL):
             on_true, on_false = on_false, on_true

@@ -5,14 +5,14 @@ from __future__ import annotations
 from html import escape
 
 from softmachine.languages.counter.machine import CounterMachine, Transition
-from softmachine.languages.counter.printing import condition_text, name_text
+from softmachine.languages.counter.printing import name_text
 
 
 def machine_table(machine: CounterMachine) -> str:
     """A table of the machine's transitions: from where, if what holds, with which changes, to where."""
     rows = "".join(
         f"<tr><th>{escape(transition.source)}{_marks(machine, transition.source)}</th>"
-        f"<td>{escape('else' if transition.test is None else condition_text(transition.test))}</td>"
+        f"<td>{escape('else' if transition.test is None else str(transition.test))}</td>"
         f"<td>{escape(_changes(transition))}</td>"
         f"<td>{escape(transition.target)}{_marks(machine, transition.target)}</td></tr>"
         for transition in machine.transitions

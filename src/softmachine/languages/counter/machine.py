@@ -11,8 +11,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from softmachine.errors import InvalidError, Place
-from softmachine.languages.counter.condition import TRUE, Condition, Not, Or
+from softmachine.languages.counter.condition import Condition
 from softmachine.languages.source import read_word
+from softmachine.languages.temporal.formula import TRUE, Not
+from softmachine.languages.temporal.structure import disjunction
 
 if TYPE_CHECKING:
     from softmachine.languages.counter.determinism import Determinism
@@ -123,7 +125,7 @@ class CounterMachine:
         if transition.test is not None:
             return transition.test
         others = tuple(other.test for other in self.leaving(transition.source) if other.test is not None)
-        return Not(others[0] if len(others) == 1 else Or(others)) if others else TRUE
+        return Not(disjunction(others)) if others else TRUE
 
     @cached_property
     def determinism(self) -> Determinism:

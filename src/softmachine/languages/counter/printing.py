@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from softmachine.languages.counter.condition import FALSE, TRUE, And, Comparison, Condition, Constant, Not, Or
 from softmachine.languages.counter.machine import CounterMachine, Transition
-from softmachine.languages.linear import linear_text
 
 RESERVED = frozenset({"and", "or", "not", "else", "true", "false"})
 _PLAIN_LETTER = re.compile(r"[^\s'\"#:][^\s]*")
@@ -26,43 +24,12 @@ def to_text(machine: CounterMachine) -> str:
 
 def transition_text(transition: Transition) -> str:
     """A transition as a line."""
-    test = "else" if transition.test is None else condition_text(transition.test)
+    test = "else" if transition.test is None else str(transition.test)
     changes = ", ".join(
         f"{name_text(name)} {'-' if change < 0 else '+'}= {abs(change)}" for name, change in transition.updates
     )
     end = f": {changes}" if changes else ""
     return f"{name_text(transition.source)}: {test} -> {name_text(transition.target)}{end}"
-
-
-def condition_text(condition: Condition) -> str:
-    """A condition as text."""
-    match _plain(condition):
-        case Comparison(left, relation, right):
-            return f"{linear_text(left, name_text)} {relation} {linear_text(right, name_text)}"
-        case Constant(value):
-            return "true" if value else "false"
-        case Not(of):
-            return f"not {_inside(of, (And, Or))}"
-        case And(operands):
-            return " and ".join(_inside(operand, (And, Or)) for operand in operands)
-        case Or(operands):
-            return " or ".join(_inside(operand, (Or,)) for operand in operands)
-        case _:
-            raise TypeError(f"{type(condition).__name__} has no text form")
-
-
-def _plain(condition: Condition) -> Condition:
-    """The same condition, if it is a conjunction or disjunction of one operand or none without that."""
-    while isinstance(condition, And | Or) and len(condition.operands) == 1:
-        condition = condition.operands[0]
-    if isinstance(condition, And | Or) and not condition.operands:
-        return TRUE if isinstance(condition, And) else FALSE
-    return condition
-
-
-def _inside(condition: Condition, looser: tuple[type[And] | type[Or], ...]) -> str:
-    text = condition_text(condition)
-    return f"({text})" if isinstance(_plain(condition), looser) else text
 
 
 def name_text(name: str) -> str:

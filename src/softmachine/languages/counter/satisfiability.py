@@ -20,8 +20,9 @@ from functools import cached_property, reduce
 from itertools import islice
 from typing import TypeAlias
 
-from softmachine.languages.counter.condition import And, Comparison, Condition, Constant, Not, Or
+from softmachine.languages.counter.condition import Condition, CounterComparison, comparisons, holds
 from softmachine.languages.linear import Linear, Relation
+from softmachine.languages.temporal.formula import And, Constant, Not, Or
 
 Box: TypeAlias = Mapping[str, tuple[int, int | None]]
 """The smallest and the largest value (None: there is none) of counters; one that is not there may be anything."""
@@ -100,19 +101,19 @@ def common_solution(conditions: Sequence[Condition], budget: Budget) -> dict[str
         OutOfBudgetError: If the budget does not suffice to find out.
     """
     names = dict.fromkeys(
-        name for condition in conditions for each in condition.comparisons() for _, name in each.difference.terms
+        name for condition in conditions for each in comparisons(condition) for _, name in each.difference.terms
     )
     box = reduce(intersection, map(enclosing_box, conditions))
     if box is None:
         return None
     smallest = {name: box.get(name, (0, None))[0] for name in names}
-    if all(condition.holds(smallest) for condition in conditions):
+    if all(holds(condition, smallest) for condition in conditions):
         return smallest
     for atoms in _ways([(condition, True) for condition in conditions], (), budget):
         found = _solution(atoms, budget)
         if found is not None:
             values = {name: found.get(name, 0) for name in names}
-            assert all(condition.holds(values) for condition in conditions)
+            assert all(holds(condition, values) for condition in conditions)
             return values
     return None
 
@@ -141,7 +142,8 @@ def intersection(one: Box | None, two: Box | None) -> Box | None:
 
 
 def _box(atoms: Sequence[Atom]) -> Box | None:
-    return reduce(intersection, (atom.box for atom in atoms), {})
+    everything: Box | None = {}
+    return reduce(intersection, (atom.box for atom in atoms), everything)
 
 
 def _ways(waiting: list[tuple[Condition, bool]], atoms: tuple[Atom, ...], budget: Budget) -> Iterator[tuple[Atom, ...]]:
@@ -150,7 +152,7 @@ def _ways(waiting: list[tuple[Condition, bool]], atoms: tuple[Atom, ...], budget
         budget.spend(1)
         (condition, wanted), waiting = waiting[-1], waiting[:-1]
         match condition:
-            case Comparison(_, relation, _):
+            case CounterComparison(_, relation, _):
                 first, *others = _atoms(condition.difference, relation if wanted else relation.opposite)
                 for other in others:
                     yield from _ways(waiting, (*atoms, other), budget)

@@ -18,14 +18,13 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from softmachine.languages import counter
-from softmachine.languages.counter import Condition, CounterMachine, Transition, Verdict
+from softmachine.languages.counter import Condition, CounterComparison, CounterMachine, Transition, Verdict
 from softmachine.languages.crasp.formula import Comparison, NamedFormula, compare
 from softmachine.languages.crasp.program import ACCEPT, REJECT, RESERVED, Definition, Program, Rule
 from softmachine.languages.crasp.terms import Count, NamedTerm, Number, Term, term
 from softmachine.languages.linear import Linear
-from softmachine.languages.temporal.formula import FALSE, TRUE, And, Formula, Not, Symbol
-from softmachine.languages.temporal.structure import conjunction, disjunction
+from softmachine.languages.temporal.formula import TRUE, And, Formula, Not, Or, Symbol
+from softmachine.languages.temporal.structure import disjunction
 
 VERDICTS = {Verdict.ACCEPT: ACCEPT, Verdict.REJECT: REJECT}
 
@@ -165,18 +164,14 @@ def simulation(
 def condition_formula(condition: Condition, counters: Mapping[str, str]) -> Formula:
     """A condition on counters as a formula, given the names of the terms that count them."""
     match condition:
-        case counter.Comparison(left, relation, right):
+        case CounterComparison(left, relation, right):
             return Comparison(_term(left, counters), relation, _term(right, counters))
-        case counter.Constant(value):
-            return TRUE if value else FALSE
-        case counter.Not(of):
+        case Not(of):
             return Not(condition_formula(of, counters))
-        case counter.And(operands):
-            return conjunction(condition_formula(operand, counters) for operand in operands)
-        case counter.Or(operands):
-            return disjunction(condition_formula(operand, counters) for operand in operands)
+        case And(operands) | Or(operands):
+            return type(condition)(tuple(condition_formula(operand, counters) for operand in operands))
         case _:
-            raise TypeError(f"{type(condition).__name__} is not a condition on counters")
+            return condition
 
 
 def _term(linear: Linear[str], counters: Mapping[str, str]) -> Term:
