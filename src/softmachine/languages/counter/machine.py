@@ -174,6 +174,6 @@ class CounterMachine:
         )
 
     def _repr_html_(self) -> str:
-        from softmachine.languages.counter.html import machine_table
+        from softmachine.languages.counter.printing import machine_table
 
         return machine_table(self)

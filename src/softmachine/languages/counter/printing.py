@@ -1,9 +1,10 @@
-"""Counter machines and their conditions as text, with no more parentheses than needed."""
+"""Counter machines as text, and as HTML tables for notebooks."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from html import escape
 
 from softmachine.languages.counter.machine import CounterMachine, Transition
 
@@ -24,12 +25,19 @@ def to_text(machine: CounterMachine) -> str:
 
 def transition_text(transition: Transition) -> str:
     """A transition as a line."""
-    test = "else" if transition.test is None else str(transition.test)
-    changes = ", ".join(
-        f"{name_text(name)} {'-' if change < 0 else '+'}= {abs(change)}" for name, change in transition.updates
-    )
+    changes = _changes(transition)
     end = f": {changes}" if changes else ""
-    return f"{name_text(transition.source)}: {test} -> {name_text(transition.target)}{end}"
+    return f"{name_text(transition.source)}: {_test(transition)} -> {name_text(transition.target)}{end}"
+
+
+def _test(transition: Transition) -> str:
+    return "else" if transition.test is None else str(transition.test)
+
+
+def _changes(transition: Transition, minus: str = "-") -> str:
+    return ", ".join(
+        f"{name_text(name)} {minus if change < 0 else '+'}= {abs(change)}" for name, change in transition.updates
+    )
 
 
 def name_text(name: str) -> str:
@@ -52,3 +60,25 @@ def _header(keyword: str, names: Iterable[str]) -> str:
 
 def _word(name: str) -> str:
     return name if _PLAIN_LETTER.fullmatch(name) and name.isprintable() else quoted(name)
+
+
+def machine_table(machine: CounterMachine) -> str:
+    """A table of the machine's transitions: from where, if what holds, with which changes, to where."""
+    rows = "".join(
+        f"<tr><th>{escape(transition.source)}{_marks(machine, transition.source)}</th>"
+        f"<td>{escape(_test(transition))}</td>"
+        f"<td>{escape(_changes(transition, minus='−'))}</td>"
+        f"<td>{escape(transition.target)}{_marks(machine, transition.target)}</td></tr>"
+        for transition in machine.transitions
+    )
+    return (
+        f"<table><caption>{escape(str(machine))}</caption>"
+        f"<thead><tr><th>state</th><th>test</th><th>changes</th><th>next state</th></tr></thead>"
+        f"<tbody>{rows}</tbody></table>"
+    )
+
+
+def _marks(machine: CounterMachine, state: str) -> str:
+    verdict = machine.verdict(state)
+    marks = [*(["start"] if state == machine.start else []), *([str(verdict)] if verdict else [])]
+    return f" <small>{', '.join(marks)}</small>" if marks else ""

@@ -122,7 +122,7 @@ class Program:
         return f"C-RASP program {self.name}: {letters}, {names}, {size}"
 
     def _repr_html_(self) -> str:
-        from softmachine.languages.crasp.html import program_table
+        from softmachine.languages.crasp.printing import program_table
 
         return program_table(self)
 

@@ -16,10 +16,10 @@ from operator import and_, or_
 from typing import TypeAlias
 
 from softmachine.languages.crasp.core import core, counted
-from softmachine.languages.crasp.decisions import Decision, decide
 from softmachine.languages.crasp.formula import Comparison
 from softmachine.languages.crasp.program import ACCEPT, REJECT, Program
 from softmachine.languages.crasp.terms import Count
+from softmachine.languages.decisions import Compared, Decision, decide
 from softmachine.languages.temporal.formula import TRUE, And, Constant, Formula, Not, Or, Symbol
 from softmachine.languages.temporal.structure import subformulas
 
@@ -174,18 +174,18 @@ class Reactions:
 
 def _sums(
     formulas: Iterable[Formula],
-) -> tuple[dict[Comparison, tuple[int, int]], list[tuple[tuple[int, Count], ...]]]:
-    """For every comparison its sum and the constant beside it; and for every sum what it is made of."""
+) -> tuple[dict[Formula, Compared], list[tuple[tuple[int, Count], ...]]]:
+    """What every comparison compares; and for every sum what it is made of."""
     numbers: dict[frozenset[tuple[int, Count]], int] = {}
     sums: list[tuple[tuple[int, Count], ...]] = []
-    places = {}
+    places: dict[Formula, Compared] = {}
     for formula in formulas:
         if isinstance(formula, Comparison):
             terms, constant = counted(formula)
             which = numbers.setdefault(frozenset(terms), len(sums))
             if which == len(sums):
                 sums.append(terms)
-            places[formula] = which, constant
+            places[formula] = which, formula.relation, -constant
     return places, sums
 
 

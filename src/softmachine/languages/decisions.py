@@ -1,7 +1,6 @@
-"""Formulas as decisions: tests of running sums, each of which says where to go on.
+"""Boolean combinations of comparisons as decisions: tests of sums, each of which says where to go on.
 
-After a known token every formula about the token alone is true or false, and what remains of a body is a chain of
-comparisons of sums with numbers. All of them are asked as: is the sum in an interval?
+Comparisons are all asked as: is the sum in an interval? What is known beforehand is not asked.
 """
 
 from __future__ import annotations
@@ -11,14 +10,15 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from softmachine.errors import ConstructionError
-from softmachine.languages.crasp.formula import Comparison
 from softmachine.languages.linear import Relation
 from softmachine.languages.temporal.formula import And, Formula, Not, Or
 
 LOWEST, HIGHEST = -(10**60), 10**60
-"""No sum is ever outside: coefficients are at most 10^18."""
+"""No sum is ever outside: numbers are at most 10^18."""
 MOST_TESTS = 1 << 17
 
+Compared: TypeAlias = tuple[int, Relation, int]
+"""The number of a sum, and how it compares with what."""
 Test: TypeAlias = tuple[int, int, int, int, int]
 """The number of a sum; the lowest and the highest value for a yes; and what follows upon yes and no: another test, or
 if it is negative, the outcome (-1 is outcome 0, -2 is outcome 1, and so on)."""
@@ -54,15 +54,15 @@ def decide(
     cases: Sequence[tuple[Formula, int]],
     otherwise: int,
     known: Callable[[Formula], bool | None],
-    sums: Mapping[Comparison, tuple[int, int]],
+    sums: Mapping[Formula, Compared],
 ) -> Decision:
     """The decision for the outcome of the first formula that is true.
 
     Args:
-        cases: Formulas of a core and their outcomes.
+        cases: Formulas, made of comparisons and what is known with not, and, or; and their outcomes.
         otherwise: The outcome if none is true.
         known: The truth of formulas that is known beforehand, constants among them.
-        sums: For every comparison the sum on its left side and the constant that the sum leaves out.
+        sums: What every comparison compares.
 
     Raises:
         ConstructionError: If there would be too many tests.
@@ -87,7 +87,7 @@ def decide(
 class _Jumps:
     """What is to be decided at labels, and where to go then. Outcomes are negative labels."""
 
-    def __init__(self, known: Callable[[Formula], bool | None], sums: Mapping[Comparison, tuple[int, int]]) -> None:
+    def __init__(self, known: Callable[[Formula], bool | None], sums: Mapping[Formula, Compared]) -> None:
         self.known = known
         self.sums = sums
         self.tests: dict[int, Test] = {}
@@ -112,6 +112,10 @@ class _Jumps:
                 label = yes if truth else no
                 continue
             match formula:
+                case _ if formula in self.sums:
+                    which, relation, number = self.sums[formula]
+                    targets = (no, yes) if relation is Relation.UNEQUAL else (yes, no)
+                    self.tests[label] = which, *_interval(relation, number), *targets
                 case Not(of):
                     self._open[label] = of, no, yes
                 case And((first, *rest)):
@@ -122,12 +126,8 @@ class _Jumps:
                     for operand in reversed(rest):
                         no = self.label(operand, yes, no)
                     self._open[label] = first, yes, no
-                case Comparison(relation=relation):
-                    which, constant = self.sums[formula]
-                    targets = (no, yes) if relation is Relation.UNEQUAL else (yes, no)
-                    self.tests[label] = which, *_interval(relation, -constant), *targets
                 case _:
-                    raise TypeError(f"{type(formula).__name__} does not occur in a core")
+                    raise TypeError(f"{type(formula).__name__} cannot be decided")
         return label
 
 
