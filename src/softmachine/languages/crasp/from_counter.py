@@ -65,9 +65,7 @@ def transition_tokens(machine: CounterMachine, taken: Collection[str] = ()) -> d
             continue
         numbers[state] = numbers.get(state, 0) + 1
         name = state if len(machine.leaving(state)) == 1 else f"{state}_{numbers[state]}"
-        token = unique(name, used)
-        used.add(token)
-        tokens[token] = transition
+        tokens[unique(name, used)] = transition
     return tokens
 
 
@@ -95,9 +93,7 @@ class Names:
         plain = re.sub(r"\W", "_", wish)
         if not re.match(r"[^\W\d]", plain) or plain.startswith("Q_"):
             plain = f"_{plain}"
-        name = unique(plain, self._used)
-        self._used.add(name)
-        return name
+        return unique(plain, self._used)
 
 
 @dataclass(frozen=True)
@@ -207,8 +203,9 @@ def _operands(formula: Formula) -> tuple[Formula, ...]:
     return formula.operands if isinstance(formula, And) else (formula,)
 
 
-def unique(name: str, used: Collection[str]) -> str:
-    """The name, longer if it is used."""
+def unique(name: str, used: set[str]) -> str:
+    """The name, longer if it is used; from now on it is."""
     while name in used:
         name += "_"
+    used.add(name)
     return name
