@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
 
 from softmachine.errors import InvalidError, Place
 from softmachine.languages.counter.condition import FALSE, LARGEST_NUMBER, TRUE, And, Comparison, Condition, Not, Or
@@ -23,7 +24,7 @@ class Name(NamedTuple):
     place: Place
 
 
-class Builder(SumBuilder):
+class Builder(SumBuilder[str]):
     """Makes transitions from their parts."""
 
     too_large = (f"numbers go up to {LARGEST_NUMBER:,}", None)
@@ -51,15 +52,15 @@ class Builder(SumBuilder):
 
     def or_(self, first: Condition, sign: Token, *others: Condition) -> Condition:
         """``p or q or …``."""
-        return _at(sign, Or, (first, *others[::2]))
+        return _at(sign, lambda: Or((first, *others[::2])))
 
     def and_(self, first: Condition, sign: Token, *others: Condition) -> Condition:
         """``p and q and …``."""
-        return _at(sign, And, (first, *others[::2]))
+        return _at(sign, lambda: And((first, *others[::2])))
 
     def not_(self, sign: Token, of: Condition) -> Condition:
         """``not p``."""
-        return _at(sign, Not, of)
+        return _at(sign, lambda: Not(of))
 
     def constant(self, word: Token) -> Condition:
         """``true`` and ``false``."""
@@ -67,16 +68,16 @@ class Builder(SumBuilder):
 
     def comparison(self, left: Linear[str], relation: Token, right: Linear[str]) -> Condition:
         """``term <= term``."""
-        return _at(relation, Comparison, left, Relation.written(relation), right)
+        return _at(relation, lambda: Comparison(left, Relation.written(relation), right))
 
     def counter(self, token: Token) -> Linear[str]:
         """A counter in a sum."""
         return Linear(((1, self.name(token).name),))
 
 
-def _at(token: Token, kind: type[Condition], *arguments: Any) -> Condition:
+def _at(token: Token, made: Callable[[], Condition]) -> Condition:
     """A condition whose operator stands at the token, unless it is too deep or its numbers are too large."""
     try:
-        return kind(*arguments)
+        return made()
     except InvalidError as error:
         raise Mistake(error.problems[0], *place_of(token)) from None
