@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from softmachine.errors import InvalidError, Place
 from softmachine.languages.counter.condition import FALSE, LARGEST_NUMBER, TRUE, And, Comparison, Condition, Not, Or
@@ -52,15 +51,15 @@ class Builder(SumBuilder[str]):
 
     def or_(self, first: Condition, sign: Token, *others: Condition) -> Condition:
         """``p or q or …``."""
-        return _at(sign, lambda: Or((first, *others[::2])))
+        return _at(sign, Or, (first, *others[::2]))
 
     def and_(self, first: Condition, sign: Token, *others: Condition) -> Condition:
         """``p and q and …``."""
-        return _at(sign, lambda: And((first, *others[::2])))
+        return _at(sign, And, (first, *others[::2]))
 
     def not_(self, sign: Token, of: Condition) -> Condition:
         """``not p``."""
-        return _at(sign, lambda: Not(of))
+        return _at(sign, Not, of)
 
     def constant(self, word: Token) -> Condition:
         """``true`` and ``false``."""
@@ -68,16 +67,16 @@ class Builder(SumBuilder[str]):
 
     def comparison(self, left: Linear[str], relation: Token, right: Linear[str]) -> Condition:
         """``term <= term``."""
-        return _at(relation, lambda: Comparison(left, Relation.written(relation), right))
+        return _at(relation, Comparison, left, Relation.written(relation), right)
 
     def counter(self, token: Token) -> Linear[str]:
         """A counter in a sum."""
         return Linear(((1, self.name(token).name),))
 
 
-def _at(token: Token, made: Callable[[], Condition]) -> Condition:
+def _at(token: Token, kind: type[Condition], *arguments: Any) -> Condition:
     """A condition whose operator stands at the token, unless it is too deep or its numbers are too large."""
     try:
-        return made()
+        return kind(*arguments)
     except InvalidError as error:
         raise Mistake(error.problems[0], *place_of(token)) from None
