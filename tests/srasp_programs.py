@@ -17,12 +17,10 @@ from softmachine.languages.srasp.expressions import (
     Expression,
     Index,
     Integer,
-    Letter,
     Mask,
     Member,
     Not,
     Or,
-    Position,
     PrefixSum,
     Subtract,
     Symbol,
@@ -218,7 +216,7 @@ class _Grower:
         if names and rng.random() < 0.5:
             name = rng.choice(names)
             return Vector(name, at), self.types[name].symbols
-        return Letter(at), self.letters
+        return Vector("in", at), self.letters
 
     def integer(self, scope: tuple[Index, ...], depth: int, operations: bool = False) -> Expression:
         rng = self.rng
@@ -236,7 +234,7 @@ class _Grower:
     def read(self, of: Type, at: Index) -> Expression:
         names = [name for name, found in self.types.items() if found == of]
         if not names or self.rng.random() < 0.3:
-            return Position(at)
+            return Vector("pos", at)
         return Vector(self.rng.choice(names), at)
 
     def leaf(self, of: Type, scope: tuple[Index, ...]) -> Expression | None:

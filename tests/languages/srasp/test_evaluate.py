@@ -17,12 +17,10 @@ from softmachine.languages.srasp.expressions import (
     Conditional,
     Expression,
     Integer,
-    Letter,
     Mask,
     Member,
     Not,
     Or,
-    Position,
     PrefixSum,
     Subtract,
     Symbol,
@@ -145,12 +143,12 @@ SIGNS = {**{comparison: comparison.value for comparison in Relation}, Relation.E
 def python(expression: Expression) -> str:
     """The same expression in Python, over the list W of letters and the dictionary V of vectors."""
     match expression:
-        case Letter(at=at):
+        case Vector("in", at):
             return f"W[{at}]"
+        case Vector("pos", at):
+            return f"({at} + 1)"
         case Vector(name=name, at=at):
             return f"V[{name!r}][{at}]"
-        case Position(at=at):
-            return f"({at} + 1)"
         case Symbol(value=constant) | Integer(value=constant) | Truth(value=constant):
             return repr(constant)
         case Not(operand=operand):

@@ -25,8 +25,6 @@ from softmachine.languages.srasp.evaluate import Meaning, meaning_of
 from softmachine.languages.srasp.expressions import (
     Attention,
     Expression,
-    Letter,
-    Position,
     PrefixSum,
     Vector,
     children,
@@ -55,12 +53,12 @@ def reader(program: Program, word: tuple[str, ...]) -> Callable[[Expression], Me
     def read(part: Expression) -> Meaning | None:
         values: tuple[object, ...]
         match part:
-            case Letter():
+            case Vector("in"):
                 values = word
+            case Vector("pos"):
+                values = tuple(range(1, len(word) + 1))
             case Vector():
                 values = vectors[part.name]
-            case Position():
-                values = tuple(range(1, len(word) + 1))
             case _:
                 return None
         return (lambda i, _: values[i]) if part.at == "i" else (lambda _, j: values[j])

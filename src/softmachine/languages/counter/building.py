@@ -24,7 +24,7 @@ class Name(NamedTuple):
     place: Place
 
 
-class Builder(SumBuilder):
+class Builder(SumBuilder[str]):
     """Makes transitions from their parts."""
 
     too_large = (f"numbers go up to {LARGEST_NUMBER:,}", None)

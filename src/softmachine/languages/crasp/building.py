@@ -6,10 +6,19 @@ from typing import TYPE_CHECKING
 
 from softmachine.languages.crasp.formula import Comparison, NamedFormula
 from softmachine.languages.crasp.relation import RELATIONS
-from softmachine.languages.crasp.terms import Conditional, Count, Maximum, Minimum, NamedTerm, Term, nesting, term
+from softmachine.languages.crasp.terms import (
+    Conditional,
+    Count,
+    Maximum,
+    Minimum,
+    NamedTerm,
+    Number,
+    Term,
+    nesting,
+    term,
+)
 from softmachine.languages.linear import Relation
-from softmachine.languages.temporal import building as temporal
-from softmachine.languages.temporal.building import DEEPEST
+from softmachine.languages.temporal.building import DEEPEST, FormulaBuilder, at
 from softmachine.languages.temporal.formula import Formula
 from softmachine.languages.text.mistakes import Mistake, place_of
 
@@ -17,21 +26,18 @@ if TYPE_CHECKING:
     from lark import Token
 
 
-class Builder(temporal.Builder):
+class Builder(FormulaBuilder[Number]):
     """Makes formulas and terms from their parts; symbols, connectives and sums are those of temporal logic."""
 
-    not_linear = (
-        "a product of two counts is not linear",
-        "multiply a count with a number only, as in 2*#[Q_a]",
-    )
+    not_linear = ("a product of two counts is not linear", "multiply a count with a number only, as in 2*#[Q_a]")
 
     def named_formula(self, name: Token) -> Formula:
         """A name that is defined as a formula."""
         return NamedFormula(str(name))
 
-    def comparison(self, left: Term, relation: Token, right: Term) -> Formula:  # type: ignore[override]
+    def comparison(self, left: Term, relation: Token, right: Term) -> Formula:
         """``term <= term``."""
-        return temporal.at(relation, Comparison(left, Relation.written(relation), right))
+        return at(relation, Comparison(left, Relation.written(relation), right))
 
     def conditional(self, condition: Formula, sign: Token, then: Term, otherwise: Term) -> Term:
         """``p ? s : t``."""

@@ -9,8 +9,6 @@ from typing import TypeAlias
 from softmachine.languages.srasp.expressions import (
     Attention,
     Expression,
-    Letter,
-    Position,
     PrefixSum,
     Vector,
     at_i,
@@ -48,7 +46,7 @@ class Lookup:
     name: str
     attention: Attention
     products: tuple[Product, ...]
-    reads: tuple[Letter | Vector | Position, ...]
+    reads: tuple[Vector, ...]
 
 
 Step: TypeAlias = Sum | Lookup
@@ -108,6 +106,6 @@ class _Hoisting:
         return f"{name}_{number}"
 
 
-def _reads_at_j(value: Expression) -> tuple[Letter | Vector | Position, ...]:
-    reads = (part for part in walk(value) if isinstance(part, Letter | Vector | Position) and part.at == "j")
+def _reads_at_j(value: Expression) -> tuple[Vector, ...]:
+    reads = (part for part in walk(value) if isinstance(part, Vector) and part.at == "j")
     return tuple(dict.fromkeys(reads))

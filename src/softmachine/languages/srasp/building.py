@@ -50,14 +50,15 @@ class Builder:
         """``x if p else y``."""
         return ex.Conditional(condition, then, otherwise, place=then.place)
 
-    def prefix_sum(self, word: Token, *rest: Any) -> Expression:
+    def prefix_sum(self, word: Token, *rest: Token | Expression) -> Expression:
         """``psum j : x``, also ``psum j <= i : x``."""
-        return ex.PrefixSum(rest[-1], place=self._place(word))
+        return ex.PrefixSum(cast(Expression, rest[-1]), place=self._place(word))
 
-    def attention(self, choice: Token, *rest: Any) -> Expression:
+    def attention(self, choice: Token, *rest: ex.Mask | Expression) -> Expression:
         """``rightmost j < i where p : x else y``, where the mask and the predicate may be left out."""
-        mask, *parts = rest if isinstance(rest[0], ex.Mask) else (ex.Mask.NONE, *rest)
-        predicate, value, default = parts if len(parts) == 3 else (ex.Truth(True), *parts)
+        mask = rest[0] if isinstance(rest[0], ex.Mask) else ex.Mask.NONE
+        parts = [part for part in rest if not isinstance(part, ex.Mask)]
+        predicate, value, default = [ex.Truth(True), *parts][-3:]
         return ex.Attention(ex.Choice(str(choice)), mask, predicate, value, default, place=self._place(choice))
 
     def mask(self, sign: Token) -> ex.Mask:
@@ -103,16 +104,8 @@ class Builder:
             return ex.Integer(-operand.value, place=place)
         return ex.Subtract(ex.Integer(0, place=place), operand, place=place)
 
-    def letter(self, word: Token, at: Token) -> Expression:
-        """``in(i)``."""
-        return ex.Letter(cast(ex.Index, str(at)), place=self._place(word))
-
-    def position(self, word: Token, at: Token) -> Expression:
-        """``pos(i)``."""
-        return ex.Position(cast(ex.Index, str(at)), place=self._place(word))
-
     def vector(self, name: Token, at: Token) -> Expression:
-        """``x(i)``."""
+        """``x(i)``, ``in(i)`` or ``pos(i)``."""
         return ex.Vector(str(name), cast(ex.Index, str(at)), place=self._place(name))
 
     def symbol(self, quoted: Token) -> ex.Symbol:

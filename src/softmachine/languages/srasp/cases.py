@@ -118,7 +118,7 @@ def _possible(program: Program, atoms: tuple[Expression, ...]) -> tuple[tuple[Va
     left = list(reversed(atoms))
     while left:
         current = left.pop()
-        if isinstance(current, ex.Letter | ex.Vector) or compares_integers(program, current):
+        if isinstance(current, ex.Vector) or compares_integers(current, program):
             variables[current] = program.type_of(current).values
         else:
             left.extend(reversed(children(current)))
@@ -135,6 +135,6 @@ def _possible(program: Program, atoms: tuple[Expression, ...]) -> tuple[tuple[Va
     return tuple(dict.fromkeys(tuple(meaning(i, i) for meaning in meanings) for i in range(len(valuations))))
 
 
-def compares_integers(program: Program, expression: Expression) -> TypeGuard[ex.Compare]:
+def compares_integers(expression: Expression, program: Program) -> TypeGuard[ex.Compare]:
     """Whether an expression over the vectors of a program is a comparison of integers."""
     return isinstance(expression, ex.Compare) and not program.type_of(expression.left).finite

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import ChainMap
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 from softmachine.errors import InputError, UsageError
@@ -22,8 +23,9 @@ def evaluate(program: Program, word: str | Iterable[str]) -> dict[str, tuple[Val
     """
     letters = program.word(word)
     vectors: dict[str, tuple[Value, ...]] = {}
+    known = ChainMap[str, tuple[Value, ...]](vectors, {"in": letters, "pos": tuple(range(1, len(letters) + 1))})
     for definition in program.definitions:
-        meaning = meaning_of(definition.body, lambda expression: _meaning_here(expression, letters, vectors))
+        meaning = meaning_of(definition.body, lambda expression: _meaning_here(expression, len(letters), known))
         vectors[definition.name] = tuple(meaning(i, i) for i in range(len(letters)))
     return vectors
 
@@ -57,32 +59,23 @@ def accepts(program: Program, word: str | Iterable[str]) -> bool:
     return bool(values[-1])
 
 
-def _meaning_here(
-    expression: Expression, letters: tuple[str, ...], vectors: dict[str, tuple[Value, ...]]
-) -> Meaning | None:
+def _meaning_here(expression: Expression, length: int, vectors: Mapping[str, tuple[Value, ...]]) -> Meaning | None:
     """What depends on the input: reads and operations. None for the rest."""
 
     def inner(part: Expression) -> Meaning:
-        return meaning_of(part, lambda atom: _meaning_here(atom, letters, vectors))
+        return meaning_of(part, lambda atom: _meaning_here(atom, length, vectors))
 
     match expression:
-        case ex.Letter(at=at):
-            return _read(letters, at)
         case ex.Vector(name=name, at=at):
-            return _read(vectors[name], at)
-        case ex.Position(at=at):
-            return _read(range(1, len(letters) + 1), at)
+            values = vectors[name]
+            return (lambda i, _: values[i]) if at == "i" else (lambda _, j: values[j])
         case ex.PrefixSum(term=term):
             return _prefix_sum(inner(term))
         case ex.Attention():
             parts = inner(expression.predicate), inner(expression.value), inner(expression.default)
-            return _attention(expression, len(letters), *parts)
+            return _attention(expression, length, *parts)
         case _:
             return None
-
-
-def _read(values: tuple[Value, ...] | range, at: str) -> Meaning:
-    return (lambda i, _: values[i]) if at == "i" else (lambda _, j: values[j])
 
 
 def _prefix_sum(term: Meaning) -> Meaning:

@@ -2,7 +2,8 @@
 
 An expression speaks about one position i, and inside an operation about a second position j:
 
-- *reads*: ``in(i)``, ``v(i)`` for an earlier vector v, ``pos(i)`` (positions count from 1), and the same at j;
+- *reads* of vectors: ``in(i)``, the input symbol; ``pos(i)``, the position itself, counted from 1; ``v(i)`` for an
+  earlier vector v; and the same at j;
 - *position-wise* functions of these: constants, Boolean connectives, comparisons, conditionals, sums and differences;
 - *operations*, which look at other positions: the prefix sum ``psum j : …`` and leftmost or rightmost attention.
 """
@@ -57,24 +58,10 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Letter(Node):
-    """``in(i)``: the input symbol."""
-
-    at: Index
-
-
-@dataclass(frozen=True)
 class Vector(Node):
-    """``v(i)``: an earlier vector."""
+    """``v(i)``: an earlier vector, or one that is given, ``in(i)`` and ``pos(i)``."""
 
     name: str
-    at: Index
-
-
-@dataclass(frozen=True)
-class Position(Node):
-    """``pos(i)``: the position itself, counted from 1."""
-
     at: Index
 
 
@@ -185,7 +172,7 @@ class Attention(Node):
 
 
 Expression: TypeAlias = (
-    Letter | Vector | Position | Symbol | Integer | Truth | Not | And | Or | Compare | Member | Conditional
+    Vector | Symbol | Integer | Truth | Not | And | Or | Compare | Member | Conditional
     | Add | Subtract | PrefixSum | Attention
 )  # fmt: skip
 
@@ -234,7 +221,7 @@ def indices(expression: Expression) -> frozenset[Index]:
     """The positions that an expression depends on. An operation binds its own j and depends on i alone."""
     if isinstance(expression, PrefixSum | Attention):
         return frozenset({"i"})
-    if isinstance(expression, Letter | Vector | Position):
+    if isinstance(expression, Vector):
         return frozenset({expression.at})
     return frozenset[Index]().union(*(indices(child) for child in children(expression)))
 
@@ -243,6 +230,6 @@ def at_i(expression: Expression) -> Expression:
     """The same expression with every read at j made at i: as a vector that each position computes for itself."""
     if isinstance(expression, PrefixSum | Attention):
         return expression
-    if isinstance(expression, Letter | Vector | Position):
+    if isinstance(expression, Vector):
         return replace(expression, at="i")
     return rebuild(expression, at_i)

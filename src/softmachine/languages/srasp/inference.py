@@ -40,7 +40,7 @@ class Inference:
     """
 
     def __init__(self, alphabet: tuple[str, ...], types: Mapping[str, Type | None], names: frozenset[str]) -> None:
-        self.letters = Type(Kind.SYMBOL, tuple(dict.fromkeys(alphabet)))
+        self.given = {"in": Type(Kind.SYMBOL, tuple(dict.fromkeys(alphabet))), "pos": INTEGER}
         self.types = types
         self.names = names
         self.problems: list[Problem] = []
@@ -48,13 +48,10 @@ class Inference:
     def infer(self, expression: Expression, scope: Scope = Scope.HERE) -> Type | None:
         """The type of an expression; None, and a problem, if it has none."""
         match expression:
-            case ex.Letter(at=at):
-                return self.letters if self._is_in_scope(expression, at, scope) else None
-            case ex.Position(at=at):
-                return INTEGER if self._is_in_scope(expression, at, scope) else None
-            case ex.Vector(at=at):
+            case ex.Vector(name=name, at=at):
                 known = self._is_known(expression)
-                return self.types[expression.name] if self._is_in_scope(expression, at, scope) and known else None
+                in_scope = self._is_in_scope(expression, at, scope)
+                return self.given.get(name) or self.types[name] if in_scope and known else None
             case ex.Symbol(value=symbol):
                 return Type(Kind.SYMBOL, (symbol,)) if self._is_symbol(symbol, expression) else None
             case ex.Integer(value=number):
@@ -168,7 +165,7 @@ class Inference:
         return True
 
     def _is_known(self, read: ex.Vector) -> bool:
-        if read.name in self.types:
+        if read.name in self.given or read.name in self.types:
             return True
         if read.name in self.names:
             self._report(f"{read.name!r} is used before it is defined; vectors are computed from top to bottom", read)

@@ -56,12 +56,8 @@ def show(expression: Expression, demanded: int = WHOLE) -> str:
 
 def _show(expression: Expression) -> tuple[str, int]:
     match expression:
-        case ex.Letter(at=at):
-            return f"in({at})", UNIT
         case ex.Vector(name=name, at=at):
             return f"{name}({at})", UNIT
-        case ex.Position(at=at):
-            return f"pos({at})", UNIT
         case ex.Symbol(value=symbol):
             return quote(symbol), UNIT
         case ex.Integer(value=number):

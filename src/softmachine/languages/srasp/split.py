@@ -85,7 +85,7 @@ class _Splitter:
         found = indices(expression)
         if len(found) == 1:
             (self.at_i if "i" in found else self.at_j)[expression] = None
-        elif found and compares_integers(self.program, expression):
+        elif found and compares_integers(expression, self.program):
             equality = separate(expression)
             assert equality is not None, "checked when the program was made"
             self.equations[expression] = equality

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from softmachine.errors import InvalidError
-from softmachine.languages.linear import Linear, Relation
+from softmachine.languages.linear import Linear, Number, Relation
 from softmachine.languages.temporal import formula as tl
 from softmachine.languages.temporal.counting import Comparison, Count, LeftCount, Position, Predicate, RightCount
 from softmachine.languages.temporal.formula import Formula
@@ -49,13 +49,8 @@ def unquoted(text: str, line: int, column: int) -> str:
     return re.sub(r"\\(.)", lambda match: ESCAPED[match[1]], text[1:-1])
 
 
-class Builder(SumBuilder):
-    """Makes formulas, terms and counts from their parts."""
-
-    not_linear = (
-        "a product of two counts is not linear",
-        "multiply a count with a number only, as in 2*#<[Q_a]",
-    )
+class FormulaBuilder(SumBuilder[Number]):
+    """Makes formulas from symbols and connectives, and sums of numbers from theirs."""
 
     def iff(self, left: Formula, sign: Token, right: Formula) -> Formula:
         """``p <-> q``."""
@@ -73,11 +68,6 @@ class Builder(SumBuilder):
         """``p and q and …``."""
         return at(sign, tl.And((first, *others[::2])))
 
-    def temporal(self, left: Formula, sign: Token, right: Formula) -> Formula:
-        """``p since q`` and the like."""
-        kind, reading = TEMPORAL[sign.type]
-        return at(sign, kind(left, right, reading))
-
     def unary(self, sign: Token, of: Formula) -> Formula:
         """``not p`` and the like."""
         return at(sign, UNARY[sign.type](of))
@@ -94,13 +84,24 @@ class Builder(SumBuilder):
         """``true``, ``false``, ``first`` or ``last``."""
         return CONSTANTS[word.type]
 
-    def stray_name(self, name: Token) -> Formula:
-        """A word that is not a formula."""
-        raise unknown_name(name)
-
     def bare_q(self, token: Token) -> Formula:
         """``Q_`` without a symbol."""
         raise bare_q(token)
+
+
+class Builder(FormulaBuilder[Count]):
+    """Makes formulas of temporal logic, and what they say about counts."""
+
+    not_linear = ("a product of two counts is not linear", "multiply a count with a number only, as in 2*#<[Q_a]")
+
+    def temporal(self, left: Formula, sign: Token, right: Formula) -> Formula:
+        """``p since q`` and the like."""
+        kind, reading = TEMPORAL[sign.type]
+        return at(sign, kind(left, right, reading))
+
+    def stray_name(self, name: Token) -> Formula:
+        """A word that is not a formula."""
+        raise unknown_name(name)
 
     def comparison(self, left: Linear[Count], relation: Token, right: Linear[Count]) -> Formula:
         """``term <= term``."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, cast
 
-from softmachine.languages.linear import Linear
+from softmachine.languages.linear import Linear, Number
 from softmachine.languages.text.mistakes import Mistake, place_of
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class _Calls:
         return lambda parts: method(*parts)
 
 
-class SumBuilder:
+class SumBuilder(Generic[Number]):
     """Makes sums with integer coefficients from their parts."""
 
     too_large: ClassVar[tuple[str, str | None]] = ("this number is too large", "10^18 is the largest there is")
@@ -58,7 +58,7 @@ class SumBuilder:
     not_linear: ClassVar[tuple[str, str]]
     """What to say of a product of two sums that are no numbers, and what would be right."""
 
-    def term(self, *parts: Any) -> Linear[Any]:
+    def term(self, *parts: Token | Linear[Number]) -> Linear[Number]:
         """A sum, with a sign in front of every product but perhaps the first."""
         factor, numbers, constant = 1, [], 0
         for part in parts:
@@ -69,18 +69,21 @@ class SumBuilder:
             constant += factor * part.constant
         return Linear(tuple(numbers), constant)
 
-    def product(self, result: Linear[Any], *others: Any) -> Linear[Any]:
+    def product(self, result: Linear[Number], *others: Token | Linear[Number]) -> Linear[Number]:
         """``2*x``, where all factors but one are numbers."""
-        for sign, factor in zip(others[::2], others[1::2], strict=True):
-            if result.terms and factor.terms:
+        for other in others:
+            if not isinstance(other, Linear):
+                sign = other
+                continue
+            if result.terms and other.terms:
                 message, hint = self.not_linear
                 raise Mistake(message, *place_of(sign), hint)
-            result = factor.constant * result if result.terms else result.constant * factor
+            result = other.constant * result if result.terms else result.constant * other
             if result.largest > LARGEST_NUMBER:
                 raise self._too_large(sign)
         return result
 
-    def number(self, digits: Token) -> Linear[Any]:
+    def number(self, digits: Token) -> Linear[Number]:
         """A number in a sum."""
         return Linear((), self.natural(digits))
 

@@ -16,11 +16,9 @@ from softmachine.languages.srasp.expressions import (
     Conditional,
     Expression,
     Integer,
-    Letter,
     Member,
     Not,
     Or,
-    Position,
     Subtract,
     Symbol,
     Truth,
@@ -33,7 +31,7 @@ from softmachine.signals.signal import Affine
 from softmachine.theorems.srasp.numbers import Finder, Number, choose_constants, whole
 
 Value: TypeAlias = Signal | Number
-Read: TypeAlias = Letter | Vector | Position
+Read: TypeAlias = Vector
 
 
 class Pointwise:
@@ -56,7 +54,7 @@ class Pointwise:
     def of(self, expression: Expression) -> Value:
         """The signal of an expression of any type."""
         match expression:
-            case Letter() | Vector() | Position():
+            case Vector():
                 return self.read(expression)
             case Integer(number):
                 return whole(number, self.one)

@@ -36,7 +36,7 @@ from softmachine.errors import ConstructionError
 from softmachine.languages import srasp
 from softmachine.languages.linear import Relation
 from softmachine.languages.srasp import Definition, Equality, Lookup, Product, Sum, normalise, operations
-from softmachine.languages.srasp.expressions import Choice, Letter, Position, Truth, Vector, at_i
+from softmachine.languages.srasp.expressions import Choice, Truth, Vector, at_i
 from softmachine.languages.srasp.expressions import Mask as Visible
 from softmachine.signals import Program, Signal, attend, constant, named, position, recogniser, relu, stack
 from softmachine.signals.gadgets import all_of, any_of, rounded
@@ -117,9 +117,9 @@ class _Builder:
     def read(self, expression: Read) -> Value:
         """What a letter, a vector or the position is at a position itself."""
         match expression:
-            case Letter():
+            case Vector("in"):
                 return self.letters
-            case Position():
+            case Vector("pos"):
                 return here()
             case Vector(name):
                 return self.values[name]
