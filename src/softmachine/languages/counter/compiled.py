@@ -9,17 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.jit import machine_code
 from softmachine.languages.counter.condition import Condition, comparisons
-from softmachine.languages.counter.interpreter import Configuration
 from softmachine.languages.counter.machine import CounterMachine, Transition
 from softmachine.languages.decisions import Compared, Test, decide
 from softmachine.languages.temporal.formula import Constant, Formula
+
+if TYPE_CHECKING:
+    from softmachine.languages.counter.interpreter import Configuration
 
 CHUNK = 1 << 22
 """So many steps at most are made before Python gets a chance to see that the user wants to stop."""

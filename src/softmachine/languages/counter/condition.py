@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from softmachine.errors import InvalidError
+from softmachine.languages.counter.printing import name_text
 from softmachine.languages.linear import Linear, Relation, linear_text
 from softmachine.languages.temporal.formula import And, Constant, Formula, Not, Or
+from softmachine.languages.temporal.printing import Level, Writer
 from softmachine.languages.temporal.structure import subformulas
 from softmachine.languages.text.grammar import LARGEST_NUMBER
-
-if TYPE_CHECKING:
-    from softmachine.languages.temporal.printing import Level, Writer
 
 DEEPEST = 100
 """Conditions nested in one another. What goes through them may be recursive."""
@@ -51,9 +50,6 @@ class CounterComparison(Formula):
 
     def write(self, _writer: Writer) -> tuple[str, Level]:
         """The two sides with the relation between them."""
-        from softmachine.languages.counter.printing import name_text
-        from softmachine.languages.temporal.printing import Level
-
         return f"{linear_text(self.left, name_text)} {self.relation} {linear_text(self.right, name_text)}", Level.ATOM
 
 

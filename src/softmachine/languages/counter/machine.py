@@ -8,16 +8,15 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from softmachine.errors import InvalidError, Place
 from softmachine.languages.counter.condition import Condition
+from softmachine.languages.counter.determinism import Determinism, determinism
+from softmachine.languages.counter.printing import machine_table, transition_text
+from softmachine.languages.counter.validation import problems_of
 from softmachine.languages.source import read_word
 from softmachine.languages.temporal.formula import TRUE, Not
 from softmachine.languages.temporal.structure import disjunction
-
-if TYPE_CHECKING:
-    from softmachine.languages.counter.determinism import Determinism
 
 
 class Verdict(StrEnum):
@@ -46,8 +45,6 @@ class Transition:
     place: Place | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
-        from softmachine.languages.counter.printing import transition_text
-
         return transition_text(self)
 
 
@@ -87,8 +84,6 @@ class CounterMachine:
     place: Place | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        from softmachine.languages.counter.validation import problems_of
-
         problems = problems_of(self)
         if problems:
             raise InvalidError(f"counter machine {self.name!r}", problems, place=self.place)
@@ -130,8 +125,6 @@ class CounterMachine:
     @cached_property
     def determinism(self) -> Determinism:
         """Whether it is proven that no two tests of a state hold together, and where they do."""
-        from softmachine.languages.counter.determinism import determinism
-
         return determinism(self)
 
     def verdict(self, state: str) -> Verdict | None:
@@ -174,6 +167,4 @@ class CounterMachine:
         )
 
     def _repr_html_(self) -> str:
-        from softmachine.languages.counter.printing import machine_table
-
         return machine_table(self)

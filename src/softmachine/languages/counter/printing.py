@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from html import escape
+from typing import TYPE_CHECKING
 
-from softmachine.languages.counter.machine import CounterMachine, Transition
+if TYPE_CHECKING:
+    from softmachine.languages.counter.machine import CounterMachine, Transition
 
 RESERVED = frozenset({"and", "or", "not", "else", "true", "false"})
 _PLAIN_LETTER = re.compile(r"[^\s'\"#:][^\s]*")

@@ -100,6 +100,7 @@ def common_solution(conditions: Sequence[Condition], budget: Budget) -> dict[str
     Raises:
         OutOfBudgetError: If the budget does not suffice to find out.
     """
+    budget.spend(len(conditions))
     names = dict.fromkeys(
         name for condition in conditions for each in comparisons(condition) for _, name in each.difference.terms
     )

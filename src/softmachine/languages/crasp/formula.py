@@ -9,9 +9,10 @@ counts through a relation.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from softmachine.errors import InvalidError
+from softmachine.languages.crasp.printing import write_term
 from softmachine.languages.crasp.terms import (
     Count,
     NamedTerm,
@@ -24,9 +25,7 @@ from softmachine.languages.crasp.terms import (
 from softmachine.languages.linear import Linear, Relation
 from softmachine.languages.temporal.counting import LARGEST_NUMBER
 from softmachine.languages.temporal.formula import Formula
-
-if TYPE_CHECKING:
-    from softmachine.languages.temporal.printing import Level, Writer
+from softmachine.languages.temporal.printing import Level, Writer
 
 Shape: TypeAlias = tuple[object, ...]
 
@@ -44,8 +43,6 @@ class NamedFormula(Formula):
 
     def write(self, _writer: Writer) -> tuple[str, Level]:
         """The name."""
-        from softmachine.languages.temporal.printing import Level
-
         return self.name, Level.ATOM
 
 
@@ -74,9 +71,6 @@ class Comparison(Formula):
 
     def write(self, writer: Writer) -> tuple[str, Level]:
         """The two terms with the relation between them."""
-        from softmachine.languages.crasp.printing import write_term
-        from softmachine.languages.temporal.printing import Level
-
         sides = (write_term(side, writer) for side in (self.left, self.right))
         return f" {writer.words.get(self.relation, self.relation)} ".join(sides), Level.ATOM
 

@@ -15,6 +15,7 @@ from functools import cached_property
 
 from softmachine.errors import Place
 from softmachine.languages.crasp.formula import Comparison, NamedFormula
+from softmachine.languages.crasp.printing import program_table
 from softmachine.languages.crasp.relation import RELATIONS
 from softmachine.languages.crasp.terms import Count, NamedTerm, Term, formulas_in, largest_number, nesting, numbers_in
 from softmachine.languages.linear import Linear
@@ -129,8 +130,6 @@ class Program:
         return f"C-RASP program {self.name}: {letters}, {names}, {size}"
 
     def _repr_html_(self) -> str:
-        from softmachine.languages.crasp.printing import program_table
-
         return program_table(self)
 
 
