@@ -66,6 +66,11 @@ class Relation(StrEnum):
         """Whether two numbers compare so."""
         return _MEANING[self](left, right)
 
+    @property
+    def opposite(self) -> Relation:
+        """How two numbers compare that do not compare so."""
+        return _OPPOSITES[self]
+
     @staticmethod
     def written(text: str) -> Relation:
         """The relation that a text stands for: its value, or another spelling of it."""
@@ -99,3 +104,5 @@ _MEANING: Mapping[Relation, Callable[[int, int], bool]] = {
     Relation.AT_LEAST: ge,
     Relation.GREATER: gt,
 }
+_PAIRS = ((Relation.LESS, Relation.AT_LEAST), (Relation.AT_MOST, Relation.GREATER), (Relation.EQUAL, Relation.UNEQUAL))
+_OPPOSITES = {one: other for pair in _PAIRS for one, other in (pair, reversed(pair))}

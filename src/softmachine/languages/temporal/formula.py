@@ -10,9 +10,9 @@ recursive.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar
 
 from softmachine.errors import InvalidError, UsageError
 
@@ -35,6 +35,7 @@ class Formula:
     depth: int
     """How many operators are nested in it; 0 for an atom."""
     _hash: int
+    __match_args__: ClassVar[tuple[str, ...]] = ()
 
     @property
     def parts(self) -> tuple[Formula, ...]:
@@ -43,8 +44,11 @@ class Formula:
 
     @property
     def label(self) -> tuple[object, ...]:
-        """What it says apart from its parts."""
-        return ()
+        """What it says apart from its parts: what it was made of that is no formula."""
+        return tuple(value for value in self._made_of() if not isinstance(value, Formula | tuple))
+
+    def _made_of(self) -> tuple[object, ...]:
+        return tuple(getattr(self, name) for name in self.__match_args__)
 
     def __post_init__(self) -> None:
         for part in self.parts:
@@ -76,9 +80,9 @@ class Formula:
             pairs += zip(one.parts, two.parts, strict=True)
         return True
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[type[Formula], tuple[object, ...]]:
         # Hashes of texts differ between processes.
-        return type(self), tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+        return type(self), self._made_of()
 
     def __invert__(self) -> Not:
         return Not(self)
@@ -115,22 +119,12 @@ class Symbol(Formula):
             )
         super().__post_init__()
 
-    @property
-    def label(self) -> tuple[object, ...]:
-        """The symbol."""
-        return (self.symbol,)
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Constant(Formula):
     """``true`` or ``false``, everywhere."""
 
     value: bool
-
-    @property
-    def label(self) -> tuple[object, ...]:
-        """The value."""
-        return (self.value,)
 
 
 TRUE, FALSE = Constant(True), Constant(False)
@@ -234,11 +228,6 @@ class Iff(_Binary):
 @dataclass(frozen=True, eq=False, repr=False)
 class _Temporal(_Binary):
     reading: Reading = Reading.STANDARD
-
-    @property
-    def label(self) -> tuple[object, ...]:
-        """The reading."""
-        return (self.reading,)
 
 
 class Since(_Temporal):
