@@ -62,6 +62,11 @@ class Relation(StrEnum):
     AT_LEAST = ">="
     GREATER = ">"
 
+    @property
+    def meaning(self) -> Callable[[int, int], bool]:
+        """The function that says whether two numbers compare so."""
+        return _MEANING[self]
+
     def holds(self, left: int, right: int) -> bool:
         """Whether two numbers compare so."""
         return _MEANING[self](left, right)

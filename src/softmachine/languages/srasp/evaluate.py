@@ -129,8 +129,8 @@ def meaning_of(expression: Expression, atom: Callable[[Expression], Meaning | No
             joined = [inner(part) for part in parts]
             return lambda i, j: any(part(i, j) for part in joined)
         case ex.Compare(relation=relation, left=left, right=right):
-            one, other = inner(left), inner(right)
-            return lambda i, j: relation.holds(one(i, j), other(i, j))
+            compare, one, other = relation.meaning, inner(left), inner(right)
+            return lambda i, j: compare(one(i, j), other(i, j))
         case ex.Member(operand=operand, symbols=symbols):
             member = inner(operand)
             return lambda i, j: member(i, j) in symbols

@@ -35,6 +35,7 @@ class Formula:
     depth: int
     """How many operators are nested in it; 0 for an atom."""
     _hash: int
+    _label: tuple[object, ...]
     __match_args__: ClassVar[tuple[str, ...]] = ()
 
     @property
@@ -56,9 +57,10 @@ class Formula:
                 raise UsageError(
                     f"{type(self).__name__} is made of formulas, not of {part!r}", hint="see parse_formula"
                 )
-        # Kept, so that neither goes down into the parts again.
+        # Kept, so that nothing goes down into the parts again.
         object.__setattr__(self, "depth", max((1 + part.depth for part in self.parts), default=0))
-        object.__setattr__(self, "_hash", hash((type(self), self.label, self.parts)))
+        object.__setattr__(self, "_label", self.label)
+        object.__setattr__(self, "_hash", hash((type(self), self._label, self.parts)))
 
     def __hash__(self) -> int:
         return self._hash
@@ -72,7 +74,7 @@ class Formula:
             one, two = pairs.pop()
             if one is two or (id(one), id(two)) in met:
                 continue
-            if one._hash != two._hash or type(one) is not type(two) or one.label != two.label:
+            if one._hash != two._hash or type(one) is not type(two) or one._label != two._label:
                 return False
             if len(one.parts) != len(two.parts):
                 return False
