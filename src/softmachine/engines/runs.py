@@ -91,7 +91,7 @@ class Running:
         if engine == "fast":
             self._fast = self._start_fast()
             if resume:
-                from softmachine.engines.fast import checkpoint as files
+                from softmachine.engines.fast import saved_run as files
 
                 files.load(self._fast, Path(resume))
         else:
@@ -275,7 +275,7 @@ class Running:
         """
         if self.checkpoint is None or self._fast is None or self._fast.stopped_by is not None:
             return False
-        from softmachine.engines.fast import checkpoint as files
+        from softmachine.engines.fast import saved_run as files
 
         self.unsaved = None
         try:

@@ -21,20 +21,3 @@ def own_cache(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder))
         yield
-
-
-def lower_thresholds(patch: pytest.MonkeyPatch) -> None:
-    """Make the trees of the forest so small that short sequences have many of them; plain Python only."""
-    from softmachine.engines.fast.analysis import planner
-    from softmachine.engines.fast.indexes import descent, forest, index
-
-    for module, name, value in (
-        (forest, "BLOCK", 4),
-        (descent, "BLOCK", 4),
-        (forest, "LEAF", 2),
-        (descent, "LEAF", 2),
-        (index, "LEAF", 2),
-        (descent, "MANY", 4),
-        (planner, "MANY", 4),
-    ):
-        patch.setattr(module, name, value)

@@ -10,8 +10,8 @@ import pytest
 import softmachine as sm
 from softmachine.engines.fast import FastEngine, audit
 from softmachine.engines.fast.analysis.flow import unfold
-from softmachine.engines.fast.analysis.plans import ByPosition, Forest, Parabola, Uniform
-from softmachine.engines.fast.codegen.code import Code
+from softmachine.engines.fast.analysis.plans import ByPosition, Groups, Parabola, Uniform
+from softmachine.engines.fast.codegen.emitted import Emitted
 from softmachine.engines.fast.explain import explanation, summary
 from softmachine.engines.runs import codec_of
 from softmachine.errors import AmbiguousTokenError, InputError, UsageError
@@ -25,7 +25,7 @@ def model() -> Transformer:
 
 
 def kinds_of(engine: FastEngine) -> list[type]:
-    assert isinstance(engine.code, Code)
+    assert isinstance(engine.code, Emitted)
     return [type(plan) for plan in engine.code.plans]
 
 
@@ -73,7 +73,7 @@ def test_keys_that_leave_the_parabola_change_the_plan(model: Transformer) -> Non
     assert kinds_of(engine)[-1] is Parabola
     tokens = [*codec_of(model).prompt("").tokens, *map(str, codec_of(model).expected("", 60))]
     found = engine.answers(tokens)
-    assert kinds_of(engine)[-1] is Forest
+    assert kinds_of(engine)[-1] is Groups
     from softmachine.engines.dense import DenseEngine
 
     assert found == DenseEngine(wrong, "exact").answers([tokens])[0]
@@ -138,8 +138,8 @@ def test_only_fast_runs_are_audited(model: Transformer) -> None:
 def test_code_that_would_take_minutes_to_compile_becomes_tables(
     model: Transformer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from softmachine.engines.fast.codegen import code
-    from softmachine.engines.fast.tables.code import TableCode
+    from softmachine.engines.fast.codegen import emitted
+    from softmachine.engines.fast.tables.interpreted import Interpreted
 
-    monkeypatch.setattr(code, "MOST_LINES", 50)
-    assert isinstance(FastEngine(model).code, TableCode)
+    monkeypatch.setattr(emitted, "MOST_LINES", 50)
+    assert isinstance(FastEngine(model).code, Interpreted)

@@ -9,7 +9,7 @@ import pytest
 import softmachine as sm
 from softmachine.engines.fast import Declined, FastEngine
 from softmachine.engines.fast.explain import explanation, summary
-from softmachine.engines.fast.tables.code import TableCode, is_large
+from softmachine.engines.fast.tables.interpreted import Interpreted, is_large
 from softmachine.engines.runs import Running, codec_of
 from softmachine.errors import AmbiguousTokenError, SourceError
 from softmachine.theorems.ternary.tokens import TernaryCodec
@@ -46,8 +46,8 @@ def test_10000_random_sequences_as_tables(part: int) -> None:
 
 def test_large_models_are_tables_and_small_ones_code(ternary: Transformer) -> None:
     assert is_large(ternary)
-    assert isinstance(FastEngine(ternary).code, TableCode)
-    assert not isinstance(FastEngine(sm.compile("busy-beaver-5")).code, TableCode)
+    assert isinstance(FastEngine(ternary).code, Interpreted)
+    assert not isinstance(FastEngine(sm.compile("busy-beaver-5")).code, Interpreted)
 
 
 def test_a_ternary_machine_says_what_the_interpreter_says(ternary: Transformer) -> None:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from softmachine.engines.fast.codegen.code import Code
-from softmachine.engines.fast.tables.code import TableCode
+from softmachine.engines.fast.codegen.emitted import Emitted
+from softmachine.engines.fast.tables.interpreted import Interpreted
 from softmachine.text import many
 
 
-def explanation(code: Code | TableCode) -> list[tuple[str, str, str, str]]:
+def explanation(code: Emitted | Interpreted) -> list[tuple[str, str, str, str]]:
     """For each head: the layer, its name, the index that serves it, and why."""
-    if isinstance(code, TableCode):
+    if isinstance(code, Interpreted):
         return code.explanation()
     return [(plan.head.layer, plan.head.name, plan.kind, plan.why) for plan in code.plans]
 
 
-def summary(code: Code | TableCode) -> list[str]:
+def summary(code: Emitted | Interpreted) -> list[str]:
     """What there is to say of the model as a whole."""
-    if isinstance(code, TableCode):
+    if isinstance(code, Interpreted):
         return code.summary()
     numbers = many(len(code.flow.order) - len(code.plans), "number")
     tables = many(code.tables.shape[1], "table")

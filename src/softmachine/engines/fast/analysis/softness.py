@@ -15,7 +15,7 @@ from fractions import Fraction
 from softmachine.engines.fast.analysis.flow import Flow, FlowHead, Position, Unit
 from softmachine.engines.fast.analysis.forms import Form
 from softmachine.engines.fast.analysis.grids import Linear, Numbers
-from softmachine.engines.fast.analysis.plans import ByPosition, Groups, Parabola, Plan, Uniform
+from softmachine.engines.fast.analysis.plans import ByPosition, Compared, Dense, Parabola, Plan, Uniform
 from softmachine.transformer.features import Feature
 
 _UP = 1 + 1e-9
@@ -123,7 +123,7 @@ class _Bounds:
                 return spread[0], spread
             case Parabola():
                 return self._recency(plan), None
-            case Groups(fractional=False):
+            case Compared(fractional=False) if not isinstance(plan, Dense):
                 return self._by_score(plan), None
         raise Unproved(f"there is no bound for what is not its best key ({plan.kind})")
 
@@ -198,7 +198,7 @@ class _Bounds:
         off, off_square, wrong = self.of(key), self.of(square), self.of(query)
         return _up(largest * off + wrong * (reach + off) + curve * off_square)
 
-    def _by_score(self, plan: Groups) -> float:
+    def _by_score(self, plan: Compared) -> float:
         """Scores are integers over a common denominator, so that different ones differ by a step at least.
 
         Keys that tie share the weight; if scores are off by δ, evenly but for a factor of exp(2δ).

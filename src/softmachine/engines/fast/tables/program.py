@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.engines.fast.analysis.grids import SAFE, Declined
-from softmachine.engines.fast.tables import groups as group
 from softmachine.engines.fast.tables import rows as row
 from softmachine.engines.fast.tables.kernel import HEAD, ROWS
-from softmachine.transformer.attention import Choice, Mask
+from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import Feature
 from softmachine.transformer.weights import AffineMap, Head, Layer, Transformer
 
@@ -72,11 +71,11 @@ class Program:
         overs: their denominators.
         features: For each feature its kind, two parameters, and its place.
         ops: What to do at a position, in this order: rows from one to another, or a head.
-        rows: Where rows begin, where they go to, activations, biases, denominators, whether they might not fit even for
-            small integers; columns and weights.
+        past: The heads that do not see their own position.
+        logits: The place of the first logit; the first of their rows, and the end of these.
+        rows: The weights.
         heads: The heads.
         indexes: Their keys.
-        logits: The place of the first logit; and the rows that compute them.
     """
 
     places: int
@@ -84,10 +83,16 @@ class Program:
     overs: Integers
     features: Integers
     ops: Integers
-    rows: tuple[NDArray[np.int64] | NDArray[np.bool_], ...]
+    past: Integers
+    logits: Integers
+    rows: row.Rows
     heads: tuple[TableHead, ...]
     indexes: tuple[TableIndex, ...]
-    logits: tuple[int, int, int]
+
+    @property
+    def data(self) -> tuple[Integers, ...]:
+        """The tables, but for the weights, in the order of `kernel.Tables`."""
+        return self.embedding, self.overs, self.features, self.ops, self.past, self.logits
 
 
 def tabulate(transformer: Transformer) -> Program:
@@ -105,14 +110,7 @@ class _Builder:
         self.places = transformer.width
         self.versions = [0] * transformer.width
         """How often each coordinate was written to: keys made of the same numbers are the same."""
-        self.starts: list[int] = [0]
-        self.where: list[int] = []
-        self.acts: list[int] = []
-        self.biases: list[int] = []
-        self.overs: list[int] = []
-        self.large: list[bool] = []
-        self.columns: list[int] = []
-        self.weights: list[int] = []
+        self.rows = row.Rows([0], [], [], [], [], [], [], [])
         self.ops: list[tuple[int, int, int]] = []
         self.features: list[tuple[int, int, int, int]] = []
         self.heads: list[TableHead] = []
@@ -128,21 +126,21 @@ class _Builder:
                 for number, layer in enumerate(block.layers, depth + 1):
                     self.layer(layer, f"layer {number}" + (f", turn {turn + 1}" if block.count(None) > 1 else ""))
             depth += len(block.layers)
-        logits, first = self.room(len(transformer.outputs)), len(self.where)
+        logits, first = self.room(len(transformer.outputs)), len(self.rows.where)
         self.affine(logits, transformer.unembedding, range(len(transformer.outputs)))
         embedding, overs = self.embedding()
-        kinds = (np.int64, np.int64, np.int64, np.int64, np.int64, np.bool_, np.int64, np.int64)
-        lists = (self.starts, self.where, self.acts, self.biases, self.overs, self.large, self.columns, self.weights)
+        past = [h for h, head in enumerate(self.heads) if not self.indexes[head.index].causal]
         return Program(
             places=self.places,
             embedding=embedding,
             overs=overs,
             features=np.array(self.features, dtype=np.int64).reshape(-1, 4),
             ops=np.array(self.ops, dtype=np.int64).reshape(-1, 3),
-            rows=tuple(np.array(entries, dtype=kind) for entries, kind in zip(lists, kinds, strict=True)),
+            past=np.array(past, dtype=np.int64),
+            logits=np.array([logits, first, len(self.rows.where)], dtype=np.int64),
+            rows=row.Rows(*(np.array(part, dtype=np.int64) for part in self.rows)),
             heads=tuple(self.heads),
             indexes=tuple(self.indexes),
-            logits=(logits, first, len(self.where)),
         )
 
     def room(self, count: int) -> int:
@@ -157,14 +155,13 @@ class _Builder:
         weights = [int(weight * over) for _, weight in kept]
         if max(map(abs, [*weights, int(bias * over), over])) >= SAFE:
             raise Declined("its weights are not integers of 62 bits over a common denominator")
-        self.columns += [column for column, _ in kept]
-        self.weights += weights
-        self.starts.append(len(self.columns))
-        self.where.append(to)
-        self.acts.append(act)
-        self.biases.append(int(bias * over))
-        self.overs.append(over)
-        self.large.append(sum(map(abs, weights)) * row.SMALL + abs(int(bias * over)) >= SAFE)
+        rows = self.rows
+        rows.columns.extend(column for column, _ in kept)
+        rows.weights.extend(weights)
+        rows.starts.append(len(rows.columns))
+        large = sum(map(abs, weights)) * row.SMALL + abs(int(bias * over)) >= SAFE
+        for part, entry in zip(rows[1:6], (to, act, int(bias * over), over, large), strict=True):
+            part.append(entry)
 
     def affine(self, to: int, affine: AffineMap, which: Iterable[int], acts: Sequence[int] = ()) -> None:
         """Rows of an affine map of the stream."""
@@ -173,8 +170,8 @@ class _Builder:
 
     def computed(self, first: int) -> None:
         """Let the rows since the first one be computed now."""
-        if len(self.where) > first:
-            self.ops.append((ROWS, first, len(self.where)))
+        if len(self.rows.where) > first:
+            self.ops.append((ROWS, first, len(self.rows.where)))
 
     def added(self, coordinate: int, entries: Entries, bias: Fraction = Fraction(0)) -> None:
         """Add to a coordinate of the stream."""
@@ -195,7 +192,7 @@ class _Builder:
                     plain[item] = self.room(1)
                     self.features.append((*item, plain[item]))
                 sums[coordinate].append((plain[item], weight * factor))
-        first = len(self.where)
+        first = len(self.rows.where)
         for coordinate, (entries, constant) in enumerate(zip(sums, constants, strict=True)):
             self.added(coordinate, entries, constant)
         self.computed(first)
@@ -212,11 +209,11 @@ class _Builder:
 
     def layer(self, layer: Layer, label: str) -> None:
         """Heads, what they add, the units, and what they add."""
-        first, before = len(self.where), len(self.heads)
+        first, before = len(self.rows.where), len(self.heads)
         found = [self.head(head, label) for head in layer.heads]
         self.computed(first)
         self.ops += [(HEAD, number, 0) for number in range(before, len(self.heads))]
-        first = len(self.where)
+        first = len(self.rows.where)
         for coordinate in range(self.transformer.width):
             pairs = zip(layer.heads, found, strict=True)
             self.added(coordinate, [(at[c], w) for head, at in pairs for c, w in head.output.rows[coordinate]])
@@ -289,14 +286,3 @@ def _plain(item: Feature) -> tuple[list[tuple[Fraction, tuple[int, int, int]]], 
 def _whole(item: Feature, which: int) -> int:
     """A parameter; 0 if there is none."""
     return int(item.parameters[which]) if which < len(item.parameters) else 0  # type: ignore[arg-type]
-
-
-def mode_of(head: TableHead) -> tuple[int, int]:
-    """Which values of a group a head needs, and which of tied keys."""
-    choice = {Choice.LEFTMOST: group.LEFTMOST, Choice.RIGHTMOST: group.RIGHTMOST}.get(
-        head.head.weighting.choice, group.AVERAGE
-    )
-    if choice == group.AVERAGE and not head.time:
-        return group.TOTAL, choice
-    last = head.time > 0 or (not head.time and choice == group.RIGHTMOST)
-    return group.LAST if last else group.FIRST, choice

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.engines.fast import status
-from softmachine.engines.fast.codegen.code import Code
-from softmachine.engines.fast.indexes.memory import Memory, consistent
+from softmachine.engines.fast.codegen.emitted import Emitted
+from softmachine.engines.fast.indexes.memory import Memory
 from softmachine.engines.fast.segments import SegmentedPass
-from softmachine.engines.fast.tables.code import TableCode
+from softmachine.engines.fast.tables.interpreted import Interpreted
 from softmachine.engines.fast.tables.memory import TableMemory
 from softmachine.errors import Place, SourceError
 from softmachine.packed import Packed
@@ -132,7 +132,7 @@ def _load_segments(run: SegmentedPass, path: Path, header: dict[str, str], array
 
 def _load_whole(run: FastPass, path: Path, header: dict[str, str], arrays: dict[str, NDArray[Any]]) -> None:
     given = run.tokens[: run.given].copy()
-    if isinstance(run.engine.code, TableCode):
+    if isinstance(run.engine.code, Interpreted):
         _read_again(run, path, header, arrays.get("tokens"), given)
         return
     tokens, info, scalars = (arrays.get(name) for name in ("tokens", "info", "scalars"))
@@ -143,7 +143,8 @@ def _load_whole(run: FastPass, path: Path, header: dict[str, str], arrays: dict[
         raise _wrong(path, "is of a run on another input")
     memory.scalars = scalars
     parts = {name: arrays.get(f"storage {name}") for name in memory.parts}
-    if not all(consistent(storage, parts, int(info[status.AT])) for storage in memory.code.storages):
+    at = int(info[status.AT])
+    if not all(storage.fits([parts[name] for name in storage.arrays], at) for storage in memory.code.storages):
         raise _wrong(path, "does not fit the model")
     memory.parts = {name: part for name, part in parts.items() if part is not None}
     run.memory, run.tokens, run.info, run.given = memory, tokens.astype(run.tokens.dtype), info, len(tokens)
@@ -172,7 +173,7 @@ def _adopt_plans(engine: FastEngine, general: str) -> None:
         names = json.loads(general)
     except ValueError:
         names = []
-    known = {plan.head.name for plan in engine.code.plans} if isinstance(engine.code, Code) else set()
+    known = {plan.head.name for plan in engine.code.plans} if isinstance(engine.code, Emitted) else set()
     if isinstance(names, list) and all(isinstance(name, str) and name in known for name in names):
         engine.use_general(frozenset(names))
 
