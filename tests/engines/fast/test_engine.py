@@ -12,7 +12,6 @@ from softmachine.engines.fast import FastEngine, audit
 from softmachine.engines.fast.analysis.flow import unfold
 from softmachine.engines.fast.analysis.plans import ByPosition, Groups, Parabola, Uniform
 from softmachine.engines.fast.codegen.emitted import Emitted
-from softmachine.engines.fast.explain import explanation, summary
 from softmachine.engines.runs import codec_of
 from softmachine.errors import AmbiguousTokenError, InputError, UsageError
 from softmachine.transformer.weights import AffineMap, Matrix, Transformer
@@ -45,8 +44,8 @@ def test_one_code_serves_machines_of_one_shape() -> None:
 
 def test_explanations_name_every_head(model: Transformer) -> None:
     code = FastEngine(model).code
-    assert [row[1] for row in explanation(code)] == [head.name for head in model.heads]
-    assert any("1,073,741,824" in line for line in summary(code))
+    assert [row[1] for row in code.explanation()] == [head.name for head in model.heads]
+    assert any("1,073,741,824" in line for line in code.summary())
 
 
 def test_what_nothing_reads_is_left_out(model: Transformer) -> None:

@@ -8,7 +8,6 @@ import pytest
 
 import softmachine as sm
 from softmachine.engines.fast import Declined, FastEngine
-from softmachine.engines.fast.explain import explanation, summary
 from softmachine.engines.fast.tables.interpreted import Interpreted, is_large
 from softmachine.engines.runs import Running, codec_of
 from softmachine.errors import AmbiguousTokenError, SourceError
@@ -75,8 +74,8 @@ def test_chapter_8_as_tables_says_the_same() -> None:
 
 def test_tables_explain_themselves(ternary: Transformer) -> None:
     code = FastEngine(ternary).code
-    assert [row[1] for row in explanation(code)] == [head.name for head in ternary.heads]
-    assert any("interpreted" in line for line in summary(code))
+    assert [row[1] for row in code.explanation()] == [head.name for head in ternary.heads]
+    assert any("interpreted" in line for line in code.summary())
 
 
 def test_a_warm_softmax_is_declined_by_tables(ternary: Transformer) -> None:

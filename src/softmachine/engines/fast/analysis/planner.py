@@ -26,6 +26,7 @@ from softmachine.engines.fast.analysis.plans import (
     Parabola,
     Plan,
     Record,
+    Score,
     Uniform,
 )
 from softmachine.text import many
@@ -112,7 +113,7 @@ class Planner:
             return self._uniform(split)
         if not split.pairs:
             return self._by_position(split)
-        found = self._record(split)
+        found: Plan | None = self._record(split)
         if found is None and head.name not in self.general and split.whole:
             found = self._parabola(split) or self._gated(split)
         return found or self._groups(split)
@@ -176,7 +177,7 @@ class Planner:
         if not found or found[0].grid.power:
             return None
         why = "the query is constant: a key's score never changes"
-        return Record(*split.served, self._chosen(split, split.single), why, *self._scores(split), found[0])
+        return Record(*split.served, self._chosen(split, split.single), why, self._score(split), found[0])
 
     def _parabola(self, split: _Split) -> Parabola | None:
         """A table for -(k-q)² with a smaller part for recency; None if that cannot be proved."""
@@ -211,7 +212,7 @@ class Planner:
                 f"the score is {curve}·(x - q)² for integers x, and a number for each of {len(extra)} kinds of tokens; "
                 f"{_of_equal_keys(later)}"
             )
-            common = *split.served, tuple(map(_with_nothing, split.values)), why, *self._scores(split)
+            common = *split.served, tuple(map(_with_nothing, split.values)), why, self._score(split)
             return Gated(*common, x, square, vertex, curve, kinds, added, later)
         return None
 
@@ -238,14 +239,14 @@ class Planner:
         return x, square, vertex, curve, later, queries[-2].grid, tuple(queries[:-2])
 
     def _groups(self, split: _Split) -> Groups:
-        scores = _, keys, _, fractional = self._scores(split)
-        what = f"{many(len(keys), 'component')} of the key, {'fractions' if fractional else 'integers'}"
-        different = self._different(keys)
+        score = self._score(split)
+        what = f"{many(len(score.keys), 'component')} of the key, {'fractions' if score.fractional else 'integers'}"
+        different = self._different(score.keys)
         if different is None or different > MANY:
             why = f"{what} of which nothing more is known: every different key may have to be looked at"
         else:
             why = f"{what}; no more than {many(different, 'different key')}, looked at one by one"
-        return Groups(*split.served, self._chosen(split, split.single), why, *scores)
+        return Groups(*split.served, self._chosen(split, split.single), why, score)
 
     def _dense(self, split: _Split, bias: Relation) -> Dense:
         if not split.curve.is_zero:
@@ -253,12 +254,11 @@ class Planner:
             split = replace(split, pairs=(*split.pairs, square))
         numbers = tuple(_with_nothing(value) if split.single and value.steady else FRACTION for value in split.values)
         why = f"the bias {bias} is any function of two positions, so every key is compared; the time grows with the run"
-        return Dense(*split.served, numbers, why, *self._scores(split), bias)
+        return Dense(*split.served, numbers, why, self._score(split), bias)
 
-    def _scores(self, split: _Split) -> tuple[tuple[Form, ...], tuple[Form, ...], Form, bool]:
-        """Queries, keys, the coefficient of the position, and whether keys are fractions."""
+    def _score(self, split: _Split) -> Score:
         queries, keys = tuple(query for query, _ in split.pairs), tuple(key for _, key in split.pairs)
-        return queries, keys, split.slope, not all(self.numbers.of(key).steady for key in keys)
+        return Score(queries, keys, split.slope, not all(self.numbers.of(key).steady for key in keys))
 
     def _different(self, keys: tuple[Form, ...]) -> int | None:
         """No more than so many different keys there are; None if that is not known."""

@@ -131,9 +131,9 @@ class Parabola(Plan):
     kind = "table indexed by an integer"
 
 
-@dataclass(frozen=True, eq=False)
-class Compared(Plan):
-    """The scores of keys differ, and are compared.
+@dataclass(frozen=True)
+class Score:
+    """A score: Σ query · key + slope · j.
 
     Args:
         queries: The components of the query, and
@@ -147,8 +147,6 @@ class Compared(Plan):
     slope: Form
     fractional: bool
 
-    takes_means = True
-
     @property
     def key_width(self) -> int:
         """The integers that a key is kept as."""
@@ -156,14 +154,27 @@ class Compared(Plan):
 
 
 @dataclass(frozen=True, eq=False)
+class Compared(Plan):
+    """The scores of keys differ, and are compared.
+
+    Args:
+        score: What they are.
+    """
+
+    score: Score
+
+    takes_means = True
+
+
+@dataclass(frozen=True, eq=False)
 class Record(Compared):
     """The query is constant: every key has one score for good, so that the best so far is all there is to keep.
 
     Args:
-        score: The score of a key, over a constant.
+        lasting: The score of a key, over a constant.
     """
 
-    score: Linear
+    lasting: Linear
 
     kind = "the best so far"
 

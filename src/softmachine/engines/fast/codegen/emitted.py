@@ -31,6 +31,7 @@ from softmachine.engines.fast.codegen.serving import HeadWriter
 from softmachine.engines.fast.codegen.tail import Tail, tail_of
 from softmachine.engines.fast.indexes.memory import Memory
 from softmachine.engines.fast.indexes.storages import Storage
+from softmachine.text import many
 
 MOST_LINES, MOST_CHARACTERS = 5_000, 80_000
 """Longer code is not compiled: that would take minutes."""
@@ -67,6 +68,28 @@ class Emitted:
     def memory(self) -> Memory:
         """Fresh memory for a run."""
         return Memory(self)
+
+    def explanation(self) -> list[tuple[str, str, str, str]]:
+        """For each head: the layer, its name, the index that serves it, and why."""
+        return [(plan.head.layer, plan.head.name, plan.kind, plan.why) for plan in self.plans]
+
+    def summary(self) -> list[str]:
+        """What there is to say of the model as a whole."""
+        numbers = many(len(self.flow.order) - len(self.plans), "number")
+        tables = many(self.tables.shape[1], "table")
+        lines = [f"{many(len(self.plans), 'head')}, {numbers} a position; what only the token decides is in {tables}"]
+        if self.tail:
+            count = many(len(self.tail.independent), "number")
+            kept = f"remembered for small values of {count}" if self.tail.memory else "computed each time"
+            lines.append(f"the last {many(len(self.tail.units), 'unit')} and the logits are {kept}")
+        if self.proof:
+            lines.append(
+                f"softmax decides as hard attention does: up to {self.horizon:,} positions no logit is off by more "
+                f"than {self.proof.doubt:.1e}, and different ones differ by {self.proof.margin:g} or more"
+            )
+        else:
+            lines.append(f"exact for runs up to {self.horizon:,} positions; a number that does not fit stops the run")
+        return lines
 
     @property
     def data(self) -> tuple[NDArray[np.int64], ...]:

@@ -20,8 +20,8 @@ CHOICES = {
 
 def serve_groups(writer: HeadWriter, plan: Groups, name: str) -> None:
     """Write the code of a head whose equal keys are in groups; ``name`` is the stem of its names."""
-    _, number = writer.store(KeyGroups(name, plan.width, plan.head.name, plan.key_width, len(plan.keys)))
-    keys = [x for key in plan.keys for x in writer.value(key, not plan.fractional)]
+    _, number = writer.store(KeyGroups(name, plan.width, plan.head.name, plan.score.key_width, len(plan.score.keys)))
+    keys = [x for key in plan.score.keys for x in writer.value(key, not plan.score.fractional)]
     values = writer.values(plan)
     groups = [f"{name}_{part}" for part in ("keys", "places", "values", "slots", "meta", "box")]
     if plan.causal:
@@ -38,11 +38,11 @@ def serve_groups(writer: HeadWriter, plan: Groups, name: str) -> None:
 
 def serve_dense(writer: HeadWriter, plan: Dense, name: str) -> None:
     """Write the code of a head that looks at every key."""
-    storage = EveryKey(name, plan.width, plan.head.name, plan.key_width, len(plan.keys), plan.bias)
+    storage = EveryKey(name, plan.width, plan.head.name, plan.score.key_width, len(plan.score.keys), plan.bias)
     _, number = writer.store(storage)
     writer.write(f"{name}_meta[1] = i")
     writer.fail(f"{name}_meta[0] != s", f"FULL + {number}")
-    keys = [x for key in plan.keys for x in writer.value(key, not plan.fractional)]
+    keys = [x for key in plan.score.keys for x in writer.value(key, not plan.score.fractional)]
     values = writer.values(plan)
     writer.settle()
     for part, integers in (("keys", keys), ("values", values)):
@@ -79,15 +79,15 @@ def _query(writer: HeadWriter, plan: Compared, name: str) -> tuple[str, Linear |
     """Fill in the query; the coefficient of the position on the same scale, and what tells the denominator."""
     time = writer.fresh("t")
     # Keys are kept without their denominators, so each component of the query is divided by its key's.
-    overs = [1 if plan.fractional else writer.numbers.of(key).over for key in plan.keys]
-    forms = [query.scaled(Fraction(1) / over) for query, over in zip(plan.queries, overs, strict=True)]
-    linear = writer.numbers.linear([*forms, plan.slope])
+    overs = [1 if plan.score.fractional else writer.numbers.of(key).over for key in plan.score.keys]
+    forms = [query.scaled(Fraction(1) / over) for query, over in zip(plan.score.queries, overs, strict=True)]
+    linear = writer.numbers.linear([*forms, plan.score.slope])
     if linear is not None:
         for k, part in enumerate(linear[:-1]):
             writer.write(f"{name}_query[{k}] = {writer.numerator(part)}")
         writer.write(f"{time} = {writer.numerator(linear[-1])}")
         return time, linear[-1]
-    parts = [writer.fraction(form) for form in (*forms, plan.slope)]
+    parts = [writer.fraction(form) for form in (*forms, plan.score.slope)]
     common = writer.fresh("d")
     writer.write(f"{common} = 1")
     for _, d in parts:
@@ -105,7 +105,7 @@ def _query(writer: HeadWriter, plan: Compared, name: str) -> tuple[str, Linear |
 def _found(writer: HeadWriter, plan: Compared, name: str, search: str) -> None:
     """Search, and name what is found."""
     count = writer.fresh("c")
-    kinds = f"{CHOICES[plan.head.weighting.choice]}, {plan.fractional}, {not plan.whole}"
+    kinds = f"{CHOICES[plan.head.weighting.choice]}, {plan.score.fractional}, {not plan.whole}"
     writer.write(f"{count}, bad = {search}, {kinds}, {name}_out)")
     writer.doubt("bad")
     out = [f"{name}_out[{k}]" for k in range(plan.width)]

@@ -60,7 +60,7 @@ def serve_record(writer: HeadWriter, plan: Record, name: str) -> None:
     """Write the code of a head that always asks the same."""
     choice = plan.head.weighting.choice
     score, best, count = writer.fresh("e"), writer.fresh("e"), writer.fresh("c")
-    writer.write(f"{score} = {writer.numerator(plan.score)}")
+    writer.write(f"{score} = {writer.numerator(plan.lasting)}")
     values = writer.values(plan)
     totals = [writer.fresh("r") for _ in values]
     writer.scalar(f"{name}_best", best)

@@ -10,7 +10,6 @@ from typing import TypeVar
 from softmachine.engines.fast.analysis.forms import Form
 from softmachine.engines.fast.analysis.grids import Number
 from softmachine.engines.fast.analysis.plans import Plan
-from softmachine.engines.fast.analysis.tabulated import width
 from softmachine.engines.fast.codegen.writing import HERE, Place, Writer
 from softmachine.engines.fast.indexes.storages import FeatureValues, Storage
 
@@ -65,7 +64,7 @@ class HeadWriter(Writer):
         """Keep the position features that code cannot compute, up to the present position."""
         checks = []
         for number, item in enumerate(self.features):
-            storage, place = self.store(FeatureValues(f"feature{number}", width(item), "", item))
+            storage, place = self.store(FeatureValues.of(f"feature{number}", item))
             checks += [
                 f"        if {storage.name}_values.size < s * {storage.width}:",
                 f"            status = FULL + {place}",

@@ -7,15 +7,11 @@ integers over a common denominator.
 from __future__ import annotations
 
 from math import lcm
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from softmachine.engines.fast.analysis.grids import SAFE
 from softmachine.engines.fast.indexes.finding import AVERAGE, LEFTMOST
 from softmachine.engines.fast.indexes.groups import compared, integer, score
-from softmachine.engines.fast.indexes.kernels import LIMIT, added, kernel
+from softmachine.engines.fast.indexes.kernels import LIMIT, Integers, added, kernel
 from softmachine.errors import PrecisionError
 from softmachine.transformer.features import Relation
 
@@ -24,7 +20,7 @@ TABULATED, WANTED, OVER = 0, 1, 2
 and the denominator of the biases."""
 
 
-def tabulate(bias: Relation, query: int, into: NDArray[np.int64]) -> int:
+def tabulate(bias: Relation, query: int, into: Integers) -> int:
     """Write down the biases of all keys up to a query's position, as integers over the denominator that is given back.
 
     Raises:
@@ -44,18 +40,18 @@ def tabulate(bias: Relation, query: int, into: NDArray[np.int64]) -> int:
 
 @kernel
 def search_all(
-    keys: Any,
-    values: Any,
-    biases: Any,
-    meta: Any,
-    query: Any,
+    keys: Integers,
+    values: Integers,
+    biases: Integers,
+    meta: Integers,
+    query: Integers,
     time: int,
     over: int,
     visible: int,
     choice: int,
     fractional_keys: bool,
     fractions: bool,
-    out: Any,
+    out: Integers,
 ) -> tuple[int, bool]:
     """The sum of the values of the best of the first keys, and how many they are; and whether something does not fit.
 

@@ -6,8 +6,6 @@ better, of its first if earlier ones are, and any if it does not count.
 
 from __future__ import annotations
 
-from typing import Any
-
 from softmachine.engines.fast.indexes.groups import (
     ALONE,
     COUNT,
@@ -21,7 +19,7 @@ from softmachine.engines.fast.indexes.groups import (
     score,
     slot,
 )
-from softmachine.engines.fast.indexes.kernels import LIMIT, kernel
+from softmachine.engines.fast.indexes.kernels import LIMIT, Integers, kernel
 
 AVERAGE, LEFTMOST, RIGHTMOST = 0, 1, 2
 FEW = 8
@@ -30,19 +28,19 @@ FEW = 8
 
 @kernel
 def search(
-    keys: Any,
-    places: Any,
-    values: Any,
-    table: Any,
-    meta: Any,
-    box: Any,
-    corner: Any,
-    query: Any,
+    keys: Integers,
+    places: Integers,
+    values: Integers,
+    table: Integers,
+    meta: Integers,
+    box: Integers,
+    corner: Integers,
+    query: Integers,
     time: int,
     choice: int,
     fractional_keys: bool,
     fractions: bool,
-    out: Any,
+    out: Integers,
 ) -> tuple[int, bool]:
     """The sum of the values of the best keys, and how many they are; and whether something does not fit.
 
@@ -87,7 +85,7 @@ def search(
 
 
 @kernel
-def all_fit(box: Any, query: Any, time: int, positions: int) -> bool:
+def all_fit(box: Integers, query: Integers, time: int, positions: int) -> bool:
     """Whether the scores of all keys in a box fit, so that none has to be checked."""
     size = abs(float(time)) * float(positions)
     for k in range(query.size):
@@ -96,7 +94,7 @@ def all_fit(box: Any, query: Any, time: int, positions: int) -> bool:
 
 
 @kernel
-def at_corner(keys: Any, table: Any, box: Any, corner: Any, query: Any, slack: int) -> int:
+def at_corner(keys: Integers, table: Integers, box: Integers, corner: Integers, query: Integers, slack: int) -> int:
     """The group whose key has, in every component, what suits the query best; -1 if there is none.
 
     And -1 if a key that is a step away from that may be as good or better, with ``slack`` more for its position.
@@ -109,7 +107,7 @@ def at_corner(keys: Any, table: Any, box: Any, corner: Any, query: Any, slack: i
 
 
 @kernel
-def take(places: Any, values: Any, g: int, time: int, choice: int, out: Any) -> int:
+def take(places: Integers, values: Integers, g: int, time: int, choice: int, out: Integers) -> int:
     """The values of one group, and how many they are the sum of."""
     row = out.size
     part = 2 if choice == AVERAGE and time == 0 else best_member(time, choice)

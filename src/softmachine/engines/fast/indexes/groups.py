@@ -8,9 +8,7 @@ Nothing here may index outside of an array, whatever the numbers: compiled code 
 
 from __future__ import annotations
 
-from typing import Any
-
-from softmachine.engines.fast.indexes.kernels import LIMIT, added, kernel
+from softmachine.engines.fast.indexes.kernels import LIMIT, Integers, added, kernel
 
 FIRST, LAST, COUNT = 0, 1, 2
 """What the columns of ``places`` are: the first and the last position of a group, and how many it has. A row of
@@ -25,7 +23,7 @@ _BASE = 1000003
 
 
 @kernel
-def slot(table: Any, keys: Any, key: Any, width: int) -> int:
+def slot(table: Integers, keys: Integers, key: Integers, width: int) -> int:
     """Where in the hash table a key is, or belongs. The table's size is a power of two, and it has empty slots."""
     h = 7
     for k in range(width):
@@ -47,7 +45,16 @@ def slot(table: Any, keys: Any, key: Any, width: int) -> int:
 
 @kernel
 def insert(
-    keys: Any, places: Any, values: Any, table: Any, meta: Any, box: Any, key: Any, value: Any, i: int, fractions: bool
+    keys: Integers,
+    places: Integers,
+    values: Integers,
+    table: Integers,
+    meta: Integers,
+    box: Integers,
+    key: Integers,
+    value: Integers,
+    i: int,
+    fractions: bool,
 ) -> int:
     """Add the key and value of position i, once."""
     if meta[INSERTED] > i:
@@ -58,7 +65,9 @@ def insert(
 
 
 @kernel
-def insert_key(keys: Any, places: Any, table: Any, meta: Any, box: Any, key: Any, i: int) -> int:
+def insert_key(
+    keys: Integers, places: Integers, table: Integers, meta: Integers, box: Integers, key: Integers, i: int
+) -> int:
     """Add the key of position i, once."""
     if meta[INSERTED] > i:
         return FITS
@@ -86,7 +95,7 @@ def insert_key(keys: Any, places: Any, table: Any, meta: Any, box: Any, key: Any
 
 
 @kernel
-def insert_value(places: Any, values: Any, meta: Any, value: Any, fractions: bool) -> int:
+def insert_value(places: Integers, values: Integers, meta: Integers, value: Integers, fractions: bool) -> int:
     """Add a value to the group of the key that was added last."""
     row, g = value.size, meta[LATEST]
     fresh = places[g, COUNT] == 1
@@ -101,7 +110,7 @@ def insert_value(places: Any, values: Any, meta: Any, value: Any, fractions: boo
 
 
 @kernel
-def add(total: Any, value: Any, fractions: bool) -> bool:
+def add(total: Integers, value: Integers, fractions: bool) -> bool:
     """Add a value to a sum; whether it fits."""
     if fractions:
         for k in range(0, total.size, 2):
@@ -118,14 +127,14 @@ def add(total: Any, value: Any, fractions: bool) -> bool:
 
 
 @kernel
-def rehash(table: Any, keys: Any, groups: int) -> None:
+def rehash(table: Integers, keys: Integers, groups: int) -> None:
     """Fill an empty hash table."""
     for g in range(groups):
         table[slot(table, keys, keys[g], keys.shape[1])] = g
 
 
 @kernel
-def score(keys: Any, g: int, query: Any, when: int, time: int, fractions: bool) -> tuple[int, int, bool]:
+def score(keys: Integers, g: int, query: Integers, when: int, time: int, fractions: bool) -> tuple[int, int, bool]:
     """The score of a group as a fraction, and whether it does not fit."""
     if fractions:
         if abs(float(when) * float(time)) >= LIMIT:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from softmachine.engines.fast.indexes.storages import Integers
+from softmachine.engines.fast.indexes.kernels import Integers
 
 if TYPE_CHECKING:
     from softmachine.engines.fast.codegen.emitted import Emitted

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from softmachine.engines.fast.analysis.grids import HORIZON
-from softmachine.engines.fast.analysis.tabulated import tabulated
+from softmachine.engines.fast.analysis.grids import HORIZON, SAFE, feature_number
 from softmachine.engines.fast.indexes.dense import OVER, TABULATED, WANTED, tabulate
 from softmachine.engines.fast.indexes.groups import ALONE, COUNT, FIRST, GROUPS, INSERTED, LAST, LATEST, rehash
+from softmachine.engines.fast.indexes.kernels import Integers
+from softmachine.errors import PrecisionError
 from softmachine.transformer.features import Feature, Relation
 
-Integers = NDArray[np.int64]
 Shapes = tuple[tuple[int, ...], ...]
 START = 64
 """Storages begin with so many entries."""
@@ -96,26 +96,58 @@ class Rows(Storage):
 
 @dataclass(frozen=True)
 class FeatureValues(Storage):
-    """The values of a position feature that code cannot compute."""
+    """The values of a position feature that code cannot compute: numerators, or these and denominators.
+
+    What a feature promises of its values (its denominator, its range) is what the analysis builds on, so every value is
+    checked against it.
+    """
 
     feature: Feature
 
     parts = ("values",)
 
+    @staticmethod
+    def of(name: str, item: Feature) -> FeatureValues:
+        """The storage of a feature."""
+        return FeatureValues(name, 1 if feature_number(item).grid else 2, "", item)
+
     def fresh(self, capacity: int = START) -> list[Integers]:
         """The values of the first positions."""
-        return [tabulated(self.feature, 0, capacity)]
+        return [self.tabulated(0, capacity)]
 
     def larger(self, arrays: list[Integers]) -> list[Integers]:
         """Twice as long."""
         count = arrays[0].size // self.width
-        return [np.concatenate([arrays[0], tabulated(self.feature, count, 2 * count)])]
+        return [np.concatenate([arrays[0], self.tabulated(count, 2 * count)])]
 
     def consistent(self, arrays: list[Integers], positions: int) -> bool:
         """Whether these are the feature's values."""
         del positions
         count = len(arrays[0])
-        return count >= START and np.array_equal(arrays[0], tabulated(self.feature, 0, count // self.width))
+        return count >= START and np.array_equal(arrays[0], self.tabulated(0, count // self.width))
+
+    def tabulated(self, start: int, stop: int) -> Integers:
+        """The values at some positions, as they are kept.
+
+        Raises:
+            PrecisionError: If a value does not fit, or is not what the feature promises.
+        """
+        item, known = self.feature, feature_number(self.feature)
+        kept: list[int] = []
+        for i in range(start, stop):
+            value = item.at(i)
+            if known.grid is None:
+                kept += [value.numerator, value.denominator]
+                continue
+            above = value * known.over * Fraction(i + 1) ** known.grid.power
+            if above.denominator != 1 or not known.low <= above <= known.high:
+                raise PrecisionError(f"the position feature {item.name} is {value} at {i}, which it promises not to be")
+            kept.append(int(above))
+        if max(map(abs, kept), default=0) >= SAFE:
+            raise PrecisionError(
+                f"the position feature {item.name} has values that do not fit into 62 bits", hint="use --engine dense"
+            )
+        return np.array(kept, dtype=np.int64)
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ Nothing here may index outside of an array, whatever the numbers: compiled code 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from softmachine.engines.fast import status
 from softmachine.engines.fast.indexes.finding import search, take
 from softmachine.engines.fast.indexes.groups import ALONE, FITS, FULL, insert_key, insert_value
-from softmachine.engines.fast.indexes.kernels import LIMIT, divisor, kernel, times
+from softmachine.engines.fast.indexes.kernels import LIMIT, Integers, divisor, kernel, times
 from softmachine.engines.fast.tables.rows import Vector, put
 
 ODD_HEAD = 500_000
@@ -45,21 +45,21 @@ class Kept(NamedTuple):
         room: For a key, a value, a query, a corner, and what is found.
     """
 
-    heads: Any
-    indexes: Any
-    done: Any
-    meta: Any
-    keys: Any
-    slots: Any
-    places: Any
-    values: Any
-    boxes: Any
-    asked: Any
-    room: Any
+    heads: Integers
+    indexes: Integers
+    done: Integers
+    meta: Integers
+    keys: Integers
+    slots: Integers
+    places: Integers
+    values: Integers
+    boxes: Integers
+    asked: Integers
+    room: Integers
 
 
 @kernel
-def as_kept(vector: Vector, begin: int, size: int, fractions: bool, into: Any) -> bool:
+def as_kept(vector: Vector, begin: int, size: int, fractions: bool, into: Integers) -> bool:
     """Write numbers as they are kept: small integers, or numerators and denominators; whether that is possible."""
     for k in range(size):
         if fractions:
@@ -72,7 +72,7 @@ def as_kept(vector: Vector, begin: int, size: int, fractions: bool, into: Any) -
 
 
 @kernel
-def keys_of(x: int, kept: Kept) -> tuple[Any, Any, Any, Any]:
+def keys_of(x: int, kept: Kept) -> tuple[Integers, Integers, Integers, Integers]:
     """The keys, places, hash table and box of an index."""
     index = kept.indexes[x]
     width, capacity = index[PARTS] * (1 + index[ODD_KEYS]), index[CAPACITY]
@@ -85,7 +85,7 @@ def keys_of(x: int, kept: Kept) -> tuple[Any, Any, Any, Any]:
 
 
 @kernel
-def values_of(h: int, kept: Kept) -> Any:
+def values_of(h: int, kept: Kept) -> Integers:
     """The values of a head."""
     head = kept.heads[h]
     width, capacity = 3 * head[SIZE] * (1 + head[ODD_VALUES]), kept.indexes[head[INDEX], CAPACITY]
@@ -100,9 +100,9 @@ def keep(h: int, i: int, vector: Vector, kept: Kept) -> int:
     keys, places, slots, box = keys_of(x, kept)
     key = kept.room[0, : keys.shape[1]]
     if not as_kept(vector, index[KEY], index[PARTS], index[ODD_KEYS] != 0, key):
-        return status.REPLAN + x
+        return int(status.REPLAN + x)
     if insert_key(keys, places, slots, meta, box, key, i) == FULL:
-        return status.FULL + x
+        return int(status.FULL + x)
     if kept.done[h] > i:
         return status.RUNNING
     fractions, value = head[ODD_VALUES] != 0, kept.room[1, : head[SIZE] * (1 + head[ODD_VALUES])]
@@ -114,7 +114,7 @@ def keep(h: int, i: int, vector: Vector, kept: Kept) -> int:
 
 
 @kernel
-def scaled_query(head: Any, vector: Vector, query: Any) -> tuple[int, bool]:
+def scaled_query(head: Integers, vector: Vector, query: Integers) -> tuple[int, bool]:
     """The query as integers, times a positive number; the position's coefficient; whether they do not fit."""
     begin, time, strange = head[QUERY], head[TIME], False
     for k in range(query.size):

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-from numpy.typing import NDArray
-
 from softmachine.engines.fast.analysis.grids import HORIZON
+from softmachine.engines.fast.indexes.kernels import Integers
 from softmachine.engines.fast.tables.heads import ODD_HEAD
 from softmachine.engines.fast.tables.memory import TableMemory
 from softmachine.engines.fast.tables.program import Program, tabulate
@@ -49,7 +47,7 @@ class Interpreted:
     horizon = HORIZON
 
     @property
-    def data(self) -> tuple[NDArray[np.int64], ...]:
+    def data(self) -> tuple[Integers, ...]:
         """All tables."""
         return *self.program.data, *self.program.rows
 

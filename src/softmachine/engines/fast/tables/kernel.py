@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import NamedTuple
 
 from softmachine.engines.fast import status
 from softmachine.engines.fast.indexes.groups import compared
-from softmachine.engines.fast.indexes.kernels import kernel
+from softmachine.engines.fast.indexes.kernels import Integers, kernel
 from softmachine.engines.fast.tables.heads import CAUSAL, Kept, keep, retrieve
 from softmachine.engines.fast.tables.rows import Rows, Vector, compute, feature, put
 
@@ -34,22 +32,22 @@ class Tables(NamedTuple):
     vector: Vector
     rows: Rows
     kept: Kept
-    embedding: Any
-    overs: Any
-    features: Any
-    ops: Any
-    past: Any
-    logits: Any
+    embedding: Integers
+    overs: Integers
+    features: Integers
+    ops: Integers
+    past: Integers
+    logits: Integers
 
 
 @kernel
 def advance_tables(
-    tokens: Any, said: Any, follow: Any, info: Any, limit: int, first_answer: int, tables: Tables
+    tokens: Integers, said: Integers, follow: Integers, info: Integers, limit: int, first_answer: int, tables: Tables
 ) -> None:
     """Read or append tokens, position after position, until the limit or until something has to be seen to."""
     i, known, found = info[status.AT], info[status.KNOWN], status.RUNNING
     while i < limit and found == status.RUNNING:
-        found = computed(i, np.int64(tokens[i]), tables)
+        found = computed(i, int(tokens[i]), tables)
         if found != status.RUNNING:
             break
         if i >= first_answer:

@@ -6,10 +6,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from softmachine.engines.fast.indexes import finding
 from softmachine.engines.fast.indexes.groups import GROUPS, rehash
+from softmachine.engines.fast.indexes.kernels import Integers
 from softmachine.engines.fast.tables import heads as column
 from softmachine.engines.fast.tables.heads import Kept
 from softmachine.engines.fast.tables.kernel import Tables
@@ -19,7 +19,6 @@ from softmachine.transformer.attention import Choice
 if TYPE_CHECKING:
     from softmachine.engines.fast.tables.interpreted import Interpreted
 
-Integers = NDArray[np.int64]
 START = 64
 """Indexes begin with room for so many groups."""
 CHOICES = {Choice.LEFTMOST: finding.LEFTMOST, Choice.RIGHTMOST: finding.RIGHTMOST}

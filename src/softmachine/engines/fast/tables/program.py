@@ -12,16 +12,15 @@ from fractions import Fraction
 from math import lcm
 
 import numpy as np
-from numpy.typing import NDArray
 
 from softmachine.engines.fast.analysis.grids import SAFE, Declined
+from softmachine.engines.fast.indexes.kernels import Integers
 from softmachine.engines.fast.tables import rows as row
 from softmachine.engines.fast.tables.kernel import HEAD, ROWS
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import Feature
 from softmachine.transformer.weights import AffineMap, Head, Layer, Transformer
 
-Integers = NDArray[np.int64]
 Entries = Sequence[tuple[int, Fraction]]
 MOST_PARTS = 1 << 12
 """Keys with more components are declined, so that the scores of small integers fit."""
@@ -110,7 +109,11 @@ class _Builder:
         self.places = transformer.width
         self.versions = [0] * transformer.width
         """How often each coordinate was written to: keys made of the same numbers are the same."""
-        self.rows = row.Rows([0], [], [], [], [], [], [], [])
+        self.rows: list[tuple[int, int, int, int, bool]] = []
+        """For each row where it goes to, its activation, its bias, the denominator, and whether it is large."""
+        self.entries: list[tuple[int, int]] = []
+        """The columns and weights of all rows."""
+        self.starts = [0]
         self.ops: list[tuple[int, int, int]] = []
         self.features: list[tuple[int, int, int, int]] = []
         self.heads: list[TableHead] = []
@@ -126,7 +129,7 @@ class _Builder:
                 for number, layer in enumerate(block.layers, depth + 1):
                     self.layer(layer, f"layer {number}" + (f", turn {turn + 1}" if block.count(None) > 1 else ""))
             depth += len(block.layers)
-        logits, first = self.room(len(transformer.outputs)), len(self.rows.where)
+        logits, first = self.room(len(transformer.outputs)), len(self.rows)
         self.affine(logits, transformer.unembedding, range(len(transformer.outputs)))
         embedding, overs = self.embedding()
         past = [h for h, head in enumerate(self.heads) if not self.indexes[head.index].causal]
@@ -134,11 +137,11 @@ class _Builder:
             places=self.places,
             embedding=embedding,
             overs=overs,
-            features=np.array(self.features, dtype=np.int64).reshape(-1, 4),
-            ops=np.array(self.ops, dtype=np.int64).reshape(-1, 3),
+            features=_table(self.features, 4),
+            ops=_table(self.ops, 3),
             past=np.array(past, dtype=np.int64),
-            logits=np.array([logits, first, len(self.rows.where)], dtype=np.int64),
-            rows=row.Rows(*(np.array(part, dtype=np.int64) for part in self.rows)),
+            logits=np.array([logits, first, len(self.rows)], dtype=np.int64),
+            rows=row.Rows(np.array(self.starts), *_table(self.rows, 5).T.copy(), *_table(self.entries, 2).T.copy()),
             heads=tuple(self.heads),
             indexes=tuple(self.indexes),
         )
@@ -155,13 +158,10 @@ class _Builder:
         weights = [int(weight * over) for _, weight in kept]
         if max(map(abs, [*weights, int(bias * over), over])) >= SAFE:
             raise Declined("its weights are not integers of 62 bits over a common denominator")
-        rows = self.rows
-        rows.columns.extend(column for column, _ in kept)
-        rows.weights.extend(weights)
-        rows.starts.append(len(rows.columns))
+        self.entries += zip((column for column, _ in kept), weights, strict=True)
+        self.starts.append(len(self.entries))
         large = sum(map(abs, weights)) * row.SMALL + abs(int(bias * over)) >= SAFE
-        for part, entry in zip(rows[1:6], (to, act, int(bias * over), over, large), strict=True):
-            part.append(entry)
+        self.rows.append((to, act, int(bias * over), over, large))
 
     def affine(self, to: int, affine: AffineMap, which: Iterable[int], acts: Sequence[int] = ()) -> None:
         """Rows of an affine map of the stream."""
@@ -170,8 +170,8 @@ class _Builder:
 
     def computed(self, first: int) -> None:
         """Let the rows since the first one be computed now."""
-        if len(self.rows.where) > first:
-            self.ops.append((ROWS, first, len(self.rows.where)))
+        if len(self.rows) > first:
+            self.ops.append((ROWS, first, len(self.rows)))
 
     def added(self, coordinate: int, entries: Entries, bias: Fraction = Fraction(0)) -> None:
         """Add to a coordinate of the stream."""
@@ -192,7 +192,7 @@ class _Builder:
                     plain[item] = self.room(1)
                     self.features.append((*item, plain[item]))
                 sums[coordinate].append((plain[item], weight * factor))
-        first = len(self.rows.where)
+        first = len(self.rows)
         for coordinate, (entries, constant) in enumerate(zip(sums, constants, strict=True)):
             self.added(coordinate, entries, constant)
         self.computed(first)
@@ -209,11 +209,11 @@ class _Builder:
 
     def layer(self, layer: Layer, label: str) -> None:
         """Heads, what they add, the units, and what they add."""
-        first, before = len(self.rows.where), len(self.heads)
+        first, before = len(self.rows), len(self.heads)
         found = [self.head(head, label) for head in layer.heads]
         self.computed(first)
         self.ops += [(HEAD, number, 0) for number in range(before, len(self.heads))]
-        first = len(self.rows.where)
+        first = len(self.rows)
         for coordinate in range(self.transformer.width):
             pairs = zip(layer.heads, found, strict=True)
             self.added(coordinate, [(at[c], w) for head, at in pairs for c, w in head.output.rows[coordinate]])
@@ -260,6 +260,10 @@ class _Builder:
             self._known[signature] = len(self.indexes)
             self.indexes.append(TableIndex(key, len(matter), head.mask is Mask.CAUSAL))
         return self._known[signature]
+
+
+def _table(rows: Sequence[Sequence[int]], width: int) -> Integers:
+    return np.array(rows, dtype=np.int64).reshape(-1, width)
 
 
 def _plain(item: Feature) -> tuple[list[tuple[Fraction, tuple[int, int, int]]], Fraction]:

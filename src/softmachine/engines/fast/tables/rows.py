@@ -7,9 +7,12 @@ fraction, term by term, with a flag that says if it does not fit.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from softmachine.engines.fast.indexes.kernels import added, is_prime, kernel, lowest, times
+import numpy as np
+from numpy.typing import NDArray
+
+from softmachine.engines.fast.indexes.kernels import Integers, added, is_prime, kernel, lowest, times
 
 SMALL = 1 << 24
 """Larger integers are odd."""
@@ -20,9 +23,9 @@ PLAIN, SQUARE, INVERSE, INVERSE_SQUARE, BIT, MOD, POWER_OF_TWO, PRIME = range(8)
 class Vector(NamedTuple):
     """All numbers of a position: numerators, denominators, and which are odd."""
 
-    n: Any
-    d: Any
-    odd: Any
+    n: Integers
+    d: Integers
+    odd: NDArray[np.bool_]
 
 
 class Rows(NamedTuple):
@@ -39,14 +42,14 @@ class Rows(NamedTuple):
         weights: Their numerators.
     """
 
-    starts: Any
-    where: Any
-    acts: Any
-    biases: Any
-    overs: Any
-    large: Any
-    columns: Any
-    weights: Any
+    starts: Integers
+    where: Integers
+    acts: Integers
+    biases: Integers
+    overs: Integers
+    large: Integers
+    columns: Integers
+    weights: Integers
 
 
 @kernel
