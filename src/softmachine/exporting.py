@@ -20,7 +20,7 @@ from softmachine.errors import ConstructionError, InputError, UsageError
 from softmachine.exports.dialogue import dialogue_of
 from softmachine.exports.exported import Exported
 from softmachine.exports.fits import require_decoder, require_encoder, require_length
-from softmachine.exports.folder import MARK, new_folder, require_free
+from softmachine.exports.folder import MARK, listing, new_folder, require_free
 from softmachine.exports.formats import STOCK_FORMATS, StockFormat, stock_format
 from softmachine.exports.lengths import words_that_fit
 from softmachine.languages.source import Source
@@ -153,7 +153,7 @@ def export_set(
             {"folder": item.folder.name, "architecture": item.architecture, "positions": item.length}
             for item in written
         ]
-        facts = {"format": "softmachine-set", "version": 1, "name": name, "models": models}
+        facts = {"format": "softmachine-set", "version": 1, "name": name, "models": models, "files": listing(new)}
         (new / MARK).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
     return tuple(written)
 

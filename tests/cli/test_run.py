@@ -204,3 +204,22 @@ def test_options_that_are_not_there_are_mistakes(cli: Cli, options: list[str], s
     assert called.out == ""
     assert called.err.startswith("error: ")
     assert said in called.err
+
+
+def test_a_counter_below_0_is_no_verdict(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "down.cm"
+    file.write_text("input a b\nstart q\naccept yes\nreject no\nq: a >= 1 -> yes: b -= 1\nq: else -> no\n")
+    called = cli("run", file, "a")
+    assert (called.status, called.out) == (2, "")
+    assert "takes counter 'b' to -1, below 0" in called.err
+    assert cli("run", file, "ab").status == 0
+
+
+def test_a_checkpoint_overwrites_nothing_else(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "thesis.tex"
+    file.write_text("years of work")
+    monkeypatch.setattr("softmachine.cli.run.open_model", lambda *_: pytest.fail("nothing is compiled for nothing"))
+    called = cli("run", "parity", "1", "--checkpoint", file)
+    assert called.status == 2
+    assert "thesis.tex exists already, and is not a checkpoint of softmachine" in called.err
+    assert file.read_text() == "years of work"

@@ -5,14 +5,16 @@ from __future__ import annotations
 import random
 from itertools import islice, product
 
+import numpy as np
 import pytest
 
 import softmachine as sm
 from softmachine import zoo
 from softmachine.engines.check import check_words
 from softmachine.errors import ConstructionError, StuckError
-from softmachine.languages.counter import CounterMachine, execute, parse
+from softmachine.languages.counter import CounterMachine, RunError, execute, parse
 from softmachine.languages.crasp import generate
+from softmachine.packed import Packed
 from softmachine.theorems import codec_from_json
 from softmachine.theorems.counter.tokens import CounterCodec
 from tests.counter_machines import random_counter_machine
@@ -167,6 +169,98 @@ def test_a_machine_that_gets_stuck_says_where() -> None:
     assert sm.run(machine, "aaaa").accepted
     with pytest.raises(StuckError, match="after 'q_1'"):
         sm.run(machine, "aaa")
+
+
+HEAD = "input a b\nstart q\naccept yes\nreject no\n"
+
+
+@pytest.mark.parametrize("construction", CONSTRUCTIONS)
+@pytest.mark.parametrize("after", ["q: a >= 1 -> yes: b -= 1", "q: a >= 1 -> r: b -= 1\nr: a >= 0 -> yes: b += 5"])
+def test_a_counter_below_0_is_the_interpreters_error(construction: str, after: str) -> None:
+    """The model goes on with counters below 0; whether a later step repairs the value or not, the run is not valid."""
+    machine = parse(f"{HEAD}{after}\nq: else -> no", name="down")
+    with pytest.raises(RunError) as right:
+        execute(machine, "a")
+    model = sm.compile(machine, construction, length=20)
+    with pytest.raises(RunError) as caught:
+        sm.run(model, "a")
+    assert str(caught.value) == str(right.value)
+    assert "takes counter 'b' to -1" in str(caught.value)
+    assert sm.run(model, "ab").accepted
+    assert not sm.run(model, "b").accepted
+
+
+def test_a_counter_below_0_comes_before_a_stuck_end() -> None:
+    machine = parse(HEAD + "q: a >= 1 -> r: b -= 1\nq: else -> no\nr: b >= 0 -> yes", name="down")
+    with pytest.raises(RunError, match=r"at step 1, .*takes counter 'b' to -1"):
+        sm.run(machine, "a")
+
+
+def test_a_choice_that_nobody_found_beforehand_is_the_interpreters_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("softmachine.languages.counter.determinism.PAIR_BUDGET", 0)
+    machine = parse(HEAD + "q: a >= 3 -> q: a -= 1\nq: 2*a = 3*b -> yes\nq: a < 3 and 2*a != 3*b -> no")
+    model = sm.compile(machine)
+    assert not sm.run(model, "aaa").accepted
+    with pytest.raises(RunError, match=r"at step 3, two transitions apply: .*a >= 3.* and .*2\*a = 3\*b"):
+        sm.run(model, "a" * 5 + "bb")
+
+
+COUNT_UP = """
+    input a
+    counters x y
+    start q
+    accept yes
+    q: x < 500 -> q: x += 1, y += 1
+    q: else -> r
+    r: x >= 1 -> r: x -= 1
+    r: x = 0 and y < 8000 -> q
+    r: else -> yes: y -= {}
+"""
+
+
+def test_long_runs_are_checked_too() -> None:
+    run = sm.run(parse(COUNT_UP.format(7_900)), "a", engine="fast")
+    assert (run.output, run.steps) == ("a=1 x=0 y=100", 16_032)
+    with pytest.raises(RunError, match=r"at step 16,032, .*takes counter 'y' to -100"):
+        sm.run(parse(COUNT_UP.format(8_100)), "a", engine="fast")
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(
+    ("step", "instead", "message"),
+    [
+        (21, ["q_2"], "at step 21, .*q: else -> r.* is taken, but .*x < 500.* applies"),
+        (5_001, ["r_2", "q_1"], "at step 5,001, .*y < 8000.* is taken, but .*x >= 1.* applies"),
+        (16_033, ["REJ"], r"at step 16,033, the verdict is reject, but the run has ended \(accepting state\)"),
+        (16_032, ["ACC"], r"at step 16,032, the verdict is accept, but .*y -= 7900.* applies"),
+        (16_033, ["q_1", "ACC"], r"at step 16,033, .*x < 500.* is taken, but the run has ended"),
+    ],
+)
+def test_tokens_that_are_not_the_machines_run_are_told(
+    packed: bool, step: int, instead: list[str], message: str
+) -> None:
+    codec = sm.compile(parse(COUNT_UP.format(7_900))).codec
+    assert isinstance(codec, CounterCodec)
+    said = [*codec.expected("a", 100_000)][: step - 1] + instead
+    with pytest.raises(RunError, match=message):
+        codec.read("a", coded(said) if packed else said)
+
+
+def coded(tokens: list[str]) -> Packed[str]:
+    names = sorted(set(tokens))
+    packed = Packed(names)
+    packed.extend(np.array([names.index(token) for token in tokens]))
+    return packed
+
+
+def test_a_run_on_letters_out_of_order_is_told() -> None:
+    codec = sm.compile(parse("input a b\norder\nstart q\naccept yes\nreject no\nq: a = b -> yes\nq: else -> no")).codec
+    assert isinstance(codec, CounterCodec)
+    assert codec.read("ba", ["REJ"]).verdict == "reject"
+    assert codec.read("ba", []).verdict is None
+    for said in (["q_1", "ACC"], ["ACC"], ["q_1"]):
+        with pytest.raises(RunError, match="the letters are not in the order a b"):
+            codec.read("ba", said)
 
 
 @pytest.mark.parametrize("construction", CONSTRUCTIONS)

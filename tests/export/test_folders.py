@@ -65,6 +65,108 @@ def test_what_was_there_survives_a_failed_replacement(tmp_path: Path) -> None:
     assert (tmp_path / "model" / "softmachine.json").exists()
 
 
+def everything(folder: Path) -> dict[str, str]:
+    return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
+
+
+def mark(**data: object) -> str:
+    return json.dumps({"format": "softmachine-map", **data})
+
+
+def filled(folder: Path, files: dict[str, str]) -> Path:
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(content, encoding="utf-8")
+    return folder
+
+
+OURS = {"softmachine.json": mark(files=["old.bin", "softmachine.json"]), "old.bin": "old"}
+THEIRS = {"thesis.tex": "mine", "photos/cat.png": "cat", "config.json": "mine"}
+
+
+def test_only_listed_files_are_removed(tmp_path: Path) -> None:
+    filled(tmp_path / "model", OURS | THEIRS)
+    (tmp_path / "model" / "empty").mkdir()
+    (tmp_path / "model" / "link").symlink_to("thesis.tex")
+    with new_folder(tmp_path / "model", force=True) as new:
+        filled(new, {"softmachine.json": "new", "new.bin": "new"})
+    assert everything(tmp_path / "model") == {"softmachine.json": "new", "new.bin": "new", "link": "mine", **THEIRS}
+    assert (tmp_path / "model" / "empty").is_dir()
+    assert (tmp_path / "model" / "link").is_symlink()
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+@pytest.mark.parametrize(
+    ("files", "stays"),
+    [
+        ({"softmachine.json": mark(), "README.md": "", "model.onnx": "", "notes.md": ""}, {"notes.md"}),
+        ({"softmachine.json": '{"format": "softmachine-transformer"}', "model.safetensors": "", "README.md": ""},
+         {"README.md"}),
+        ({"softmachine.json": '{"format": "softmachine-set", "models": [{"folder": "one"}]}',
+          "one/softmachine.json": "",
+          "one/config.json": "", "one/notes": "", "two/config.json": ""}, {"one/notes", "two/config.json"}),
+        ({"softmachine.json": mark(files=["one/x", "softmachine.json"]), "one/x": "", "one/two/x": ""}, {"one/two/x"}),
+        ({"softmachine.json": mark(files=["../file", "thesis"]), "thesis/chapter": ""}, {"thesis/chapter"}),
+    ],
+)  # fmt: skip
+def test_a_folder_that_lists_nothing_has_what_is_always_written(
+    tmp_path: Path, files: dict[str, str], stays: set[str]
+) -> None:
+    filled(tmp_path, {"file": "mine"})
+    filled(tmp_path / "model", files)
+    with new_folder(tmp_path / "model", force=True) as new:
+        filled(new, {"new": "new"})
+    assert set(everything(tmp_path)) == {"file", "model/new"} | {f"model/{name}" for name in stays}
+
+
+@pytest.mark.parametrize("name", ["thesis.tex", "photos", "thesis.tex/x"])
+def test_a_file_of_someone_else_is_not_overwritten(tmp_path: Path, name: str) -> None:
+    before = everything(filled(tmp_path / "model", OURS | THEIRS))
+    with (
+        pytest.raises(UsageError, match=r"was not written by softmachine, and is in the way"),
+        new_folder(tmp_path / "model", force=True) as new,
+    ):
+        filled(new, {name: "new"})
+    assert everything(tmp_path / "model") == before
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+@pytest.mark.parametrize("exists", [False, True])
+def test_a_link_to_a_folder_stays_a_link(tmp_path: Path, exists: bool) -> None:
+    (tmp_path / "link").symlink_to("deep/model")
+    if exists:
+        filled(tmp_path / "deep" / "model", OURS | THEIRS)
+    with new_folder(tmp_path / "link", force=True) as new:
+        filled(new, {"new.bin": "new"})
+    assert (tmp_path / "link").is_symlink()
+    assert everything(tmp_path / "deep") == {
+        f"model/{name}": content for name, content in ({"new.bin": "new"} | (THEIRS if exists else {})).items()
+    }
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["deep", "link"]
+
+
+@pytest.mark.parametrize("failing", range(1, 6))
+def test_an_interruption_leaves_one_model_and_all_other_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int
+) -> None:
+    filled(tmp_path / "model", OURS | THEIRS)
+    original, calls = Path.replace, 0
+
+    def interrupted(self: Path, target: Path) -> Path:
+        nonlocal calls
+        calls += 1
+        if calls == failing:
+            raise KeyboardInterrupt
+        return original(self, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", interrupted)
+        with pytest.raises(KeyboardInterrupt), new_folder(tmp_path / "model", force=True) as new:
+            filled(new, {"new.bin": "new"})
+    assert everything(tmp_path / "model") == (OURS if failing < 3 else {"new.bin": "new"}) | THEIRS
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
 def test_without_torch_the_message_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.setattr(exporting, "compile_program", lambda *_: pytest.fail("nothing is compiled for nothing"))
@@ -152,6 +254,19 @@ def test_the_native_format_is_what_compile_writes(cli: Cli, tmp_path: Path) -> N
     assert cli("compile", "parity", "-o", tmp_path / "two").status == 0
     for name in ("model.safetensors", "softmachine.json"):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def test_other_files_in_the_folder_are_neither_removed_nor_reported(cli: Cli, tmp_path: Path) -> None:  # noqa: F811
+    assert cli("compile", "parity", "-o", tmp_path / "model").status == 0
+    filled(tmp_path / "model", THEIRS)
+    for command in (("compile", "parity"), ("export", "parity", "--to", "native")):
+        called = cli(*command, "-o", tmp_path / "model", "--force", "--json")
+        assert called.json["files"] == ["model.safetensors", "softmachine.json"]
+        assert everything_but_ours(tmp_path / "model") == THEIRS
+
+
+def everything_but_ours(folder: Path) -> dict[str, str]:
+    return {name: (folder / name).read_text() for name in THEIRS}
 
 
 @pytest.mark.slow

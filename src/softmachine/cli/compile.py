@@ -32,11 +32,12 @@ def command(
     The folder can be used wherever a SOURCE is expected.
     """
     from softmachine import api
+    from softmachine.exports.folder import written
 
     output = Output(as_json, quiet)
     transformer = open_model(source, Wanted(format_name, construction, attention, alphabet, certified, length), output)
     api.save(transformer, folder, force=force)
-    size = sum(file.stat().st_size for file in folder.iterdir())
+    size = sum(file.stat().st_size for file in written(folder))
     if as_json:
         output.answer(
             {
@@ -45,7 +46,7 @@ def command(
                 "construction": transformer.construction,
                 "parameters": transformer.parameters,
                 "bytes": size,
-                "files": sorted(file.name for file in folder.iterdir()),
+                "files": [file.name for file in written(folder)],
             }
         )
     elif quiet:

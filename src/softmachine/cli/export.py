@@ -118,7 +118,9 @@ def _export_native(
     model = api.compile(item, construction, length=length)
     api.save(model, folder, force=force)
     if output.as_json:
-        files = sorted(file.name for file in folder.iterdir())
+        from softmachine.exports.folder import written
+
+        files = [file.name for file in written(folder)]
         output.answer({"path": str(folder), "format": "native", "parameters": model.parameters, "files": files})
     elif output.quiet:
         output.say(str(folder))
@@ -159,6 +161,8 @@ def _say(exported: Exported, output: Output) -> None:
 
 
 def _answer(exported: Exported, to: str) -> dict[str, Any]:
+    from softmachine.exports.folder import written
+
     return {
         "path": str(exported.folder),
         "format": to,
@@ -169,7 +173,7 @@ def _answer(exported: Exported, to: str) -> dict[str, Any]:
         "parameters": exported.parameters,
         "rounded": exported.rounded,
         "verified": [_verified(result) for result in exported.verified],
-        "files": sorted(file.name for file in exported.folder.iterdir()),
+        "files": [file.name for file in written(exported.folder)],
     }
 
 

@@ -97,6 +97,10 @@ def command(
     output = Output(as_json, quiet)
     if audit and engine == "dense":
         raise UsageError("only runs of the fast engine are audited", hint="--engine fast")
+    if checkpoint and engine != "dense":
+        from softmachine.engines.fast.saved_run import require_free
+
+        require_free(checkpoint)
     transformer = open_model(source, Wanted(format_name, construction, attention, alphabet, certified, length), output)
     text = default_input(codec_of(transformer)) if word is None else word
     with working("preparing the weights", output):

@@ -87,6 +87,10 @@ class Running:
                 raise UsageError("only the fast engine has checkpoints", hint="--engine fast")
             if self.checkpoint and not self.checkpoint.absolute().parent.is_dir():
                 raise UsageError(f"there is no folder {self.checkpoint.parent} for the checkpoint")
+            if self.checkpoint:
+                from softmachine.engines.fast import saved_run as files
+
+                files.require_free(self.checkpoint)
             engine = "fast"
         if engine == "fast":
             self._fast = self._start_fast()

@@ -11,7 +11,7 @@ from softmachine.errors import PrecisionError
 from softmachine.exports.card import card
 from softmachine.exports.dialogue import Dialogue
 from softmachine.exports.exported import Exported
-from softmachine.exports.folder import MARK, new_folder, require_free
+from softmachine.exports.folder import MARK, listing, new_folder, require_free
 from softmachine.exports.manual import Manual
 from softmachine.exports.mapping import mapping
 from softmachine.exports.placed import Placed
@@ -88,6 +88,6 @@ def write(
         exported = Exported(folder, filled.architecture, positions, dtype, verified, filled.parameters, filled.rounded)
         text = card(transformer, placed, exported, dialogue, about, filled.manual)
         (new / "README.md").write_text(text, encoding="utf-8")
-        data = mapping(transformer, placed, exported, dialogue)
+        data = {**mapping(transformer, placed, exported, dialogue), "files": listing(new)}
         (new / MARK).write_text(json.dumps(data, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     return exported

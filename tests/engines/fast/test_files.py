@@ -195,6 +195,45 @@ def test_a_disk_that_is_full_leaves_run_and_old_checkpoint(
     assert [file.name for file in tmp_path.iterdir()] == ["run"]
 
 
+FOREIGN = [b"", b"\\documentclass{thesis}\n" * 50, b"\x02\0\0\0\0\0\0\0{}", b"\x02\0\0\0\0\0\0\0[]", b"\xff" * 99]
+
+
+@pytest.mark.parametrize("content", FOREIGN)
+def test_only_a_checkpoint_is_overwritten(
+    model: Transformer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes
+) -> None:
+    path = tmp_path / "thesis.tex"
+    running = Running(model, "", engine="fast", max_steps=100, checkpoint=path)
+    path.write_bytes(content)  # while it runs
+    list(running.pieces())
+    assert "another file is there" in (running.unsaved or "")
+    monkeypatch.setattr(Running, "_start_fast", lambda _: pytest.fail("nothing is done for nothing"))
+    with pytest.raises(UsageError, match=r"thesis.tex exists already, and is not a checkpoint"):
+        sm.run(model, checkpoint=path)
+    assert path.read_bytes() == content
+    assert [file.name for file in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_weights_are_no_checkpoint(model: Transformer, tmp_path: Path) -> None:
+    sm.save(model, tmp_path / "model")
+    before = (tmp_path / "model" / "model.safetensors").read_bytes()
+    with pytest.raises(UsageError, match="is not a checkpoint"):
+        sm.run(model, checkpoint=tmp_path / "model" / "model.safetensors")
+    assert (tmp_path / "model" / "model.safetensors").read_bytes() == before
+
+
+def test_a_checkpoint_behind_a_link_is_written_where_the_link_points(model: Transformer, tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "link").symlink_to("deep/run")
+    for steps in (100, 200):
+        running = Running(model, "", engine="fast", max_steps=steps, checkpoint=tmp_path / "link")
+        list(running.pieces())
+        assert running.unsaved is None
+        assert (tmp_path / "link").is_symlink()
+        again = Running(model, "", max_steps=steps, resume=tmp_path / "deep" / "run")
+        assert len(again.tokens) == steps + 1
+
+
 def test_checkpoints_need_the_fast_engine_and_a_folder(model: Transformer, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="only the fast engine"):
         sm.run(model, engine="dense", checkpoint=tmp_path / "run")

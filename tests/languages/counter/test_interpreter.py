@@ -3,6 +3,7 @@ from __future__ import annotations
 import random
 from itertools import islice
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from softmachine.errors import InputError, UsageError
 from softmachine.languages.counter import (
     TRUE,
+    Configuration,
     CounterMachine,
     Reason,
     RunError,
@@ -18,10 +20,12 @@ from softmachine.languages.counter import (
     compiled,
     execute,
     execute_from,
+    follow,
     interpreter,
     parse,
     transitions,
 )
+from softmachine.packed import Coded
 from tests.counter_machines import random_counter_machine
 
 HALVE = parse("input a\ncounters x\nstart q\naccept even\nreject odd\n"
@@ -134,6 +138,37 @@ def test_the_compiled_loop_does_what_the_plain_one_does(seed: int, max_steps: in
         handed_over = execute(machine, word, max_steps=max_steps)
     for field in ("verdict", "reason", "steps", "state", "counters"):
         assert getattr(handed_over, field) == getattr(plain, field), field
+
+
+@given(st.integers(0, 2**32), st.integers(0, 2000), st.integers(0, 50))
+@settings(max_examples=80, deadline=None)
+def test_a_run_is_followed_by_the_compiled_loop_as_by_the_plain_one(
+    seed: int, max_steps: int, plain_steps: int
+) -> None:
+    rng = random.Random(seed)
+    machine = random_counter_machine(rng, letters=rng.randint(1, 3), work_counters=rng.randint(0, 3))
+    start = machine.initial(rng.choices(machine.alphabet, k=rng.randrange(12)))
+    right = execute_from(machine, start, max_steps=max_steps, trace=True)
+    codes = [machine.transitions.index(transition) for transition in right.transitions or ()]
+    wrong = rng.randrange(len(codes)) if codes and rng.random() < 0.7 else None
+    if wrong is not None:
+        codes[wrong] = (codes[wrong] + 1) % len(machine.transitions)
+    whole = wrong is None or machine.transitions[codes[wrong]] == (right.transitions or ())[wrong]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(interpreter, "PLAIN_STEPS", plain_steps)
+        patch.setattr(compiled, "CHUNK", rng.choice([1, 7, 1 << 22]))
+        patch.setattr(compiled, "PIECE", rng.choice([1, 7, 1 << 22]))
+        if rng.random() < 0.5:
+            patch.setattr(compiled, "LARGEST", rng.choice([5, 50, 500]))
+        followed = Configuration(machine.start, dict(start))
+        taken = Coded(np.array(codes, dtype=np.uint8), machine.transitions)
+        if whole:
+            follow(machine, followed, taken)
+            assert (followed.steps, followed.state, followed.counters) == (right.steps, right.state, right.counters)
+            return
+        with pytest.raises(RunError, match="is taken, but") as caught:
+            follow(machine, followed, taken)
+        assert caught.value.step == (wrong or 0) + 1
 
 
 def test_counters_beyond_64_bits_are_exact() -> None:

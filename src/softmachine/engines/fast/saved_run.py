@@ -1,8 +1,9 @@
 """Checkpoints: a run on disk, from which it goes on as if nothing had happened.
 
 The file is in the safetensors format: plain arrays and a header, nothing that could be executed. It is written in one
-piece, so that a full disk or a power cut leaves the last one. What is read is checked before compiled code works on it:
-that it belongs to the same model, its checksum, and that no index points outside of an array.
+piece, so that a full disk or a power cut leaves the last one, and takes the place of nothing but a checkpoint. What is
+read is checked before compiled code works on it: that it belongs to the same model, its checksum, and that no index
+points outside of an array.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from softmachine.engines.fast.indexes.memory import Memory
 from softmachine.engines.fast.segments import SegmentedPass
 from softmachine.engines.fast.tables.interpreted import Interpreted
 from softmachine.engines.fast.tables.memory import TableMemory
-from softmachine.errors import Place, SourceError
+from softmachine.errors import Place, SourceError, UsageError
 from softmachine.packed import Packed
 
 if TYPE_CHECKING:
@@ -32,6 +33,35 @@ if TYPE_CHECKING:
 FORMAT = "softmachine checkpoint 1"
 SEGMENTS_FORMAT = "softmachine checkpoint of segments 1"
 _LARGEST = 2**62
+_LONGEST_HEADER = 1 << 24
+
+
+def require_free(path: Path) -> None:
+    """Complain if there is something else than a checkpoint.
+
+    Raises:
+        UsageError: If so.
+    """
+    if _taken(path):
+        raise UsageError(
+            f"{path} exists already, and is not a checkpoint of softmachine",
+            hint="choose another name; only checkpoints are overwritten",
+        )
+
+
+def _taken(path: Path) -> bool:
+    """Whether there is something that does not begin as a checkpoint does: a length, and a header with our format."""
+    if not os.path.lexists(path) or (path.is_symlink() and not path.exists()):
+        return False
+    if not path.is_file():
+        return True
+    try:
+        with path.open("rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            header = json.loads(file.read(length) if length <= _LONGEST_HEADER else b"")
+        return header["__metadata__"]["format"] not in (FORMAT, SEGMENTS_FORMAT)
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return True
 
 
 def save(run: FastPass | SegmentedPass, path: Path) -> None:
@@ -68,12 +98,15 @@ def _save(path: Path, arrays: dict[str, NDArray[Any]], header: dict[str, str]) -
     header["checksum"] = _checksum(arrays)
     name = None
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
+        if _taken(path):
+            raise FileExistsError(0, "another file is there")
+        place = Path(os.path.realpath(path))  # a link stays a link
+        handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{path.name[:40]}.")
         with os.fdopen(handle, "wb") as file:
             file.write(to_bytes(arrays, header))
             file.flush()
             os.fsync(file.fileno())
-        Path(name).replace(path)
+        Path(name).replace(place)
     except OSError as problem:
         if name:
             Path(name).unlink(missing_ok=True)

@@ -9,6 +9,8 @@ from softmachine.languages.counter.interpreter import (
     RunError,
     execute,
     execute_from,
+    follow,
+    parted,
     step,
     transitions,
 )
@@ -21,6 +23,7 @@ __all__ = [
     "CounterMachine", "Transition", "Verdict",
     "Condition", "Comparison", "Relation", "Linear", "Not", "And", "Or", "Constant", "TRUE", "FALSE", "compare",
     "Configuration", "Reason", "Result", "RunError", "execute", "execute_from", "step", "transitions",
+    "follow", "parted",
     "counter_machine", "relative_counter_machine",
     "parse", "to_text", "looks_like",
 ]  # fmt: skip

@@ -7,6 +7,7 @@ left to the interpreter in Python, whose integers have no end. So is whatever en
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,8 @@ from softmachine.languages.linear import Relation
 
 CHUNK = 1 << 22
 """So many steps at most are made before Python gets a chance to see that the user wants to stop."""
+PIECE = 1 << 20
+"""So many steps that are given are looked at together."""
 LARGEST = 1 << 62
 """No sum may be larger."""
 
@@ -29,8 +32,13 @@ TRUE, FALSE = -1, -2
 Integers = NDArray[np.int64]
 
 
-def advance(machine: CounterMachine, configuration: Configuration, max_steps: int) -> None:
-    """Go on, in place, until there is something for the interpreter to do or ``max_steps`` steps are made in all."""
+def advance(
+    machine: CounterMachine, configuration: Configuration, max_steps: int, given: Integers | None = None
+) -> None:
+    """Go on, in place, until there is something for the interpreter to do or ``max_steps`` steps are made in all.
+
+    If transitions are given, by :func:`numbers_of`, it also stops before a step that is not the given one.
+    """
     limit = _largest_value(machine)
     if limit < 1 or any(value > limit for value in configuration.counters.values()):
         return
@@ -38,12 +46,19 @@ def advance(machine: CounterMachine, configuration: Configuration, max_steps: in
     table = _table(machine, states, limit)
     counters = np.array([configuration.counters[name] for name in machine.counters], dtype=np.int64)
     progress = np.array([states[configuration.state], configuration.steps], dtype=np.int64)
-    outcome = CHUNK_DONE
+    outcome, anything = CHUNK_DONE, _integers([])
     while outcome == CHUNK_DONE and progress[1] < max_steps:
-        outcome = _loop(table, counters, progress, min(max_steps, int(progress[1]) + CHUNK))
+        wanted = anything if given is None else given[int(progress[1]) - configuration.steps :]
+        outcome = _loop(table, counters, progress, min(max_steps, int(progress[1]) + CHUNK), wanted)
     configuration.state = machine.states[progress[0]]
     configuration.steps = int(progress[1])
     configuration.counters = dict(zip(machine.counters, counters.tolist(), strict=True))
+
+
+def numbers_of(machine: CounterMachine, transitions: Sequence[Transition]) -> Integers:
+    """The numbers that the loop has for transitions."""
+    numbers = {transition: number for number, transition in enumerate(_ordered(machine))}
+    return _integers([numbers[transition] for transition in transitions])
 
 
 def _largest_value(machine: CounterMachine) -> int:
@@ -135,18 +150,22 @@ class _Nodes:
         return len(self.on_true) - 1
 
 
+def _ordered(machine: CounterMachine) -> list[Transition]:
+    """The transitions, sorted by the state that they leave; those with ``else`` are last."""
+    tested = [one for state in machine.states for one in machine.leaving(state) if one.test is not None]
+    return [*tested, *(one for one in machine.transitions if one.test is None)]
+
+
 def _table(machine: CounterMachine, states: dict[str, int], limit: int) -> _Table:
     counters = {name: number for number, name in enumerate(machine.counters)}
     nodes = _Nodes(counters)
-    ordered: list[Transition] = []
+    ordered = _ordered(machine)
     first, otherwise = [0], [-1] * len(states)
     for state in machine.states:
-        ordered += (one for one in machine.leaving(state) if one.test is not None)
-        first.append(len(ordered))
-    for transition in machine.transitions:
+        first.append(first[-1] + sum(one.test is not None for one in machine.leaving(state)))
+    for number, transition in enumerate(ordered):
         if transition.test is None:
-            otherwise[states[transition.source]] = len(ordered)
-            ordered.append(transition)
+            otherwise[states[transition.source]] = number
     entry = [nodes.add(one.test, TRUE, FALSE) for one in ordered if one.test is not None]
     first_update = [0]
     for transition in ordered:
@@ -177,8 +196,8 @@ def _integers(numbers: list[int]) -> Integers:
 
 
 @machine_code
-def _loop(table: _Table, counters: Integers, progress: Integers, limit: int) -> int:
-    """Make steps up to the limit; stop before a step that cannot be made, and say so.
+def _loop(table: _Table, counters: Integers, progress: Integers, limit: int, given: Integers) -> int:
+    """Make steps up to the limit; stop before a step that cannot be made, or is not the given one, and say so.
 
     Changes the counters and the progress: the state and the number of steps.
     """
@@ -188,6 +207,7 @@ def _loop(table: _Table, counters: Integers, progress: Integers, limit: int) -> 
     on_true, on_false, is_equation, constant = table.on_true, table.on_false, table.is_equation, table.constant
     first_term, term_counter, term_factor = table.first_term, table.term_counter, table.term_factor
     state, steps = progress
+    before = steps
     outcome = CHUNK_DONE
     while steps < limit and outcome == CHUNK_DONE:
         chosen = -1
@@ -207,7 +227,7 @@ def _loop(table: _Table, counters: Integers, progress: Integers, limit: int) -> 
                     break
         if chosen < 0:
             chosen = otherwise[state]
-        if chosen < 0 or outcome == STOPPED:
+        if chosen < 0 or outcome == STOPPED or (len(given) > 0 and given[steps - before] != chosen):
             outcome = STOPPED
             break
         start, end = first_update[chosen], first_update[chosen + 1]

@@ -6,13 +6,14 @@ are handed to `softmachine.languages.counter.compiled`, which the tests hold to 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from softmachine.errors import InputError, InvalidError, UsageError
 from softmachine.languages.counter.machine import CounterMachine, Transition, Verdict
 from softmachine.languages.counter.validation import where
+from softmachine.packed import Codes
 
 PLAIN_STEPS = 3_000
 """So many steps are made here before the compiled loop takes over: short runs never pay for its start."""
@@ -135,6 +136,51 @@ def transitions(machine: CounterMachine, word: str | Iterable[str]) -> Iterator[
     while not isinstance(transition := step(machine, configuration), Reason):
         configuration.apply(transition)
         yield transition
+
+
+def follow(machine: CounterMachine, configuration: Configuration, taken: Sequence[Transition]) -> None:
+    """Make the steps that someone says the machine makes, in place; each must be the one that it does make.
+
+    Raises:
+        RunError: If the machine breaks the rules, or takes another transition, or has ended before.
+    """
+    if isinstance(taken, Codes) and len(taken) > PLAIN_STEPS:
+        from softmachine.languages.counter.compiled import PIECE, advance, numbers_of
+
+        numbers = numbers_of(machine, taken.names)
+        for part in taken.parts():
+            for start in range(0, len(part), PIECE):
+                codes = part[start : start + PIECE]
+                given, done = numbers[codes], 0
+                while done < len(codes):
+                    before = configuration.steps
+                    advance(machine, configuration, before + len(codes) - done, given[done:])
+                    done += configuration.steps - before
+                    # Counters beyond its integers, and every breach of the rules, are left to the plain loop.
+                    plain = codes[done : done + max(PLAIN_STEPS, 1)].tolist()
+                    _follow(machine, configuration, (taken.names[code] for code in plain))
+                    done += len(plain)
+        return
+    _follow(machine, configuration, taken)
+
+
+def _follow(machine: CounterMachine, configuration: Configuration, taken: Iterable[Transition]) -> None:
+    for transition in taken:
+        right = step(machine, configuration)
+        if right != transition:
+            raise parted(machine, configuration, f"{where(transition)} is taken")
+        configuration.apply(transition)
+
+
+def parted(machine: CounterMachine, configuration: Configuration, said: str) -> RunError:
+    """What to say where a run that someone tells of is not the machine's: what it says, and what the machine does.
+
+    Raises:
+        RunError: If the machine itself breaks the rules there.
+    """
+    right = step(machine, configuration)
+    does = f"the run has ended ({right})" if isinstance(right, Reason) else f"{where(right)} applies"
+    return RunError(machine, f"{said}, but {does}", configuration.steps + 1, configuration.counters)
 
 
 def execute(

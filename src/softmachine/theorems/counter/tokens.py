@@ -10,10 +10,21 @@ from typing import Any
 
 from softmachine.codec import Outcome, Prompt
 from softmachine.errors import SourceError
-from softmachine.languages.counter import Configuration, CounterMachine, Transition, execute, parse, to_text
+from softmachine.languages.counter import (
+    Configuration,
+    CounterMachine,
+    RunError,
+    Transition,
+    execute,
+    follow,
+    parse,
+    parted,
+    to_text,
+)
 from softmachine.languages.crasp import ACCEPT, REJECT, Program
 from softmachine.languages.crasp.from_counter import counter_program, transition_tokens
-from softmachine.theorems.crasp.tokens import VERDICTS, CraspCodec, variant_from_json, variant_to_json
+from softmachine.packed import Codes
+from softmachine.theorems.crasp.tokens import CraspCodec, variant_from_json, variant_to_json
 from softmachine.theorems.crasp.variant import Variant
 
 
@@ -70,13 +81,21 @@ class CounterCodec:
             yield ACCEPT if result.accepted else REJECT
 
     def read(self, word: str | Iterable[str], tokens: Sequence[str]) -> CounterOutcome:
-        """What a chain of thought says: the verdict, and the counters after all transitions."""
+        """What a chain of thought says: the verdict, and the counters after all transitions.
+
+        It must be the machine's own run: a model knows nothing of counters below 0, and where two tests hold it takes
+        the first one.
+
+        Raises:
+            RunError: If the machine breaks the rules, or does something else; it names the first such step.
+            StuckError: If no transition applied in the end.
+        """
         letters = self.machine.word(word)
-        thought = self._thought.read(letters, tokens)
-        taken = tuple(self.transitions[token] for token in tokens if token not in VERDICTS)
         configuration = Configuration(self.machine.start, self.machine.initial(letters))
-        for transition in taken:
-            configuration.apply(transition)
+        taken = self._taken(tokens)
+        follow(self.machine, configuration, taken)
+        thought = self._thought.read(letters, tokens)
+        self._require_verdict(letters, configuration, thought.verdict)
         return CounterOutcome(
             verdict=thought.verdict,
             steps=len(taken),
@@ -85,6 +104,21 @@ class CounterCodec:
             word=letters,
             taken=taken,
         )
+
+    def _taken(self, tokens: Sequence[str]) -> Sequence[Transition]:
+        """The transitions among the tokens, in little memory if there are many."""
+        if isinstance(tokens, Codes):
+            return tokens.chosen(self.transitions.get)
+        return tuple(self.transitions[token] for token in tokens if not self.stops(token))
+
+    def _require_verdict(self, letters: tuple[str, ...], last: Configuration, said: str | None) -> None:
+        """See that a verdict is the one of the last state; words of the wrong shape are rejected at once."""
+        shaped = self.machine.has_shape(letters)
+        if not shaped and (last.steps or said == "accept"):
+            problem = f"the run goes on, but the letters are not in the order {' '.join(self.alphabet)}"
+            raise RunError(self.machine, problem, 1, self.machine.initial(letters))
+        if shaped and said is not None and said != self.machine.verdict(last.state):
+            raise parted(self.machine, last, f"the verdict is {said}")
 
     def to_json(self) -> dict[str, object]:
         """The machine and the variant."""
@@ -107,7 +141,7 @@ class CounterOutcome(Outcome):
 
     machine: CounterMachine
     word: tuple[str, ...]
-    taken: tuple[Transition, ...]
+    taken: Sequence[Transition]
 
     def trace(self) -> Iterator[str]:
         """The configurations: step, state and counters."""
