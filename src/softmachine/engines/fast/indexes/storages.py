@@ -6,7 +6,6 @@ outside of an array.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -61,14 +60,13 @@ class Storage:
         """The arrays with more room."""
         raise NotImplementedError
 
-    def fits(self, arrays: Sequence[Integers | None], positions: int) -> bool:
+    def fits(self, arrays: list[Integers], positions: int) -> bool:
         """Whether arrays from a file are what the code could have left after so many positions."""
-        found = [array for array in arrays if array is not None and array.dtype == np.int64]
         alike = [
-            array.ndim == like.ndim and array.shape[1:] == like.shape[1:]
-            for array, like in zip(found, self.fresh(), strict=False)
+            array.dtype == np.int64 and array.ndim == like.ndim and array.shape[1:] == like.shape[1:]
+            for array, like in zip(arrays, self.fresh(), strict=False)
         ]
-        return len(found) == len(self.parts) and all(alike) and self.consistent(found, positions)
+        return len(arrays) == len(self.parts) and all(alike) and self.consistent(arrays, positions)
 
     def consistent(self, arrays: list[Integers], positions: int) -> bool:
         """The same, of arrays of the right kind."""
