@@ -8,6 +8,8 @@ from contextlib import suppress
 
 import pytest
 
+from softmachine.engines.fast import store
+
 
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
@@ -21,3 +23,9 @@ def own_cache(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder))
         yield
+
+
+@pytest.fixture
+def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The generated code as plain Python: of a short run, compiling it would take nearly all the time."""
+    monkeypatch.setattr("softmachine.engines.fast.engine.compiled", store.uncompiled)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from functools import cache
 from types import ModuleType
 from typing import Any, cast
 
@@ -18,6 +19,7 @@ def _plain(module: ModuleType, name: str) -> Callable[..., Any]:
     return cast(Callable[..., Any], store.plain_names(vars(module))[name])
 
 
+@cache
 def _compiled(module: ModuleType, name: str) -> Callable[..., Any]:
     """A kernel as decoders call it, kept on disk as they are."""
     parameters = ", ".join(inspect.signature(getattr(module, name).py_func).parameters)

@@ -78,6 +78,7 @@ def test_keys_that_leave_the_parabola_change_the_plan(model: Transformer) -> Non
     assert found == DenseEngine(wrong, "exact").answers([tokens])[0]
 
 
+@pytest.mark.usefixtures("uncompiled")
 def test_tables_grow_to_both_sides() -> None:
     for source in ("1RA1RZ_------", "1LA1RZ_------"):
         run = sm.run(source, engine="fast", max_steps=3_000)

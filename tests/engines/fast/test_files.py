@@ -19,7 +19,7 @@ from softmachine.transformer.weights import Transformer
 
 @pytest.fixture(scope="module")
 def model() -> Transformer:
-    return sm.compile("binary-counter")
+    return sm.compile("busy-beaver-5")
 
 
 def fresh(model: Transformer, *, plain: bool = True) -> FastPass:
@@ -164,7 +164,7 @@ def test_a_checkpoint_of_another_model_or_input_is_refused(model: Transformer, t
     run.go(300)
     saved_run.save(run, tmp_path / "run")
     with pytest.raises(SourceError, match="another model"):
-        saved_run.load(fresh(sm.compile("busy-beaver-5")), tmp_path / "run")
+        saved_run.load(fresh(sm.compile("binary-counter")), tmp_path / "run")
     increment = sm.compile("increment")
     first = FastEngine(increment, plain=True).start(codec_of(increment).prompt("10").tokens)
     first.go(4)

@@ -10,8 +10,8 @@ from math import lcm
 
 from softmachine.engines.fast.analysis.grids import SAFE
 from softmachine.engines.fast.indexes.finding import AVERAGE, LEFTMOST
-from softmachine.engines.fast.indexes.groups import compared, integer, score
-from softmachine.engines.fast.indexes.kernels import LIMIT, Integers, added, kernel
+from softmachine.engines.fast.indexes.groups import add, compared, integer, score
+from softmachine.engines.fast.indexes.kernels import LIMIT, Integers, kernel
 from softmachine.errors import PrecisionError
 from softmachine.transformer.features import Relation
 
@@ -57,8 +57,6 @@ def search_all(
 
     The score is (query · key + time · position) / over + bias.
     """
-    row = out.size
-    step = 2 if fractions else 1
     best, n, d, count, fits = -1, integer(0), integer(1), 0, True
     for j in range(visible):
         a, b, bad = score(keys, j, query, j, time, fractional_keys)
@@ -72,17 +70,9 @@ def search_all(
             continue
         if sign > 0 or choice != AVERAGE:
             best, n, d, count, fits = j, a, b, 1, True
-            for k in range(row):
+            for k in range(out.size):
                 out[k] = values[j, k]
             continue
         count += 1
-        for k in range(0, row, step):
-            if fractions:
-                p, q, bad = added(out[k], out[k + 1], values[j, k], values[j, k + 1])
-                fits = fits and not bad
-                out[k], out[k + 1] = p, q
-            else:
-                fits = fits and abs(float(out[k])) + abs(float(values[j, k])) < LIMIT
-                if fits:
-                    out[k] += values[j, k]
+        fits = fits and add(out, values[j], fractions)
     return count, not fits

@@ -49,7 +49,8 @@ class Interpreted:
     @property
     def data(self) -> tuple[Integers, ...]:
         """All tables."""
-        return *self.program.data, *self.program.rows
+        rows, *others = self.program.weights
+        return *rows, *others
 
     def memory(self) -> TableMemory:
         """Fresh memory for a run."""
@@ -76,10 +77,11 @@ class Interpreted:
 
     def summary(self) -> list[str]:
         """What there is to say of the model as a whole."""
-        rows, weights = len(self.program.rows[1]), len(self.program.rows[-1])
+        rows = self.program.weights.rows
         what = f"a large model: {len(self.program.heads)} heads with {len(self.program.indexes)} kinds of keys"
+        size = f"{len(rows.where):,} rows of {len(rows.weights):,} weights"
         return [
-            f"{what}, {rows:,} rows of {weights:,} weights, interpreted by code that is the same for all large models",
+            f"{what}, {size}, interpreted by code that is the same for all large models",
             f"exact for runs up to {self.horizon:,} positions; a number that does not fit stops the run",
         ]
 

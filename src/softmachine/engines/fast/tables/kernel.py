@@ -14,13 +14,11 @@ ROWS, HEAD = 0, 1
 TIED, TOO_LARGE = -1, -2
 
 
-class Tables(NamedTuple):
-    """A model and what a run keeps of it.
+class Weights(NamedTuple):
+    """The weights of a model as data.
 
     Args:
-        vector: All numbers of the present position.
-        rows: The weights.
-        kept: What heads keep.
+        rows: The maps of heads, of units, and to the logits.
         embedding: [token, coordinate], numerators, and
         overs: their denominators.
         features: For each feature its kind, two parameters, and its place.
@@ -29,15 +27,21 @@ class Tables(NamedTuple):
         logits: The place of the first logit; the first of their rows, and the end of these.
     """
 
-    vector: Vector
     rows: Rows
-    kept: Kept
     embedding: Integers
     overs: Integers
     features: Integers
     ops: Integers
     past: Integers
     logits: Integers
+
+
+class Tables(NamedTuple):
+    """A model and what a run keeps: the numbers of the present position, and keys and values of all."""
+
+    weights: Weights
+    vector: Vector
+    kept: Kept
 
 
 @kernel
@@ -72,23 +76,23 @@ def advance_tables(
 @kernel
 def computed(i: int, token: int, tables: Tables) -> int:
     """Compute what there is to compute at a position, but for the logits; the status that this leads to."""
-    vector, kept = tables.vector, tables.kept
+    weights, vector, kept = tables.weights, tables.vector, tables.kept
     if i > 0:
         # What was computed at the position before is still there.
-        for h in tables.past:
+        for h in weights.past:
             found = keep(h, i - 1, vector, kept)
             if found != status.RUNNING:
                 return found
-    for c in range(tables.embedding.shape[1]):
-        put(vector, c, tables.embedding[token, c], tables.overs[token, c])
-    for f in range(tables.features.shape[0]):
-        item = tables.features[f]
+    for c in range(weights.embedding.shape[1]):
+        put(vector, c, weights.embedding[token, c], weights.overs[token, c])
+    for f in range(weights.features.shape[0]):
+        item = weights.features[f]
         p, q = feature(item[0], item[1], item[2], i)
         put(vector, item[3], p, q)
-    for o in range(tables.ops.shape[0]):
-        kind, first, last = tables.ops[o, 0], tables.ops[o, 1], tables.ops[o, 2]
+    for o in range(weights.ops.shape[0]):
+        kind, first, last = weights.ops[o, 0], weights.ops[o, 1], weights.ops[o, 2]
         if kind == ROWS:
-            if compute(tables.rows, first, last, vector):
+            if compute(weights.rows, first, last, vector):
                 return status.TOO_LARGE
             continue
         if kept.heads[first, CAUSAL]:
@@ -103,9 +107,10 @@ def computed(i: int, token: int, tables: Tables) -> int:
 @kernel
 def largest_logit(tables: Tables) -> int:
     """The output of the largest logit; TIED if there are several, TOO_LARGE if that cannot be said."""
-    at, first, last = tables.logits[0], tables.logits[1], tables.logits[2]
+    weights = tables.weights
+    at, first, last = weights.logits[0], weights.logits[1], weights.logits[2]
     n, d = tables.vector.n, tables.vector.d
-    if compute(tables.rows, first, last, tables.vector):
+    if compute(weights.rows, first, last, tables.vector):
         return TOO_LARGE
     out, ties = 0, 1
     for o in range(1, last - first):

@@ -77,7 +77,7 @@ class TableMemory:
     @property
     def arrays(self) -> list[Tables]:
         """What the code is given."""
-        return [Tables(self.vector, self.code.program.rows, self.kept, *self.code.program.data)]
+        return [Tables(self.code.program.weights, self.vector, self.kept)]
 
     @property
     def size(self) -> int:
@@ -86,7 +86,7 @@ class TableMemory:
 
     def tied(self) -> list[int]:
         """The outputs of equal logits, after a tie."""
-        first, begin, end = self.code.program.logits
+        first, begin, end = self.code.program.weights.logits
         pairs = zip(*(part[first : first + end - begin].tolist() for part in self.vector[:2]), strict=True)
         logits = [Fraction(n, d) for n, d in pairs]
         return [o for o, logit in enumerate(logits) if logit == max(logits)]

@@ -16,7 +16,7 @@ import numpy as np
 from softmachine.engines.fast.analysis.grids import SAFE, Declined
 from softmachine.engines.fast.indexes.kernels import Integers
 from softmachine.engines.fast.tables import rows as row
-from softmachine.engines.fast.tables.kernel import HEAD, ROWS
+from softmachine.engines.fast.tables.kernel import HEAD, ROWS, Weights
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import Feature
 from softmachine.transformer.weights import AffineMap, Head, Layer, Transformer
@@ -66,32 +66,15 @@ class Program:
 
     Args:
         places: How long the vector is.
-        embedding: [token, coordinate], numerators, and
-        overs: their denominators.
-        features: For each feature its kind, two parameters, and its place.
-        ops: What to do at a position, in this order: rows from one to another, or a head.
-        past: The heads that do not see their own position.
-        logits: The place of the first logit; the first of their rows, and the end of these.
-        rows: The weights.
+        weights: The weights.
         heads: The heads.
         indexes: Their keys.
     """
 
     places: int
-    embedding: Integers
-    overs: Integers
-    features: Integers
-    ops: Integers
-    past: Integers
-    logits: Integers
-    rows: row.Rows
+    weights: Weights
     heads: tuple[TableHead, ...]
     indexes: tuple[TableIndex, ...]
-
-    @property
-    def data(self) -> tuple[Integers, ...]:
-        """The tables, but for the weights, in the order of `kernel.Tables`."""
-        return self.embedding, self.overs, self.features, self.ops, self.past, self.logits
 
 
 def tabulate(transformer: Transformer) -> Program:
@@ -133,18 +116,16 @@ class _Builder:
         self.affine(logits, transformer.unembedding, range(len(transformer.outputs)))
         embedding, overs = self.embedding()
         past = [h for h, head in enumerate(self.heads) if not self.indexes[head.index].causal]
-        return Program(
-            places=self.places,
+        weights = Weights(
+            rows=row.Rows(np.array(self.starts), *_table(self.rows, 5).T.copy(), *_table(self.entries, 2).T.copy()),
             embedding=embedding,
             overs=overs,
             features=_table(self.features, 4),
             ops=_table(self.ops, 3),
             past=np.array(past, dtype=np.int64),
             logits=np.array([logits, first, len(self.rows)], dtype=np.int64),
-            rows=row.Rows(np.array(self.starts), *_table(self.rows, 5).T.copy(), *_table(self.entries, 2).T.copy()),
-            heads=tuple(self.heads),
-            indexes=tuple(self.indexes),
         )
+        return Program(self.places, weights, tuple(self.heads), tuple(self.indexes))
 
     def room(self, count: int) -> int:
         """New places; the first of them."""
