@@ -162,15 +162,14 @@ def _answer(model: Model) -> dict[str, Any]:
 def _served(transformer: Transformer) -> dict[str, Any]:
     """How the fast engine serves each head."""
     from softmachine.engines.fast import Declined, FastEngine
-    from softmachine.engines.fast.explain import explanation, summary
 
     try:
         code = FastEngine(transformer).code
     except (Declined, UsageError) as reason:
         return {"declined": str(reason)}
     keys = ("layer", "head", "index", "why")
-    heads = [dict(zip(keys, row, strict=True)) for row in explanation(code)]
-    return {"heads": heads, "about": summary(code), "positions": code.horizon}
+    heads = [dict(zip(keys, row, strict=True)) for row in code.explanation()]
+    return {"heads": heads, "about": code.summary(), "positions": code.horizon}
 
 
 def _show_fast(transformer: Transformer, output: Output) -> None:
