@@ -2,7 +2,7 @@
 
 A format is a module of a language's package that defines ``FORMAT``, and has the name of the module. The format in
 ``syntax.py`` or ``json_form.py`` has the name of the language, and keeps everything that an object of it is. Other
-packages add formats by entry points, see `softmachine.plugins`.
+packages add formats by entry points of the same names, see `softmachine.plugins`.
 """
 
 from __future__ import annotations
