@@ -12,9 +12,8 @@ from typing import TypeAlias
 from softmachine.errors import InvalidError
 from softmachine.languages.counter.printing import name_text
 from softmachine.languages.linear import Linear, Relation, linear_text
-from softmachine.languages.temporal.formula import And, Constant, Formula, Not, Or
+from softmachine.languages.temporal.formula import And, Constant, Formula, Not, Or, subformulas
 from softmachine.languages.temporal.printing import Level, Writer
-from softmachine.languages.temporal.structure import subformulas
 from softmachine.languages.text.grammar import LARGEST_NUMBER
 
 DEEPEST = 100
