@@ -84,11 +84,10 @@ def _transition_problems(machine: CounterMachine, transition: Transition) -> Ite
 
 
 def _overlaps(machine: CounterMachine) -> Iterator[str]:
-    for overlap in machine.determinism.overlaps:
-        values = ", ".join(f"{name} = {value:,}" for name, value in overlap.witness.items())
+    for one, two, witness in machine.determinism.overlaps:
+        values = ", ".join(f"{name} = {value:,}" for name, value in witness.items())
         when = f"both apply when {values}" if values else "both apply"
-        pair = f"{where(overlap.one)} and {where(overlap.two)}"
-        yield f"it is not deterministic: {pair} {when}; make one test exclude the other"
+        yield f"it is not deterministic: {where(one)} and {where(two)} {when}; make one test exclude the other"
 
 
 def _negative(machine: CounterMachine) -> Iterator[str]:
