@@ -76,6 +76,13 @@ def comparisons(condition: Condition | None) -> Iterator[CounterComparison]:
     return (part for part in parts if isinstance(part, CounterComparison))
 
 
+def counters_in(condition: Condition | None) -> Iterator[str]:
+    """The counters that a condition asks for, from left to right."""
+    for comparison in comparisons(condition):
+        for _, name in comparison.left.terms + comparison.right.terms:
+            yield name
+
+
 def compare(left: str | int | Linear[str], relation: str, right: str | int | Linear[str]) -> CounterComparison:
     """A comparison of counters (by name), numbers and sums, as in ``compare("x", ">=", 2)``."""
     return CounterComparison(_linear(left), Relation(relation), _linear(right))

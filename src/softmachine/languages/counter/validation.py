@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from softmachine.languages.counter.condition import DEEPEST, TOO_DEEP, comparisons
+from softmachine.languages.counter.condition import DEEPEST, TOO_DEEP, counters_in
 from softmachine.languages.counter.determinism import always_negative
 from softmachine.languages.text.grammar import LARGEST_NUMBER
 from softmachine.languages.text.problems import MOST_REPORTED
@@ -62,13 +62,7 @@ def _transition_problems(machine: CounterMachine, transition: Transition) -> Ite
     if transition.test is not None and transition.test.depth > DEEPEST:
         yield f"the test of {where(transition)}: {TOO_DEEP}"
     known = set(machine.counters)
-    tested = (
-        name
-        for comparison in comparisons(transition.test)
-        for side in (comparison.left, comparison.right)
-        for _, name in side.terms
-    )
-    for name in dict.fromkeys((*tested, *(name for name, _ in transition.updates))):
+    for name in dict.fromkeys((*counters_in(transition.test), *(name for name, _ in transition.updates))):
         if name not in known:
             counters = " ".join(machine.counters) or "none"
             yield f"{where(transition)} uses counter {name!r}, which does not exist (there are {counters})"
