@@ -39,11 +39,6 @@ class CounterComparison(Formula):
         super().__post_init__()
 
     @property
-    def label(self) -> tuple[object, ...]:
-        """All of it."""
-        return self.left, self.relation, self.right
-
-    @property
     def difference(self) -> Linear[str]:
         """The left side minus the right one, every counter once: what compares with 0."""
         return (self.left - self.right).merged()
