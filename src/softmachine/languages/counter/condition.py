@@ -38,11 +38,6 @@ class CounterComparison(Formula):
         super().__post_init__()
 
     @property
-    def label(self) -> tuple[object, ...]:
-        """All of it."""
-        return self.left, self.relation, self.right
-
-    @property
     def difference(self) -> Linear[str]:
         """The left side minus the right one, every counter once: what compares with 0."""
         return (self.left - self.right).merged()
@@ -73,6 +68,13 @@ def comparisons(condition: Condition | None) -> Iterator[CounterComparison]:
     """The comparisons in a condition, each once, from left to right."""
     parts = () if condition is None else subformulas(condition)
     return (part for part in parts if isinstance(part, CounterComparison))
+
+
+def counters_in(condition: Condition | None) -> Iterator[str]:
+    """The counters that a condition asks for, from left to right."""
+    for comparison in comparisons(condition):
+        for _, name in comparison.left.terms + comparison.right.terms:
+            yield name
 
 
 def compare(left: str | int | Linear[str], relation: str, right: str | int | Linear[str]) -> CounterComparison:
