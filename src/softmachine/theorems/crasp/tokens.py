@@ -17,8 +17,6 @@ VERDICTS = {ACCEPT: "accept", REJECT: "reject"}
 CHAIN = "chain of thought"
 SHORT_INPUTS, FEW, MOST_TOKENS = range(1, 11), 12, 5_000
 """Chains of thought are measured on so few inputs of each of these lengths, up to so many tokens."""
-
-
 STUCK = "<stuck>"
 
 
@@ -134,9 +132,6 @@ class CraspOutcome(Outcome):
         """The input, and then each token with the named terms after it."""
         evaluation = Evaluation(self.program, self.word)
         names = [definition.name for definition in self.program.definitions]
-        yield from self._lines(evaluation, names)
-
-    def _lines(self, evaluation: Evaluation, names: list[str]) -> Iterator[str]:
         said = [self.program.spell(self.word) or "(empty word)", *self.thought]
         width = max(map(len, islice(said, 200)))
         for step, what in enumerate(said):
