@@ -1,4 +1,4 @@
-"""What C-RASP counts, as averages over the past or over a relation; :mod:`.theorem` says why they decide comparisons."""
+"""What C-RASP counts, as averages over the past or over a relation; :mod:`.theorem` says why they decide."""
 
 from __future__ import annotations
 
