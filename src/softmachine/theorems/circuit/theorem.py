@@ -22,8 +22,8 @@ input, gate and argument; width 3p + 7 with p = ⌈log₂ wires⌉ or 20.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 from softmachine.languages.circuit import Circuit, GateKind
 from softmachine.signals import Program, Signal, attend, constant, loop, named, position, recogniser, relu, stack
@@ -40,42 +40,31 @@ from softmachine.transformer.features import NO_ADDRESS, Table, ceil_log2
 TOKENS = ("0", "1", PAD)
 
 
-@dataclass(frozen=True)
-class Gates:
-    """Gates AND, OR and NOT that find their arguments by binary pointers.
+def turn_of_gates(
+    value: Signal,
+    *,
+    given: Signal,
+    wire: tuple[Signal, Signal],
+    own_arguments: tuple[tuple[Signal, Signal], ...],
+    is_argument: Signal,
+    is_plain: Signal,
+    is_not: Signal,
+    wants_one: Signal,
+    wants_zero: Signal,
+    weighting: Weighting,
+) -> Signal:
+    """What wires hold after gates AND, OR (plain) and NOT have looked once more, from what they hold and were given.
 
-    Args:
-        given: What wires hold from the start: inputs and constants.
-        wire: Query and key by which an argument finds the wire that it is.
-        own_arguments: Queries and keys by which a gate finds its arguments.
-        is_argument: Whether this is an argument.
-        is_plain: Whether this is an AND or OR gate.
-        is_not: Whether this is a NOT gate.
-        wants_one: Whether this is an OR gate (it may also be an argument of one), which a 1 decides.
-        wants_zero: Whether this is an AND or NOT gate (or an argument of one), which a 0 decides.
-        weighting: How scores become weights.
+    Queries and keys of ``wire`` lead an argument to the wire that it is, those of ``own_arguments`` a gate to its
+    arguments. A gate is decided by an argument that is 1, if it ``wants_one``, or 0, if it ``wants_zero``.
     """
-
-    given: Signal
-    wire: tuple[Signal, Signal]
-    own_arguments: tuple[tuple[Signal, Signal], ...]
-    is_argument: Signal
-    is_plain: Signal
-    is_not: Signal
-    wants_one: Signal
-    wants_zero: Signal
-    weighting: Weighting
-
-    def turn(self, value: Signal) -> Signal:
-        """What wires hold after all gates have looked once more, given what they hold."""
-        # Step 2. An argument fetches the bit of the wire that it is.
-        found = fetched("wire", [self.wire], value, self.weighting)
-        argument = settled("argument", found, self.is_argument)
-        # Step 3. A gate finds the argument that decides it, and takes its bit.
-        decisive = (UNIT * self.wants_one, argument - 1), (UNIT * self.wants_zero, -argument)
-        decides = fetched("decides", [*self.own_arguments, *decisive], argument, self.weighting)
-        plain, same = settled("AND or OR", decides, self.is_plain), settled("not NOT", decides, self.is_not)
-        return (self.given + plain + self.is_not - same).known(BIT)
+    # Step 2. An argument fetches the bit of the wire that it is.
+    argument = settled("argument", fetched("wire", [wire], value, weighting), is_argument)
+    # Step 3. A gate finds the argument that decides it, and takes its bit.
+    decisive = (UNIT * wants_one, argument - 1), (UNIT * wants_zero, -argument)
+    decides = fetched("decides", [*own_arguments, *decisive], argument, weighting)
+    plain, same = settled("AND or OR", decides, is_plain), settled("not NOT", decides, is_not)
+    return (given + plain + is_not - same).known(BIT)
 
 
 def binary_signals(layout: Layout, *, soft: bool) -> Program:
@@ -86,7 +75,8 @@ def binary_signals(layout: Layout, *, soft: bool) -> Program:
     source = binary_address("source", width, layout.table(lambda place: place.source))
     target = binary_address("target", width, layout.table(lambda place: place.target))
     is_gate = flag("is gate", layout.table(lambda place: int(place.is_gate)))
-    gates = Gates(
+    turn = partial(
+        turn_of_gates,
         given=_given(layout),
         wire=matching(source, own),
         own_arguments=(matching(target, target), avoiding(is_gate)),
@@ -97,7 +87,7 @@ def binary_signals(layout: Layout, *, soft: bool) -> Program:
         wants_zero=flag("of AND or NOT", layout.parts(GateKind.AND, GateKind.NOT)),
         weighting=by_bits(soft, len(layout.places)),
     )
-    return _evaluated(layout, gates.turn)
+    return _evaluated(layout, turn)
 
 
 def unit_signals(layout: Layout, *, soft: bool) -> Program:

@@ -21,13 +21,16 @@ times; width 14p + O(1).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from softmachine.languages.circuit import Circuit
 from softmachine.signals import Program, Signal, constant, loop, named, recogniser, relu, stack
 from softmachine.signals.gadgets.bit_addresses import by_bits, doubled, fetched, matching, settled
 from softmachine.signals.gadgets.wiring import binary_address
 from softmachine.signals.kinds import BIT, SIGN
 from softmachine.signals.primitives import token
-from softmachine.theorems.circuit.theorem import Gates
+from softmachine.theorems.circuit.theorem import turn_of_gates
 from softmachine.theorems.circuit.tokens import PAD
 from softmachine.theorems.circuit_evaluator.tokens import (
     ARGUMENT,
@@ -53,11 +56,12 @@ def signals(length: int, *, soft: bool) -> Program:
     weighting = by_bits(soft, length)
     # Step 1. The number that ends at each last bit.
     numbers = _numbers(length, weighting)
-    # Steps 2 and 3. Pointers, by which gates find their arguments and these their wires.
-    gates = _gates(numbers, length, weighting)
-    value, times = named("value", gates.given), most_gates(length)
+    # Step 2. Pointers, by which gates find their arguments and these their wires.
+    turn = _turn(numbers, length, weighting)
+    # Step 3. Gates look at their arguments, turn after turn.
+    value, times = named("value", _is(ONE)), most_gates(length)
     if times:
-        value = loop("layers of gates", times=times, carry=value, body=gates.turn)
+        value = loop("layers of gates", times=times, carry=value, body=turn)
     return recogniser(f"circuit-evaluator-{length}", TOKENS, value, positions=length)
 
 
@@ -95,8 +99,8 @@ def _numbers(length: int, weighting: Weighting) -> Signal:
     return loop("reading numbers", times=bits, carry=nothing, body=turn)[bits:]
 
 
-def _gates(numbers: Signal, length: int, weighting: Weighting) -> Gates:
-    """Gates with their pointers, which are addresses of wires as signed bits.
+def _turn(numbers: Signal, length: int, weighting: Weighting) -> Callable[[Signal], Signal]:
+    """A turn of gates with their pointers, which are addresses of wires as signed bits.
 
     Inputs and gates have their own address, and arguments have none; arguments read the wire that they are, inputs and
     gates themselves; gates seek their arguments by their own address; arguments serve their gate, inputs themselves.
@@ -125,7 +129,8 @@ def _gates(numbers: Signal, length: int, weighting: Weighting) -> Gates:
     reads = (own + sources - everywhere(others)).known(SIGN)  # Other tokens read wire 0.
     seeks = (own - everywhere(others) - everywhere(is_argument)).known(SIGN)  # As if they were wire 0.
     serves = (targets + inputs).known(SIGN)
-    return Gates(
+    return partial(
+        turn_of_gates,
         given=_is(ONE),
         wire=matching(named("source address", reads), named("own address", own)),
         own_arguments=(matching(named("sought address", seeks), named("target address", serves)),),

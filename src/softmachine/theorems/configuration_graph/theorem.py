@@ -17,7 +17,7 @@ from softmachine.signals import Program, attend, recogniser, stack
 from softmachine.signals.gadgets.bit_addresses import UNIT, by_bits, matching, settled
 from softmachine.signals.gadgets.wiring import address_width, binary_address, flag
 from softmachine.signals.kinds import BIT
-from softmachine.signals.primitives import token
+from softmachine.signals.primitives import one_hot
 from softmachine.signals.reduction import stacked
 from softmachine.theorems.configuration_graph.tokens import PAD, ConfigurationCodec, Configurations
 from softmachine.theorems.connectivity import theorem as connectivity
@@ -56,8 +56,7 @@ def reduction(configurations: Configurations, positions: int, *, soft: bool) -> 
             binary_address("cell", width, [*before, *cells]),
             binary_address("own cell", width, [*range(length), *[NO_ADDRESS] * vertices**2]),
         )
-        rows = {item: tuple(int(item == symbol) for symbol in symbols) for item in (*symbols, PAD)}
-        letters = token("symbol", rows, labels=symbols)
+        letters = one_hot("symbol", symbols, others=(PAD,))
         weighting = by_bits(soft, positions)
         read = attend("read", query=query, key=key, value=letters, mask=Mask.ALL, weighting=weighting, gap=UNIT)
         parts = [edge, *(settled(f"leads on {s}", read[s], flag(f"needs {s}", [*before, *needs[s]])) for s in symbols)]

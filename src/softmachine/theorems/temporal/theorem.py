@@ -24,29 +24,8 @@ from enum import StrEnum
 from fractions import Fraction
 
 from softmachine.errors import ConstructionError
-from softmachine.languages.temporal import (
-    And,
-    Comparison,
-    Constant,
-    Count,
-    First,
-    Formula,
-    Last,
-    LeftCount,
-    Next,
-    Not,
-    Or,
-    Position,
-    Predicate,
-    Previous,
-    RightCount,
-    Since,
-    Specification,
-    Symbol,
-    Until,
-    core,
-    subformulas,
-)
+from softmachine.languages import temporal as logic
+from softmachine.languages.temporal import Formula, Specification, core, subformulas
 from softmachine.languages.temporal.predicates import holds
 from softmachine.signals import Program, Signal, attend, constant, named, position, recogniser, relu, stack
 from softmachine.signals.gadgets import all_of, any_of, gate, rounded
@@ -131,41 +110,41 @@ def _truth(formula: Formula, known: Mapping[Formula, Signal], letters: Signal, h
     name, of = str(formula), [known[part] for part in formula.parts]
     match formula:
         # Step 1. Symbols, positions and Boolean operators.
-        case Symbol(symbol):
+        case logic.Symbol(symbol):
             return letters[symbol]
-        case Constant(value):
+        case logic.Constant(value):
             return constant(int(value))
-        case First():
+        case logic.First():
             return _first()
-        case Last():
+        case logic.Last():
             return _last()
-        case Predicate(number=Position()):
+        case logic.Predicate(number=logic.Position()):
             return position(PositionPredicate(formula.name, formula.parameters))
-        case Not():
+        case logic.Not():
             return ~of[0]
-        case And():
+        case logic.And():
             return all_of(name, *of)
-        case Or():
+        case logic.Or():
             return any_of(name, *of)
         # Step 2. Previous and next.
-        case Previous():
+        case logic.Previous():
             return heads.neighbour(name, of[0], Mask.CAUSAL, beyond=_first())
-        case Next():
+        case logic.Next():
             return heads.neighbour(name, of[0], Mask.ANTICAUSAL, beyond=_last())
         # Step 3. Since and until.
-        case Since():
+        case logic.Since():
             return heads.witness(name, of[0], of[1], Mask.CAUSAL)
-        case Until():
+        case logic.Until():
             return heads.witness(name, of[0], of[1], Mask.ANTICAUSAL)
         # Step 4. Counts: a predicate is read where the count points to, and sums of counts are compared with 0.
-        case Predicate(number=LeftCount() | RightCount() as count):
+        case logic.Predicate(number=logic.LeftCount() | logic.RightCount() as count):
             predicate = position(PositionPredicate(formula.name, formula.parameters))
             return rounded(name, heads.at_count(name, count, known[count.of], predicate))
-        case Comparison(difference=difference):
+        case logic.Comparison(difference=difference):
             total = constant(difference.constant)
             weight = sum(abs(factor) for factor, _ in difference.terms)
             for factor, count in difference.terms:
-                label = f"#{'<' if isinstance(count, LeftCount) else '>'}[{count.of}]"
+                label = f"#{'<' if isinstance(count, logic.LeftCount) else '>'}[{count.of}]"
                 total = total + factor * heads.at_count(label, count, known[count.of], position(I), weight)
             return compared(name, total, formula.relation, constant(1))
     raise ConstructionError(f"there is no construction for {name!r}")
@@ -173,15 +152,15 @@ def _truth(formula: Formula, known: Mapping[Formula, Signal], letters: Signal, h
 
 def _require_sight(formula: Formula, variant: Variant) -> None:
     """Complain where a formula depends on what a future-masked transformer cannot know."""
-    counts = [count for _, count in formula.difference.terms] if isinstance(formula, Comparison) else []
-    number = formula.number if isinstance(formula, Predicate) else None
+    counts = [count for _, count in formula.difference.terms] if isinstance(formula, logic.Comparison) else []
+    number = formula.number if isinstance(formula, logic.Predicate) else None
     for part in (formula, number, *counts) if variant.vision is Vision.MASKED else ():
-        if isinstance(part, Last | Next | Until | RightCount):
+        if isinstance(part, logic.Last | logic.Next | logic.Until | logic.RightCount):
             raise ConstructionError(
                 f"a future-masked transformer cannot say whether {str(formula)!r} holds: it depends on later positions",
                 hint="use the construction temporal-encoder; to export it, --to bert",
             )
-        if isinstance(part, LeftCount) and variant.unbounded:
+        if isinstance(part, logic.LeftCount) and variant.unbounded:
             raise ConstructionError(
                 f"no future-masked transformer at temperature 1 is known for the counts of {str(formula)!r}",
                 hint="use variant (a), temporal-masked",
@@ -251,13 +230,13 @@ class _Heads:
         from_odd = gate(f"{name} from odd", odd, off=stack(~here_even, beyond))
         return named(name, (from_even + from_odd).known(BIT))
 
-    def at_count(self, name: str, count: Count, of: Signal, read: Signal, weight: int = 1) -> Signal:
+    def at_count(self, name: str, count: logic.Count, of: Signal, read: Signal, weight: int = 1) -> Signal:
         """What ``read`` is at the position whose number is a count (Theorems 20 and 21, Lemma 7).
 
         Uniform attention gives the count's share of the positions seen; a lookup undoes the share. The start token
         makes position 0 there to be found. ``weight`` is how much an error of the result will be amplified.
         """
-        if isinstance(count, LeftCount):
+        if isinstance(count, logic.LeftCount):
             mask, seen, counted = Mask.CAUSAL, Mask.CAUSAL, gate(f"counted in {name}", of, off=self.start)
             per, scale = INVERSE, GAMMA * weight * NEXT
         else:
