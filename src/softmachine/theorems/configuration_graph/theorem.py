@@ -28,33 +28,38 @@ from softmachine.transformer.features import NO_ADDRESS
 
 def signals(configurations: Configurations, *, soft: bool) -> Program:
     """A transformer that recognises words of at most so many letters, by its answer for (start, accept)."""
-    machine, length, vertices = configurations.machine, configurations.length, configurations.vertices
-    second = connectivity.signals(vertices, soft=soft)
-    first = reduction(configurations, length + connectivity.positions(vertices), soft=soft)
-    pairs, positions = vertices**2, connectivity.positions(vertices)
-    return stacked(machine.name, first, second, offset=length, bits=pairs, length=positions)
+    length, vertices = configurations.length, configurations.vertices
+    positions = connectivity.positions(vertices)
+    connects = connectivity.signals(vertices, soft=soft)
+    # Steps 1 and 2. What leads to what.
+    leads = reduction(configurations, length + positions, soft=soft)
+    # Step 3. Connectivity, stacked on it.
+    name = configurations.machine.name
+    return stacked(name, leads, connects, offset=length, bits=vertices**2, length=positions)
 
 
 def reduction(configurations: Configurations, positions: int, *, soft: bool) -> Program:
     """A transformer that says at position n + iN + j whether configuration i leads to configuration j."""
     machine, length, vertices = configurations.machine, configurations.length, configurations.vertices
     symbols = (*machine.alphabet, machine.blank)
-    cells = [0] * vertices**2
-    needs = {symbol: [0] * vertices**2 for symbol in symbols}
-    always = [0] * vertices**2
+    # Step 1. Which cell, and which symbol in it, leads from one configuration to another; or whether any does.
+    pairs = vertices**2
+    cells, always = [0] * pairs, [0] * pairs
+    needs = {symbol: [0] * pairs for symbol in symbols}
     for origin, target, cell, symbol in configurations.edges():
         place = origin * vertices + target
         if 0 <= cell < length:
             cells[place], needs[symbol][place] = cell, 1
         else:
             always[place] = 1
+    # Step 2. Each pair of configurations looks at its letter.
     before = [0] * length
     edge = flag("leads anyway", [*before, *always])
     if length:
         width = address_width(length)
         query, key = matching(
             binary_address("cell", width, [*before, *cells]),
-            binary_address("own cell", width, [*range(length), *[NO_ADDRESS] * vertices**2]),
+            binary_address("own cell", width, [*range(length), *[NO_ADDRESS] * pairs]),
         )
         letters = one_hot("symbol", symbols, others=(PAD,))
         weighting = by_bits(soft, positions)
