@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from softmachine.theorems.ternary.tokens import TernaryCodec
-from softmachine.theorems.ternary.words import Words
+from softmachine.theorems.ternary.embedding import Words
 
 
 @dataclass(frozen=True)

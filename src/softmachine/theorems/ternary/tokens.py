@@ -56,6 +56,11 @@ class Bits:
 
     bits: tuple[int, ...]
 
+    @property
+    def signs(self) -> tuple[int, ...]:
+        """The bits as ±1."""
+        return tuple(2 * bit - 1 for bit in self.bits)
+
 
 @dataclass(frozen=True)
 class Output:
