@@ -8,24 +8,20 @@ whether it is further to the right, so that the number of such columns is where 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import product
-from typing import ClassVar
 
 from softmachine.codec import Prompt, SegmentedCodec, Word
 from softmachine.errors import ConstructionError
 from softmachine.languages.turing import Action, Configuration, TuringMachine, Verdict, step
 from softmachine.theorems.shared.turing_tokens import (
     MOST_TOKENS,
-    VERDICTS,
     Given,
-    OfMachine,
-    TuringOutcome,
-    action_text,
-    fresh,
-    outcome_of,
+    RunCodec,
+    action_tokens,
+    column_tokens,
+    input_tokens,
+    verdict_tokens,
 )
 
 START, SUMMARY = "INP", "SUMM"
@@ -57,52 +53,29 @@ Meaning = Start | Begin | Column | Given | Action | Verdict
 
 
 @dataclass(frozen=True)
-class SummaryCodec(OfMachine, SegmentedCodec[TuringMachine]):
+class SummaryCodec(RunCodec[Meaning], SegmentedCodec[TuringMachine]):
     """Prompts and runs of a machine, in the tokens of chapter 8 with summaries."""
-
-    view: ClassVar[str] = "tape"
-    announces: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         machine = self.machine
         if (2 * len(machine.symbols)) ** machine.tapes > MOST_TOKENS:
             raise ConstructionError(f"{machine.name!r} has too many tapes or symbols: every column is a token")
 
-    @cached_property
-    def meanings(self) -> dict[str, Meaning]:
-        """All tokens, and what they mean."""
-        machine = self.machine
-        tokens: dict[str, Meaning] = {START: Start(summary=False), SUMMARY: Start(summary=True)}
-        tokens |= {VERDICTS[verdict]: verdict for verdict in self.verdicts}
-        for state in machine.states:
-            tokens[fresh(f"BOS {state}", tokens)] = Begin(state)
-        for action in self.actions:
-            tokens[fresh(action_text(action), tokens)] = action
-        for symbol in machine.alphabet:
-            tokens[fresh(symbol, tokens)] = Given(symbol)
-        for symbols in product(machine.symbols, repeat=machine.tapes):
-            for before in product((False, True), repeat=machine.tapes):
-                shown = " ".join(f"{s}{'>' * here}" for s, here in zip(symbols, before, strict=True))
-                tokens[fresh(f"|{shown}|", tokens)] = Column(symbols, before)
-        return tokens
-
-    @cached_property
-    def tokens(self) -> dict[Meaning, str]:
-        """The token of each meaning."""
-        return {meaning: token for token, meaning in self.meanings.items()}
+    def spelled(self) -> Iterator[tuple[str, Meaning]]:
+        """Marks, verdicts, the ends of prompts, actions, input symbols and columns."""
+        yield START, Start(summary=False)
+        yield SUMMARY, Start(summary=True)
+        yield from verdict_tokens(self.verdicts)
+        yield from ((f"BOS {state}", Begin(state)) for state in self.machine.states)
+        yield from action_tokens(self.actions)
+        yield from input_tokens(self.machine)
+        for text, symbols, before in column_tokens(self.machine, ">"):
+            yield text, Column(symbols, before)
 
     def prompt(self, word: Word) -> Prompt:
         """INP, the input's symbols, BOS and the start state."""
         middle = (self.tokens[Given(symbol)] for symbol in self.machine.word(word))
         return Prompt((START, *middle, self.tokens[Begin(self.machine.start)]))
-
-    def stops(self, token: str) -> bool:
-        """Whether the token is a verdict."""
-        return isinstance(self.meanings[token], Verdict)
-
-    def is_step(self, token: str) -> bool:
-        """Whether the token is a step of the machine."""
-        return isinstance(self.meanings[token], Action)
 
     def segment_begins(self, token: str) -> bool:
         """Whether a summary begins with this token."""
@@ -148,7 +121,3 @@ class SummaryCodec(OfMachine, SegmentedCodec[TuringMachine]):
         """One model serves every length."""
         del word, max_steps, to_the_end
         return None
-
-    def read(self, word: Word, said: Sequence[str]) -> TuringOutcome:
-        """What a run's tokens say: the verdict and, by replaying the actions, the tapes."""
-        return outcome_of(self.machine, word, said, self.meanings)

@@ -51,7 +51,7 @@ def read_block(words: Words, positions: Positions, full: Signal) -> Block:
 
 
 def _positions_back(positions: Positions, far: int) -> list[Signal]:
-    """i - 1, i - 2, …, i - far. Each is the last but one less 2, so that every layer finds two of them."""
+    """I - 1, i - 2, …, i - far. Each is the last but one less 2, so that every layer finds two of them."""
     back = [positions.previous, decreased("i - 2", positions.here, 1)]
     for d in range(3, far + 1):
         back.append(decreased(f"i - {d}", back[-2], 1))

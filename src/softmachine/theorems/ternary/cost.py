@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from softmachine.theorems.ternary.tokens import TernaryCodec
 from softmachine.theorems.ternary.embedding import Words
+from softmachine.theorems.ternary.tokens import TernaryCodec
 
 
 @dataclass(frozen=True)
