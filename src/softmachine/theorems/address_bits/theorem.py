@@ -23,11 +23,19 @@ from fractions import Fraction
 
 from softmachine.languages.turing import Action, Tape, TuringMachine, Verdict
 from softmachine.signals import Program, Signal, Vocabulary, attend, constant, named, position, stack
-from softmachine.signals.gadgets import Row, gate, lookup, mean, table
+from softmachine.signals.gadgets import gate, lookup, mean
 from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import Fall
-from softmachine.theorems.chapter_8.theorem import Move, action_labels, held_back, on_tape
-from softmachine.theorems.shared.stream_tokens import POSITIONS, Placed, Start, StreamCodec
+from softmachine.theorems.shared.stream_tokens import POSITIONS, Meaning, Placed, Start, StreamCodec
+from softmachine.theorems.shared.transition import (
+    action_labels,
+    move_of,
+    next_of,
+    on_tape,
+    rule_rows,
+    twice_if_all,
+    verdict_logit,
+)
 from softmachine.theorems.shared.turing_tokens import Begin, Given
 from softmachine.theorems.theorem import Stock, Theorem
 from softmachine.transformer.features import INVERSE, Bit, I, Predecessor
@@ -43,7 +51,7 @@ def signals(codec: StreamCodec) -> Program:
     given = tokens.bit("is input", lambda token: isinstance(token, Given))
     state = state_of(tokens, machine)
     wrote = [written(tokens, machine, k) for k in tapes]
-    move = [Move(tokens, machine, k) for k in tapes]
+    move = [move_of(tokens, machine, k) for k in tapes]
 
     # Layer 1. The heads' positions, as shares of i+1; and the cell that this token wrote, one move earlier.
     shares = mean("mean of moves", stack(*(part.value for part in move)))
@@ -118,10 +126,10 @@ def own(digits: Signal, silent: Signal) -> Iterator[Signal]:
         yield stack(digits[k], ~digits[k] - silent)
 
 
-def state_of(tokens: Vocabulary[object], machine: TuringMachine) -> Signal:
+def state_of(tokens: Vocabulary[Meaning], machine: TuringMachine) -> Signal:
     """The state after this token; <run> is where the machine starts."""
 
-    def state(token: object) -> str | None:
+    def state(token: Meaning) -> str | None:
         if isinstance(token, Action):
             return token.state
         return machine.start if isinstance(token, Begin) else None
@@ -129,10 +137,10 @@ def state_of(tokens: Vocabulary[object], machine: TuringMachine) -> Signal:
     return tokens.onehot("state", machine.states, state)
 
 
-def written(tokens: Vocabulary[object], machine: TuringMachine, tape: int) -> Signal:
+def written(tokens: Vocabulary[Meaning], machine: TuringMachine, tape: int) -> Signal:
     """The symbol that this token wrote; tokens that write nothing answer for cells that nobody has written: blank."""
 
-    def symbol(token: object) -> str | None:
+    def symbol(token: Meaning) -> str | None:
         if isinstance(token, Action):
             return token.write[tape]
         if isinstance(token, Given) and tape == 0:
@@ -142,7 +150,7 @@ def written(tokens: Vocabulary[object], machine: TuringMachine, tape: int) -> Si
     return tokens.onehot(on_tape(machine, "wrote", tape), machine.symbols, symbol)
 
 
-def writes_nothing(tokens: Vocabulary[object], machine: TuringMachine, tape: int) -> Signal:
+def writes_nothing(tokens: Vocabulary[Meaning], machine: TuringMachine, tape: int) -> Signal:
     """Whether this token leaves a tape as it is; its head is still on cell 0 then. Nobody looks at verdicts."""
     quiet = (Start, Begin) if tape == 0 else (Start, Begin, Given)
     return tokens.bit(on_tape(machine, "writes nothing", tape), lambda token: isinstance(token, quiet))
@@ -162,26 +170,16 @@ def next_token(
     An action counts 2 if all of its parts are next (and, if tokens say so, the heads are on its cells modulo M), else
     at most 0. A verdict counts 1 in its states, so that it wins exactly where no rule applies.
     """
-    machine, tapes = codec.machine, range(codec.machine.tapes)
-    rows = [
-        Row(
-            str(rule),
-            (state[rule.state], *(symbol[k][rule.read[k]] for k in tapes), *conditions),
-            action_labels(Action(rule.next, rule.write, move)),
-        )
-        for rule in machine.rules
-        for conditions, move in held_back(machine, rule, at_end)
-    ]
-    following = table("next", tuple(dict.fromkeys(label for row in rows for label in row.outputs)), rows)
+    following = next_of(list(rule_rows(codec.machine, state, symbol, at_end)))
     logits: dict[str, Signal] = {}
     for token, meaning in codec.meanings.items():
         if isinstance(meaning, Action):
             parts = [following[label] for label in action_labels(meaning)]
             if cells and isinstance(meaning, Placed):
-                parts += [cells[k][str(meaning.cells[k])] for k in tapes]
-            logits[token] = 2 * (stack(*parts).total - (len(parts) - 1))
+                parts += [own[str(cell)] for own, cell in zip(cells, meaning.cells, strict=True)]
+            logits[token] = twice_if_all(parts)
         elif isinstance(meaning, Verdict):
-            logits[token] = state.among([q for q in machine.states if machine.verdict(q) is meaning])
+            logits[token] = verdict_logit(codec.machine, state, meaning)
     return logits
 
 

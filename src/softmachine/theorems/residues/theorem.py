@@ -33,8 +33,8 @@ from softmachine.signals import Program, Signal, Vocabulary, attend, constant, n
 from softmachine.signals.gadgets import mean
 from softmachine.signals.kinds import BIT
 from softmachine.theorems.address_bits.theorem import differing, next_token, own, state_of, under_head, written
-from softmachine.theorems.chapter_8.theorem import on_tape
 from softmachine.theorems.shared.stream_tokens import POSITIONS, Limit, Placed, Start, StreamCodec
+from softmachine.theorems.shared.transition import on_tape
 from softmachine.theorems.shared.turing_tokens import Begin, Given
 from softmachine.theorems.theorem import Stock, Theorem
 from softmachine.transformer.features import Bit

@@ -90,9 +90,9 @@ def _held_back(
         yield conditions, tuple("S" if ends.get(k) else move for k, move in enumerate(rule.move))
 
 
-def next_of(rows: Sequence[Row]) -> Signal:
-    """What is next, one bit a label: one unit a row."""
-    return table("next", tuple(dict.fromkeys(label for row in rows for label in row.outputs)), rows)
+def next_of(rows: Sequence[Row], *also: str) -> Signal:
+    """What is next, one bit a label (those of the rows, and others): one unit a row."""
+    return table("next", (*dict.fromkeys(label for row in rows for label in row.outputs), *also), rows)
 
 
 def twice_if_all(parts: Iterable[Signal]) -> Signal:
