@@ -91,6 +91,16 @@ class StreamCodec(RunCodec[Meaning]):
         """How often a head can wrap around, to either side."""
         return min(-(-self.length // self.modulus), self.most_wraps) if self.modulus else 0
 
+    @property
+    def residue_bits(self) -> int:
+        """How many bits a cell modulo M has."""
+        return (self.modulus - 1).bit_length()
+
+    @property
+    def wrap_bits(self) -> int:
+        """How many bits a number of wraps has, to either side."""
+        return (2 * self.wraps).bit_length()
+
     def reaches(self, head: int) -> bool:
         """Whether the model knows a head on this cell from one on any other."""
         return not self.modulus or -self.wraps <= head // self.modulus <= self.wraps

@@ -92,7 +92,7 @@ def _held_back(
 
 def next_of(rows: Sequence[Row], *also: str) -> Signal:
     """What is next, one bit a label (those of the rows, and others): one unit a row."""
-    return table("next", (*dict.fromkeys(label for row in rows for label in row.outputs), *also), rows)
+    return table("next", tuple(dict.fromkeys([*(label for row in rows for label in row.outputs), *also])), rows)
 
 
 def twice_if_all(parts: Iterable[Signal]) -> Signal:
