@@ -88,34 +88,27 @@ class SummaryCodec(RunCodec[Meaning], SegmentedCodec[TuringMachine]):
     def expected_segments(self, word: Word, max_steps: int) -> Iterator[tuple[Prompt, tuple[str, ...]]]:
         """The same, segment by segment."""
         machine, prompt = self.machine, self.prompt(word)
-        configuration = Configuration.initial(machine, machine.word(word))
+        now = Configuration.initial(machine, machine.word(word))
         low, high = 0, len(prompt.tokens) - 2
-        while True:
-            said: list[Meaning] = []
-            summary: list[Meaning] = []
-            while isinstance(action := step(machine, configuration), Action) and configuration.steps < max_steps:
-                if said and len(prompt.tokens) + len(said) - 1 >= 4 * (len(prompt.tokens) - 1):
-                    summary = [
-                        Start(summary=True),
-                        *self._columns(configuration, low, high),
-                        Begin(configuration.state),
-                    ]
-                    break
-                configuration.apply(action)
-                said.append(action)
-                low = min(low, *configuration.heads)
-                high = max(high, *(head + 1 for head in configuration.heads))
-            if not isinstance(action, Action):
-                said.append(machine.verdict(configuration.state))
-            yield prompt, tuple(self.tokens[meaning] for meaning in (*said, *summary))
-            if not summary:
-                return
-            prompt = Prompt(tuple(self.tokens[meaning] for meaning in summary))
+        said: list[Meaning] = []
+        while isinstance(action := step(machine, now), Action) and now.steps < max_steps:
+            if said and len(said) >= 3 * (len(prompt.tokens) - 1):
+                columns = (self.tokens[column] for column in self._columns(now, low, high))
+                written = (SUMMARY, *columns, self.tokens[Begin(now.state)])
+                yield prompt, (*(self.tokens[meaning] for meaning in said), *written)
+                prompt, said = Prompt(written), []
+            now.apply(action)
+            said.append(action)
+            low = min(low, *now.heads)
+            high = max(high, *(head + 1 for head in now.heads))
+        if not isinstance(action, Action):
+            said.append(machine.verdict(now.state))
+        yield prompt, tuple(self.tokens[meaning] for meaning in said)
 
-    def _columns(self, configuration: Configuration, low: int, high: int) -> Iterator[Column]:
+    def _columns(self, now: Configuration, low: int, high: int) -> Iterator[Column]:
         for cell in range(low, high):
-            symbols = tuple(cells.get(cell, configuration.blank) for cells in configuration.cells)
-            yield Column(symbols, tuple(head > cell for head in configuration.heads))
+            symbols = tuple(cells.get(cell, now.blank) for cells in now.cells)
+            yield Column(symbols, tuple(head > cell for head in now.heads))
 
     def longest(self, word: Word, max_steps: int, *, to_the_end: bool) -> int | None:
         """One model serves every length."""

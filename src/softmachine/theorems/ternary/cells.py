@@ -12,35 +12,24 @@ from softmachine.theorems.ternary.embedding import Positions, Words
 from softmachine.theorems.ternary.tokens import Mark
 
 
-@dataclass(frozen=True)
-class Counted:
-    """Input, output and summaries tell one cell after the other.
-
-    Args:
-        cell: The cell that comes next, at the tokens that tell cells; else none.
-        left: A bit: whether cells are told to the left of cell 0.
-    """
-
-    cell: Signal
-    left: Signal
-
-
 def beginnings(words: Words) -> list[Signal]:
     """Where cells are counted from, the later the higher: the input, the output, and what is left of cell 0."""
     ranked = [words.flag("INP", Mark.INPUT), words.flag("verdict", Verdict)]
     return [*ranked, words.flag("LEFT", Mark.LEFT)] if words.codec.two_way else ranked
 
 
-def count_cells(words: Words, positions: Positions, beginnings: list[Signal]) -> Counted:
-    """The number x of tokens since the counting began; to the left of cell 0, the cell -1 - x."""
+def count_cells(words: Words, positions: Positions, beginnings: list[Signal]) -> tuple[Signal, Signal]:
+    """The cell that comes next where cells are told one after the other, else none; and whether that is to the left.
+
+    It is the number x of tokens since the counting began; to the left of cell 0, the cell -1 - x.
+    """
     name, here = "counted from", positions.here
-    if not words.codec.two_way:
-        origin = positions.retrieved(name, broadcast(name, beginnings, here))
-        return Counted(difference("counted", here, origin, words.counts), constant(0))
-    read = stack(here, words.flag("LEFT", Mark.LEFT))
+    read = stack(here, words.flag("LEFT", Mark.LEFT)) if words.codec.two_way else here
     found = positions.retrieved(name, broadcast(name, beginnings, read))
+    if not words.codec.two_way:
+        return difference("counted", here, found, words.counts), constant(0)
     left = named("to the left", found[-1])
-    return Counted(difference("counted", here, found[:-1], words.counts, left), left)
+    return difference("counted", here, found[:-1], words.counts, left), left
 
 
 def follow_moves(words: Words, positions: Positions, known: list[Signal]) -> tuple[list[Signal], list[Signal]]:

@@ -10,6 +10,7 @@ from softmachine.languages.turing import Action, Verdict
 from softmachine.signals import Signal, Vocabulary, named, token, weighted
 from softmachine.signals.gadgets import code, decreased, fetch, is_place_zero, place, snapped
 from softmachine.signals.kinds import integer
+from softmachine.theorems.shared.transition import on_tape
 from softmachine.theorems.shared.turing_tokens import Given
 from softmachine.theorems.ternary.tokens import Bits, Cell, Mark, Meaning, Output, State, TernaryCodec
 
@@ -65,11 +66,11 @@ class Words:
         state_bits, symbol_bits = (max(len(names) - 1, 1).bit_length() for names in (states, symbols))
         self.state_code = {state: code(number, state_bits) for number, state in enumerate(states)}
         self.symbol_code = {symbol: code(number, symbol_bits) for number, symbol in enumerate(symbols)}
-        self.blank = self.symbol_code[codec.machine.blank]
+        self.start, self.blank = self.state_code[codec.machine.start], self.symbol_code[codec.machine.blank]
 
     def name(self, what: str, tape: int) -> str:
         """A name with the number of the tape, if there is more than one."""
-        return what if self.machine.tapes == 1 else f"{what} {tape + 1}"
+        return on_tape(self.machine, what, tape)
 
     def flag(self, name: str, *which: type | Mark) -> Signal:
         """A bit: whether the token is one of these, or of one of these types."""
@@ -90,20 +91,22 @@ class Words:
     @cached_property
     def state(self) -> Signal:
         """The state after a step, and at the start."""
-        start = self.state_code[self.machine.start]
 
         def of(meaning: Meaning) -> Sequence[int] | None:
             if isinstance(meaning, Action):
                 return self.state_code[meaning.state]
-            return start if meaning is Mark.BEGIN else None
+            return self.start if meaning is Mark.BEGIN else None
 
-        return self.register("state after the step", len(start), of)
+        return self.register("state after the step", len(self.start), of)
 
     @cached_property
     def told_state(self) -> Signal:
         """The state that a summary tells."""
-        width = len(self.state_code[self.machine.start])
-        return self.register("told state", width, lambda m: self.state_code[m.state] if isinstance(m, State) else None)
+
+        def of(meaning: Meaning) -> Sequence[int] | None:
+            return self.state_code[meaning.state] if isinstance(meaning, State) else None
+
+        return self.register("told state", len(self.start), of)
 
     def symbol(self, tape: int) -> Signal:
         """The symbol that stands in the cell after this token; at position 0 the blank, for cells never written."""

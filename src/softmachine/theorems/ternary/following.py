@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from softmachine.languages.turing import Action, Tape, Verdict
 from softmachine.signals import Signal, named, relu, stack, weighted
 from softmachine.signals.gadgets import all_of, kept, matches
@@ -15,21 +13,8 @@ from softmachine.theorems.ternary.summary import Phase
 from softmachine.theorems.ternary.tokens import Bits, Ending, Mark, Meaning, Output
 
 
-@dataclass(frozen=True)
-class Transition:
-    """What the machine does.
-
-    Args:
-        fires: A bit: whether a rule applies.
-        action: The code of the action that it takes; else none.
-    """
-
-    fires: Signal
-    action: Signal
-
-
-def transition(words: Words, state: Signal, read: list[Read], at_end: list[Signal]) -> Transition:
-    """One unit a rule."""
+def transition(words: Words, state: Signal, read: list[Read], at_end: list[Signal]) -> tuple[Signal, Signal]:
+    """A bit, whether a rule applies, and the code of the action that it takes, else none: one unit a rule."""
     machine = words.machine
     situation = stack(state, *(item.symbol for item in read))
     width = len(words.action_code(words.codec.actions[0])) if machine.rules else 1
@@ -45,7 +30,7 @@ def transition(words: Words, state: Signal, read: list[Read], at_end: list[Signa
         for part, sign in zip(action, signs, strict=True):
             part.append((sign, unit))
     fires = named("a rule applies", weighted([(1, unit) for unit in units], 0, BIT))
-    return Transition(fires, named("action", stack(*(weighted(parts, 0, SIGN) for parts in action))))
+    return fires, named("action", stack(*(weighted(parts, 0, SIGN) for parts in action)))
 
 
 def action_logits(words: Words, action: Signal, at_end: list[Signal], goes_on: Signal) -> dict[Meaning, Signal]:

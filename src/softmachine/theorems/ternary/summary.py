@@ -60,21 +60,8 @@ def beginnings(words: Words, positions: Positions, phase: Phase) -> list[Signal]
     return [positions.sink, phase.told_early, left_early, told_late, left_late]
 
 
-@dataclass(frozen=True)
-class Told:
-    """What a prompt that is a summary tells, at its end; else none.
-
-    Args:
-        heads: For each tape the cell that the head is on.
-        state: The state.
-    """
-
-    heads: list[Signal]
-    state: Signal
-
-
-def told_at_the_end(words: Words, positions: Positions, phase: Phase, counted: Signal) -> Told:
-    """The prompt's state, and the cells of those columns that a head is on."""
+def told_at_the_end(words: Words, positions: Positions, phase: Phase, counted: Signal) -> tuple[list[Signal], Signal]:
+    """The cells of the heads and the state, at the end of a prompt that is a summary; else none."""
     ends = words.flag("ESUMM", Mark.END_SUMMARY)
 
     def at_end(name: str, where: Signal, read: Signal) -> Signal:
@@ -85,7 +72,7 @@ def told_at_the_end(words: Words, positions: Positions, phase: Phase, counted: S
     for k in words.tapes:
         here = relu(words.name("head in the prompt", k), words.head_here(k) - phase.late).known(BIT)
         heads.append(at_end(words.name("head told", k), here, own))
-    return Told(heads, at_end("state told", phase.told_early, words.told_state))
+    return heads, at_end("state told", phase.told_early, words.told_state)
 
 
 def is_full(positions: Positions, phase: Phase) -> Signal:
@@ -104,43 +91,32 @@ def is_full(positions: Positions, phase: Phase) -> Signal:
     return named("full", positions.retrieved("full", exists("full", at_4p)))
 
 
-@dataclass(frozen=True)
-class ToTell:
-    """What a summary says next that is no symbol.
-
-    Args:
-        state: The state, at the SUMM that begins the summary; else none.
-        heads: For each tape a bit: whether the head is on the cell that comes next.
-    """
-
-    state: Signal
-    heads: list[Signal]
-
-
-def to_tell(words: Words, positions: Positions, state: Signal, head: list[Signal]) -> ToTell:
-    """At the SUMM of the run, the state and the cells of the heads after the last step; columns look for the cells."""
+def last_step(words: Words, positions: Positions, state: Signal, head: list[Signal]) -> tuple[list[Signal], Signal]:
+    """Whether each head is on the cell that comes next in a summary; and at the SUMM of the run, the last state."""
     closing = relu("summary begins", words.flag("SUMM", Mark.SUMMARY) - positions.sink).known(BIT)
-    last_state = kept("state to tell", positions.fetched("last state", positions.previous, state), closing)
+
+    def before(name: str, what: str, read: Signal) -> Signal:
+        return named(name, kept(name, positions.fetched(what, positions.previous, read), closing))
+
     heads = []
     for k in words.tapes:
-        name = words.name("last head", k)
-        last = named(name, kept(name, positions.fetched(name, positions.previous, head[k]), closing))
+        last = before(words.name("last head", k), words.name("last head", k), head[k])
         name = words.name("head on the next cell", k)
         heads.append(positions.retrieved(name, occurs(name, head[k], last, positions.sink)))
-    return ToTell(named("state to tell", last_state), heads)
+    return heads, before("state to tell", "last state", state)
 
 
 def summary_logits(
-    words: Words, phase: Phase, tell: ToTell, read: list[Read], left: Signal, comes: Signal
+    words: Words, phase: Phase, read: list[Read], on_next: list[Signal], state: Signal, left: Signal
 ) -> dict[Meaning, Signal]:
-    """What comes next while a summary is written: the state, a column, LEFT and ESUMM; and SUMM, if it ``comes``."""
+    """While a summary is written, what comes next: the state, a column, LEFT or ESUMM."""
     two_way = words.codec.two_way
     writing = phase.told_late + all_of("column in the run", words.flag("column", Cell), phase.late)
     if two_way:
         goes_left = words.flag("LEFT", Mark.LEFT)
         writing = writing + relu("left of the summary", goes_left + phase.late - 1 - phase.ended).known(BIT)
     writing = named("summary is written", writing.known(BIT))
-    here = stack(*tell.heads)
+    here = stack(*on_next)
     missing = relu("no more columns", writing - stack(*(item.found for item in read)).total - here.total).known(BIT)
     more = (writing - missing).known(BIT)
     parts = []
@@ -149,13 +125,13 @@ def summary_logits(
         parts += [kept(words.name("column", k), read[k].symbol, more), (2 * on - more).known(SIGN)]
     column = named("column to write", stack(*parts).known(SIGN))
 
-    logits: dict[Meaning, Signal] = {Mark.SUMMARY: comes, Mark.END_SUMMARY: missing}
+    logits: dict[Meaning, Signal] = {Mark.END_SUMMARY: missing}
     if two_way:
         logits[Mark.END_SUMMARY] = all_of("summary ends", missing, left)
         logits[Mark.LEFT] = relu("summary goes left", missing - left).known(BIT)
     for meaning in words.codec.meanings.values():
         if isinstance(meaning, State):
-            logits[meaning] = agreement(tell.state, words.state_code[meaning.state])
+            logits[meaning] = agreement(state, words.state_code[meaning.state])
         if isinstance(meaning, Cell):
             logits[meaning] = agreement(column, words.cell_code(meaning))
     return logits

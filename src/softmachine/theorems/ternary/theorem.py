@@ -30,7 +30,7 @@ from softmachine.signals.gadgets import all_of, is_place_zero
 from softmachine.signals.kinds import BIT, SIGN
 from softmachine.theorems.ternary import summary
 from softmachine.theorems.ternary.blocks import Block, bits_to_spell, read_block
-from softmachine.theorems.ternary.cells import Counted, beginnings, count_cells, follow_moves, last_writes, read_symbols
+from softmachine.theorems.ternary.cells import beginnings, count_cells, follow_moves, last_writes, read_symbols
 from softmachine.theorems.ternary.embedding import Positions, Words
 from softmachine.theorems.ternary.following import (
     action_logits,
@@ -71,7 +71,7 @@ def signals(codec: TernaryCodec, *, denoised: bool = False) -> Program:
 
     # Step 1. Where input, output and summaries are: the cell that comes next, counted from where they begin.
     origins = summary.beginnings(words, positions, phase) if phase else beginnings(words)
-    counted = count_cells(words, positions, origins)
+    counted, left = count_cells(words, positions, origins)
 
     # Step 2. What the latest block spells: the cells of all heads, two bits a layer.
     full = summary.is_full(positions, phase) if phase else constant(0)
@@ -88,41 +88,40 @@ def signals(codec: TernaryCodec, *, denoised: bool = False) -> Program:
     # Step 5. The transition, and what else may come next.
     names = [words.name("at cell 0", k) for k in words.tapes]
     at_end = [named(name, is_place_zero(name, own)) for name, own in zip(names, head, strict=True)]
-    rule = transition(words, state, read, at_end)
+    fires, action = transition(words, state, read, at_end)
     is_due = all_of("summary is due", words.runs, full) if phase else constant(0)
     spelled = bits_to_spell(words, positions, head, pace=latest[0])
     logits = {
-        **action_logits(words, rule.action, at_end, (1 - block.due - is_due).known(BIT)),
-        **verdict_logits(words, state, rule.fires),
-        **block_logits(words, block, spelled, rule.fires),
-        **output_logits(words, phase, read[0], counted.left),
+        **action_logits(words, action, at_end, (1 - block.due - is_due).known(BIT)),
+        **verdict_logits(words, state, fires),
+        **block_logits(words, block, spelled, fires),
+        **output_logits(words, phase, read[0], left),
     }
     if phase:
         # Step 6. When the run is three times as long as its prompt, a summary is written: the next prompt.
-        tell = summary.to_tell(words, positions, state, head)
-        comes = all_of("summary comes", is_due, rule.fires)
-        more = summary.summary_logits(words, phase, tell, read, counted.left, comes)
-        both = {Mark.LEFT: logits[Mark.LEFT] + more[Mark.LEFT]} if codec.two_way else {}
-        logits |= more | both
+        on_next, last_state = summary.last_step(words, positions, state, head)
+        written = summary.summary_logits(words, phase, read, on_next, last_state, left)
+        if codec.two_way:
+            written[Mark.LEFT] = logits[Mark.LEFT] + written[Mark.LEFT]
+        logits |= {**written, Mark.SUMMARY: all_of("summary comes", is_due, fires)}
     of_tokens = {codec.tokens[meaning]: logit for meaning, logit in logits.items()}
     program = words.vocabulary.program(codec.machine.name, of_tokens, margin=Fraction(1), narrow=True)
     return replace(program, spare=SPARE)
 
 
 def _begun(
-    words: Words, positions: Positions, phase: summary.Phase | None, counted: Counted, block: Block
+    words: Words, positions: Positions, phase: summary.Phase | None, counted: Signal, block: Block
 ) -> tuple[list[Signal], Signal]:
     """Where cells and states are said and not deduced: the heads' cells, or the cell that is told, and the state."""
-    told = summary.told_at_the_end(words, positions, phase, counted.cell) if phase else None
-    heads = []
-    for k in words.tapes:
-        said = [words.start_cell]
-        said += [counted.cell] if k == 0 or told else []  # the input is on the first tape, a summary tells of all
-        said += [block.heads[k]]
-        said += [told.heads[k]] if told else []
-        heads.append(named(words.name("head", k), total(*said, kind=SIGN)))
-    state = words.state + block.state + (told.state if told else 0)
-    return heads, named("state", state.known(SIGN))
+    state = words.state + block.state
+    if phase:
+        told, told_state = summary.told_at_the_end(words, positions, phase, counted)
+        state = state + told_state
+        heads = [[counted, block.heads[k], told[k]] for k in words.tapes]
+    else:
+        heads = [[counted, block.heads[0]], *([own] for own in block.heads[1:])]  # the input is on the first tape
+    together = [named(words.name("head", k), total(words.start_cell, *said, kind=SIGN)) for k, said in enumerate(heads)]
+    return together, named("state", state.known(SIGN))
 
 
 _theorem = partial(

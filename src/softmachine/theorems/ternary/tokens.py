@@ -12,14 +12,14 @@ there), ``LEFT`` and the cells to the left, ``ESUMM``. That is the prompt of the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import product
 
 from softmachine.codec import Prompt, SegmentedCodec, Word
 from softmachine.errors import ConstructionError
-from softmachine.languages.turing import Action, Configuration, Tape, TuringMachine, Verdict, step
+from softmachine.languages.turing import Action, Configuration, Contents, Tape, TuringMachine, Verdict, step
 from softmachine.theorems.shared.turing_tokens import (
     MOST_TOKENS,
     Given,
@@ -151,8 +151,7 @@ class TernaryCodec(RunCodec[Meaning], SegmentedCodec[TuringMachine]):
 
     def prompt(self, word: Word) -> Prompt:
         """INP, the input's symbols, EINP."""
-        symbols = self.machine.word(word)
-        middle = (self.tokens[Given(symbol)] for symbol in symbols)
+        middle = (self.tokens[Given(symbol)] for symbol in self.machine.word(word))
         return Prompt((self.tokens[Mark.INPUT], *middle, self.tokens[Mark.BEGIN]))
 
     def stops(self, token: str) -> bool:
@@ -207,13 +206,7 @@ class TernaryCodec(RunCodec[Meaning], SegmentedCodec[TuringMachine]):
             [meaning.symbol for meaning in part if isinstance(meaning, Output)]
             for part in (meanings[start:end], meanings[end:])
         )
-        return _stripped([*reversed(left), *right], self.machine.blank)
-
-
-def _stripped(symbols: list[str], blank: str) -> tuple[str, ...]:
-    """Symbols without the blanks at both ends."""
-    written = [k for k, symbol in enumerate(symbols) if symbol != blank]
-    return tuple(symbols[written[0] : written[-1] + 1]) if written else ()
+        return Contents(symbols=(*reversed(left), *right)).trimmed(self.machine.blank).symbols
 
 
 @dataclass(frozen=True)
@@ -224,79 +217,63 @@ class Segment:
     said: tuple[Meaning, ...]
 
 
-def segments(codec: TernaryCodec, word: str | Iterable[str], max_steps: int) -> Iterator[Segment]:
-    """The contexts of a run, up to a step limit; the last one ends with END if the machine stops by then."""
-    machine = codec.machine
-    symbols = machine.word(word)
-    configuration = Configuration.initial(machine, symbols)
-    used = [(0, len(symbols))] + [(0, 0)] * (machine.tapes - 1)
+def segments(codec: TernaryCodec, word: Word, max_steps: int) -> Iterator[Segment]:
+    """The contexts of a run, up to a step limit; the last one ends with END if the machine stops by then.
+
+    From the reference interpreter, and written to be obviously right: the networks are held to it.
+    """
+    machine, symbols = codec.machine, codec.machine.word(word)
+    now = Configuration.initial(machine, symbols)
+    used = [(0, len(symbols))] + [(0, 0)] * (machine.tapes - 1)  # of each tape, from where to where
     prompt: tuple[Meaning, ...] = (Mark.INPUT, *map(Given, symbols), Mark.BEGIN)
-    while True:
-        said, ended = _segment(codec, configuration, used, len(prompt) - 1, max_steps)
-        yield Segment(prompt, tuple(said))
-        if ended or said[-1:] != [Mark.END_SUMMARY]:
-            return
-        prompt = tuple(said[max(k for k, meaning in enumerate(said) if meaning is Mark.SUMMARY) :])
-
-
-def _segment(
-    codec: TernaryCodec, configuration: Configuration, used: list[tuple[int, int]], prompt_end: int, max_steps: int
-) -> tuple[list[Meaning], bool]:
-    """What is said in one context, and whether the machine stopped; ``used`` is the stretch of each tape in use."""
     said: list[Meaning] = []
-    since = 0
-    while isinstance(action := step(codec.machine, configuration), Action):
-        if since and codec.summarises and len(said) >= 3 * prompt_end:
-            said += _summary(codec, configuration, used)
-            return said, False
+    since = 0  # the prompt or the last block
+    while isinstance(action := step(machine, now), Action):
+        if since and codec.summarises and len(said) >= 3 * (len(prompt) - 1):
+            low = min([low for low, _ in used] + now.heads)
+            high = max([high for _, high in used] + [head + 1 for head in now.heads])
+            summary = tuple(_summary(codec, now, low, high))
+            yield Segment(prompt, (*said, *summary))
+            prompt, said, since, used = summary, [], 0, [(low, high)] * machine.tapes
         if since == codec.bits:
-            said += _positions(codec, configuration)
+            said += _positions(codec, now)
             since = 0
-        if configuration.steps >= max_steps:
-            return said, False
-        for tape, head in enumerate(configuration.heads):
-            low, high = used[tape]
-            used[tape] = (min(low, head), max(high, head + 1))
-        configuration.apply(action)
+        if now.steps >= max_steps:
+            yield Segment(prompt, tuple(said))
+            return
+        used = [(min(low, head), max(high, head + 1)) for (low, high), head in zip(used, now.heads, strict=True)]
+        now.apply(action)
         said.append(action)
         since += 1
-    said.append(codec.machine.verdict(configuration.state))
-    return [*said, *_output(codec, configuration, used[0]), Mark.END], True
+    yield Segment(prompt, (*said, machine.verdict(now.state), *_output(codec, now, *used[0]), Mark.END))
 
 
-def _positions(codec: TernaryCodec, configuration: Configuration) -> Iterator[Meaning]:
+def _positions(codec: TernaryCodec, now: Configuration) -> Iterator[Meaning]:
     yield Mark.POSITION
     for bit in range(codec.bits):
-        yield Bits(tuple(head >> bit & 1 for head in configuration.heads))
+        yield Bits(tuple(head >> bit & 1 for head in now.heads))
     yield Mark.END_POSITION
 
 
-def _output(codec: TernaryCodec, configuration: Configuration, used: tuple[int, int]) -> Iterator[Meaning]:
-    low, high = used
+def _output(codec: TernaryCodec, now: Configuration, low: int, high: int) -> Iterator[Meaning]:
     for cell in range(high):
-        symbol = configuration.cells[0].get(cell, configuration.blank)
-        if codec.ending is Ending.WORD and symbol == configuration.blank:
+        symbol = now.cells[0].get(cell, now.blank)
+        if codec.ending is Ending.WORD and symbol == now.blank:
             break
         yield Output(symbol)
     if codec.two_way:
         yield Mark.LEFT
-        for cell in range(-1, low - 1, -1):
-            yield Output(configuration.cells[0].get(cell, configuration.blank))
+        yield from (Output(now.cells[0].get(cell, now.blank)) for cell in range(-1, low - 1, -1))
 
 
-def _summary(codec: TernaryCodec, configuration: Configuration, used: list[tuple[int, int]]) -> Iterator[Meaning]:
+def _summary(codec: TernaryCodec, now: Configuration, low: int, high: int) -> Iterator[Meaning]:
     def column(cell: int) -> Cell:
-        symbols = tuple(cells.get(cell, configuration.blank) for cells in configuration.cells)
-        return Cell(symbols, tuple(head == cell for head in configuration.heads))
+        return Cell(tuple(cells.get(cell, now.blank) for cells in now.cells), tuple(head == cell for head in now.heads))
 
-    low = min([low for low, _ in used] + configuration.heads)
-    high = max([high for _, high in used] + [head + 1 for head in configuration.heads])
     yield Mark.SUMMARY
-    yield State(configuration.state)
+    yield State(now.state)
     yield from map(column, range(high))
     if codec.two_way:
         yield Mark.LEFT
         yield from map(column, range(-1, low - 1, -1))
     yield Mark.END_SUMMARY
-    for tape in range(codec.machine.tapes):
-        used[tape] = (low, high)
