@@ -206,7 +206,7 @@ class TernaryCodec(RunCodec[Meaning], SegmentedCodec[TuringMachine]):
             [meaning.symbol for meaning in part if isinstance(meaning, Output)]
             for part in (meanings[start:end], meanings[end:])
         )
-        return Contents(symbols=(*reversed(left), *right)).trimmed(self.machine.blank).symbols
+        return Contents.of(dict(enumerate([*reversed(left), *right])), self.machine.blank).symbols
 
 
 @dataclass(frozen=True)
