@@ -38,8 +38,9 @@ def _carry_out(arguments: list[str]) -> int:
     from softmachine.cli.app import command
 
     # What click's own ``main`` does, without its way to report errors.
-    with command().make_context("softmachine", arguments) as context:
-        status = command().invoke(context)
+    chosen = command(arguments[0] if arguments else None)
+    with chosen.make_context("softmachine", arguments) as context:
+        status = chosen.invoke(context)
     _warn_of_plugins()
     return int(status or 0)
 

@@ -235,7 +235,6 @@ INVERSE = 1 / NEXT
 HALF_INVERSE = Fraction(1, 2) / NEXT
 
 
-@dataclass(frozen=True)
 class Predecessor(Feature):
     """(i-1)/(i+1), and 0 at position 0."""
 
@@ -250,7 +249,6 @@ class Predecessor(Feature):
         return f"max({i} - 1, 0)"
 
 
-@dataclass(frozen=True)
 class Alternating(Feature):
     """(-1)^i."""
 
@@ -326,7 +324,6 @@ class Residue(Feature):
         return f"(1 if {i} % {self.modulus} == {self.remainder} else 0)"
 
 
-@dataclass(frozen=True)
 class Prime(Feature):
     """Whether i is prime."""
 
@@ -339,7 +336,6 @@ class Prime(Feature):
         return f"is_prime({i})"
 
 
-@dataclass(frozen=True)
 class PowerOfTwo(Feature):
     """Whether i is 1, 2, 4 and so on."""
 
@@ -352,7 +348,6 @@ class PowerOfTwo(Feature):
         return f"(1 if {i} > 0 and {i} & ({i} - 1) == 0 else 0)"
 
 
-@dataclass(frozen=True)
 class Last(Feature):
     """Whether i = n."""
 
@@ -515,7 +510,6 @@ class Shifted(Feature):
     over: ClassVar[str | None] = None
 
 
-@dataclass(frozen=True)
 class Distance(Relation):
     """How far the key lies behind the query."""
 
