@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from softmachine.padding import PAD, Padding
 
 from softmachine.codec import Prompt
 from softmachine.compiler import compile_program
@@ -13,7 +14,6 @@ from softmachine.engines.dense.weights import least_precision
 from softmachine.errors import ConstructionError, UsageError
 from softmachine.measure.fitting import fitted
 from softmachine.measure.growth import measure
-from softmachine.padding import PAD, Padding
 from softmachine.signals import Signal, attend, constant, loop, named, position, recogniser, relu, stack
 from softmachine.signals.gadgets import all_of
 from softmachine.signals.kinds import BIT
@@ -92,9 +92,8 @@ def test_loops_are_measured_each_by_itself() -> None:
     assert growth["width"].constant
     assert str(growth["padding"]) == "n²"
     layers = {block.name: len(block.layers) for block in doubling(1).blocks}
-    for member in growth.members:
-        plain = layers.get("", 0)
-        assert member.depth == plain + layers["spread"] * ceil_log2(member.n) + layers["again"] * 3
+    for n, depth in zip(growth["depth"].lengths, growth["depth"].values, strict=True):
+        assert depth == layers.get("", 0) + layers["spread"] * ceil_log2(n) + layers["again"] * 3
 
 
 def test_a_family_is_measured_as_it_is() -> None:

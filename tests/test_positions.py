@@ -9,7 +9,25 @@ import pytest
 
 from softmachine.errors import ConstructionError
 from softmachine.transformer.bounds import Bound
-from softmachine.transformer.features import Feature, Relation, ceil_log2
+from softmachine.transformer.features import (
+    I_SQUARED,
+    INVERSE,
+    LENGTH,
+    REST,
+    Alternating,
+    Bit,
+    Distance,
+    Feature,
+    I,
+    Last,
+    Logarithm,
+    N,
+    PowerOfTwo,
+    Prime,
+    Relation,
+    Residue,
+    ceil_log2,
+)
 from softmachine.transformer.weights import features as positions
 
 PARAMETERS: dict[str, list[tuple[int | str | tuple[int, ...], ...]]] = {
@@ -59,18 +77,18 @@ def test_a_feature_depends_on_the_length_only_if_it_says_so(item: Feature) -> No
 @pytest.mark.parametrize(
     ("item", "values"),
     [
-        (Feature("i"), [0, 1, 2, 3, 4]),
-        (Feature("i²"), [0, 1, 4, 9, 16]),
-        (Feature("1/(i+1)"), [1, Fraction(1, 2), Fraction(1, 3), Fraction(1, 4), Fraction(1, 5)]),
-        (Feature("(-1)^i"), [1, -1, 1, -1, 1]),
-        (Feature("bit", (1,)), [0, 0, 1, 1, 0]),
-        (Feature("±bit", (0,)), [-1, 1, -1, 1, -1]),
-        (Feature("mod", (3, 1)), [0, 1, 0, 0, 1]),
-        (Feature("prime"), [0, 0, 1, 1, 0]),
-        (Feature("power of two"), [0, 1, 1, 0, 1]),
-        (Feature("last"), [0, 0, 0, 0, 1]),
-        (Feature("n"), [4, 4, 4, 4, 4]),
-        (Feature("i/(n+1)"), [0, Fraction(1, 5), Fraction(2, 5), Fraction(3, 5), Fraction(4, 5)]),
+        (I, [0, 1, 2, 3, 4]),
+        (I_SQUARED, [0, 1, 4, 9, 16]),
+        (INVERSE, [1, Fraction(1, 2), Fraction(1, 3), Fraction(1, 4), Fraction(1, 5)]),
+        (Alternating(), [1, -1, 1, -1, 1]),
+        (Bit(1), [0, 0, 1, 1, 0]),
+        (Bit(0, signed=True), [-1, 1, -1, 1, -1]),
+        (Residue(3, 1), [0, 1, 0, 0, 1]),
+        (Prime(), [0, 0, 1, 1, 0]),
+        (PowerOfTwo(), [0, 1, 1, 0, 1]),
+        (Last(), [0, 0, 0, 0, 1]),
+        (N, [4, 4, 4, 4, 4]),
+        (I * LENGTH**-1, [0, Fraction(1, 5), Fraction(2, 5), Fraction(3, 5), Fraction(4, 5)]),
         (Feature("wiring", ("w", (4, 1, 1), (3, 0, 1), (4, 4, -1))), [0, 1, 0, 0, -1]),
     ],
     ids=str,
@@ -91,12 +109,12 @@ def test_a_table_is_for_one_length() -> None:
 def test_a_feature_without_a_value_says_so() -> None:
     """Padding stands beyond position n, where 1/(n-i+1) has a pole."""
     with pytest.raises(ConstructionError, match=r"1/\(n-i\+1\) has no value at i = 5, n = 4"):
-        Feature("1/(n-i+1)").at(5, 4)
+        1 / REST.at(5, 4)
 
 
 def test_primes_are_prime() -> None:
     sieve = [n for n in range(2, 400) if all(n % d for d in range(2, n))]
-    assert [i for i in range(400) if Feature("prime").at(i)] == sieve
+    assert [i for i in range(400) if Prime().at(i)] == sieve
 
 
 @pytest.mark.parametrize(
@@ -104,12 +122,12 @@ def test_primes_are_prime() -> None:
 )
 def test_the_logarithm_is_rounded_up(n: int, expected: int) -> None:
     assert ceil_log2(n) == expected
-    assert Feature("⌈log₂ n⌉").at(0, n) == expected
+    assert Logarithm(of_length=True).at(0, n) == expected
 
 
 def test_the_distance_is_from_the_key_to_the_query() -> None:
-    assert Relation("distance").at(key=2, query=5) == 3
-    assert str(Relation("distance")) == "distance"
+    assert Distance().at(key=2, query=5) == 3
+    assert str(Distance()) == "distance"
 
 
 def test_unknown_kinds_are_refused_with_the_known_ones() -> None:
@@ -120,11 +138,9 @@ def test_unknown_kinds_are_refused_with_the_known_ones() -> None:
 
 
 def test_features_are_data_that_print_as_a_mathematician_writes() -> None:
-    assert Feature("bit", (3,)) == Feature("bit", (3,))
-    assert hash(Feature("bit", (3,))) == hash(Feature("bit", (3,)))
-    assert [
-        str(item) for item in (Feature("bit", (3,)), Feature("mod", (5, 2)), Feature("wiring", ("w", (1, 2, 3))))
-    ] == [
+    assert Bit(3) == Bit(3)
+    assert hash(Bit(3)) == hash(Bit(3))
+    assert [str(item) for item in (Bit(3), Residue(5, 2), Feature("wiring", ("w", (1, 2, 3))))] == [
         "bit 3 of i",
         "i ≡ 2 mod 5",
         "w",

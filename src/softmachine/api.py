@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from softmachine.compiler import compile_program
 from softmachine.errors import UsageError
@@ -103,13 +103,12 @@ def soften(
     Raises:
         ConstructionError: If no temperature, or not this one, is certified; it says why.
     """
-    from softmachine.certify import certify
-    from softmachine.certify import soften as soften_program
+    from softmachine.certify import certify, softened
 
     hard = compile(model, attention="hard", length=length)
     program = _certifiable(hard)
     proof = certify(program, length, sharpness)
-    return replace(hard, weights=soften_program(program, proof)), proof
+    return replace(hard, weights=compile_program(softened(program, proof))), proof
 
 
 def certificate(model: Model | Source | str | Path, *, length: int, sharpness: int | None = None) -> Certificate:
@@ -124,7 +123,7 @@ def run(
     word: str | Iterable[str] = "",
     *,
     attention: str | None = None,
-    arithmetic: str | Arithmetic[Any] = "float64",
+    arithmetic: str | Arithmetic = "float64",
     max_steps: int | None = None,
     engine: str = "auto",
     checkpoint: str | Path | None = None,
@@ -167,7 +166,7 @@ def check(
     sample: int | None = None,
     length: int | None = None,
     attention: str | None = None,
-    arithmetic: str | Arithmetic[Any] = "float64",
+    arithmetic: str | Arithmetic = "float64",
     max_steps: int = 10_000,
 ) -> Report:
     """Compare a model with the reference interpreter: on every input up to a length, or on a random sample.
@@ -233,11 +232,22 @@ def export(
         force: Whether to replace a model that is there.
         tell: Is told what is being done, since it may take minutes.
     """
-    from softmachine.exporting import export_stock
+    from softmachine.exports.export import DEFAULT_LENGTH, positions_of, ready, stock_theorem, written
 
     item = load(model) if isinstance(model, str | Path) else model
-    wanted = theorem or construction
+    wanted, dtype, folder = theorem or construction, dtype or "float32", Path(folder)
     name = wanted.name if isinstance(wanted, Theorem) else wanted
     if isinstance(item, Model) and name not in (None, item.theorem.name):
         raise UsageError(f"{item.name!r} is already compiled, by {item.theorem.name}")
-    return export_stock(item, Path(folder), to=to, length=length, dtype=dtype, theorem=wanted, force=force, tell=tell)
+    form = ready(to, dtype, folder, length, force=force)
+    if isinstance(item, Model):
+        positions, compiled = positions_of(item, length), item
+    else:
+        positions = DEFAULT_LENGTH if length is None else length
+        tell("compiling")
+        chosen = wanted if isinstance(wanted, Theorem) else theorem_for(item, wanted)
+        if wanted is None:
+            chosen = stock_theorem(item, form, dtype) or chosen
+        attention = "hard" if "hard" in chosen.attentions else "soft"
+        compiled = compile(item, chosen, attention=attention, length=positions if chosen.length else None)
+    return written(compiled, folder, form, length=positions, dtype=dtype, force=force, tell=tell)

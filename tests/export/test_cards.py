@@ -11,11 +11,11 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from softmachine.exporting import _compiled
 
 import softmachine as sm
 from softmachine.codec import AnsweringCodec
 from softmachine.engines.check import all_words
-from softmachine.exporting import _compiled
 from softmachine.exports.dialogue import dialogue_of
 from softmachine.exports.formats import STOCK_FORMATS
 from softmachine.exports.lower import lower

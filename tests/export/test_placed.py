@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from softmachine.exporting import _compiled
 
 import softmachine as sm
 from softmachine.compiler import compile_program
 from softmachine.engines.check import all_words
 from softmachine.errors import ConstructionError, UsageError
-from softmachine.exporting import _compiled
 from softmachine.exports.bert import bert
 from softmachine.exports.dialogue import dialogue_of
 from softmachine.exports.formats import STOCK_FORMATS

@@ -20,7 +20,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from softmachine.cli.failures import guarded
 
     given = list(sys.argv[1:] if arguments is None else arguments)
-    return guarded(lambda: _carry_out(given), given)
+    status = guarded(lambda: _carry_out(given), given)
+    guarded(_warn, given)
+    return status
+
+
+def _warn() -> int:
+    """Name the parts of other people's packages that cannot be used, one a line."""
+    from softmachine.plugins import Shelf
+
+    while Shelf.problems:
+        print(f"warning: {Shelf.problems.pop(0)}", file=sys.stderr)
+    return 0
 
 
 def _carry_out(arguments: list[str]) -> int:
@@ -29,4 +40,16 @@ def _carry_out(arguments: list[str]) -> int:
     # What click's own ``main`` does, without its way to report errors.
     with command().make_context("softmachine", arguments) as context:
         status = command().invoke(context)
+    _warn_of_plugins()
     return int(status or 0)
+
+
+def _warn_of_plugins() -> None:
+    """Name every part of another package that could not be used, in a line each."""
+    plugins = sys.modules.get("softmachine.plugins")
+    if plugins is not None and plugins.Shelf.problems:
+        from softmachine.cli.output import Output
+
+        for problem in plugins.Shelf.problems:
+            Output().warn(f"warning: {problem}")
+        plugins.Shelf.problems.clear()

@@ -18,7 +18,7 @@ from softmachine.signals import Program, Signal, named, position, relu, stack
 from softmachine.signals.gadgets.bit_addresses import avoiding
 from softmachine.signals.gadgets.wiring import flag
 from softmachine.signals.kinds import BIT, Kind, exactly, union
-from softmachine.signals.primitives import Attention, Carried, Loop, Named, Position, Token, Unit
+from softmachine.signals.primitives import Attention, Carried, Loop, Position, Token
 from softmachine.signals.signal import Affine, Atom, Node, inputs_first, of_node
 from softmachine.transformer.features import Shifted
 
@@ -79,24 +79,18 @@ def _rebuilt(signal: Signal, read: Callable[[Token], Signal], avoided: tuple[Sig
             case Position():
                 with_zero = union([node.kinds[0], exactly(Fraction(0))])
                 return position(Shifted(offset, node.feature)).known(with_zero)
-            case Unit():
-                return of_node(replace(node, forms=forms(node.forms), after=forms(node.after)))
-            case Named():
-                return of_node(replace(node, forms=forms(node.forms), restores=forms(node.restores)))
             case Attention():
-                query = (*forms(node.query), *avoided[0].forms)
-                key = (*forms(node.key), *avoided[1].forms)
+                head = node.over(forms)
+                query, key = (*head.query, *avoided[0].forms), (*head.key, *avoided[1].forms)
                 # What stands before has queries of no meaning, so that nothing is promised of them.
                 kinds = tuple(Kind(kind.low, kind.high, None) for kind in node.kinds)
-                head = replace(node, kinds=kinds, query=query, key=key, value=forms(node.value))
-                return of_node(replace(head, single=False, gap=None))
+                return of_node(replace(head, kinds=kinds, query=query, key=key, single=False, gap=None))
             case Carried():
                 carried[node] = replace(node)
                 return of_node(carried[node])
             case Loop():
-                start, body = forms(node.initial), forms(node.body)
-                return of_node(replace(node, carried=carried[node.carried], initial=start, body=body))
-        raise TypeError(f"{node.name} is no signal of a recogniser")
+                return of_node(replace(node.over(forms), carried=carried[node.carried]))
+        return of_node(node.over(forms))
 
     for node in inputs_first(signal.forms):
         atoms |= {(node, k): form for k, form in enumerate(again(node).forms)}

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from softmachine.arithmetic import Arithmetic
 from softmachine.codec import DecoderCodec, SegmentedCodec
 from softmachine.engines.engine import Engine, Task
-from softmachine.engines.fast import checkpoint as saved_run
+from softmachine.engines.fast import saved_run
 from softmachine.engines.fast.analysis.grids import Declined
 from softmachine.engines.fast.audit import Audit, audit
 from softmachine.engines.fast.engine import FastEngine, FastPass
@@ -36,7 +35,7 @@ class FastRun:
 
     arithmetic = "exact"
 
-    def __init__(self, task: Task, numbers: str | Arithmetic[Any] = "exact", said: Sequence[str] = ()) -> None:
+    def __init__(self, task: Task, numbers: str | Arithmetic = "exact", said: Sequence[str] = ()) -> None:
         del numbers
         self.task = task
         self.max_steps = MAX_STEPS if task.max_steps is None else task.max_steps

@@ -7,20 +7,18 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from softmachine.errors import ConstructionError
+from softmachine.languages.linear import Relation
 from softmachine.languages.srasp import Kind, Program
 from softmachine.languages.srasp.expressions import (
     Add,
     And,
     Compare,
-    Comparison,
     Conditional,
     Expression,
     Integer,
-    Letter,
     Member,
     Not,
     Or,
-    Position,
     Subtract,
     Symbol,
     Truth,
@@ -34,7 +32,6 @@ from softmachine.signals.signal import Affine
 from softmachine.theorems.srasp.numbers import Finder, Number, choose_constants, whole
 
 Value: TypeAlias = Signal | Number
-Read: TypeAlias = Letter | Vector | Position
 
 
 @dataclass(frozen=True)
@@ -51,13 +48,13 @@ class Pointwise:
 
     program: Program
     finder: Finder
-    read: Callable[[Read], Value]
+    read: Callable[[Vector], Value]
     one: Signal
 
     def of(self, expression: Expression) -> Value:
         """The signal of an expression of any type."""
         match expression:
-            case Letter() | Vector() | Position():
+            case Vector():
                 return self.read(expression)
             case Integer(number):
                 return whole(number, self.one)
@@ -109,14 +106,14 @@ class Pointwise:
         kind = self.program.type_of(expression.left).kind
         if kind is Kind.INTEGER:
             name, difference = str(expression), self.number(expression.left) - self.number(expression.right)
-            return compared(name, self.finder.value(name, difference), expression.comparison, self.one)
+            return compared(name, self.finder.value(name, difference), expression.relation, self.one)
         left, right = self.finite(expression.left), self.finite(expression.right)
         if kind is Kind.BOOLEAN:
             different = exclusive_or(f"not {expression}", left, right)
             equal = (self.one - different).known(BIT)
         else:
             equal = self.same_symbol(expression, left, right)
-        return equal if expression.comparison is Comparison.EQUAL else (self.one - equal).known(BIT)
+        return equal if expression.relation is Relation.EQUAL else (self.one - equal).known(BIT)
 
     def same_symbol(self, expression: Compare, left: Signal, right: Signal) -> Signal:
         """Whether two symbols are equal: for one of those that both may be, both are."""

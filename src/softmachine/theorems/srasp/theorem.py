@@ -34,12 +34,12 @@ from fractions import Fraction
 from softmachine.errors import ConstructionError
 from softmachine.languages import srasp
 from softmachine.languages.srasp import Lookup, Sum, normalise, operations
-from softmachine.languages.srasp.expressions import Expression, Letter, Position, Vector
+from softmachine.languages.srasp.expressions import Expression
 from softmachine.signals import Program, named, recogniser, stack
 from softmachine.signals.primitives import one_hot
 from softmachine.theorems.srasp.lookups import looked_up
 from softmachine.theorems.srasp.numbers import Finder, Number, ShareAfterStart, here
-from softmachine.theorems.srasp.pointwise import Pointwise, Read, Value, finite_value, over
+from softmachine.theorems.srasp.pointwise import Pointwise, Value, finite_value, over
 from softmachine.theorems.srasp.tokens import SraspCodec, start_token
 from softmachine.theorems.theorem import Theorem
 
@@ -59,19 +59,8 @@ def signals(program: srasp.Program, *, soft: bool) -> Program:
     steps = {step.name: step for step in operations(source)}
     letters = one_hot("in", source.alphabet)
     letter = letters.total  # whether there is a letter, so that this is not the start token
-    vectors: dict[str, Value] = {}
-
-    def read(expression: Read) -> Value:
-        """What a letter, the position or a vector is at a position itself."""
-        match expression:
-            case Letter():
-                return letters
-            case Position():
-                return here()
-            case Vector(name):
-                return vectors[name]
-
-    pointwise = Pointwise(source, Finder(soft), read, one=letter)
+    vectors: dict[str, Value] = {"in": letters, "pos": here()}
+    pointwise = Pointwise(source, Finder(soft), lambda vector: vectors[vector.name], one=letter)
     for definition in source.definitions:
         name = definition.name
         try:

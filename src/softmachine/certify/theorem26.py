@@ -1,0 +1,110 @@
+"""Theorem 26: a temperature that is low enough, from the weights alone.
+
+The theorem's argument (Lemmas 25 and 29 to 34), with residual connections, several heads and biases. In the 1-norm,
+let X bound the residual stream, an error ε at a layer's input move scores by at most K₂ε, and come out as at most K₁ε,
+besides M n e^(-g/2τ) for the weight on wrong keys. Then errors stay below E_ℓ, where E_L is small enough for scores and
+logits and E_ℓ = E_{ℓ+1} / 2K₁, if 1/τ = (2/g) ln(M n / E_1), with g the gap. Nothing is known here of rounding gadgets,
+which is why the budget does so much better.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from softmachine.transformer.weights import AffineMap, Head, Layer, Matrix, Transformer
+
+
+@dataclass(frozen=True)
+class Theorem26:
+    """The constants of Theorem 26 for a transformer and a length.
+
+    Args:
+        sharpness: The scaled gap g/τ that the theorem asks for.
+        largest: X, a bound of the residual stream.
+        k1: K₁, by how much a layer amplifies errors.
+        k2: K₂, by how much errors move scores.
+    """
+
+    sharpness: float
+    largest: float
+    k1: float
+    k2: float
+
+
+def theorem26(transformer: Transformer, length: int, positions: int, gap: Fraction, margin: Fraction) -> Theorem26:
+    """The scaled gap that Theorem 26 asks for; a loop counts as the layers that it unrolls to.
+
+    Args:
+        transformer: The model with hard attention.
+        length: n.
+        positions: How many positions there are.
+        gap: The smallest gap of any head's scores at that length.
+        margin: By how much the right logit exceeds the others.
+    """
+    layers = [layer for block in transformer.blocks for layer in block.layers * block.count(length)]
+    bound = _input_bound(transformer, positions)
+    k1 = k2 = leak = 1.0
+    largest = bound
+    for layer in layers:
+        constants = _layer(layer, bound)
+        k1, k2, leak = max(k1, constants.k1), max(k2, constants.k2), max(leak, constants.leak)
+        bound = constants.bound
+        largest = max(largest, bound)
+    last = min(float(gap) / (4 * k2), float(margin) / (4 * max(_norm(transformer.unembedding.weight), 1.0)), 1.0)
+    depth = max(len(layers) - 1, 0)
+    logarithm = math.log(leak * positions) - math.log(last) + depth * math.log(2 * k1)
+    return Theorem26(2 * max(logarithm, 1.0), largest, k1, k2)
+
+
+@dataclass(frozen=True)
+class _Constants:
+    k1: float
+    k2: float
+    leak: float
+    bound: float
+
+
+def _layer(layer: Layer, bound: float) -> _Constants:
+    """What one layer does to bounds and errors."""
+    passed = sum(_norm(head.output) * _norm(head.value.weight) for head in layer.heads)
+    retrieved = sum(_norm(head.output) * _reach(head.value, bound) for head in layer.heads)
+    after = bound + retrieved
+    forward = layer.feed_forward
+    amplify = 1 + _norm(forward.second.weight) * _norm(forward.first.weight)
+    bias = sum(float(abs(b)) for b in forward.second.bias)
+    return _Constants(
+        k1=amplify * (1 + passed),
+        k2=max((_score_slope(head, bound) for head in layer.heads), default=1.0),
+        leak=max(amplify * 2 * retrieved, 1.0),
+        bound=after + _norm(forward.second.weight) * _reach(forward.first, after) + bias,
+    )
+
+
+def _score_slope(head: Head, bound: float) -> float:
+    """By how much an error of at most 1 at the inputs, in the 1-norm, moves a score, per error."""
+    query, key = _norm(head.query.weight), _norm(head.key.weight)
+    return query * _reach(head.key, bound) + key * _reach(head.query, bound) + query * key
+
+
+def _reach(affine: AffineMap, bound: float) -> float:
+    """A bound of the result, in the 1-norm."""
+    return _norm(affine.weight) * bound + sum(float(abs(b)) for b in affine.bias)
+
+
+def _norm(matrix: Matrix) -> float:
+    """The operator norm for the 1-norm: the largest sum of absolute values in a column."""
+    columns = [Fraction(0)] * matrix.columns
+    for _, column, value in matrix.entries():
+        columns[column] += abs(value)
+    return float(max(columns, default=Fraction(0)))
+
+
+def _input_bound(transformer: Transformer, count: int) -> float:
+    tokens = max((sum(abs(value) for _, value in row) for row in transformer.embedding.rows), default=Fraction(0))
+    positions = Fraction(0)
+    for feature, row in zip(transformer.features, transformer.position_embedding.rows, strict=True):
+        high = max(abs(feature.low.at(count)), abs(feature.high.at(count)))
+        positions += high * sum(abs(value) for _, value in row)
+    return float(tokens + positions)

@@ -1,0 +1,200 @@
+"""The code of a decoder: one function that reads or appends tokens, position after position."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softmachine.engines.fast.analysis.flow import Flow, FlowHead, Position, Unit
+from softmachine.engines.fast.analysis.grids import HORIZON, Declined
+from softmachine.engines.fast.analysis.planner import Planner
+from softmachine.engines.fast.analysis.plans import (
+    ByPosition,
+    Dense,
+    Gated,
+    Groups,
+    Parabola,
+    Plan,
+    Record,
+    Uniform,
+)
+from softmachine.engines.fast.analysis.softness import Softness, Unproved, soften
+from softmachine.engines.fast.codegen.assembling import assembled, decision, recorded
+from softmachine.engines.fast.codegen.serve_groups import serve_dense, serve_groups
+from softmachine.engines.fast.codegen.serve_integer import serve_gated, serve_integer
+from softmachine.engines.fast.codegen.serve_position import serve_position
+from softmachine.engines.fast.codegen.serve_running import serve_record, serve_uniform
+from softmachine.engines.fast.codegen.serving import HeadWriter
+from softmachine.engines.fast.codegen.tail import Tail, tail_of
+from softmachine.engines.fast.indexes.memory import Memory
+from softmachine.engines.fast.indexes.storages import Storage
+from softmachine.text import many
+
+MOST_LINES, MOST_CHARACTERS = 5_000, 80_000
+"""Longer code is not compiled: that would take minutes."""
+
+
+class TooLong(Exception):  # noqa: N818  (not an error: the model is interpreted)
+    """The code would be too long to be compiled."""
+
+
+@dataclass(frozen=True)
+class Emitted:
+    """The code that was generated for a decoder, and what it needs.
+
+    Args:
+        text: The module's text; it defines ``advance``.
+        tables: [token, table], the integers that only depend on the token.
+        scalars: How many numbers are kept between positions.
+        storages: What heads keep.
+        tail: The last units and logits, if they are data.
+        plans: The plan of every head.
+        flow: What is computed.
+        proof: That softmax decides as hard attention does, if there is softmax.
+    """
+
+    text: str
+    tables: NDArray[np.int64]
+    scalars: int
+    storages: tuple[Storage, ...]
+    tail: Tail | None
+    plans: tuple[Plan, ...]
+    flow: Flow
+    proof: Softness | None
+
+    def memory(self) -> Memory:
+        """Fresh memory for a run."""
+        return Memory(self)
+
+    def explanation(self) -> list[tuple[str, str, str, str]]:
+        """For each head: the layer, its name, the index that serves it, and why."""
+        return [(plan.head.layer, plan.head.name, plan.kind, plan.why) for plan in self.plans]
+
+    def summary(self) -> list[str]:
+        """What there is to say of the model as a whole."""
+        numbers = many(len(self.flow.order) - len(self.plans), "number")
+        tables = many(self.tables.shape[1], "table")
+        lines = [f"{many(len(self.plans), 'head')}, {numbers} a position; what only the token decides is in {tables}"]
+        if self.tail:
+            count = many(len(self.tail.independent), "number")
+            kept = f"remembered for small values of {count}" if self.tail.memory else "computed each time"
+            lines.append(f"the last {many(len(self.tail.units), 'unit')} and the logits are {kept}")
+        if self.proof:
+            lines.append(
+                f"softmax decides as hard attention does: up to {self.horizon:,} positions no logit is off by more "
+                f"than {self.proof.doubt:.1e}, and different ones differ by {self.proof.margin:g} or more"
+            )
+        else:
+            lines.append(f"exact for runs up to {self.horizon:,} positions; a number that does not fit stops the run")
+        return lines
+
+    @property
+    def data(self) -> tuple[NDArray[np.int64], ...]:
+        """All tables."""
+        return (self.tables, *(self.tail.data if self.tail else ()))
+
+    @property
+    def horizon(self) -> int:
+        """Runs of so many positions are exact; longer ones stop."""
+        return self.proof.positions if self.proof else HORIZON
+
+
+def emit(flow: Flow, general: Iterable[str] = (), record: Sequence[int] = ()) -> Emitted:
+    """The code of a flow.
+
+    Args:
+        flow: What is to be computed.
+        general: The names of heads that the general index has to serve.
+        record: Atoms whose numerator and denominator are written down at every position, for audits.
+
+    Raises:
+        Declined: If there is a head or a number that the engine does not know how to treat, or a softmax that is not
+            proved to decide as hard attention does.
+        TooLong: If the code would take too long to compile.
+    """
+    planner, proof = _planned(flow, general)
+    writer = HeadWriter(planner.numbers)
+    tail = tail_of(flow, planner.numbers)
+    for item in flow.order:
+        if isinstance(item, FlowHead):
+            _head(writer, planner.plans[item])
+        elif tail is None or item not in tail.units:
+            _unit(writer, item)
+    writer.settle()
+    body, writer.lines = writer.lines, []
+    decision(writer, flow, tail)
+    writer.settle()
+    writer.tabulate()
+    plans = tuple(planner.plans[item] for item in flow.order if isinstance(item, FlowHead))
+    text = assembled(writer, body, writer.lines, tail, recorded(writer, record), plans)
+    if text.count("\n") > MOST_LINES or len(text) > MOST_CHARACTERS:
+        raise TooLong
+    tables = np.array(writer.tables, dtype=np.int64).reshape(len(writer.tables), flow.vocabulary).T.copy()
+    return Emitted(text, tables, len(writer.scalars), tuple(writer.storages), tail, plans, flow, proof)
+
+
+def _planned(flow: Flow, general: Iterable[str]) -> tuple[Planner, Softness | None]:
+    """The plans; for softmax, with the proof for the longest runs for which there is one."""
+    names, horizon = frozenset(general), HORIZON
+    planner = Planner(flow, names)
+    soft = [plan.head for plan in planner.plans.values() if not plan.head.weighting.hard and plan.kind != Uniform.kind]
+    if not soft:
+        return planner, None
+    reason = ""
+    while horizon > 1:
+        try:
+            proof = soften(flow, planner.numbers, planner.plans)
+        except Unproved as why:
+            reason = str(why)
+        else:
+            if proof.holds:
+                return planner, proof
+            reason = f"errors of {proof.doubt:.1g} might change which logit is the largest"
+        horizon //= 2
+        planner = Planner(flow, names, horizon)
+    raise Declined(f"softmax is not proved to decide as hard attention does, at any length: {reason}")
+
+
+def _head(writer: HeadWriter, plan: Plan) -> None:
+    """The code of a head."""
+    name = f"h{len(writer.storages)}_{len(writer.scalars)}"
+    label = f"{plan.head.layer}, {plan.head.name}".encode("unicode_escape").decode()
+    writer.write(f"# {label}: {plan.kind}")
+    match plan:
+        case Uniform():
+            serve_uniform(writer, plan, name)
+        case ByPosition():
+            serve_position(writer, plan, name)
+        case Parabola():
+            serve_integer(writer, plan, name)
+        case Record():
+            serve_record(writer, plan, name)
+        case Gated():
+            serve_gated(writer, plan, name)
+        case Groups():
+            serve_groups(writer, plan, name)
+        case Dense():
+            serve_dense(writer, plan, name)
+
+
+def _unit(writer: HeadWriter, number: int) -> None:
+    """The code of a hidden unit; position features are written where they are used."""
+    item = writer.numbers.flow.atoms[number]
+    if isinstance(item, Position) and writer.numbers.atoms[number].grid is None:
+        values = writer.feature_table(item.feature)
+        writer.write(f"a{number}, a{number}d = {values}[2 * i], {values}[2 * i + 1]")
+    if not isinstance(item, Unit):
+        return
+    linear = writer.numbers.linear([item.form])
+    if linear is None:
+        n, d = writer.fraction(item.form)
+        if item.step:
+            writer.write(f"a{number} = 1 if {n} >= 0 else 0")
+        else:
+            writer.write(f"a{number}, a{number}d = max({n}, 0), {d} if {n} > 0 else 1")
+        return
+    writer.write(f"a{number} = {writer.numerator(linear[0])}")
+    writer.write(f"a{number} = (1 if a{number} >= 0 else 0)" if item.step else f"a{number} = max(a{number}, 0)")

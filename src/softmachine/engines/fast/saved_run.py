@@ -1,0 +1,232 @@
+"""Saved runs: a run on disk, from which it goes on as if nothing had happened.
+
+The file is in the safetensors format: plain arrays and a header, nothing that could be executed. It is written in one
+piece, so that a full disk or a power cut leaves the last one, and takes the place of nothing but a checkpoint. What is
+read is checked before compiled code works on it: that it belongs to the same model, its checksum, and that no index
+points outside of an array.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softmachine.engines.fast import status
+from softmachine.engines.fast.codegen.emitted import Emitted
+from softmachine.engines.fast.indexes.memory import Memory
+from softmachine.engines.fast.segments import SegmentedPass
+from softmachine.engines.fast.tables.memory import TableMemory
+from softmachine.errors import Place, SourceError, UsageError
+from softmachine.packed import Packed
+
+if TYPE_CHECKING:
+    from softmachine.engines.fast.engine import FastEngine, FastPass
+
+Tokens = NDArray[Any]
+Arrays = dict[str, NDArray[Any]]
+FORMAT = "softmachine checkpoint 1"
+SEGMENTS_FORMAT = "softmachine checkpoint of segments 1"
+_LARGEST = 2**62
+_LONGEST_HEADER = 1 << 24
+
+
+def require_free(path: Path) -> None:
+    """Complain if there is something else than a checkpoint.
+
+    Raises:
+        UsageError: If so.
+    """
+    if _taken(path):
+        raise UsageError(
+            f"{path} exists already, and is not a checkpoint of softmachine",
+            hint="choose another name; only checkpoints are overwritten",
+        )
+
+
+def _taken(path: Path) -> bool:
+    """Whether there is something that does not begin as a checkpoint does: a length, and a header with our format."""
+    if not os.path.lexists(path) or (path.is_symlink() and not path.exists()):
+        return False
+    if not path.is_file():
+        return True
+    try:
+        with path.open("rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            header = json.loads(file.read(length) if length <= _LONGEST_HEADER else b"")
+        return header["__metadata__"]["format"] not in (FORMAT, SEGMENTS_FORMAT)
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return True
+
+
+def save(run: FastPass | SegmentedPass, path: Path) -> None:
+    """Write a run to a file.
+
+    Raises:
+        SourceError: If that is not possible; the run goes on in memory.
+    """
+    common = {"model": run.engine.digest, "general": json.dumps(sorted(run.engine.general))}
+    if isinstance(run, SegmentedPass):
+        # What was said says it all: the present segment is read again.
+        parts = {f"said {number}": part for number, part in enumerate(run.said.parts())}
+        _save(path, parts, common | {"format": SEGMENTS_FORMAT, "prompt": _prompt(run)})
+    else:
+        _save(path, _whole(run), common | {"format": FORMAT, "prompt": str(run.prompt)})
+
+
+def _whole(run: FastPass) -> Arrays:
+    """The arrays of a run in one context; of a large model only the tokens, which are read again."""
+    if isinstance(run.memory, TableMemory):
+        return {"tokens": run.tokens[: run.known].copy()}
+    arrays = {"tokens": run.tokens[: run.known].copy(), "info": run.info, "scalars": run.memory.scalars}
+    return arrays | {f"storage {name}": np.ascontiguousarray(array) for name, array in run.memory.parts.items()}
+
+
+def _prompt(run: SegmentedPass) -> str:
+    return hashlib.sha256(json.dumps(run.first_prompt).encode()).hexdigest()
+
+
+def _save(path: Path, arrays: Arrays, header: dict[str, str]) -> None:
+    """Write a file in one piece."""
+    from safetensors.numpy import save as to_bytes
+
+    header["checksum"] = _checksum(arrays)
+    name = None
+    try:
+        if _taken(path):
+            raise FileExistsError(0, "another file is there")
+        place = Path(os.path.realpath(path))  # a link stays a link
+        handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{path.name[:40]}.")
+        with os.fdopen(handle, "wb") as file:
+            file.write(to_bytes(arrays, header))
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(place)
+    except OSError as problem:
+        if name:
+            Path(name).unlink(missing_ok=True)
+        raise SourceError(
+            f"the checkpoint cannot be written: {problem.strerror or problem}",
+            place=Place(str(path)),
+            hint="the last one, if there is one, is as it was",
+        ) from None
+
+
+class _RefusedError(Exception):
+    """A file is not taken, and why."""
+
+
+def load(run: FastPass | SegmentedPass, path: Path) -> None:
+    """Let a fresh run of the same model and prompt go on from a file.
+
+    Raises:
+        SourceError: If there is no such file, it is damaged, or it is of another model or prompt.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(str(path), framework="numpy") as file:
+            header = file.metadata() or {}
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (it is no dictionary)
+        _adopt(run, header, arrays)
+    except _RefusedError as refused:
+        why = str(refused)
+    except (OSError, SafetensorError, ValueError, KeyError) as problem:
+        why = f"cannot be read: {problem}"
+    else:
+        return
+    raise SourceError(f"the checkpoint {why}", place=Place(str(path)), hint="start without --resume")
+
+
+def _adopt(run: FastPass | SegmentedPass, header: dict[str, str], arrays: Arrays) -> None:
+    known = header.get("format") in (FORMAT, SEGMENTS_FORMAT)
+    if not known or header.get("checksum") != _checksum(arrays):
+        raise _RefusedError("is damaged, or not one of softmachine's")
+    _adopt_plans(run.engine, header.get("general", "[]"))
+    segmented = isinstance(run, SegmentedPass)
+    if segmented != (header["format"] == SEGMENTS_FORMAT) or header.get("model") != run.engine.digest:
+        raise _RefusedError("is of another model, or of another version of softmachine")
+    prompt = _prompt(run) if isinstance(run, SegmentedPass) else str(run.prompt)
+    if header.get("prompt") != prompt:
+        raise _RefusedError("is of a run on another input")
+    if isinstance(run, SegmentedPass):
+        _adopt_segments(run, arrays)
+        return
+    tokens = arrays.get("tokens")
+    if tokens is None or not _are_tokens(run, tokens) or tokens.dtype != run.tokens.dtype:
+        raise _RefusedError("does not fit the model")
+    if not np.array_equal(tokens[: run.prompt], run.tokens[: run.prompt]):
+        raise _RefusedError("is of a run on another input")
+    if isinstance(run.engine.code, Emitted):
+        _adopt_memory(run, Memory(run.engine.code), tokens, arrays)
+    else:  # the tokens of a large model are read again
+        prompt_length = run.prompt
+        run.again(tokens)
+        run.prompt = prompt_length
+
+
+def _are_tokens(run: FastPass, tokens: Tokens) -> bool:
+    """Whether an array can be the numbers of tokens."""
+    within = tokens.ndim == 1 and len(tokens) and tokens.dtype in (np.uint8, np.int32) and int(tokens.min()) >= 0
+    return bool(within) and int(tokens.max()) < len(run.engine.transformer.vocabulary)
+
+
+def _adopt_segments(run: SegmentedPass, arrays: Arrays) -> None:
+    said: Packed[str] = Packed(run.current.names)
+    for number in range(len(arrays)):
+        part = arrays.get(f"said {number}")
+        if part is None or not _are_tokens(run.current, part):
+            raise _RefusedError("does not fit the model")
+        said.extend(part)
+    if len(said):
+        run.go_on_from(said)
+
+
+def _adopt_memory(run: FastPass, memory: Memory, tokens: Tokens, arrays: Arrays) -> None:
+    info, scalars = arrays.get("info"), arrays.get("scalars")
+    if info is None or scalars is None or not _plausible(memory, len(tokens), info, scalars):
+        raise _RefusedError("does not fit the model")
+    for storage in memory.code.storages:
+        found = [array for name in storage.arrays if (array := arrays.get(f"storage {name}")) is not None]
+        if not storage.fits(found, int(info[status.AT])):
+            raise _RefusedError("does not fit the model")
+        memory.parts |= zip(storage.arrays, found, strict=True)
+    memory.scalars = scalars
+    run.memory, run.tokens, run.info, run.given = memory, tokens, info, len(tokens)
+    run.info[status.STATUS] = status.RUNNING
+    run.first_answer = run.prompt - 1
+
+
+def _adopt_plans(engine: FastEngine, general: str) -> None:
+    """Serve the same heads by the general index."""
+    try:
+        names = json.loads(general)
+    except ValueError:
+        names = []
+    known = {plan.head.name for plan in engine.code.plans} if isinstance(engine.code, Emitted) else set()
+    if isinstance(names, list) and all(isinstance(name, str) and name in known for name in names):
+        engine.use_general(frozenset(names))
+
+
+def _plausible(memory: Memory, count: int, info: NDArray[np.int64], scalars: NDArray[np.int64]) -> bool:
+    """Whether a run of so many tokens can have left these numbers."""
+    whole = info.dtype == scalars.dtype == np.int64
+    if not whole or info.shape != (4,) or scalars.shape != memory.scalars.shape:
+        return False
+    running = 0 <= info[status.AT] <= info[status.KNOWN] == count and info[status.STATUS] == status.RUNNING
+    return bool(running) and bool((np.abs(scalars.astype(np.float64)) < _LARGEST).all())
+
+
+def _checksum(arrays: Arrays) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name} {array.dtype} {array.shape}\n".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()

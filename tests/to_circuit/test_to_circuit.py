@@ -1,0 +1,253 @@
+"""Transformers as circuits: every circuit says what its transformer says in fixed point, on every word."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from types import ModuleType
+
+import pytest
+
+from softmachine import api
+from softmachine.codec import Prompt
+from softmachine.compiler import compile_program
+from softmachine.errors import ConstructionError, PrecisionError, UsageError
+from softmachine.languages.circuit import Circuit, GateKind, adder, aiger, bench, blif, bristol, majority, truth_table
+from softmachine.languages.temporal import Specification, parse_formula
+from softmachine.signals import Signal, attend, constant, loop, named, position, recogniser, relu, stack
+from softmachine.signals.kinds import BIT
+from softmachine.signals.primitives import token
+from softmachine.theorems.circuit.theorem import binary_transformer, unit_transformer
+from softmachine.theorems.circuit.tokens import Addresses, CircuitCodec
+from softmachine.to_circuit import TransformerCircuit, to_circuit
+from softmachine.transformer.attention import Weighting, softmax
+from softmachine.transformer.features import I_SQUARED, INVERSE, Bit, I, Logarithm
+from softmachine.transformer.weights import Transformer
+from tests.arithmetic.test_hard_by_softmax import soft
+from tests.engines.transformers import HARD, VOCABULARY, RandomTransformer
+from tests.test_growth import palindromes, prompt
+
+SOFT = (softmax(), softmax(2), softmax(Fraction(1, 2)), softmax(INVERSE))
+
+
+@dataclass(frozen=True)
+class Words:
+    """A codec that only knows how words become prompts."""
+
+    alphabet: tuple[str, ...]
+    padded: bool = False
+    knows: bool = False
+
+    def prompt(self, word: str | Iterable[str]) -> Prompt:
+        symbols = tuple(word)
+        tokens = prompt("".join(symbols)).tokens if self.padded else symbols
+        return Prompt(tokens, len(symbols) if self.knows else None)
+
+
+def with_words(transformer: Transformer, words: Words) -> Transformer:
+    return transformer.with_codec(words, "")  # type: ignore[arg-type]
+
+
+def formula(text: str, alphabet: str = "ab") -> Specification:
+    return Specification(name=text, formula=parse_formula(text), alphabet=tuple(alphabet))
+
+
+def lookup() -> Transformer:
+    """The bit at the position that the first three bits of the word point to: a dynamic lookup."""
+    bit = token("bit", {"0": (0,), "1": (1,)})
+    places = stack(*(position(Bit(k, signed=True)) for k in range(3)))
+    own = [
+        attend(f"bit {k}", query=constant(1), key=-position(I_SQUARED) + 2 * k * position(I), value=bit)
+        for k in range(3)
+    ]
+    pointer = stack(*(named(f"pointer {k}", (2 * b - 1)) for k, b in enumerate(own)))
+    found = attend("there", query=pointer, key=places, value=bit)
+    answer = named(
+        "more than half",
+        (2 * relu("half", found - Fraction(1, 4)) - 2 * relu("most", found - Fraction(3, 4))).known(BIT),
+    )
+    return with_words(compile_program(recogniser("lookup", ("0", "1"), answer)), Words(("0", "1")))
+
+
+def spreading() -> Transformer:
+    """A loop: in every turn each position takes over a 1 from the one before."""
+    bit = token("bit", {"0": (0,), "1": (1,)})
+
+    def body(x: Signal) -> Signal:
+        i = position(I)
+        before = attend(
+            "before",
+            query=stack(constant(1), i),
+            key=stack(-position(I_SQUARED) - 2 * i, 2 * i),
+            value=x,
+            single=True,
+        )
+        return named("taken", (relu("one", x + before) - relu("both", x + before - 1)).known(BIT))
+
+    spread = loop("spread", times=Logarithm(of_length=True), carry=named("carried", bit), body=body)
+    return with_words(compile_program(recogniser("spreading", ("0", "1"), spread)), Words(("0", "1"), knows=True))
+
+
+def layout(circuit: Circuit, addresses: Addresses, *, soft: bool) -> Transformer:
+    """The padded transformer of a circuit."""
+    codec = CircuitCodec(circuit, addresses)
+    make = binary_transformer if addresses is Addresses.BINARY else unit_transformer
+    return compile_program(make(codec.layout, soft=soft)).with_codec(codec, "")
+
+
+Make = Callable[[], Transformer]
+CASES: list[tuple[str, Make, str, int]] = [
+    ("a symbol", lambda: api.compile(formula("Q_a")), "fixed:2", 6),
+    ("since", lambda: api.compile(formula("Q_a since Q_b", "abc")), "fixed:4", 4),
+    ("since, soft", lambda: api.compile(formula("Q_a since Q_b"), attention="soft"), "fixed:4", 6),
+    ("until", lambda: api.compile(formula("Q_a until Q_b")), "fixed:5", 6),
+    ("previous", lambda: api.compile(formula("prev Q_a")), "fixed:4", 6),
+    ("next, soft", lambda: api.compile(formula("next Q_a or Q_b"), attention="soft"), "fixed:4", 6),
+    ("nested", lambda: api.compile(formula("once (Q_a and prev Q_b)")), "fixed:4", 5),
+    ("a count", lambda: api.compile(formula("#<[Q_a] = #<[Q_b]")), "fixed:4", 4),
+    ("a count, soft", lambda: api.compile(formula("#<[Q_a] = #<[Q_b]"), attention="soft"), "fixed:3", 4),
+    ("two counts", lambda: api.compile(formula("2*#<[Q_a] > #>[Q_b]")), "fixed:5", 6),
+    ("parity", lambda: api.compile(formula("odd(#<[Q_a])")), "fixed:6", 6),
+    ("masked", lambda: api.compile(formula("prev Q_a"), "temporal-masked"), "fixed:6", 5),
+    ("a lookup", lookup, "fixed:8", 6),
+    ("a loop", spreading, "fixed:8", 6),
+    ("padding", lambda: with_words(palindromes(5), Words(("0", "1"), padded=True, knows=True)), "fixed:7", 5),
+    ("an adder's layout", lambda: layout(adder(1), Addresses.BINARY, soft=False), "fixed:2", 2),
+    ("a majority's layout", lambda: layout(majority(3), Addresses.BINARY, soft=True), "fixed:2", 3),
+    ("a majority's layout, thresholds", lambda: layout(majority(5), Addresses.UNIT, soft=False), "fixed:9", 5),
+    ("an adder's layout, soft", lambda: layout(adder(1), Addresses.UNIT, soft=True), "fixed:15", 2),
+    ("more bits inside", lambda: soft(api.compile(formula("prev Q_a and Q_b")), 128), "fixed:4:8", 5),
+]
+
+
+LARGE = [
+    pytest.param(*case, n + 1, id=f"{name}, longer", marks=pytest.mark.slow)
+    for name, *case, n in CASES
+    if name.startswith("a count")
+]
+
+
+@pytest.mark.parametrize(("make", "numbers", "n"), [*(pytest.param(*case, id=name) for name, *case in CASES), *LARGE])
+def test_the_circuit_says_what_the_transformer_says_on_every_word(
+    make: Callable[[], Transformer], numbers: str, n: int
+) -> None:
+    lowered = to_circuit(make(), n, numbers)
+    assert list(lowered.disagreements()) == []
+    kinds = {gate.kind for gate in lowered.circuit.gates}
+    assert kinds <= {GateKind.AND, GateKind.OR, GateKind.NOT, GateKind.THR, GateKind.BUF, GateKind.ZERO, GateKind.ONE}
+    said = {answer for row in lowered.answers([(s,) * n for s in lowered.codec.alphabet]) for answer in row}
+    assert said <= set(lowered.transformer.outputs)
+
+
+def test_wrong_gates_are_noticed() -> None:
+    """Some gates do not matter to any answer; many do."""
+    lowered = to_circuit(api.compile(formula("Q_a since Q_b")), 3, "fixed:4")
+    gates = lowered.circuit.gates
+    flipped = {GateKind.AND: GateKind.OR, GateKind.OR: GateKind.AND}
+    noticed = []
+    for place, gate in enumerate(gates):
+        if gate.kind in flipped:
+            wrong = (*gates[:place], replace(gate, kind=flipped[gate.kind]), *gates[place + 1 :])
+            noticed.append(any(replace(lowered, circuit=replace(lowered.circuit, gates=wrong)).disagreements()))
+    assert sum(noticed) > 10
+
+
+@pytest.mark.parametrize("weightings", [HARD, SOFT], ids=["hard", "soft"])
+def test_random_transformers_as_circuits(weightings: tuple[Weighting, ...]) -> None:
+    sizes = []
+    for seed in (1, 2, 3, 4, 7, 10, 13, 14, 16, 17, 18, 20):
+        drawn = RandomTransformer(seed, weightings=weightings, denominators=(1, 2)).transformer()
+        lowered = to_circuit(with_words(drawn, Words(VOCABULARY)), 2, "fixed:2")
+        assert list(lowered.disagreements()) == [], seed
+        sizes.append(lowered.size)
+    assert max(sizes) > 100
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(30))
+def test_more_random_transformers_as_circuits(seed: int) -> None:
+    weightings = (*HARD, *SOFT)
+    drawn = RandomTransformer(500 + seed, weightings=weightings, denominators=(1, 2)).transformer()
+    lowered = to_circuit(with_words(drawn, Words(VOCABULARY)), 3, "fixed:2:3" if seed % 2 else "fixed:2")
+    assert list(lowered.disagreements()) == []
+
+
+def circuit(text: str, n: int, numbers: str = "fixed:6") -> TransformerCircuit:
+    return to_circuit(api.compile(formula(text)), n, numbers)
+
+
+def test_a_circuit_comes_back() -> None:
+    """From a circuit to a transformer and back: the majority gate is there again, among gates that negate answers."""
+    lowered = to_circuit(layout(majority(5), Addresses.UNIT, soft=False), 5, "fixed:9", positions=[5])
+    thresholds = [gate for gate in lowered.circuit.gates if gate.kind is GateKind.THR]
+    assert any(gate.inputs == lowered.circuit.inputs and gate.threshold == 3 for gate in thresholds)
+    assert lowered.size <= 4
+
+
+def test_the_depth_does_not_grow_with_the_length() -> None:
+    """Lemma 4.2: constant depth; the size is polynomial."""
+    circuits = {n: circuit("Q_a since Q_b", n) for n in range(4, 13)}
+    assert max(found.depth for found in circuits.values()) <= 12
+    assert circuits[12].depth <= circuits[6].depth
+    assert circuits[12].size <= 3**3 * circuits[4].size
+
+
+def test_a_loop_is_stacked_copies() -> None:
+    """Lemma 5.1: the depth grows by the same amount with every turn."""
+    found = {n: to_circuit(spreading(), n, "fixed:8", positions=[-1]).depth for n in (2, 4, 8, 16)}
+    assert found[16] > found[8] > found[4]
+    assert found[16] - found[8] == found[8] - found[4]
+
+
+def test_positions_may_be_chosen() -> None:
+    last = to_circuit(api.compile(formula("Q_a since Q_b")), 4, "fixed:4", positions=[-1])
+    assert last.positions == (4,)
+    assert len(last.circuit.outputs) == 2
+    assert last.answers([("b", "a", "a", "a"), ("b", "a", "b", "a"), ("a", "a", "a", "a")]) == [
+        ("true",),
+        ("true",),
+        ("false",),
+    ]
+    assert "depth" in str(last)
+
+
+def test_equal_logits_say_nothing() -> None:
+    drawn = RandomTransformer(3, denominators=(1,)).transformer()
+    flat = replace(
+        drawn,
+        unembedding=replace(
+            drawn.unembedding,
+            bias=(Fraction(1),) * len(drawn.outputs),
+            weight=replace(drawn.unembedding.weight, rows=((),) * len(drawn.outputs)),
+        ),
+    )
+    lowered = to_circuit(with_words(flat, Words(VOCABULARY)), 2, "fixed:3")
+    assert lowered.answers([("a", "b")]) == [(None, None)]
+    assert list(lowered.disagreements()) == []
+
+
+def test_what_has_no_circuit_is_refused() -> None:
+    transformer = api.compile(formula("prev Q_a"))
+    with pytest.raises(UsageError, match="fixed point"):
+        to_circuit(transformer, 3, "float64")
+    with pytest.raises(UsageError, match="has no circuit"):
+        to_circuit(replace(transformer, codec=None), 3)
+    with pytest.raises(PrecisionError, match="smallest precision"):
+        to_circuit(transformer, 3, "fixed:1")
+    swapped = with_words(RandomTransformer(1, denominators=(1,)).transformer(), Words(VOCABULARY))
+
+    class Mixed(Words):
+        def prompt(self, word: str | Iterable[str]) -> Prompt:
+            symbols = tuple(word)
+            return Prompt(("b" if "b" in symbols else "a",) * len(symbols))
+
+    with pytest.raises(ConstructionError, match="depends on two symbols"):
+        to_circuit(swapped.with_codec(Mixed(VOCABULARY), ""), 3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("form", [bench, blif, aiger, bristol], ids=lambda form: form.__name__.rpartition(".")[2])
+def test_the_circuit_goes_into_files_and_back(form: ModuleType) -> None:
+    lowered = to_circuit(api.compile(formula("Q_a since Q_b")), 3, "fixed:4")
+    again = form.parse(form.to_text(lowered.circuit))
+    assert (truth_table(again) == truth_table(lowered.circuit)).all()
