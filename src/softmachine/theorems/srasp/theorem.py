@@ -34,7 +34,7 @@ from fractions import Fraction
 from softmachine.errors import ConstructionError
 from softmachine.languages import srasp
 from softmachine.languages.srasp import Lookup, Sum, normalise, operations
-from softmachine.languages.srasp.expressions import Expression
+from softmachine.languages.srasp.expressions import Expression, Vector
 from softmachine.signals import Program, named, recogniser, stack
 from softmachine.signals.primitives import one_hot
 from softmachine.theorems.srasp.lookups import looked_up
@@ -59,8 +59,12 @@ def signals(program: srasp.Program, *, soft: bool) -> Program:
     steps = {step.name: step for step in operations(source)}
     letters = one_hot("in", source.alphabet)
     letter = letters.total  # whether there is a letter, so that this is not the start token
-    vectors: dict[str, Value] = {"in": letters, "pos": here()}
-    pointwise = Pointwise(source, Finder(soft), lambda vector: vectors[vector.name], one=letter)
+    vectors: dict[str, Value] = {"in": letters}
+
+    def read(vector: Vector) -> Value:
+        return here() if vector.name == "pos" else vectors[vector.name]
+
+    pointwise = Pointwise(source, Finder(soft), read, one=letter)
     for definition in source.definitions:
         name = definition.name
         try:
