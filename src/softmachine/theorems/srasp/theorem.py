@@ -39,7 +39,11 @@ from softmachine.signals import Program, named, recogniser, stack
 from softmachine.signals.primitives import one_hot
 from softmachine.theorems.srasp.lookups import looked_up
 from softmachine.theorems.srasp.numbers import Finder, Number, ShareAfterStart, here
+<<<<<<< HEAD
 from softmachine.theorems.srasp.pointwise import Pointwise, Read, Value, finite_value, over
+=======
+from softmachine.theorems.srasp.pointwise import Pointwise, Value, finite_value, over
+>>>>>>> crasp
 from softmachine.theorems.srasp.tokens import SraspCodec, start_token
 from softmachine.theorems.theorem import Theorem
 
@@ -59,8 +63,9 @@ def signals(program: srasp.Program, *, soft: bool) -> Program:
     steps = {step.name: step for step in operations(source)}
     letters = one_hot("in", source.alphabet)
     letter = letters.total  # whether there is a letter, so that this is not the start token
-    vectors: dict[str, Value] = {}
+    vectors: dict[str, Value] = {"in": letters}
 
+<<<<<<< HEAD
     def read(expression: Read) -> Value:
         """What a letter, the position or a vector is at a position itself."""
         match expression:
@@ -70,6 +75,10 @@ def signals(program: srasp.Program, *, soft: bool) -> Program:
                 return here()
             case Vector(name):
                 return vectors[name]
+=======
+    def read(vector: Vector) -> Value:
+        return here() if vector.name == "pos" else vectors[vector.name]
+>>>>>>> crasp
 
     pointwise = Pointwise(source, Finder(soft), read, one=letter)
     for definition in source.definitions:
