@@ -86,7 +86,6 @@ class RunCodec(OfMachine, DecoderCodec[TuringMachine], Generic[M]):
         return {meaning: token for token, meaning in self.meanings.items()}
 
     def stops(self, token: str) -> bool:
-        """Whether the token is a verdict."""
         return isinstance(self.meanings[token], Verdict)
 
     def is_step(self, token: str) -> bool:
@@ -127,7 +126,6 @@ class TuringCodec(RunCodec[Meaning]):
     announces: ClassVar[bool] = True
 
     def spelled(self) -> Iterator[tuple[str, Meaning]]:
-        """BOS, verdicts, actions and input symbols."""
         yield BEGIN, Begin()
         yield from verdict_tokens(self.verdicts)
         yield from action_tokens(self.actions)
@@ -147,12 +145,10 @@ class TuringCodec(RunCodec[Meaning]):
         return Action(machine.start, (symbol, *[machine.blank] * (machine.tapes - 1)), ("S",) * machine.tapes)
 
     def prompt(self, word: Word) -> Prompt:
-        """The input's symbols, then BOS."""
         symbols = self.machine.word(word)
         return Prompt((*(self.tokens[Given(symbol)] for symbol in symbols), BEGIN))
 
     def token_limit(self, max_steps: int) -> int:
-        """One token to begin, one a step."""
         return max_steps + 1
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str]:
