@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable
+from functools import cache, wraps
+from inspect import Parameter, signature
 from typing import Annotated, Any
 
 import typer
@@ -11,6 +13,8 @@ from typer.main import get_command
 
 from softmachine.cli import atlas, certify, check, circuit, compile, export, run, show, slices, theorems, zoo  # noqa: A004
 from softmachine.cli.failures import CommandLineError
+from softmachine.cli.options import Debug, Json, Quiet
+from softmachine.cli.output import Output
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine run palindrome abba
@@ -78,8 +82,23 @@ def softmachine(
         print(context.get_help())
 
 
+def _with_output(carry_out: Callable[..., int | None]) -> Callable[..., int | None]:
+    """A command, with the options that make up its last parameter, ``output``, in its place."""
+
+    @wraps(carry_out)
+    def called(*, as_json: bool, quiet: bool, _debug: bool, **given: object) -> int | None:
+        return carry_out(**given, output=Output(as_json, quiet))
+
+    whole = signature(carry_out, eval_str=True)
+    shared = {"as_json": Json, "quiet": Quiet, "_debug": Debug}
+    more = [Parameter(name, Parameter.KEYWORD_ONLY, default=False, annotation=kind) for name, kind in shared.items()]
+    own = [parameter for parameter in whole.parameters.values() if parameter.name != "output"]
+    vars(called)["__signature__"] = whole.replace(parameters=[*own, *more])
+    return called
+
+
 for module in (run, check, show, compile, certify, export, slices, circuit, theorems, zoo, atlas):
-    app.command(module.NAME, cls=_Command, epilog=module.EXAMPLES)(module.command)
+    app.command(module.__name__.rpartition(".")[2], cls=_Command, epilog=module.EXAMPLES)(_with_output(module.command))
 
 
 @cache
