@@ -25,7 +25,7 @@ from softmachine.theorems.shared.special_tokens import START
 from softmachine.theorems.temporal.theorem import Variant, Vision, transformer
 from softmachine.transformer.attention import Choice, Weighting
 from softmachine.transformer.weights import Block, Layer
-from tests.formulas import random_formula
+from tests.sources.formulas import random_formula
 
 ROUNDING = 1e-12
 """What float64 itself may add to a difference."""

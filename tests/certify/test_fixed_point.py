@@ -21,7 +21,7 @@ from softmachine.errors import ConstructionError, PrecisionError
 from softmachine.transformer.attention import AVERAGE_HARD, LEFTMOST_HARD, softmax
 from softmachine.transformer.weights import Block, Layer, Transformer
 from tests.arithmetic.fixed_reference import Reference
-from tests.engines.transformers import RandomTransformer, random_word
+from tests.sources.transformers import RandomTransformer, random_word
 
 
 def with_scale(transformer: Transformer, scale: int) -> Transformer:

@@ -88,7 +88,9 @@ def test_an_export_tells_of_its_phases(tmp_path: Path, monkeypatch: pytest.Monke
 def test_circuits_and_measurements_tell_how_far_they_are() -> None:
     model, said = api.compile("prev Q_a", "temporal-masked", attention="hard"), list[str]()
     to_circuit(model, 2, "fixed:5", tell=said.append)
-    assert said == [f"making gates: layer {k} of {len(model.layers)}" for k in range(1, len(model.layers) + 1)]
+    assert said == [
+        f"making gates: layer {k} of {len(model.weights.layers)}" for k in range(1, len(model.weights.layers) + 1)
+    ]
     said.clear()
     measure(api.soften("prev Q_a", length=4)[0], "float32", 4, said.append)
     assert said[:2] == ["measuring in float32:plain: length 0", "measuring in float32:plain: length 1"]

@@ -25,7 +25,7 @@ from softmachine.to_circuit import TransformerCircuit, to_circuit
 from softmachine.transformer.attention import softmax
 from softmachine.transformer.features import I_SQUARED, INVERSE, Bit, I, Logarithm
 from softmachine.transformer.weights import Transformer
-from tests.engines.transformers import HARD, VOCABULARY, RandomTransformer
+from tests.sources.transformers import HARD, VOCABULARY, RandomTransformer
 from tests.test_growth import palindromes, prompt
 
 SOFT = (softmax(), softmax(2), softmax(Fraction(1, 2)), softmax(INVERSE))

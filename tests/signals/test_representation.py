@@ -13,7 +13,7 @@ from softmachine.signals.gadgets import all_of, any_of, exists, fetch, latest, m
 from softmachine.signals.kinds import BIT
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import Bit, Feature, Logarithm
-from tests.oracle import LETTERS, START, agrees_with_signals, letter, truths, words
+from tests.sources.oracle import LETTERS, START, agrees_with_signals, letter, truths, words
 
 # Temporal logic: since
 

@@ -16,7 +16,7 @@ from softmachine.engines.fast.explain import explanation, summary
 from softmachine.engines.run import codec_of
 from softmachine.errors import AmbiguousTokenError, InputError, UsageError
 from softmachine.transformer.weights import AffineMap, Matrix, Transformer
-from tests.engines.transformers import CAUSAL, RandomTransformer, random_word
+from tests.sources.transformers import CAUSAL, RandomTransformer, random_word
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from softmachine.errors import UsageError
 from softmachine.languages.turing import Tape, TuringMachine
 from softmachine.transformer.weights import Transformer
 from tests.engines.fast.reference import expected_codes
-from tests.machines import random_machine, random_word
+from tests.sources.machines import random_machine, random_word
 
 BENCHMARKS = {
     "busy beaver 5": "busy-beaver-5",

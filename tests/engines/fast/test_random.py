@@ -28,7 +28,7 @@ from softmachine.transformer.features import (
 )
 from softmachine.transformer.weights import Transformer
 from tests.engines.fast.conftest import lower_thresholds
-from tests.engines.transformers import CAUSAL, RandomTransformer, random_word
+from tests.sources.transformers import CAUSAL, RandomTransformer, random_word
 
 
 def outcome(engine: DenseEngine | FastEngine, word: list[str]) -> list[str] | str:

@@ -15,7 +15,7 @@ from softmachine.errors import AmbiguousTokenError, SourceError
 from softmachine.theorems.ternary.tokens import TernaryCodec
 from softmachine.transformer.weights import Transformer
 from tests.engines.fast.test_random import compare
-from tests.engines.transformers import CAUSAL, RandomTransformer
+from tests.sources.transformers import CAUSAL, RandomTransformer
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from softmachine.languages.circuit import (
     random_circuit,
 )
 from softmachine.languages.formats import formats, parse
-from tests.circuits import AIGER, BENCH, BLIF, BRISTOL
+from tests.sources.circuits import AIGER, BENCH, BLIF, BRISTOL
 
 NAMES = ("bench", "blif", "aiger", "bristol")
 

@@ -8,7 +8,7 @@ import pytest
 from softmachine.languages.counter import compare
 from softmachine.languages.counter.omega import Budget, Constraint, OutOfBudgetError, natural_solution
 from softmachine.languages.counter.satisfiability import common_solution
-from tests.counter_machines import random_condition
+from tests.sources.counter_machines import random_condition
 
 
 def satisfied(constraint: Constraint, values: dict[str, int]) -> bool:

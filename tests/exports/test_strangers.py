@@ -16,7 +16,7 @@ from softmachine.errors import UsageError
 from softmachine.exports import checkpoint
 from softmachine.exports.formats import STOCK_FORMATS
 from softmachine.exports.llama import qwen2
-from tests.export.helpers import agree, answers, any_codec_of, ask, codec_of, runs, spelled
+from tests.exports.helpers import agree, answers, any_codec_of, ask, codec_of, runs, spelled
 
 WHY = "torch and transformers are not installed: pip install 'softmachine[hf]'"
 pytest.importorskip("torch", reason=WHY)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import random
 from fractions import Fraction
-from functools import cache
 
 import numpy as np
 import pytest
@@ -19,19 +18,19 @@ from softmachine.engines.check import all_words, check_words, random_words
 from softmachine.engines.dense.decode import decode
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.languages.turing import Rule, Tape, TuringMachine, execute
+from softmachine.model import Model
 from softmachine.signals import evaluate
-from softmachine.theorems.chapter_8.theorem import cost, decoder
+from softmachine.theorems.chapter_8.theorem import cost, signals
 from softmachine.theorems.shared.turing_tokens import TuringCodec
 from softmachine.transformer.attention import Choice
-from softmachine.transformer.weights import Transformer
-from tests.machines import random_machine, random_word
+from tests.models import model_of
+from tests.sources.machines import random_machine, random_word
 
 NAMES = [entry.name for entry in zoo.entries() if entry.file.startswith("turing/")]
 
 
-@cache
-def compiled(name: str) -> Transformer:
-    return sm.compile(name)
+def compiled(name: str) -> Model:
+    return model_of(name)
 
 
 def loaded(name: str) -> TuringMachine:
@@ -82,7 +81,7 @@ TABLE = [
 @pytest.mark.parametrize("arithmetic", ["exact", "float64", "float32"])
 def test_the_table_of_example_4_10_is_reproduced_row_by_row(arithmetic: str) -> None:
     codec = TuringCodec(EXAMPLE, last_action=False)
-    engine = DenseEngine(compile_program(decoder(codec)), arithmetic)
+    engine = DenseEngine(compile_program(signals(codec)), arithmetic)
     sequence = [row[0] for row in TABLE]
     stream = engine.residual_stream([sequence]).value[0]
     names = list(engine.transformer.coordinates)
@@ -108,7 +107,7 @@ def test_the_table_of_example_4_10_is_reproduced_row_by_row(arithmetic: str) -> 
 
 def test_decoding_produces_the_run_of_the_table() -> None:
     codec = TuringCodec(EXAMPLE, last_action=False)
-    engine = DenseEngine(compile_program(decoder(codec)), "exact")
+    engine = DenseEngine(compile_program(signals(codec)), "exact")
     produced = list(decode(engine, codec.prompt("11"), codec.stops))
     assert produced == [row[-1] for row in TABLE[2:]] == list(codec.expected("11", 100))
 
@@ -120,7 +119,6 @@ def test_decoding_produces_the_run_of_the_table() -> None:
 def test_zoo_machines_run_inside_their_transformer(name: str) -> None:
     """Every input up to a length that takes a second or so, in float64."""
     model = compiled(name)
-    assert model.codec is not None
     size = len(model.codec.alphabet)
     up_to = {0: 0, 1: 7, 2: 5, 3: 3, 4: 3}.get(size, 2)
     assert check_words(model, all_words(model.codec.alphabet, up_to), max_steps=250).disagreements == ()
@@ -129,7 +127,6 @@ def test_zoo_machines_run_inside_their_transformer(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_zoo_machines_run_exactly(name: str) -> None:
     model = compiled(name)
-    assert model.codec is not None
     size = len(model.codec.alphabet)
     up_to = {0: 0, 1: 4, 2: 3}.get(size, 1)
     assert (
@@ -141,7 +138,6 @@ def test_zoo_machines_run_exactly(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_zoo_machines_run_on_longer_random_inputs(name: str) -> None:
     model = compiled(name)
-    assert model.codec is not None
     words = random_words(model.codec.alphabet, 3, 12, seed=1)
     assert check_words(model, words, max_steps=600).disagreements == ()
 
@@ -164,7 +160,6 @@ def test_zoo_samples_come_out_of_the_transformer_as_the_index_says(name: str) ->
 @pytest.mark.parametrize("name", NAMES)
 def test_zoo_machines_hold_in_a_long_sweep(name: str) -> None:
     model = compiled(name)
-    assert model.codec is not None
     size = len(model.codec.alphabet)
     up_to = {0: 0, 1: 16, 2: 8, 3: 5, 4: 4, 5: 4}.get(size, 3)
     for arithmetic, steps in (("float64", 2000), ("exact", 300)):
@@ -232,7 +227,7 @@ def test_the_signals_already_agree_with_the_interpreter(seed: int) -> None:
     """Exact evaluation checks every kind, gap and tie that the construction promises."""
     machine, word = random_case(seed)
     codec = TuringCodec(machine)
-    program = decoder(codec)
+    program = signals(codec)
     expected = list(codec.expected(word, 12))
     prompt = codec.prompt(word).tokens
     logits = evaluate(program.logits, (*prompt, *expected[:-1]))[len(prompt) - 1 :]
@@ -314,7 +309,7 @@ def test_symbols_that_look_like_tokens_are_kept_apart() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_theorem_8_2_costs_what_its_formula_says(name: str) -> None:
-    model, promised = compiled(name), cost(loaded(name))
+    model, promised = compiled(name).weights, cost(loaded(name))
     assert len(model.layers) <= promised.layers
     assert len(model.heads) == promised.heads
     assert model.width <= promised.width
@@ -343,7 +338,7 @@ def test_the_formula_is_exact_for_machines_that_use_everything(
         name="full", states=tuple(names), alphabet=tuple(gamma[1:]), symbols=tuple(gamma), blank=gamma[0], rules=rules,
         start="q0", tape=tape, tapes=tapes,
     )  # fmt: skip
-    model, promised = sm.compile(machine), cost(machine)
+    model, promised = sm.compile(machine).weights, cost(machine)
     assert (len(model.layers), len(model.heads), model.width) == (promised.layers, promised.heads, promised.width)
 
 
@@ -353,7 +348,7 @@ def test_the_vocabulary_holds_only_what_some_rule_writes() -> None:
     written = {(r.next, r.write, r.move) for r in machine.rules}
     begun = len(machine.alphabet) + 1
     others = len(machine.alphabet) + 1 + 2
-    assert len(model.vocabulary) <= len(written) + begun + others
+    assert len(model.weights.vocabulary) <= len(written) + begun + others
 
 
 # Far from the start
@@ -388,8 +383,6 @@ def test_float32_stops_with_a_reason_where_it_can_no_longer_tell() -> None:
     machine = sm.load("0RA0RA")
     assert isinstance(machine, TuringMachine)
     model = sm.compile(machine)
-    codec = model.codec
-    assert codec is not None
     report = check_words(model, [()], arithmetic="float32", max_steps=6000)
     assert len(report.disagreements) == 1
     problem = report.disagreements[0]

@@ -22,21 +22,23 @@ from softmachine.engines.check import check_words
 from softmachine.engines.dense.engine import DenseEngine, Pass
 from softmachine.errors import ConstructionError, InputError, PrecisionError, UsageError
 from softmachine.languages.turing import Action, Configuration, Rule, Tape, TuringMachine, execute
+from softmachine.model import Model
 from softmachine.signals import Program, Signal, evaluate
 from softmachine.signals.primitives import Named
 from softmachine.signals.signal import inputs_first, of_node
 from softmachine.theorems.ternary.cost import cost
-from softmachine.theorems.ternary.theorem import bits_for, decoder
+from softmachine.theorems.ternary.theorem import bits_for, signals
 from softmachine.theorems.ternary.tokens import Ending, Mark, TernaryCodec
 from softmachine.theorems.ternary.trace import segments
 from softmachine.transformer.weights import Layer, Transformer
-from tests.adder import binary_adder
-from tests.machines import random_machine, random_word
+from tests.models import with_codec
+from tests.sources.adder import binary_adder
+from tests.sources.machines import random_machine, random_word
 
 
-def model(machine: TuringMachine, bits: int, *, summarises: bool = False, denoised: bool = False) -> Transformer:
+def model(machine: TuringMachine, bits: int, *, summarises: bool = False, denoised: bool = False) -> Model:
     codec = TernaryCodec(machine, bits, summarises)
-    return compile_program(decoder(codec, denoised=denoised)).with_codec(codec, "ternary", codec.context)
+    return with_codec(signals(codec, denoised=denoised), codec, "ternary", codec.context)
 
 
 def full_machine(tapes: int, tape: Tape = Tape.STAY, states: int = 3, symbols: int = 3) -> TuringMachine:
@@ -106,7 +108,7 @@ def test_the_signals_keep_their_promises_and_the_weights_compute_them() -> None:
     rng, machine = next(machines(1))
     for summarises in (False, True):
         codec = TernaryCodec(machine, 4, summarises)
-        program = decoder(codec)
+        program = signals(codec)
         prompt, said = next(iter(codec.expected_segments(random_word(rng, machine, 1), 3)))
         tokens = (*prompt.tokens, *said[:-1])[: codec.context]
         logits = evaluate(program.logits, tokens)
@@ -126,7 +128,7 @@ MORE_SIZES = [size for size in product((1, 2, 3), range(4, 11)) if size not in S
 @pytest.mark.parametrize("summarises", [False, True])
 def test_dimensions_are_those_of_the_cost_formula_and_below_the_papers(tapes: int, bits: int, summarises: bool) -> None:
     codec = TernaryCodec(full_machine(tapes), bits, summarises)
-    made, promised = compile_program(decoder(codec)), cost(codec)
+    made, promised = compile_program(signals(codec)), cost(codec)
     units = max(len(layer.feed_forward.units) for layer in made.layers)
     assert len(made.layers) == promised.layers
     assert max(len(layer.heads) for layer in made.layers) == promised.heads
@@ -154,7 +156,7 @@ def test_dimensions_are_those_of_the_cost_formula_and_below_the_papers(tapes: in
 @pytest.mark.parametrize("bits", [4, 7])
 def test_denoised_dimensions_are_those_of_the_cost_formula(bits: int, summarises: bool) -> None:
     codec = TernaryCodec(full_machine(1, Tape.TWO_WAY), bits, summarises)
-    made, promised = compile_program(decoder(codec, denoised=True)), cost(codec, denoised=True)
+    made, promised = compile_program(signals(codec, denoised=True)), cost(codec, denoised=True)
     assert len(made.layers) == promised.layers <= 5 * bits + 16
     assert max(len(layer.heads) for layer in made.layers) <= promised.heads
     assert max(len(layer.feed_forward.units) for layer in made.layers) <= promised.units
@@ -186,7 +188,7 @@ def test_the_papers_lengths_are_reproduced(
 
 def test_the_adder_of_the_papers_size_runs() -> None:
     codec = TernaryCodec(binary_adder(), 6, summarises=True, ending=Ending.WORD)
-    transformer = compile_program(decoder(codec)).with_codec(codec, "ternary-summary", codec.context)
+    transformer = with_codec(signals(codec), codec, "ternary-summary", codec.context)
     run = sm.run(transformer, "1+1", arithmetic="int8")
     assert (run.output, run.verdict, run.steps, run.segments) == ("10", "accept", 17, (27, 29))
 
@@ -216,7 +218,9 @@ def test_the_residual_stream_is_ternary_after_every_sublayer(summarises: bool) -
         codec = transformer.codec
         assert isinstance(codec, TernaryCodec)
         for prompt, said in codec.expected_segments(random_word(rng, machine, 3), 30):
-            assert ternary_after_every_sublayer(transformer, (*prompt.tokens, *said)[: codec.context], "float64")
+            assert ternary_after_every_sublayer(
+                transformer.weights, (*prompt.tokens, *said)[: codec.context], "float64"
+            )
 
 
 def cleared(layer: Layer) -> set[int]:
@@ -230,7 +234,7 @@ def cleared(layer: Layer) -> set[int]:
 def test_in_bfloat16_everything_but_what_heads_have_just_retrieved_is_ternary(summarises: bool) -> None:
     """Softmax leaves small errors where heads write, until the coordinate is cleared; nothing else ever has one."""
     codec = TernaryCodec(full_machine(1, Tape.TWO_WAY), 6, summarises)
-    transformer = compile_program(softened(decoder(codec, denoised=True), 8))
+    transformer = compile_program(softened(signals(codec, denoised=True), 8))
     prompt, said = next(iter(codec.expected_segments("ab", 12)))
     streams = streams_after_layers(transformer, (*prompt.tokens, *said), "bfloat16")
     noisy: set[int] = set()
@@ -264,7 +268,7 @@ def test_heads_cells_and_symbols_are_what_the_machine_has(summarises: bool) -> N
     """The invariants of the proof, on the signals: after each step they name the same cells and symbols as the tape."""
     for rng, machine in machines(2):
         codec = TernaryCodec(machine, 6, summarises)
-        program = decoder(codec)
+        program = signals(codec)
         named = _named(program)
         symbols = random_word(rng, machine, 2)
         configuration = Configuration.initial(machine, symbols)
@@ -357,7 +361,7 @@ def test_bad_requests_are_refused() -> None:
 def test_the_scale_is_the_one_that_the_gap_asks_for() -> None:
     """ln 8n in real numbers; ln 32n with the part of 1/4 that is spared for rounding."""
     codec = TernaryCodec(full_machine(1), 7)
-    program = decoder(codec, denoised=True)
+    program = signals(codec, denoised=True)
     n = codec.context
     assert certify(program, n - 1).sharpness == math.ceil(math.log(32 * n)) == 9
     plain = certify(replace(program, spare=Fraction(0)), n - 1)
@@ -401,12 +405,12 @@ def test_thousand_random_machines(hundred: int, summarises: bool) -> None:
         machine, word = sixteen_steps_or_more(seed)
         codec = next(codec for bits in (6, 7) if fits(codec := TernaryCodec(machine, bits, summarises), word, 16))
         expected = tuple(codec.expected(word, 16))
-        denoised = decoder(codec, denoised=True)
+        denoised = signals(codec, denoised=True)
         sharpness = math.ceil(math.log(32 * codec.context))
         assert budget(denoised, codec.context - 1, sharpness).holds
-        hard, soft = compile_program(decoder(codec)), compile_program(softened(denoised, sharpness))
-        for transformer, arithmetic in ((hard, "int8"), (soft, "bfloat16")):
-            ready = transformer.with_codec(codec, "ternary", codec.context)
+        hard, soft = signals(codec), softened(denoised, sharpness)
+        for program, arithmetic in ((hard, "int8"), (soft, "bfloat16")):
+            ready = with_codec(program, codec, "ternary", codec.context)
             run = sm.run(ready, word, arithmetic=arithmetic, max_steps=16)
             assert run.tokens == expected, (seed, arithmetic)
 

@@ -3,44 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
-import softmachine as sm
 from softmachine.compiler import compile_program
 from softmachine.engines.check import all_words
 from softmachine.errors import ConstructionError, UsageError
-from softmachine.exporting import _compiled
 from softmachine.exports.bert import bert
 from softmachine.exports.dialogue import dialogue_of
-from softmachine.exports.formats import STOCK_FORMATS
 from softmachine.exports.gpt2 import gpt2, gpt2_default
 from softmachine.exports.llama import llama, mistral, qwen2
 from softmachine.exports.lower import lower
 from softmachine.exports.lowered import Lowered
 from softmachine.exports.placed import Placed
-from softmachine.languages.source import Source
+from softmachine.model import Model
 from softmachine.signals import attend, position, recogniser, step, token
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, softmax
 from softmachine.transformer.features import NEXT, Last, Relation
-from softmachine.transformer.weights import Transformer
-from tests.export.plain import bert_logits, gpt2_logits, llama_logits, lowered_logits
+from tests.exports.helpers import stock_model
+from tests.exports.plain import bert_logits, gpt2_logits, llama_logits, lowered_logits
+from tests.models import with_weights
 
 WORDS = [tuple(word) for word in ("", "1", "0", "01", "1011", "111111")]
 
 
-def compiled(name: str, construction: str, length: int) -> Transformer:
-    loaded = sm.load(name)
-    assert isinstance(loaded, Source)
-    return _compiled(loaded, construction, length)
-
-
-def require_right(
-    model: Transformer, logits: Callable[[list[int]], Any], vocabulary: tuple[str, ...], length: int
-) -> float:
+def require_right(model: Model, logits: Callable[[list[int]], Any], vocabulary: tuple[str, ...], length: int) -> float:
     """The smallest margin on the samples; every one of them must be right."""
     dialogue = dialogue_of(model, WORDS, length)
     margins = []
@@ -56,7 +47,7 @@ def require_right(
 
 @pytest.mark.parametrize("construction", ["address-bits", "residues", "residues-without-positions"])
 def test_a_lowered_model_computes_the_run_with_bounded_coordinates(construction: str) -> None:
-    model = compiled("increment", construction, 32)
+    model = stock_model("increment", construction, 32)
     lowered = lower(model, 32)
     assert require_right(model, lambda ids: lowered_logits(lowered, ids), lowered.vocabulary, 32) > 0.99
     assert np.abs(lowered.embedding).max() <= 1
@@ -66,7 +57,7 @@ def test_a_lowered_model_computes_the_run_with_bounded_coordinates(construction:
 
 @pytest.mark.parametrize(("place", "dtype"), [(gpt2, "float32"), (gpt2, "float16"), (gpt2_default, "float32")])
 def test_gpt2_from_its_tensors_alone_computes_the_run(place: Callable[..., Placed], dtype: str) -> None:
-    model = compiled("increment", "address-bits", 32)
+    model = stock_model("increment", "address-bits", 32)
     placed = place(lower(model, 32), dtype)
     margin = require_right(model, lambda ids: gpt2_logits(placed, ids), placed.model.vocabulary, 32)
     assert margin / placed.gain > 0.9
@@ -75,7 +66,7 @@ def test_gpt2_from_its_tensors_alone_computes_the_run(place: Callable[..., Place
 
 
 def test_in_float16_units_read_with_weights_that_it_has() -> None:
-    model = compiled("increment", "residues", 600)
+    model = stock_model("increment", "residues", 600)
     lowered = lower(model, 600)
     assert max(np.abs(layer.first.weight).max(initial=0) for layer in lowered.layers) > 65504
     placed = gpt2(lowered, "float16")
@@ -85,7 +76,7 @@ def test_in_float16_units_read_with_weights_that_it_has() -> None:
 
 
 def test_the_default_configuration_ties_the_embedding_and_has_widths_whose_roots_are_exact() -> None:
-    placed = gpt2_default(lower(compiled("increment", "address-bits", 32), 32), "float32")
+    placed = gpt2_default(lower(stock_model("increment", "address-bits", 32), 32), "float32")
     assert "lm_head.weight" not in placed.tensors
     width, heads = placed.config["n_embd"], placed.config["n_head"]
     assert np.log2(width / 2) % 2 == 0
@@ -94,7 +85,7 @@ def test_the_default_configuration_ties_the_embedding_and_has_widths_whose_roots
 
 
 def test_llama_from_its_tensors_alone_computes_the_run() -> None:
-    model = compiled("increment", "residues-without-positions", 32)
+    model = stock_model("increment", "residues-without-positions", 32)
     lowered = lower(model, 32)
     placed = llama(lowered, "float32")
     margin = require_right(model, lambda ids: llama_logits(placed, ids), placed.model.vocabulary, 32)
@@ -106,18 +97,18 @@ def test_llama_from_its_tensors_alone_computes_the_run() -> None:
 
 def test_llama_refuses_positions_and_float16() -> None:
     with pytest.raises(ConstructionError, match="uses position features, which a llama model does not have"):
-        llama(lower(compiled("increment", "address-bits", 16), 16), "float32")
+        llama(lower(stock_model("increment", "address-bits", 16), 16), "float32")
     with pytest.raises(ConstructionError, match="cannot be made for float16"):
-        llama(lower(compiled("increment", "residues-without-positions", 16), 16), "float16")
+        llama(lower(stock_model("increment", "residues-without-positions", 16), 16), "float16")
     with pytest.raises(ConstructionError, match="cannot be made for float16"):
-        gpt2_default(lower(compiled("increment", "residues", 16), 16), "float16")
+        gpt2_default(lower(stock_model("increment", "residues", 16), 16), "float16")
 
 
-def small(mask: Mask = Mask.CAUSAL, *, blind: bool = False, **options: Any) -> Transformer:
+def small(mask: Mask = Mask.CAUSAL, *, blind: bool = False, **options: Any) -> Model:
     """Whether a 1 has been seen; blind to symbols, whether there is one where the bias is largest."""
     seen = token("is 1", {"0": (0,), "1": (1,)})
     found = attend("look", query=seen * 0 + 1, key=seen * (not blind), value=seen, mask=mask, **options)
-    return compile_program(recogniser("seen", ("0", "1"), step("some", found - Fraction(1, 64))))
+    return with_weights(compile_program(recogniser("seen", ("0", "1"), step("some", found - Fraction(1, 64)))))
 
 
 def test_heaviside_units_become_two_relus() -> None:
@@ -140,7 +131,7 @@ def test_a_temperature_that_depends_on_the_position_becomes_the_lowest() -> None
         (small(weighting=AVERAGE_HARD), "has average-hard attention; stock checkpoints have softmax"),
     ],
 )
-def test_what_a_stock_decoder_cannot_hold_is_refused_with_the_reason(model: Transformer, why: str) -> None:
+def test_what_a_stock_decoder_cannot_hold_is_refused_with_the_reason(model: Model, why: str) -> None:
     with pytest.raises(ConstructionError, match=why):
         lower(model, 8)
 
@@ -157,9 +148,16 @@ def test_a_strict_mask_becomes_scores_that_hide_the_position_itself() -> None:
         assert answers(lowered, word) == ["true" if "1" in word[:i] else "false" for i in range(9)]
 
 
+@dataclass(frozen=True)
+class ThreeBack(Relation):
+    name: ClassVar[str] = "three back"
+
+    def value(self, key: int, query: int) -> int:
+        return int(query - key == 3)
+
+
 def test_a_relative_bias_becomes_scores() -> None:
-    relation("test: three back", lambda key, query: int(query - key == 3))
-    back = small(weighting=softmax(40), bias=Relation("test: three back"), blind=True)
+    back = small(weighting=softmax(40), bias=ThreeBack(), blind=True)
     lowered = lower(back, 9)
     for number in range(1 << 9):
         word = f"{number:09b}"
@@ -184,12 +182,10 @@ def test_a_table_of_all_pairs_of_positions_has_a_largest_size() -> None:
     ],
 )
 def test_an_encoder_knows_every_length_and_sees_what_it_should(name: str, construction: str) -> None:
-    source = sm.load(name)
-    assert isinstance(source, Source)
-    model = _compiled(source, construction, 80, STOCK_FORMATS["bert"])
+    model = stock_model(name, construction, 80, "bert")
     lowered = lower(model, 80 if name == "koenigsberg" else 9, ahead=True)
     placed = bert(lowered, "float32")
-    dialogue = dialogue_of(model, all_words(model.codec.alphabet if model.codec else (), 3), 80)
+    dialogue = dialogue_of(model, all_words(model.codec.alphabet, 3), 80)
     assert dialogue.samples
     for sample in dialogue.samples:
         ids = [lowered.vocabulary.index(token) for token in sample.prompt]
@@ -202,16 +198,14 @@ def test_an_encoder_knows_every_length_and_sees_what_it_should(name: str, constr
 
 def test_what_an_encoder_cannot_hold_is_refused_with_the_reason() -> None:
     with pytest.raises(ConstructionError, match="is a decoder: it goes on from its input token by token"):
-        lower(compiled("increment", "address-bits", 16), 16, ahead=True)
-    with pytest.raises(UsageError, match="does not say how words become tokens"):
-        lower(small(Mask.ALL, weighting=softmax(9)), 16, ahead=True)
+        lower(stock_model("increment", "address-bits", 16), 16, ahead=True)
 
 
 def test_an_encoder_that_knows_the_length_is_refused() -> None:
     at_end = position(Last())
     program = recogniser("end", ("0", "1"), at_end)
     with pytest.raises(ConstructionError, match="depends on the length of the input"):
-        lower(compile_program(program), 8)
+        lower(with_weights(compile_program(program)), 8)
 
 
 @pytest.mark.parametrize("length", [0, -1, (1 << 20) + 1])
@@ -222,6 +216,6 @@ def test_impossible_numbers_of_positions_are_refused(length: int) -> None:
 
 def test_tokens_with_blanks_get_a_spelling_of_their_own() -> None:
     table = token("t", {" ": (1,), "␣": (0,), "a b": (0,), "a\tb": (1,)})
-    lowered = lower(compile_program(recogniser("blanks", (" ", "␣", "a b", "a\tb"), table)), 4)
+    lowered = lower(with_weights(compile_program(recogniser("blanks", (" ", "␣", "a b", "a\tb"), table))), 4)
     assert lowered.spellings[:4] == ("␣", "'␣'", "a␣b", "'a␣b'")
     assert len(set(lowered.spellings)) == len(lowered.vocabulary) == 7

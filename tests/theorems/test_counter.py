@@ -15,9 +15,8 @@ from softmachine.errors import ConstructionError, StuckError
 from softmachine.languages.counter import CounterMachine, RunError, execute, parse
 from softmachine.languages.crasp import generate
 from softmachine.packed import Packed
-from softmachine.theorems import codec_from_json
 from softmachine.theorems.counter.tokens import CounterCodec
-from tests.counter_machines import random_counter_machine
+from tests.sources.counter_machines import random_counter_machine
 
 CONSTRUCTIONS = ["counter", "counter-relu", "counter-relu-bounded"]
 MOST = 40
@@ -135,7 +134,7 @@ def test_states_that_no_path_leads_to_are_left_out() -> None:
 def test_no_position_features_whatever_the_letters() -> None:
     for order in ("", "order"):
         text = f"input a b\n{order}\nstart q\naccept yes\nreject no\nq: a = b -> yes\nq: else -> no"
-        model = sm.compile(parse(text), "counter")
+        model = sm.compile(parse(text), "counter").weights
         assert model.features == ()
         assert all(head.query.bias == () and head.bias is None for head in model.heads)
         assert len(model.heads) == 1 + bool(order)
@@ -143,7 +142,7 @@ def test_no_position_features_whatever_the_letters() -> None:
 
 def test_the_cost_of_a_machine() -> None:
     """One head carries the counters that are tested, and 1/(i+1); a unit for each side of a test, one for each rule."""
-    model = sm.compile(parse(HALVE), "counter")
+    model = sm.compile(parse(HALVE), "counter").weights
     tokens, counters, sides, tested_rules = 10, 2, 8, 4
     assert len(model.vocabulary) == tokens
     assert len(model.heads) == 1
@@ -261,10 +260,3 @@ def test_a_run_on_letters_out_of_order_is_told() -> None:
     for said in (["q_1", "ACC"], ["ACC"], ["q_1"]):
         with pytest.raises(RunError, match="the letters are not in the order a b"):
             codec.read("ba", said)
-
-
-@pytest.mark.parametrize("construction", CONSTRUCTIONS)
-def test_codecs_survive_saving(construction: str) -> None:
-    codec = sm.compile(parse(HALVE, name="halve"), construction, length=9).codec
-    assert codec is not None
-    assert codec_from_json(codec.to_json()) == codec

@@ -15,16 +15,14 @@ import pytest
 import softmachine as sm
 from softmachine.codec import AnsweringCodec
 from softmachine.engines.check import all_words
-from softmachine.exporting import _compiled
 from softmachine.exports.dialogue import dialogue_of
-from softmachine.exports.formats import STOCK_FORMATS
 from softmachine.exports.lower import lower
 from softmachine.exports.manual import Manual, usage
 from softmachine.languages.circuit import Circuit
 from softmachine.languages.source import Source
 from softmachine.languages.srasp import parse
-from softmachine.transformer.weights import Transformer
-from tests.export.helpers import any_codec_of, ask, spelled
+from softmachine.model import Model
+from tests.exports.helpers import any_codec_of, ask, spelled, stock_model
 
 TORCH = importlib.util.find_spec("torch") is not None and importlib.util.find_spec("transformers") is not None
 ONNX = importlib.util.find_spec("onnx") is not None and importlib.util.find_spec("onnxruntime") is not None
@@ -46,10 +44,8 @@ ENCODERS = [
 ]
 
 
-def compiled(name: str, construction: str, length: int | None) -> Transformer:
-    source = sm.load(name)
-    assert isinstance(source, Source)
-    return _compiled(source, construction, length or 600, STOCK_FORMATS["onnx"])
+def compiled(name: str, construction: str, length: int | None) -> Model:
+    return stock_model(name, construction, length or 600, "onnx")
 
 
 def printed_by_the_card(folder: Path, words: Sequence[Sequence[str] | None]) -> list[str]:
@@ -66,9 +62,9 @@ def promised(folder: Path) -> str:
     return "".join(f"{line}\n" for line in re.findall("^# (.*)$", block, re.MULTILINE))
 
 
-def words_of(codec: AnsweringCodec) -> Iterator[tuple[str, ...]]:
+def words_of(codec: AnsweringCodec[Source]) -> Iterator[tuple[str, ...]]:
     """Some inputs: all short ones, or all of the width that inputs have."""
-    width: int | None = getattr(codec, "width", None)
+    width = codec.input_length
     return all_words(codec.alphabet, 3) if width is None else product(codec.alphabet, repeat=width)
 
 
@@ -107,7 +103,7 @@ def test_an_input_of_a_graph_is_its_matrix() -> None:
 
 def test_symbols_that_python_and_markdown_read_otherwise_are_quoted() -> None:
     program = parse("alphabet '\"' '`' '|' '\\\\'\nsame(i) = in(i)\noutput same\n", name="odd")
-    model = _compiled(program, "srasp", 6, STOCK_FORMATS["onnx"])
+    model = stock_model(program, "srasp", 6, "onnx")
     dialogue = dialogue_of(model, [('"', "`", "|", "\\")], 6)
     manual = Manual("test", "a test", "{word}\n{prints}\n", generates=False, adds="The test adds")
     code, *_, about, _, answers, _ = usage(manual, lower(model, 6, ahead=True), dialogue, 6).split("\n")
@@ -118,7 +114,7 @@ def test_symbols_that_python_and_markdown_read_otherwise_are_quoted() -> None:
 
 def test_an_output_may_be_an_input_and_be_listed_twice() -> None:
     both = Circuit(name="both", inputs=("a|b",), gates=(), outputs=("a|b", "a|b"))
-    model = _compiled(both, "circuit-unit", 8, STOCK_FORMATS["onnx"])
+    model = stock_model(both, "circuit-unit", 8, "onnx")
     manual = Manual("test", "a test", "{prints}\n", generates=False, adds="")
     text = usage(manual, lower(model, 8, ahead=True), dialogue_of(model, [("1",)], 8), 1)
     assert "# a|b true\n# a|b true\n" in text

@@ -16,7 +16,7 @@ from softmachine.engines.dense.decode import decode
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import PrecisionError, SoftmachineError
 from softmachine.transformer.weights import Transformer
-from tests.engines.transformers import CAUSAL, HARD, VOCABULARY, RandomTransformer, random_word
+from tests.sources.transformers import CAUSAL, HARD, VOCABULARY, RandomTransformer, random_word
 
 BUSY_BEAVER = sm.compile("busy-beaver-3")
 

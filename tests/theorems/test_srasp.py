@@ -19,11 +19,11 @@ from softmachine.languages.srasp.expressions import Compare, Comparison, Positio
 from softmachine.signals import evaluate
 from softmachine.theorems.shared.special_tokens import START
 from softmachine.theorems.srasp.numbers import SHARPNESS, Finder
-from softmachine.theorems.srasp.theorem import transformer
+from softmachine.theorems.srasp.theorem import signals as signals_of
 from softmachine.transformer.attention import softmax
 from softmachine.transformer.features import LENGTH
 from softmachine.transformer.weights import Transformer
-from tests.srasp_programs import random_program, words
+from tests.sources.srasp_programs import random_program, words
 
 ZOO = {
     file.name.removesuffix(".srasp"): file.read_text(encoding="utf-8")
@@ -44,7 +44,7 @@ def zoo(name: str) -> Program:
 
 
 def compiled(program: Program, *, soft: bool = False) -> Transformer:
-    return compile_program(transformer(program, soft=soft))
+    return compile_program(signals_of(program, soft=soft))
 
 
 def said(program: Program, word: tuple[str, ...]) -> list[str]:
@@ -72,7 +72,7 @@ def right_everywhere(program: Program, *, longest: int, exact: int = 0) -> None:
 
 def promises_hold(program: Program, longest: int) -> None:
     """Check every gap, tie, fall and kind that the construction promises."""
-    signals = transformer(program, soft=False)
+    signals = signals_of(program, soft=False)
     for word in words(program.alphabet, longest):
         evaluate(signals.logits, [START, *word], len(word))
 
@@ -175,7 +175,7 @@ def test_any_random_program_is_right_or_refused(block: int) -> None:
     for seed in range(50 * block, 50 * (block + 1)):
         program = with_finite_output(random_program(random.Random(seed)))
         try:
-            transformer(program, soft=False)
+            signals_of(program, soft=False)
         except ConstructionError as error:
             assert "there is no construction for the vector" in str(error)  # noqa: PT017 - most are refused
         else:
@@ -285,6 +285,6 @@ def test_what_cannot_be_built_is_refused_by_name() -> None:
     }
     for lines, message in cases.items():
         with pytest.raises(ConstructionError, match=message):
-            transformer(source(*lines), soft=False)
+            signals_of(source(*lines), soft=False)
     with pytest.raises(InputError, match="'d' at position 2"):
         sm.run(ZOO["shift"], "ad")

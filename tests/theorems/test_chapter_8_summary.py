@@ -11,7 +11,7 @@ from softmachine.engines.check import check_words
 from softmachine.languages.turing import Tape, TuringMachine, execute
 from softmachine.signals import evaluate
 from softmachine.theorems.chapter_8_summary.tokens import SummaryCodec
-from tests.machines import random_machine, random_word
+from tests.sources.machines import random_machine, random_word
 
 
 def random_case(seed: int, tapes: int) -> tuple[random.Random, TuringMachine]:

@@ -27,7 +27,7 @@ from softmachine.errors import (
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, softmax
 from softmachine.transformer.features import INVERSE, Distance, Feature, I, Last, N
 from softmachine.transformer.weights import AffineMap, Block, FeedForward, Head, Layer, Matrix, Transformer
-from tests.engines.transformers import CAUSAL, HARD, RandomTransformer, random_word
+from tests.sources.transformers import CAUSAL, HARD, RandomTransformer, random_word
 
 SOFT = (softmax(), softmax(Fraction(1, 2)), softmax(INVERSE))
 NOTHING = FeedForward(AffineMap(Matrix((), 1), ()), (), AffineMap(Matrix(((),), 0), (Fraction(0),)), ())

@@ -8,11 +8,24 @@ from fractions import Fraction
 from softmachine.signals import Program, Signal, attend, loop, named, position, relu, stack, step, token
 from softmachine.signals.kinds import real
 from softmachine.transformer.attention import AVERAGE_HARD, LEFTMOST_HARD, RIGHTMOST_HARD, Mask
-from softmachine.transformer.features import Bit, Distance, Feature, Logarithm, N, Residue
+from softmachine.transformer.features import (
+    INVERSE,
+    LENGTH,
+    Alternating,
+    Bit,
+    Distance,
+    Feature,
+    I,
+    Last,
+    Logarithm,
+    N,
+    Prime,
+    Residue,
+)
 
 TOKENS = ("<s>", "a", "b", "c")
-_FEATURES = [
-    *map(Feature, ("i", "1/(i+1)", "(-1)^i", "n", "last", "i/(n+1)", "prime")),
+_FEATURES: list[Feature] = [
+    *(I, INVERSE, Alternating(), N, Last(), I * LENGTH**-1, Prime()),
     Bit(0),
     Residue(3, 1),
 ]

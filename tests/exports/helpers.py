@@ -7,8 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import softmachine as sm
 from softmachine.codec import Codec
-from softmachine.theorems import codec_from_json
+from softmachine.exporting import _softened
+from softmachine.exports.formats import STOCK_FORMATS
+from softmachine.languages.source import Source
+from softmachine.model import Model
+from softmachine.progress import nobody
+from softmachine.theorems import theorem_for, theorem_named
 from softmachine.theorems.shared.stream_tokens import StreamCodec
 
 STRANGER = Path(__file__).with_name("stranger.py")
@@ -39,7 +45,7 @@ def runs(codec: StreamCodec, words: Sequence[Sequence[str]]) -> tuple[list[str],
     return texts, wanted
 
 
-def answers(codec: Codec, words: Sequence[Sequence[str]]) -> tuple[list[str], list[list[str | None]]]:
+def answers(codec: Codec[Source], words: Sequence[Sequence[str]]) -> tuple[list[str], list[list[str | None]]]:
     """The texts to ask an encoder for words, and the labels that should come back, None where nobody cares."""
     return [spelled(word) for word in words], [list(codec.expected(word, 0)) for word in words]
 
@@ -54,12 +60,27 @@ def agree(said: Sequence[str], wanted: Sequence[Sequence[str | None]]) -> bool:
 
 
 def codec_of(folder: Path) -> StreamCodec:
-    """How to talk to an exported machine, from its map."""
+    """How to talk to an exported machine."""
     codec = any_codec_of(folder)
     assert isinstance(codec, StreamCodec)
     return codec
 
 
-def any_codec_of(folder: Path) -> Codec:
-    """How to talk to an exported model, from its map."""
-    return codec_from_json(json.loads((folder / "softmachine.json").read_text(encoding="utf-8"))["codec"])
+def any_codec_of(folder: Path) -> Codec[Source]:
+    """How to talk to an exported model: by its map, which names the theorem and (of the zoo) the source."""
+    facts = json.loads((folder / "softmachine.json").read_text(encoding="utf-8"))
+    theorem = theorem_named(facts["construction"])
+    assert theorem is not None
+    loaded = sm.load(facts["source"]["name"])
+    assert isinstance(loaded, Source)
+    return theorem.codec_for(loaded, facts["positions"])
+
+
+def stock_model(source: str | Source, theorem: str, length: int, to: str = "gpt2") -> Model:
+    """What is written to a stock checkpoint: compiled, and with softmax."""
+    loaded = sm.load(source) if isinstance(source, str) else source
+    assert isinstance(loaded, Source)
+    chosen = theorem_for(loaded, theorem)
+    attention = "hard" if "hard" in chosen.attentions else "soft"
+    compiled = sm.compile(loaded, chosen, attention=attention, length=length if chosen.length else None)
+    return _softened(compiled, length, STOCK_FORMATS[to], nobody)

@@ -16,14 +16,14 @@ from softmachine.languages.turing import TuringMachine
 from softmachine.signals import Program, attend, recogniser
 from softmachine.signals import evaluate as evaluate_signal
 from softmachine.signals.gadgets.bit_addresses import UNIT, by_bits, matching, settled
-from softmachine.signals.gadgets.wiring import NONE, binary_address, flag
+from softmachine.signals.gadgets.wiring import binary_address, flag
 from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import token
 from softmachine.signals.reduction import stacked
-from softmachine.theorems import codec_from_json
-from softmachine.theorems.configuration_graph.theorem import Configurations
+from softmachine.theorems.configuration_graph.tokens import Configurations
 from softmachine.theorems.connectivity import theorem as connectivity
 from softmachine.transformer.attention import Mask
+from softmachine.transformer.features import NO_ADDRESS
 
 
 def complement(vertices: int, *, soft: bool) -> Program:
@@ -31,7 +31,7 @@ def complement(vertices: int, *, soft: bool) -> Program:
     pairs = vertices**2
     query, key = matching(
         binary_address("sought", 4, [*[0] * pairs, *range(pairs), *[0] * vertices**3]),
-        binary_address("own", 4, [*range(pairs), *[NONE] * pairs]),
+        binary_address("own", 4, [*range(pairs), *[NO_ADDRESS] * pairs]),
     )
     bit = token("bit", {"0": (0,), "1": (1,), "□": (0,)})
     weighting = by_bits(soft, 2 * pairs + vertices**3)
@@ -56,7 +56,7 @@ def test_the_complement_of_a_graph_is_searched(vertices: int, soft: bool, arithm
     program = stacked(
         "stacked",
         complement(vertices, soft=soft),
-        connectivity.transformer(vertices, soft=soft),
+        connectivity.signals(vertices, soft=soft),
         offset=pairs,
         bits=pairs,
         length=positions,
@@ -69,7 +69,7 @@ def test_the_complement_of_a_graph_is_searched(vertices: int, soft: bool, arithm
 
 
 def test_signals_of_a_stack_keep_their_promises() -> None:
-    first, second = complement(2, soft=False), connectivity.transformer(2, soft=False)
+    first, second = complement(2, soft=False), connectivity.signals(2, soft=False)
     program = stacked("stacked", first, second, offset=4, bits=4, length=12)
     logits = evaluate_signal(program.logits, (*"1011", *"□□□□□□□□□□□□"), 4)
     assert [row[1] > 0 for row in logits[4:8]] == [True, True, False, True]
@@ -78,7 +78,7 @@ def test_signals_of_a_stack_keep_their_promises() -> None:
 def test_programs_that_do_not_fit_are_refused() -> None:
     wrong = Program("three", ("a",), ("x", "y"), complement(2, soft=False).logits)
     with pytest.raises(ConstructionError, match="'three' cannot feed"):
-        stacked("s", wrong, connectivity.transformer(2, soft=False), offset=1, bits=1, length=1)
+        stacked("s", wrong, connectivity.signals(2, soft=False), offset=1, bits=1, length=1)
 
 
 def machine(text: str) -> TuringMachine:
@@ -113,12 +113,6 @@ def test_machines_that_turn_back_or_never_stop(text: str) -> None:
     model = api.compile(machine(text), "configuration-graph", length=1)
     assert api.check(model, up_to=1)
     assert api.run(model, "a").accepted is (text is LAST_IS_A)
-
-
-def test_a_codec_survives_a_round_trip() -> None:
-    codec = api.compile("parity", "configuration-graph", length=0).codec
-    assert codec is not None
-    assert codec_from_json(codec.to_json()) == codec
 
 
 @pytest.mark.slow

@@ -18,9 +18,9 @@ from softmachine.text import listed
 from softmachine.transformer.attention import softmax
 from softmachine.transformer.features import Feature, Logarithm, N
 from softmachine.transformer.weights import Transformer
-from tests.compiler.programs import random_program
-from tests.engines.transformers import RandomTransformer
-from tests.oracle import LETTERS, letter
+from tests.sources.oracle import LETTERS, letter
+from tests.sources.signal_programs import random_program
+from tests.sources.transformers import RandomTransformer
 
 BAD = "<script>alert('&')</script>"
 
@@ -62,7 +62,7 @@ def shows_all(transformer: Transformer) -> None:
 
 @pytest.mark.parametrize("name", [entry.name for entry in zoo.entries()][:8])
 def test_the_board_of_a_zoo_machine_shows_every_head_with_its_width(name: str) -> None:
-    shows_all(sm.compile(name))
+    shows_all(sm.compile(name).weights)
 
 
 def test_the_board_of_random_models_shows_every_head_with_its_width() -> None:

@@ -8,16 +8,15 @@ from pathlib import Path
 import pytest
 
 import softmachine as sm
-from softmachine.compiler import compile_program
 from softmachine.engines.check import check_words
 from softmachine.errors import ConstructionError, InputError, UsageError
 from softmachine.languages.turing import Tape, TuringMachine
+from softmachine.model import Model
 from softmachine.signals import evaluate
-from softmachine.theorems import construction_for
 from softmachine.theorems.residues import theorem as residues
 from softmachine.theorems.shared.stream_tokens import LIMIT, StreamCodec
-from softmachine.transformer.weights import Transformer
-from tests.machines import random_machine, random_word
+from tests.models import signals_of, with_codec
+from tests.sources.machines import random_machine, random_word
 
 STREAMS = ("address-bits", "residues", "residues-without-positions")
 WORDS = [tuple(word) for word in ("", "a", "b", "ab", "ba", "aab", "bbaba")]
@@ -29,7 +28,7 @@ def load(name: str) -> TuringMachine:
     return loaded
 
 
-def codec_of(model: Transformer) -> StreamCodec:
+def codec_of(model: Model) -> StreamCodec:
     assert isinstance(model.codec, StreamCodec)
     return model.codec
 
@@ -76,23 +75,23 @@ def test_softmax_is_certified_and_right(construction: str) -> None:
 
 @pytest.mark.parametrize(("construction", "layers"), [("address-bits", 3), ("residues", 3)])
 def test_the_theorem_promises_its_cost(construction: str, layers: int) -> None:
-    model = sm.compile(load("two-tape-palindrome"), construction, length=64)
+    model = sm.compile(load("two-tape-palindrome"), construction, length=64).weights
     heads = {"address-bits": 1 + 5 * 2, "residues": 1 + 2}[construction]
     assert (len(model.layers), len(model.heads)) == (layers, heads)
-    assert len(sm.compile(load("palindrome"), "residues", length=256).layers) == 4
+    assert len(sm.compile(load("palindrome"), "residues", length=256).weights.layers) == 4
 
 
 @pytest.mark.parametrize("construction", STREAMS)
 def test_every_promise_of_the_signals_is_kept_on_a_run(construction: str) -> None:
     machine = load("palindrome")
-    program, codec = construction_for(machine, construction).program(machine, "hard", 32)
+    program, codec = signals_of(machine, construction, "hard", 32)
     assert isinstance(codec, StreamCodec)
     evaluate(program.logits, [*codec.prompt("aba").tokens, *list(codec.expected("aba", 100))[:-1]])
 
 
 def test_the_latest_write_is_found_over_many_blocks() -> None:
     model = sm.compile(load("busy-beaver-4"), "residues", length=200)
-    assert len(model.layers) == 4
+    assert len(model.weights.layers) == 4
     report = check_words(model, [()], arithmetic="float64")
     assert report.holds
     assert report.tokens == 108
@@ -101,7 +100,7 @@ def test_the_latest_write_is_found_over_many_blocks() -> None:
 def test_a_head_that_leaves_the_reach_of_its_digits_ends_with_limit() -> None:
     machine = load("increment")
     codec = StreamCodec(machine, length=64, modulus=4, most_wraps=2)
-    model = compile_program(residues.decoder(codec, positions=True)).with_codec(codec, "residues", 64)
+    model = with_codec(residues.signals(codec, positions=True), codec, "residues", 64)
     report = check_words(model, [("1",) * 14, ("1",) * 3], arithmetic="exact")
     assert report.holds
     assert list(codec.expected(("1",) * 14, 100))[-1] == LIMIT
@@ -139,6 +138,6 @@ def test_saved_models_keep_their_codec(tmp_path: Path) -> None:
     model = sm.compile(load("palindrome"), "residues", length=32)
     sm.save(model, folder)
     again = sm.load(folder)
-    assert isinstance(again, Transformer)
+    assert isinstance(again, Model)
     assert again.codec == model.codec
     assert sm.run(again, "abba").accepted

@@ -3,35 +3,34 @@
 from __future__ import annotations
 
 import random
-from itertools import islice, product
+from itertools import islice
 
 import pytest
 
 import softmachine as sm
-from softmachine.compiler import compile_program
 from softmachine.engines.check import all_words, check_words
 from softmachine.engines.dense.decode import decode
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import ConstructionError, InputError, StuckError, UsageError
 from softmachine.languages.crasp import Program, core, parse
 from softmachine.languages.crasp.evaluate import generate
+from softmachine.model import Model
 from softmachine.signals import evaluate
-from softmachine.theorems import codec_from_json
-from softmachine.theorems.crasp.theorem import STUCK, transformer
-from softmachine.theorems.crasp.tokens import CraspCodec, codec_of_program
-from softmachine.theorems.crasp.truth import Sign
-from softmachine.theorems.crasp.variant import Variant
+from softmachine.theorems.crasp.tokens import STUCK, CraspCodec
 from softmachine.transformer.attention import Choice
-from softmachine.transformer.weights import Transformer
-from tests.crasp_programs import random_program
+from tests.models import signals_of
+from tests.sources.crasp_programs import random_program
 
 LENGTH = 100
-VARIANTS = [
-    Variant(Sign.HEAVISIDE),
-    Variant(Sign.HEAVISIDE, soft=False),
-    Variant(Sign.BOUNDED, length=LENGTH),
-    Variant(Sign.RELU),
-    Variant(Sign.RELU, soft=False),
+Variant = tuple[str, str, int | None]
+"""A theorem, the kind of attention, and the length if the weights depend on one."""
+SOFT, HARD = ("crasp", "soft", None), ("crasp", "hard", None)
+VARIANTS: list[Variant] = [
+    SOFT,
+    HARD,
+    ("crasp-relu-bounded", "soft", LENGTH),
+    ("crasp-relu", "soft", None),
+    ("crasp-relu", "hard", None),
 ]
 PARITY = """
     alphabet a b
@@ -57,14 +56,14 @@ ENCODE = """
 """
 
 
-def compiled(program: Program, variant: Variant) -> Transformer:
-    return compile_program(transformer(program, variant)).with_codec(codec_of_program(program, variant), "crasp")
+def compiled(program: Program, variant: Variant) -> Model:
+    return sm.compile(program, variant[0], attention=variant[1], length=variant[2])
 
 
 def nested(program: Program) -> bool:
     """Whether ReLU alone, without a length, is not enough."""
     try:
-        transformer(program, Variant(Sign.RELU))
+        signals_of(program, "crasp-relu")
     except ConstructionError as error:
         assert "cannot be counted" in str(error)  # noqa: PT017
         return True
@@ -86,7 +85,8 @@ def right(program: Program, variant: Variant, words: list[tuple[str, ...]], most
     if not program.thinks:
         assert check_words(model, words, arithmetic=arithmetic).disagreements == ()
         return
-    engine, codec = DenseEngine(model, arithmetic), CraspCodec(program, variant)
+    engine, codec = DenseEngine(model.weights, arithmetic), model.codec
+    assert isinstance(codec, CraspCodec)
     for word in words:
         said = list(islice(decode(engine, codec.prompt(word), codec.stops), most))
         assert said == tokens_of(program, word, most), f"{program.name} on {word}"
@@ -100,7 +100,7 @@ def random_programs_are_right(seeds: range, *, longest: int, most: int) -> int:
         if program.relations:
             continue
         words = list(all_words(program.alphabet, longest))
-        fitting = [variant for variant in VARIANTS if variant.sign is not Sign.RELU or not nested(program)]
+        fitting = [variant for variant in VARIANTS if variant[0] != "crasp-relu" or not nested(program)]
         everywhere += len(fitting) == len(VARIANTS)
         for variant in fitting:
             right(program, variant, words, most, "float64")
@@ -142,7 +142,7 @@ def test_dyck_1_by_nested_counts(variant: Variant) -> None:
 @pytest.mark.parametrize(
     ("word", "lengths", "total"), [("ab", (21, 38), 39), ("bb", (17, 23), 24), ("aba", (43, 74), 75)]
 )
-@pytest.mark.parametrize("variant", [*VARIANTS[:2], *VARIANTS[3:], Variant(Sign.BOUNDED, length=100)], ids=str)
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
 def test_words_are_encoded_in_lengths_through_the_relative_relation(
     variant: Variant, word: str, lengths: tuple[int, ...], total: int
 ) -> None:
@@ -159,15 +159,15 @@ def test_counts_through_the_relation_compare_with_one_another() -> None:
     words = [*all_words(program.alphabet, 5), *(tuple(chooser.choices("ab", k=k)) for k in (11, 22, 23, 46, 47, 95))]
     for variant in VARIANTS:
         right(program, variant, words, 0, "float64")
-    right(program, Variant(soft=False), words[:30], 0, "exact")
+    right(program, HARD, words[:30], 0, "exact")
 
 
 def test_promises_about_scores_hold() -> None:
     """The exact evaluator checks every gap and every kind."""
     for text in (PARITY, DYCK, ENCODE):
         program = parse(text)
-        for variant in (Variant(soft=False), Variant(Sign.BOUNDED, soft=False, length=40)):
-            signals = transformer(program, variant)
+        for variant in (HARD, ("crasp-relu-bounded", "hard", 40)):
+            signals, _ = signals_of(program, *variant)
             for word in all_words(program.alphabet, 3):
                 evaluate(signals.logits, [signals.vocabulary[0], *word, *program.tokens], len(word))
 
@@ -178,17 +178,17 @@ def test_no_position_features_and_uniform_attention_only() -> None:
         if program.relations:
             continue
         for variant in VARIANTS[:3]:
-            model = compiled(program, variant)
+            model = compiled(program, variant).weights
             assert model.features == ()
             for head in model.heads:
                 assert head.query.bias == ()
                 assert head.bias is None
-                assert head.weighting.choice is (Choice.SOFTMAX if variant.soft else Choice.AVERAGE)
+                assert head.weighting.choice is (Choice.SOFTMAX if variant[1] == "soft" else Choice.AVERAGE)
 
 
 def test_all_comparisons_of_one_depth_share_a_head() -> None:
-    assert len(compiled(parse(PARITY), Variant()).heads) == 1
-    assert len(compiled(parse(DYCK), Variant()).heads) == 2
+    assert len(compiled(parse(PARITY), SOFT).weights.heads) == 1
+    assert len(compiled(parse(DYCK), SOFT).weights.heads) == 2
     sums = 3
     lines = [
         "alphabet a b c",
@@ -196,7 +196,7 @@ def test_all_comparisons_of_one_depth_share_a_head() -> None:
         "REJ <- #[Q_a] > #[Q_b]",
         "c <- #[Q_c] < 9",
     ]
-    model = compiled(parse("\n".join(lines)), Variant())
+    model = compiled(parse("\n".join(lines)), SOFT).weights
     assert len(model.heads) == 1
     assert len(model.heads[0].value.bias) == sums + 1
     assert len(model.layers) == 2
@@ -204,10 +204,10 @@ def test_all_comparisons_of_one_depth_share_a_head() -> None:
 
 def test_what_cannot_be_counted_is_named() -> None:
     with pytest.raises(ConstructionError, match=r"#\['\)'\] - #\['\('\] > 0"):
-        transformer(parse(DYCK), Variant(Sign.RELU))
+        signals_of(parse(DYCK), "crasp-relu")
     mixed = parse("alphabet a\naccept 2*#R[Q_a] = #[Q_a]")
     with pytest.raises(ConstructionError, match="a single one with a single ordinary count"):
-        transformer(mixed, Variant())
+        signals_of(mixed, "crasp")
 
 
 def test_a_run_that_gets_stuck_says_where() -> None:
@@ -228,14 +228,6 @@ def test_a_length_is_needed_and_kept_to() -> None:
     assert sm.run(model, "aab").tokens == ("t", "ACC")
     with pytest.raises(UsageError, match="does not end within the 5 positions"):
         sm.run(model, "aaaa")
-
-
-def test_codecs_survive_saving() -> None:
-    for text, name in product((PARITY, DYCK), ("crasp", "crasp-relu-bounded")):
-        model = sm.compile(parse(text), name, length=30)
-        assert model.codec is not None
-        again = codec_from_json(model.codec.to_json())
-        assert again == model.codec
 
 
 def test_rules_of_one_token_that_do_not_follow_each_other() -> None:

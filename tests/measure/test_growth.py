@@ -10,22 +10,19 @@ from softmachine.codec import Prompt
 from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.dense.weights import least_precision
-from softmachine.errors import ConstructionError, UsageError
+from softmachine.errors import UsageError
 from softmachine.measure.fitting import fitted
 from softmachine.measure.growth import measure
-from softmachine.padding import PAD, Padding
 from softmachine.signals import Signal, attend, constant, loop, named, position, recogniser, relu, stack
 from softmachine.signals.gadgets import all_of
 from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import token
 from softmachine.transformer.attention import Mask
-from softmachine.transformer.bounds import Bound
-from softmachine.transformer.features import Logarithm, ceil_log2
+from softmachine.transformer.features import Logarithm, Table, ceil_log2
 from softmachine.transformer.weights import Transformer
 
+PAD = "□"
 TOKENS = ("0", "1", PAD)
-SQUARE = Padding(Bound((Fraction(0), Fraction(0), Fraction(1))))
-PAIRS = Padding(Bound((Fraction(0), Fraction(-1, 2), Fraction(1, 2))))
 
 
 def palindromes(n: int) -> Transformer:
@@ -40,7 +37,7 @@ def palindromes(n: int) -> Transformer:
 
     def pointer(name: str, places: list[int]) -> Signal:
         bit = [[2 * (place >> k & 1) - 1 for place in places] for k in range(bits)]
-        return stack(*(position(table(f"{name} {k}", n, column)) for k, column in enumerate(bit)))
+        return stack(*(position(Table(f"{name} {k}", tuple(map(Fraction, column)))) for k, column in enumerate(bit)))
 
     own, target = pointer("own", [*range(n), *range(n)]), pointer("target", [*range(n), *(j for _, j in pairs)])
     key = stack(own, -4 * bits * symbol["pad"])
@@ -54,7 +51,7 @@ def palindromes(n: int) -> Transformer:
 
 
 def prompt(word: str) -> Prompt:
-    return Prompt((*word, *Padding(Bound.length()).tokens(len(word))), len(word))
+    return Prompt((*word, *[PAD] * len(word)), len(word))
 
 
 def accepts(transformer: Transformer, word: str, arithmetic: str) -> bool:
@@ -86,7 +83,7 @@ def doubling(n: int) -> Transformer:
 
 
 def test_loops_are_measured_each_by_itself() -> None:
-    growth = measure(doubling, [2, 3, 4, 8, 16, 17, 32], padding=SQUARE)
+    growth = measure(doubling, [2, 3, 4, 8, 16, 17, 32], padding=lambda n: n * n)
     assert str(growth["turns of spread"]) == "⌈log₂ n⌉"
     assert str(growth["turns of again"]) == "3"
     assert growth["width"].constant
@@ -98,7 +95,7 @@ def test_loops_are_measured_each_by_itself() -> None:
 
 
 def test_a_family_is_measured_as_it_is() -> None:
-    growth = measure(palindromes, range(2, 20), padding=Padding(Bound.length()), precision=lambda _: 8)
+    growth = measure(palindromes, range(2, 20), padding=lambda n: n, precision=lambda _: 8)
     width = growth["width"]
     for n, value in zip(width.lengths, width.values, strict=True):
         assert value == palindromes(n).width
@@ -119,18 +116,6 @@ def test_weights_have_a_least_precision() -> None:
     DenseEngine(transformer, f"fixed:{bits}")
     with pytest.raises(Exception, match="64"):
         DenseEngine(transformer, f"fixed:{bits - 1}")
-
-
-def test_padding_is_a_number_of_tokens() -> None:
-    assert [PAIRS.at(n) for n in range(5)] == [0, 0, 1, 3, 6]
-    assert SQUARE.tokens(2) == (PAD,) * 4
-    assert str(SQUARE) == "n² × □"
-    with pytest.raises(ConstructionError, match="natural numbers"):
-        Padding(Bound((Fraction(-1),))).at(3)
-    with pytest.raises(ConstructionError, match="natural numbers"):
-        Padding(Bound((Fraction(1, 2),))).at(3)
-    with pytest.raises(ConstructionError, match="at most"):
-        SQUARE.at(10_000)
 
 
 def test_a_growth_needs_a_length() -> None:

@@ -16,6 +16,7 @@ from softmachine.errors import SourceError, UsageError
 from softmachine.exports.folder import new_folder
 from softmachine.exports.formats import StockFormat
 from tests.cli.conftest import Cli, cli  # noqa: F401
+from tests.exports.helpers import codec_of
 
 TORCH = importlib.util.find_spec("torch") is not None and importlib.util.find_spec("transformers") is not None
 needs_torch = pytest.mark.skipif(not TORCH, reason="torch or transformers is missing: pip install 'softmachine[hf]'")
@@ -220,7 +221,7 @@ def test_a_formula_is_exported_and_says_true_or_false(cli: Cli, tmp_path: Path) 
 
 def lowered_names() -> tuple[str, ...]:
     model = sm.compile("Q_a since Q_b", "temporal-masked", attention="hard")
-    return model.coordinates
+    return model.weights.coordinates
 
 
 def test_mistakes_are_one_clear_message(
@@ -281,11 +282,10 @@ def test_transformer_lens_shows_head_symbol_and_state_in_the_residual_stream(tmp
     from transformer_lens.model_bridge import TransformerBridge
 
     from softmachine.languages.turing import Configuration
-    from softmachine.theorems.shared.stream_tokens import StreamCodec
 
     sm.export("palindrome", tmp_path / "model", to="gpt2", length=64)
     facts = json.loads((tmp_path / "model" / "softmachine.json").read_text(encoding="utf-8"))
-    codec = StreamCodec.from_json(facts["codec"])
+    codec = codec_of(tmp_path / "model")
     ids = {entry["token"]: entry["id"] for entry in facts["vocabulary"]}
     prompt, said = codec.prompt("abba").tokens, list(codec.expected("abba", 99))
 

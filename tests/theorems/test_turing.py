@@ -11,8 +11,7 @@ from softmachine.engines.check import check_words
 from softmachine.errors import ConstructionError, InputError
 from softmachine.languages.crasp import run as evaluate
 from softmachine.languages.turing import TuringMachine, execute
-from softmachine.theorems import codec_from_json
-from softmachine.theorems.turing.theorem import CountingCodec
+from softmachine.theorems.turing.tokens import CountingCodec
 
 
 def machine_of(name: str) -> TuringMachine:
@@ -69,9 +68,3 @@ def test_words_whose_letters_are_not_in_order_are_refused() -> None:
 def test_machines_with_two_tapes_are_refused() -> None:
     with pytest.raises(ConstructionError, match="2 tapes"):
         sm.compile("two-tape-copy", "turing-counter")
-
-
-@pytest.mark.parametrize("construction", ["turing-counter", "turing-relative"])
-def test_codecs_survive_saving(construction: str) -> None:
-    codec = codec_of("palindrome", construction)
-    assert codec_from_json(codec.to_json()) == codec

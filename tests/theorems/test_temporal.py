@@ -13,9 +13,9 @@ from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import ConstructionError, InputError, SourceError
 from softmachine.languages.temporal import Formula, Operator, Specification, core, fragment, parse_formula, truth
 from softmachine.theorems.shared.special_tokens import START
-from softmachine.theorems.temporal.theorem import Variant, Vision, transformer
+from softmachine.theorems.temporal.theorem import Variant, Vision, signals
 from softmachine.transformer.weights import Transformer
-from tests.formulas import random_formula
+from tests.sources.formulas import random_formula
 
 FORMULAS = [
     "Q_a since Q_b", "Q_a since! Q_b", "Q_a until Q_b", "Q_a until! Q_b", "prev Q_a", "next Q_a", "prev prev Q_a",
@@ -35,7 +35,7 @@ def specification(formula: Formula | str) -> Specification:
 def compiled(formula: Formula | str, variant: Variant) -> Transformer | None:
     """The transformer, or None if the formula looks ahead and the transformer cannot."""
     try:
-        return compile_program(transformer(specification(formula), variant))
+        return compile_program(signals(specification(formula), variant))
     except ConstructionError as error:
         used = fragment(core(specification(formula).formula))
         ahead = not used.past and "later positions" in str(error)
@@ -88,7 +88,7 @@ def test_softmax_holds_on_longer_words() -> None:
     for formula in ("Q_a since Q_b", "prev Q_a", "2*#<[Q_a] >= #<[Q_b]", "odd(#<[Q_a])"):
         for vision in Vision:
             spec = specification(formula)
-            model = compile_program(transformer(spec, Variant(vision, soft=True)))
+            model = compile_program(signals(spec, Variant(vision, soft=True)))
             for n in (30, 60, 100):
                 word = chooser.choices("ab", k=n)
                 length = n if vision is Vision.ENCODER else None
@@ -134,7 +134,7 @@ def test_a_saved_formula_runs_again(tmp_path: object) -> None:
 
 
 def test_a_check_finds_a_wrong_formula_out() -> None:
-    report = sm.check(sm.compile("Q_a since Q_b"), sm.load("Q_b since Q_a"), up_to=3)
+    report = sm.check(sm.compile("Q_a since Q_b"), specification("Q_b since Q_a"), up_to=3)
     assert not report
 
 
