@@ -23,8 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 import softmachine as sm
-from softmachine.arithmetic.base import Array
-from softmachine.arithmetic.operator import Floats
+from softmachine.arithmetic.base import Array, Floats
 from softmachine.arithmetic.rounded import Format, Rounded
 from softmachine.codec import DecoderCodec, Prompt, SegmentedCodec
 from softmachine.engines.dense.decode import continuation

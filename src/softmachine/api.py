@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from softmachine.compiler import compile_program
 from softmachine.errors import UsageError
@@ -103,13 +103,12 @@ def soften(
     Raises:
         ConstructionError: If no temperature, or not this one, is certified; it says why.
     """
-    from softmachine.certify import certify
-    from softmachine.certify import soften as soften_program
+    from softmachine.certify import certify, softened
 
     hard = compile(model, attention="hard", length=length)
     program = _certifiable(hard)
     proof = certify(program, length, sharpness)
-    return replace(hard, weights=soften_program(program, proof)), proof
+    return replace(hard, weights=compile_program(softened(program, proof))), proof
 
 
 def certificate(model: Model | Source | str | Path, *, length: int, sharpness: int | None = None) -> Certificate:
@@ -124,7 +123,7 @@ def run(
     word: str | Iterable[str] = "",
     *,
     attention: str | None = None,
-    arithmetic: str | Arithmetic[Any] = "float64",
+    arithmetic: str | Arithmetic = "float64",
     max_steps: int | None = None,
     engine: str = "auto",
     checkpoint: str | Path | None = None,
@@ -167,7 +166,7 @@ def check(
     sample: int | None = None,
     length: int | None = None,
     attention: str | None = None,
-    arithmetic: str | Arithmetic[Any] = "float64",
+    arithmetic: str | Arithmetic = "float64",
     max_steps: int = 10_000,
 ) -> Report:
     """Compare a model with the reference interpreter: on every input up to a length, or on a random sample.

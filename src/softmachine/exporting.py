@@ -12,8 +12,7 @@ from pathlib import Path
 
 from softmachine import zoo
 from softmachine.api import compile  # noqa: A004
-from softmachine.certify import certify
-from softmachine.certify import soften as soften_program
+from softmachine.certify import certify, softened
 from softmachine.codec import Codec, DecoderCodec
 from softmachine.compiler import compile_program
 from softmachine.errors import ConstructionError, InputError, UsageError
@@ -202,7 +201,7 @@ def _softened(model: Model, length: int, form: StockFormat, tell: Tell) -> Model
             raise
         return replace(model, weights=compile_program(theorem.signals(model.codec, "soft")))
     tell("compiling with softmax")
-    return replace(model, weights=soften_program(program, proof))
+    return replace(model, weights=compile_program(softened(program, proof)))
 
 
 def _words(model: Model, length: int) -> Iterator[tuple[str, ...]]:

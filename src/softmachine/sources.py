@@ -9,6 +9,7 @@ from softmachine import zoo
 from softmachine.errors import Place, SourceError
 from softmachine.languages import formats
 from softmachine.languages.source import Source
+from softmachine.theorems import own_source
 
 MOST_BYTES = 1 << 20
 """Longer sources are refused: nobody writes a machine of a megabyte by hand."""
@@ -18,7 +19,8 @@ def read_source(source: str, format: str | None = None) -> Source:  # noqa: A002
     """The object that a source describes.
 
     Args:
-        source: The name of a zoo entry, the path of a file, "-" for standard input, or text in a one-line format.
+        source: The name of a zoo entry or of a theorem about one language, the path of a file, "-" for standard input,
+            or text in a one-line format.
         format: The name of the format; by default it is recognised.
 
     Raises:
@@ -45,6 +47,9 @@ def read_source(source: str, format: str | None = None) -> Source:  # noqa: A002
         raise SourceError("this is a folder, but not a model that `softmachine compile` wrote", place=Place(source))
     if format is not None or _one_line(source):
         return formats.parse(source, format=format)
+    own = own_source(source)
+    if own is not None:
+        return own
     close = zoo.suggest(source)
     hint = f"did you mean {' or '.join(close)}?" if close else "`softmachine zoo` lists what comes with it"
     raise SourceError(f"{source!r} is not in the zoo, not a file, and not in a one-line format", hint=hint)

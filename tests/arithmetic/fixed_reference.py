@@ -38,9 +38,10 @@ class Reference:
 
     def round(self, x: Fraction) -> Fraction:
         """The nearest member; of two, that with the larger absolute value."""
-        below = floor(x / self.unit) * self.unit
-        nearest = min((below, below + self.unit), key=lambda member: (abs(member - x), -abs(member)))
-        return max(-self.largest, min(self.largest, nearest))
+        units = x * 2**self.bits
+        below = floor(units)
+        nearest = min((below, below + 1), key=lambda member: (abs(member - units), -abs(member)))
+        return Fraction(max(1 - 4**self.bits, min(4**self.bits - 1, nearest)), 2**self.bits)
 
     def add(self, x: Fraction, y: Fraction) -> Fraction:
         return self.round(x + y)

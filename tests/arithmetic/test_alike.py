@@ -47,8 +47,8 @@ def same(x: Array | None, y: Array | None) -> bool:
 def test_softmax(name: str, seed: int) -> None:
     numbers = arithmetic(name)
     query, key, value, scale = drawn(name, seed)
-    once = numbers.soft(query, key, None, VISIBLE, scale, value)
-    each = numbers.soft(repeated(query), repeated(key), None, VISIBLE, scale, value)
+    once = numbers.soft(query, key, None, VISIBLE, scale)(value)
+    each = numbers.soft(repeated(query), repeated(key), None, VISIBLE, scale)(value)
     assert once.shape == (BATCH, QUERIES, 2)
     assert same(once.value, each.value)
     assert same(once.error, each.error)

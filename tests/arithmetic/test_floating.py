@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from flint import arb, ctx, fmpq
 
-from softmachine.arithmetic import Tensor, UndecidedError
+from softmachine.arithmetic import Arithmetic, Tensor, UndecidedError
 from softmachine.arithmetic.exact import Exact
 from softmachine.arithmetic.floating import Float
 from softmachine.arithmetic.operator import _unit
@@ -71,7 +71,7 @@ def test_an_affine_map_is_within_its_error_of_the_exact_one(name: str) -> None:
         rows = random_rows(chooser, height, width)
         bias = [hard_number(chooser) if chooser.random() < 0.5 else Fraction(0) for _ in range(height)]
         x, inside = boxed(floats, exact_array((1, 4, width), chooser), chooser)
-        found = floats.apply(floats.operator(rows, width, bias), x)
+        found = floats.operator(rows, width, bias)(x)
         assert violations(found, applied(rows, bias, inside)) == []
 
 
@@ -86,7 +86,7 @@ def test_maps_sums_and_relus_in_a_row_are_within_their_error_of_the_exact_ones(n
             rows = random_rows(chooser, width, width, lambda r: hard_number(r, 60))
             bias = [hard_number(chooser, 60) for _ in range(width)]
             try:
-                hidden = floats.activate(floats.apply(floats.operator(rows, width, bias), x), none)
+                hidden = floats.activate(floats.operator(rows, width, bias)(x), none)
             except PrecisionError:
                 break
             exact_hidden = outward(applied(rows, bias, exact))
@@ -135,9 +135,9 @@ def test_a_feed_forward_network_is_within_its_error_of_the_exact_one(name: str) 
         there, bias, step_list, back, constants = random_network(chooser, width)
         steps = np.array(step_list)
         x, inside = boxed(floats, exact_array((1, 3, width), chooser, lambda r: hard_number(r, 20)), chooser)
-        first, second = floats.operator(there, width, bias), floats.operator(back, len(there), constants)
+        first, second = (there, width, bias), (back, len(there), constants)
         try:
-            found = floats.feed(floats.network(first, steps, second), x)
+            found = floats.network(first, steps, second)(x)
         except (UndecidedError, PrecisionError):
             continue
         before = applied(there, bias, inside)
@@ -145,7 +145,7 @@ def test_a_feed_forward_network_is_within_its_error_of_the_exact_one(name: str) 
         for index in np.argwhere(np.broadcast_to(steps, before.shape)):
             hidden[tuple(index)] = Fraction(before[tuple(index)] >= 0)
         assert violations(found, inside + applied(back, constants, hidden)) == []
-        alone = floats.add(x, floats.apply(second, floats.activate(floats.apply(first, x), steps)))
+        alone = Arithmetic.network(floats, first, steps, second)(x)
         assert found.error is not None
         assert alone.error is not None
         tighter += int((found.error < alone.error / 2).any())
@@ -156,12 +156,12 @@ def test_a_feed_forward_network_is_within_its_error_of_the_exact_one(name: str) 
 def test_rounding_a_bit_takes_its_error_away(name: str) -> None:
     floats = Float(name)
     there: SparseRows = [[(0, Fraction(1))], [(0, Fraction(1))]]
-    first = floats.operator(there, 1, [Fraction(-1, 4), Fraction(-3, 4)])
-    second = floats.operator([[(0, Fraction(2)), (1, Fraction(-2))]], 2, [Fraction(0)])
+    first = there, 1, [Fraction(-1, 4), Fraction(-3, 4)]
+    second = [[(0, Fraction(2)), (1, Fraction(-2))]], 2, [Fraction(0)]
     clear = floats.operator([[(0, Fraction(-1))]], 1, [Fraction(0)])
     x = Tensor(np.array([[[1.0625], [0.0625]]], dtype=floats.dtype), np.full((1, 2, 1), 0.125))
-    rounded = floats.feed(floats.network(first, np.zeros(2, dtype=bool), second), x)
-    only = floats.add(rounded, floats.apply(clear, x))
+    rounded = floats.network(first, np.zeros(2, dtype=bool), second)(x)
+    only = floats.add(rounded, clear(x))
     assert only.value.tolist() == [[[1], [0]]]
     assert rounded.error is not None
     assert rounded.error.max() < 0.1251
@@ -172,13 +172,13 @@ def test_taking_a_number_away_from_itself_takes_its_error_away(name: str) -> Non
     floats = Float(name)
     there: SparseRows = [[(0, Fraction(1))], [(0, Fraction(-1))]]
     network = floats.network(
-        floats.operator(there, 1, [Fraction(0)] * 2),
+        (there, 1, [Fraction(0)] * 2),
         np.zeros(2, dtype=bool),
-        floats.operator([[(0, Fraction(-1)), (1, Fraction(1))]], 2, [Fraction(0)]),
+        ([[(0, Fraction(-1)), (1, Fraction(1))]], 2, [Fraction(0)]),
     )
     x = Tensor(np.array([[[0.3], [0.0], [-0.3]]], dtype=floats.dtype), np.full((1, 3, 1), 0.01))
     for _ in range(100):
-        x = floats.feed(network, x)
+        x = network(x)
     assert x.error is not None
     assert (np.abs(x.value) <= x.error).all()
     assert x.error.max() < 1e-6
@@ -245,7 +245,7 @@ def test_a_softmax_mean_is_within_its_error_of_the_exact_one(name: str, doubt: f
         visible = np.array([[chooser.random() < 0.7 for _ in range(keys)] for _ in range(queries)])
         try:
             scales = floats.numbers([[scale]] * queries)[:, 0]
-            found = floats.soft(tensors[0], tensors[1], None, visible, scales, tensors[2])
+            found = floats.soft(tensors[0], tensors[1], None, visible, scales)(tensors[2])
         except PrecisionError:
             continue
         assert found.error is not None
@@ -270,7 +270,7 @@ def test_a_softmax_that_has_decided_is_known_well_however_large_its_exponents_ar
     keys = floats.numbers([[large * score] for score in (1, 2, 3, 4 if values[2] != values[3] else 3)])[None]
     one = floats.numbers([[Fraction(1)]])
     read = floats.numbers([[Fraction(value)] for value in values])[None]
-    found = floats.soft(one[None], keys, None, np.ones((1, 4), dtype=bool), one[:, 0], read)
+    found = floats.soft(one[None], keys, None, np.ones((1, 4), dtype=bool), one[:, 0])(read)
     assert found.error is not None
     assert found.value[0, 0, 0] == values[3]
     assert found.error[0, 0, 0] < 1000 * floats.roundoff
@@ -286,7 +286,7 @@ def test_integers_stay_exact(name: str) -> None:
         rows = random_rows(chooser, 4, 5, integer_number)
         bias = [integer_number(chooser) for _ in range(4)]
         exact = exact_array((2, 3, 5), chooser, integer_number)
-        found = floats.apply(floats.operator(rows, 5, bias), stored(floats, exact))
+        found = floats.operator(rows, 5, bias)(stored(floats, exact))
         found = floats.activate(floats.add(found, found), np.zeros(4, dtype=bool))
         assert found.error is not None
         assert not found.error.any()
@@ -308,7 +308,7 @@ def test_sums_at_the_end_of_the_digits_are_exact_or_say_how_wrong_they_are(name:
     for terms, exactly in largest_sums(floats):
         rows: SparseRows = [[(c, Fraction(1)) for c in range(len(terms))]]
         exact = np.array([[[Fraction(term) for term in terms]]], dtype=object)
-        found = floats.apply(floats.operator(rows, len(terms), [Fraction(0)]), stored(floats, exact))
+        found = floats.operator(rows, len(terms), [Fraction(0)])(stored(floats, exact))
         assert found.error is not None
         assert violations(found, applied(rows, [Fraction(0)], exact)) == []
         assert bool(found.error.any()) is not exactly
@@ -336,7 +336,7 @@ def test_a_mean_is_exact_if_the_format_can_hold_it(name: str, values: list[int],
 def test_powers_of_two_times_a_third_do_not_round_again(name: str) -> None:
     floats = Float(name)
     third = floats.numbers([[Fraction(1, 3), Fraction(0)]])[None]
-    found = floats.apply(floats.operator([[(0, Fraction(-4)), (1, Fraction(2))]], 2, [Fraction(0)]), third)
+    found = floats.operator([[(0, Fraction(-4)), (1, Fraction(2))]], 2, [Fraction(0)])(third)
     assert found.error is not None
     assert third.error is not None
     assert found.error[0, 0, 0] == 4 * third.error[0, 0, 0]
@@ -362,7 +362,7 @@ def test_relu_does_not_hide_that_a_sum_left_the_range(name: str) -> None:
     terms = [-most, -most, most, most, most / 10]
     exact = np.array([[terms]], dtype=object)
     rows: SparseRows = [[(c, Fraction(1)) for c in range(5)]]
-    found = floats.apply(floats.operator(rows, 5, [Fraction(0)]), stored(floats, exact))
+    found = floats.operator(rows, 5, [Fraction(0)])(stored(floats, exact))
     if np.isfinite(found.value).all():
         assert violations(found, applied(rows, [Fraction(0)], exact)) == []
     else:
@@ -527,10 +527,10 @@ def test_exact_numbers_take_a_softmax_only_of_equal_scores() -> None:
     exact = Exact()
     key = exact.numbers([[Fraction(1)], [Fraction(1)], [Fraction(2)]])[None]
     query, scale = exact.numbers([[Fraction(3)]] * 3)[None], exact.numbers([[Fraction(1)]] * 3)[:, 0]
-    found = exact.soft(query[:, :2], key[:, :2], None, np.ones((2, 2), dtype=bool), scale[:2], key[:, :2])
+    found = exact.soft(query[:, :2], key[:, :2], None, np.ones((2, 2), dtype=bool), scale[:2])(key[:, :2])
     assert found.value.tolist() == [[[1], [1]]]
     with pytest.raises(ConstructionError, match="not a rational number"):
-        exact.soft(query, key, None, np.ones((3, 3), dtype=bool), scale, key)
+        exact.soft(query, key, None, np.ones((3, 3), dtype=bool), scale)(key)
 
 
 def test_units_of_numbers_are_the_largest_powers_of_two_that_divide_them() -> None:

@@ -24,20 +24,20 @@ def test_operations_round_to_the_format(name: str) -> None:
     third = plain.numbers([[THIRD]])
     assert third.value.dtype == np.dtype(name)
     assert third.value[0, 0] == kind(1 / 3)
-    tripled = plain.apply(plain.operator([[(0, Fraction(3))]], 1, [THIRD]), Tensor(third.value[None]))
+    tripled = plain.operator([[(0, Fraction(3))]], 1, [THIRD])(Tensor(third.value[None]))
     assert tripled.value[0, 0, 0] == kind(kind(1 / 3) * kind(3) + kind(1 / 3))
     assert plain.add(third, third).value[0, 0] == kind(2) * kind(1 / 3)
 
 
 def test_a_format_that_is_too_small_goes_wrong_without_a_word() -> None:
-    plain = PlainFloat("float16")
+    plain = PlainFloat("float16:plain")
     large = plain.numbers([[Fraction(2048)]])
     assert plain.add(large, plain.numbers([[Fraction(1)]])).value[0, 0] == 2048
     assert np.isinf(plain.numbers([[Fraction(10**400)]]).value[0, 0])
 
 
 def test_a_tie_of_logits_is_an_error_and_so_is_what_is_not_a_number() -> None:
-    plain = PlainFloat("float32")
+    plain = PlainFloat("float32:plain")
     with pytest.raises(UndecidedError, match="equal") as tie:
         plain.largest(Tensor(np.ones((1, 1, 2), np.float32)))
     assert tie.value.tie

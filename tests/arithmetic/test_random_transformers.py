@@ -37,7 +37,11 @@ def compare(seed: int, length: int, found: Counter[str], denominators: tuple[int
         found["ambiguous" if exact is AmbiguousTokenError else "agrees"] += 1
 
 
-@pytest.mark.parametrize("part", range(4))
+SOME = [0, *(pytest.param(part, marks=pytest.mark.slow) for part in (1, 2, 3))]
+"""One part in four; the others with the long sweeps."""
+
+
+@pytest.mark.parametrize("part", SOME)
 def test_floats_answer_as_exact_numbers_do_or_stop(part: int) -> None:
     found: Counter[str] = Counter()
     for seed in range(120 * part, 120 * (part + 1)):
@@ -59,12 +63,13 @@ def test_floats_are_never_at_a_loss_with_small_integers() -> None:
     assert found["compared"] > 50
 
 
+@pytest.mark.parametrize("part", SOME)
 @pytest.mark.parametrize("denominators", [(3, 7), (2**30, 3 * 2**30), (1, 2**12), (10**9 + 7,)])
-def test_floats_answer_as_exact_numbers_do_with_awkward_weights(denominators: tuple[int, ...]) -> None:
+def test_floats_answer_as_exact_numbers_do_with_awkward_weights(denominators: tuple[int, ...], part: int) -> None:
     found: Counter[str] = Counter()
-    for seed in range(5000, 5060):
+    for seed in range(5000 + 15 * part, 5000 + 15 * (part + 1)):
         compare(seed, 1 + seed % 5, found, denominators)
-    assert found["agrees"] > 20
+    assert found["agrees"] > 5
 
 
 @pytest.mark.slow

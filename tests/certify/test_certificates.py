@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from functools import cache
 from itertools import product
 from pathlib import Path
 
@@ -11,8 +12,9 @@ import numpy as np
 import pytest
 
 import softmachine as sm
-from softmachine.certify import Certificate, certify, soften, softened
+from softmachine.certify import Certificate, certify, softened
 from softmachine.certify.budget import budget
+from softmachine.certify.certificate import with_softmax
 from softmachine.certify.measure import measure
 from softmachine.compiler import compile_program
 from softmachine.engines.check import check_words, random_words
@@ -24,6 +26,7 @@ from softmachine.theorems import construction_for
 from softmachine.theorems.shared.special_tokens import START
 from softmachine.theorems.temporal.theorem import Variant, Vision, transformer
 from softmachine.transformer.attention import Choice, Weighting
+from softmachine.transformer.features import INVERSE
 from softmachine.transformer.weights import Block, Layer
 from tests.sources.formulas import random_formula
 
@@ -63,7 +66,7 @@ def certified_formula_is_right(seed: int, depth: int, exhaustive: int, longest: 
     program = hard(formula, vision)
     certificate = certify(program, length)
     assert certificate.holds
-    engine, errors = DenseEngine(soften(program, certificate)), HeadErrors(program, certificate)
+    engine, errors = DenseEngine(compile_program(softened(program, certificate))), HeadErrors(program, certificate)
     known = vision is Vision.ENCODER
     for n in (*range(1, exhaustive + 1), length):
         words = [*product("ab", repeat=n)] if n <= exhaustive else [tuple(chooser.choices("ab", k=n))]
@@ -79,9 +82,9 @@ class HeadErrors:
     """How far each coordinate that a head writes is from what hard attention writes, against what the budget allows."""
 
     def __init__(self, program: Program, certificate: Certificate) -> None:
-        hard, soft = compile_program(program), soften(program, certificate)
+        hard, soft = compile_program(program), compile_program(softened(program, certificate))
         assert hard.coordinates == soft.coordinates
-        rows = {row.head: row.error_out for row in certificate.budget.rows}
+        rows = {row.head: row.error_out for row in certificate.rows}
         self.places = [place for place, name in enumerate(hard.coordinates) if name in rows]
         self.allowed = np.array([rows[hard.coordinates[place]] for place in self.places])
         self.engines = DenseEngine(hard), DenseEngine(soft)
@@ -108,7 +111,7 @@ def test_a_temperature_that_is_too_high_goes_wrong(formula: str) -> None:
     length = 12
     program = hard(formula)
     assert not budget(program, length, certify(program, length).sharpness - 1).holds
-    smooth = compile_program(softened(program, 1))
+    smooth = compile_program(with_softmax(program, 1))
 
     def warm(layer: Layer) -> Layer:
         heads = tuple(
@@ -153,10 +156,18 @@ def test_longer_inputs_need_lower_temperatures() -> None:
 
 def test_a_certificate_reads_as_a_table() -> None:
     text = str(sm.certificate("Q_a since Q_b", length=100))
-    assert "Lemma 8" in text
-    assert "1/(2n+2)" in text
+    assert "Q_a since Q_b  Lemma 6  1/(2n+2)  4(n+1)" in text
     assert "margin of the logits ≥ 1.0000" in text
     assert "Theorem 26" in text
+    assert "wire     Lemma 33  2    5/2" in str(sm.certificate("full-adder", length=3))
+
+
+def test_a_certificate_is_data() -> None:
+    mean, lookup, *_, last = sm.certificate("palindrome", length=200).rows
+    assert (mean.layer, mean.lemma, mean.gap, mean.scale) == (1, "exact", None, None)
+    assert (lookup.lemma, lookup.gap, str(lookup.scale)) == ("Lemma 7", INVERSE, "21(i+1)")
+    assert (last.layer, last.head, last.lemma) == (3, "last write", "Lemma 6")
+    assert last.to_json()["gap"] == "1/(2i+2)"
 
 
 def test_a_certificate_that_fails_says_at_which_head() -> None:
@@ -189,6 +200,7 @@ def test_answers_go_wrong_later_than_bounds_give_out() -> None:
 def test_a_plot_is_drawn_and_nothing_is_overwritten(tmp_path: Path) -> None:
     from softmachine.certify.plot import draw
 
+    @cache
     def prove(length: int, sharpness: int | None) -> Certificate:
         return certify(hard("prev Q_a"), length, sharpness)
 

@@ -39,6 +39,11 @@ from tests.sources.oracle import LETTERS, START, agrees_with_signals, letter
 from tests.sources.signal_programs import RandomGraph, random_program, random_tokens
 
 
+@cache
+def random_model(seed: int) -> Transformer:
+    return compile_program(random_program(seed))
+
+
 def program_of(logits: Signal, name: str = "test") -> Program:
     return Program(name, LETTERS.tokens, tuple(f"out {k}" for k in range(len(logits))), logits)
 
@@ -53,7 +58,7 @@ def check_random_program(seed: int, lengths: tuple[int, ...], size: int | None =
     for length in lengths:
         tokens = random_tokens(seed, length)
         stream = engine.residual_stream([tokens], length - 1)
-        found = engine.arithmetic.apply(engine.unembedding, stream).value[0]
+        found = engine.unembedding(stream).value[0]
         expected = [list(row) for row in evaluate(program.logits, tokens, length - 1)]
         assert [[Fraction(str(number)) for number in row] for row in found] == expected, (seed, length)
 
@@ -189,7 +194,7 @@ def reads(transformer: Transformer) -> set[int]:
 
 def test_every_coordinate_is_read_and_every_head_is_written_somewhere() -> None:
     for seed in range(200):
-        transformer = compile_program(random_program(seed))
+        transformer = random_model(seed)
         assert reads(transformer) == set(range(transformer.width)), seed
         for head in transformer.heads:
             written = {column for _, column, _ in head.output.entries()}
@@ -239,7 +244,7 @@ def names(transformer: Transformer) -> list[tuple[str, ...]]:
 
 def test_names_are_unique_in_the_whole_model() -> None:
     for seed in range(200):
-        for group in names(compile_program(random_program(seed))):
+        for group in names(random_model(seed)):
             assert len(set(group)) == len(group), seed
 
 
@@ -268,7 +273,7 @@ def test_coordinates_carry_the_names_and_labels_that_the_author_gave() -> None:
 
 def test_the_same_program_gives_the_same_weights() -> None:
     for seed in range(60):
-        assert compile_program(random_program(seed)) == compile_program(random_program(seed))
+        assert compile_program(random_program(seed)) == random_model(seed)
 
 
 _SAVE = """
@@ -288,7 +293,11 @@ for seed in (20, 34, 120):
 def test_saved_bytes_do_not_depend_on_the_process(tmp_path: Path) -> None:
     root = Path(__file__).parents[2]
     for seed in ("1", "2"):
-        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(root)}
+        environment = {
+            **os.environ,
+            "PYTHONHASHSEED": seed,
+            "PYTHONPATH": os.pathsep.join((str(root), str(root / "src"))),
+        }
         command = [sys.executable, "-c", _SAVE, str(tmp_path / seed)]
         subprocess.run(command, check=True, env=environment, cwd=root)
     files = sorted(path.relative_to(tmp_path / "1") for path in (tmp_path / "1").rglob("*") if path.is_file())

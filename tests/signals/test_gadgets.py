@@ -64,10 +64,7 @@ def engines(signal: Signal, vocabulary: tuple[str, ...]) -> tuple[DenseEngine, D
 def numbers(signal: Signal, tokens: list[str], vocabulary: tuple[str, ...] = LETTERS.tokens) -> list[list[Fraction]]:
     """The signal at every position by its definition, by exact weights and by float64, which must agree."""
     expected = [list(row) for row in evaluate(signal, tokens)]
-    exact, floating = (
-        engine.arithmetic.apply(engine.unembedding, engine.residual_stream([tokens]))
-        for engine in engines(signal, vocabulary)
-    )
+    exact, floating = (engine.unembedding(engine.residual_stream([tokens])) for engine in engines(signal, vocabulary))
     assert [[Fraction(str(number)) for number in row] for row in exact.value[0]] == expected
     assert floating.error is not None
     near = np.abs(floating.value[0] - np.array(expected, dtype=float)) <= floating.error[0] + 1e-12

@@ -27,7 +27,7 @@ def logits(program: Program, tokens: Sequence[str], length: int | None, arithmet
     """The logits at every position, as the transformer computes them."""
     engine = DenseEngine(compile_program(program), arithmetic)
     stream = engine.residual_stream([tokens], length)
-    numbers = engine.arithmetic.apply(engine.unembedding, stream).value[0]
+    numbers = engine.unembedding(stream).value[0]
     return [
         [Fraction(str(number)) if arithmetic == "exact" else Fraction(float(number)) for number in row]
         for row in numbers

@@ -14,9 +14,10 @@ import pytest
 
 import softmachine as sm
 from softmachine.arithmetic import Tensor
-from softmachine.arithmetic.base import Array
-from softmachine.certify import certify, softened
+from softmachine.arithmetic.base import Array, Map
+from softmachine.certify import certify
 from softmachine.certify.budget import budget
+from softmachine.certify.certificate import with_softmax
 from softmachine.compiler import compile_program
 from softmachine.engines.check import check_words
 from softmachine.engines.dense.engine import DenseEngine, Pass
@@ -114,7 +115,7 @@ def test_the_signals_keep_their_promises_and_the_weights_compute_them() -> None:
         logits = evaluate(program.logits, tokens)
         engine = DenseEngine(compile_program(program), "exact")
         stream = engine.residual_stream([tokens])
-        found = engine.arithmetic.apply(engine.unembedding, stream).value[0]
+        found = engine.unembedding(stream).value[0]
         assert [[int(x) for x in row] for row in found] == [[int(x) for x in row] for row in logits]
 
 
@@ -197,15 +198,14 @@ def ternary_after_every_sublayer(transformer: Transformer, tokens: Sequence[str]
     """Whether the residual stream of a pass holds only -1, 0 and 1 after attention and after feed-forward."""
     engine = DenseEngine(transformer, arithmetic)
     seen: list[bool] = []
-    numbers = engine.arithmetic
-    add, feed = numbers.add, numbers.feed
+    add = engine.arithmetic.add
 
-    def watched(x: object) -> object:
-        seen.append(bool(np.isin(np.asarray(x.value, dtype=np.float64), (-1, 0, 1)).all()))  # type: ignore[attr-defined]
-        return x
+    def noted(x: Tensor, y: Tensor) -> Tensor:
+        total = add(x, y)
+        seen.append(bool(np.isin(np.asarray(total.value, dtype=np.float64), (-1, 0, 1)).all()))
+        return total
 
-    numbers.add = lambda x, y: watched(add(x, y))  # type: ignore[method-assign,assignment,return-value]
-    numbers.feed = lambda network, x: watched(feed(network, x))  # type: ignore[method-assign,assignment,return-value]
+    engine.arithmetic.add = noted  # type: ignore[method-assign]
     Pass(engine, 1, None).extend([tokens])
     assert len(seen) > len(transformer.layers)
     return all(seen)
@@ -234,7 +234,7 @@ def cleared(layer: Layer) -> set[int]:
 def test_in_bfloat16_everything_but_what_heads_have_just_retrieved_is_ternary(summarises: bool) -> None:
     """Softmax leaves small errors where heads write, until the coordinate is cleared; nothing else ever has one."""
     codec = TernaryCodec(full_machine(1, Tape.TWO_WAY), 6, summarises)
-    transformer = compile_program(softened(signals(codec, denoised=True), 8))
+    transformer = compile_program(with_softmax(signals(codec, denoised=True), 8))
     prompt, said = next(iter(codec.expected_segments("ab", 12)))
     streams = streams_after_layers(transformer, (*prompt.tokens, *said), "bfloat16")
     noisy: set[int] = set()
@@ -251,16 +251,22 @@ def test_in_bfloat16_everything_but_what_heads_have_just_retrieved_is_ternary(su
 def streams_after_layers(transformer: Transformer, tokens: Sequence[str], arithmetic: str) -> list[Array]:
     """The residual stream after every layer."""
     engine = DenseEngine(transformer, arithmetic)
-    feed, found = engine.arithmetic.feed, []
+    found: list[Array] = []
 
-    def watched(network: object, x: Tensor) -> Tensor:
-        result = feed(network, x)
-        found.append(result.value)
-        return result
+    def noted(stream: Tensor) -> Tensor:
+        found.append(stream.value)
+        return stream
 
-    engine.arithmetic.feed = watched  # type: ignore[method-assign]
+    engine.blocks = tuple(tuple(watched(layer, noted) for layer in block) for block in engine.blocks)
     engine.residual_stream([tokens])
     return found
+
+
+def watched(layer: DenseLayer, note: Map) -> DenseLayer:
+    """A layer that shows the residual stream after its feed-forward network."""
+    network = layer.network
+    assert network is not None
+    return replace(layer, network=lambda x: note(network(x)))
 
 
 @pytest.mark.parametrize("summarises", [False, True])
@@ -408,7 +414,7 @@ def test_thousand_random_machines(hundred: int, summarises: bool) -> None:
         denoised = signals(codec, denoised=True)
         sharpness = math.ceil(math.log(32 * codec.context))
         assert budget(denoised, codec.context - 1, sharpness).holds
-        hard, soft = signals(codec), softened(denoised, sharpness)
+        hard, soft = signals(codec), with_softmax(denoised, sharpness)
         for program, arithmetic in ((hard, "int8"), (soft, "bfloat16")):
             ready = with_codec(program, codec, "ternary", codec.context)
             run = sm.run(ready, word, arithmetic=arithmetic, max_steps=16)

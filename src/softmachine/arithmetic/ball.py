@@ -6,16 +6,16 @@ certain is not decided. A tie is a tie only where a difference is exactly zero.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from fractions import Fraction
+from contextlib import AbstractContextManager
+from functools import partial
 
 import numpy as np
 from flint import arb, ctx, fmpq
 from numpy.typing import NDArray
 
-from softmachine.arithmetic.base import Arithmetic, Array, Flags, SparseRows, Tensor, UndecidedError, first_or_last
+from softmachine.arithmetic.base import Array, Family, Flags, Map, Tensor, UndecidedError
+from softmachine.arithmetic.objects import Objects
 from softmachine.errors import UsageError
-from softmachine.transformer.attention import Choice
 
 BITS = 128
 """The precision, unless another one is asked for."""
@@ -23,14 +23,11 @@ _FEWEST, _MOST = 2, 1_000_000
 _VAGUE = 16
 """A softmax whose weights are known to fewer bits may say less than that its mean is between the values."""
 _ZERO, _ONE = arb(0), arb(1)
-BallOperator = tuple[list[list[tuple[int, arb]]], list[arb]]
-
-
 _Weights = tuple[NDArray[np.intp], int, Array]
 """Keys, the place of one among them, and weights relative to its own."""
 
 
-class Ball(Arithmetic[BallOperator]):
+class Ball(Objects):
     """Balls whose midpoints have so many bits.
 
     Flint's precision is global; every operation sets it and puts it back.
@@ -38,8 +35,6 @@ class Ball(Arithmetic[BallOperator]):
     Args:
         precision: The bits of a midpoint.
     """
-
-    checks_many = False
 
     def __init__(self, precision: int = BITS) -> None:
         if not _FEWEST <= precision <= _MOST:
@@ -49,37 +44,18 @@ class Ball(Arithmetic[BallOperator]):
         self.precision = precision
         self.name = "ball" if precision == BITS else f"ball:{precision}"
 
-    def numbers(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
-        value = np.empty((len(rows), len(rows[0]) if rows else 0), dtype=object)
-        with ctx.workprec(self.precision):
-            for r, row in enumerate(rows):
-                value[r] = [_enclosed(number) for number in row]
-        return Tensor(value)
+    def number(self, exact: fmpq) -> arb:
+        """The number itself if it has few enough binary digits, otherwise a ball around it."""
+        return arb(exact)
 
-    def operator(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> BallOperator:
-        del columns
-        with ctx.workprec(self.precision):
-            return [[(c, _enclosed(w)) for c, w in row] for row in rows], [_enclosed(b) for b in bias]
-
-    def apply(self, operator: BallOperator, x: Tensor) -> Tensor:
-        rows, bias = operator
-        result = np.empty((*x.shape[:-1], len(rows)), dtype=object)
-        with ctx.workprec(self.precision):
-            for r, (row, constant) in enumerate(zip(rows, bias, strict=True)):
-                total: Array | arb = constant
-                for c, weight in row:
-                    total = x.value[..., c] * weight + total
-                result[..., r] = total
-        return Tensor(result)
-
-    def add(self, x: Tensor, y: Tensor) -> Tensor:
-        with ctx.workprec(self.precision):
-            return Tensor(x.value + y.value)
+    def precisely(self) -> AbstractContextManager[object]:
+        context: AbstractContextManager[object] = ctx.workprec(self.precision)
+        return context
 
     def activate(self, x: Tensor, steps: Flags) -> Tensor:
         """ReLU and steps; the ReLU of a ball around 0 is one around everything from 0 to its upper end."""
         result = np.empty(x.shape, dtype=object)
-        with ctx.workprec(self.precision):
+        with self.precisely():
             for index, number in np.ndenumerate(x.value):
                 result[index] = self._step(number, index) if steps[index[-1]] else _relu(number)
         return Tensor(result)
@@ -92,15 +68,12 @@ class Ball(Arithmetic[BallOperator]):
         reason = self._doubt(f"the sign of a step's argument, {_shown(number)}", "it is 0")
         raise UndecidedError(index[0], index[1], [], reason)
 
-    def choose(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, choice: Choice) -> Flags:
+    def best(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags) -> Flags:
         """The keys of maximal score; close calls are settled by the differences of keys, where the query cancels."""
-        shape = (query.shape[0], query.shape[1], key.shape[1])
-        if query.shape[-1] == 0 and bias is None:
-            return first_or_last(np.broadcast_to(visible, shape), choice)
-        chosen = np.zeros(shape, dtype=bool)
-        with ctx.workprec(self.precision):
-            scores = _scores(query, key, bias)
-            for b, i in np.ndindex(*shape[:2]):
+        with self.precisely():
+            scores = self.scores(query, key, bias)
+            chosen = np.zeros(scores.shape, dtype=bool)
+            for b, i in np.ndindex(*scores.shape[:2]):
                 seen = np.flatnonzero(visible[i])
                 if len(seen):
                     row = scores[b, i, seen]
@@ -113,31 +86,17 @@ class Ball(Arithmetic[BallOperator]):
                         candidates = keys[[leader, *unclear]].tolist()
                         raise UndecidedError(b, i, candidates, self._doubt(question, "they are"))
                     chosen[b, i, keys[gaps == 0]] = True
-        return first_or_last(chosen, choice)
+        return chosen
 
-    def mean(self, chosen: Flags, value: Tensor) -> Tensor:
-        batch, queries = value.shape[0], chosen.shape[1]
-        result = np.full((batch, queries, value.shape[-1]), _ZERO, dtype=object)
-        with ctx.workprec(self.precision):
-            for b, i in np.ndindex(batch, queries):
-                keys = np.flatnonzero(chosen[b if len(chosen) > 1 else 0, i])
-                if len(keys) == 1:
-                    result[b, i] = value.value[b, keys[0]]
-                elif len(keys):
-                    result[b, i] = value.value[b, keys].sum(axis=0) / arb(len(keys))
-        return Tensor(result)
-
-    def shares(
-        self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor
-    ) -> list[list[_Weights]]:
-        """exp(s (xⱼ - x₀)) for one key 0 of those that each query sees.
+    def soft(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> Map:
+        """The weights exp(s (xⱼ - x₀)), for one key 0 of those that each query sees.
 
         It is taken where the score x is largest, as far as midpoints tell. So what all keys have in common cancels
         before it is multiplied.
         """
         seen = [np.flatnonzero(row) for row in visible]
-        with ctx.workprec(self.precision):
-            scores = _scores(query, key, bias) * scale.value[:, None]
+        with self.precisely():
+            scores = self.scores(query, key, bias) * scale.value[:, None]
 
             def weights(b: int, i: int) -> _Weights:
                 if not len(seen[i]):
@@ -147,15 +106,16 @@ class Ball(Arithmetic[BallOperator]):
                 gaps = _differences(query.value[b, i], key.value[b, seen[i]], offset, leader)
                 return seen[i], leader, np.array([(gap * scale.value[i]).exp() for gap in gaps], dtype=object)
 
-            return [[weights(b, i) for i in range(query.shape[1])] for b in range(query.shape[0])]
+            shares = [[weights(b, i) for i in range(query.shape[1])] for b in range(query.shape[0])]
+        return partial(self._mix, shares)
 
-    def mix(self, shares: list[list[_Weights]], value: Tensor) -> Tensor:
+    def _mix(self, shares: list[list[_Weights]], value: Tensor) -> Tensor:
         """The mean, from differences: v₀ + Σ exp(s (xⱼ - x₀)) (vⱼ - v₀) / Σ exp(s (xⱼ - x₀)).
 
         This holds for any key 0; equal values make a mean without error.
         """
         result = np.full((value.shape[0], len(shares[0]), value.shape[-1]), _ZERO, dtype=object)
-        with ctx.workprec(self.precision):
+        with self.precisely():
             for b, i in np.ndindex(*result.shape[:2]):
                 seen, leader, weights = shares[b if len(shares) > 1 else 0][i]
                 if len(seen):
@@ -181,11 +141,6 @@ class Ball(Arithmetic[BallOperator]):
         return f"{self.precision} bits do not tell {question}; {more}"
 
 
-def _enclosed(number: Fraction) -> arb:
-    """The number itself if it has few enough binary digits, otherwise a ball around it."""
-    return arb(fmpq(number.numerator, number.denominator))
-
-
 def _relu(number: arb) -> arb:
     if number >= 0:
         return number
@@ -200,13 +155,6 @@ def _leader(row: Array) -> int:
     """The index of the largest midpoint: a guess, which the caller has to confirm."""
     midpoints = [number.mid() for number in row.tolist()]
     return midpoints.index(max(midpoints))
-
-
-def _scores(query: Tensor, key: Tensor, bias: Tensor | None) -> Array:
-    scores = np.full((query.shape[0], query.shape[1], key.shape[1]), _ZERO, dtype=object)
-    for c in range(query.shape[-1]):
-        scores = scores + query.value[:, :, None, c] * key.value[:, None, :, c]
-    return scores if bias is None else scores + bias.value
 
 
 def _differences(query: Array, keys: Array, bias: Array | None, leader: int) -> Array:
@@ -242,3 +190,11 @@ def _between(mean: arb, values: Array) -> arb:
         return mean
     hull = min(v.lower() for v in values).union(max(v.upper() for v in values))
     return mean.intersection(hull) if mean.is_finite() else hull
+
+
+def _ball(name: str) -> Ball | None:
+    kind, colon, bits = name.partition(":")
+    return Ball(int(bits or BITS)) if kind == "ball" and bits.isdecimal() is bool(colon) else None
+
+
+ARITHMETIC = Family(_ball, ("ball",), "ball:256 are balls of 256 bits", order=2)

@@ -7,10 +7,11 @@ nothing of what the numbers are for.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Generic, TypeVar
+from types import EllipsisType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +19,13 @@ from numpy.typing import NDArray
 from softmachine.transformer.attention import Choice
 
 Array = NDArray[Any]
+"""Floats, integers or Python objects: each arithmetic has its own."""
+Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+Index = int | slice | EllipsisType | NDArray[np.intp] | Flags | None
 SparseRows = Sequence[Sequence[tuple[int, Fraction]]]
-Operator = TypeVar("Operator")
+Affine = tuple[SparseRows, int, Sequence[Fraction]]
+"""The rows of an affine map, how many columns they have, and its constants."""
 
 
 @dataclass(frozen=True)
@@ -28,15 +33,19 @@ class Tensor:
     """Numbers of one arithmetic and how far each can be from the exact one; no ``error`` means that all are exact."""
 
     value: Array
-    error: NDArray[np.float64] | None = None
+    error: Floats | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the array."""
         return self.value.shape
 
-    def __getitem__(self, index: Any) -> Tensor:
+    def __getitem__(self, index: Index | tuple[Index, ...]) -> Tensor:
         return Tensor(self.value[index], None if self.error is None else self.error[index])
+
+
+Map = Callable[[Tensor], Tensor]
+"""A function of tensors, prepared in an arithmetic."""
 
 
 class UndecidedError(Exception):
@@ -68,7 +77,7 @@ class UnrepresentableError(Exception):
         super().__init__(f"{weight} {reason}")
 
 
-class Arithmetic(ABC, Generic[Operator]):
+class Arithmetic(ABC):
     """A kind of numbers."""
 
     name: str
@@ -97,16 +106,12 @@ class Arithmetic(ABC, Generic[Operator]):
         return self.numbers([[scale] for scale in scales])[:, 0]
 
     @abstractmethod
-    def operator(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> Operator:
-        """An affine map x ↦ W x + b, prepared for :meth:`apply`.
+    def operator(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> Map:
+        """The affine map x ↦ W x + b of the last axis.
 
         Raises:
             UnrepresentableError: If the arithmetic lacks a weight, and does not round.
         """
-
-    @abstractmethod
-    def apply(self, operator: Operator, x: Tensor) -> Tensor:
-        """The map applied to the last axis."""
 
     @abstractmethod
     def add(self, x: Tensor, y: Tensor) -> Tensor:
@@ -120,20 +125,15 @@ class Arithmetic(ABC, Generic[Operator]):
             UndecidedError: If the sign of a step's argument is not certain.
         """
 
-    def network(self, first: Operator, steps: Flags, second: Operator) -> Any:
-        """A feed-forward network, prepared for :meth:`feed`."""
-        return first, steps, second
-
-    def feed(self, network: Any, x: Tensor) -> Tensor:
-        """The sum x + second(activate(first(x))).
+    def network(self, first: Affine, steps: Flags, second: Affine) -> Map:
+        """The feed-forward network x ↦ x + second(activate(first(x))).
 
         Raises:
-            UndecidedError: If the sign of a step's argument is not certain.
+            UndecidedError: When it is applied, if the sign of a step's argument is not certain.
         """
-        first, steps, second = network
-        return self.add(x, self.apply(second, self.activate(self.apply(first, x), steps)))
+        there, back = self.operator(*first), self.operator(*second)
+        return lambda x: self.add(x, back(self.activate(there(x), steps)))
 
-    @abstractmethod
     def choose(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, choice: Choice) -> Flags:
         """For every query the keys of maximal score: all of them, the first, or the last.
 
@@ -147,6 +147,19 @@ class Arithmetic(ABC, Generic[Operator]):
         Raises:
             UndecidedError: If two scores that decide cannot be told apart.
         """
+        if query.shape[-1] == 0 and bias is None:
+            chosen = np.broadcast_to(visible, (query.shape[0], query.shape[1], key.shape[1]))
+        else:
+            chosen = self.best(query, key, bias, visible)
+        if choice is Choice.AVERAGE:
+            return chosen
+        flipped = chosen[..., ::-1] if choice is Choice.RIGHTMOST else chosen
+        first: Flags = flipped & (np.cumsum(flipped, axis=-1) == 1)
+        return first[..., ::-1] if choice is Choice.RIGHTMOST else first
+
+    @abstractmethod
+    def best(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags) -> Flags:
+        """For every query all keys of maximal score, if not all scores are 0."""
 
     @abstractmethod
     def mean(self, chosen: Flags, value: Tensor) -> Tensor:
@@ -156,35 +169,37 @@ class Arithmetic(ABC, Generic[Operator]):
         """
 
     @abstractmethod
-    def shares(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> Any:
-        """Attention in proportion to exp(scale · score), for :meth:`mix`; there is one ``scale`` a query."""
+    def soft(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> Map:
+        """Softmax attention: from values to their means in proportion to exp(scale · score), with one scale a query.
 
-    @abstractmethod
-    def mix(self, shares: Any, value: Tensor) -> Tensor:
-        """The mean of the values with these shares.
-
-        Where the scores of all sequences are the same, the shares may be those of one.
+        Where the scores of all sequences are the same, queries and keys may be those of one.
         """
 
-    def soft(
-        self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor, value: Tensor
-    ) -> Tensor:
-        """Softmax attention: the shares, and the mean with them."""
-        return self.mix(self.shares(query, key, bias, visible, scale), value)
-
-    @abstractmethod
     def largest(self, x: Tensor) -> NDArray[np.intp]:
         """The index of the largest number of the last axis, for every batch and position.
 
         Raises:
             UndecidedError: If the largest one is not certain.
         """
+        winner: NDArray[np.intp] = x.value.argmax(axis=-1)
+        rivals = ~(x.value < np.take_along_axis(x.value, winner[..., None], -1))
+        for b, i in np.argwhere(rivals.sum(axis=-1) > 1)[:1].tolist():
+            raise UndecidedError(b, i, np.flatnonzero(rivals[b, i]).tolist(), "the logits are equal", tie=True)
+        return winner
 
 
-def first_or_last(chosen: Flags, choice: Choice) -> Flags:
-    """Of the tied keys, those that a choice keeps."""
-    if choice is Choice.AVERAGE:
-        return chosen
-    flipped = chosen[..., ::-1] if choice is Choice.RIGHTMOST else chosen
-    first: Flags = flipped & (np.cumsum(flipped, axis=-1) == 1)
-    return first[..., ::-1] if choice is Choice.RIGHTMOST else first
+@dataclass(frozen=True)
+class Family:
+    """The arithmetics that one module makes.
+
+    Args:
+        make: The arithmetic of a name; None if the name is another family's.
+        names: The names that are proposed where one is wrong.
+        note: What other names mean.
+        order: Where the names stand in a list of all.
+    """
+
+    make: Callable[[str], Arithmetic | None]
+    names: tuple[str, ...] = ()
+    note: str = ""
+    order: int = 100

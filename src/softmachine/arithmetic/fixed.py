@@ -15,44 +15,18 @@ Features of positions and relations are functions that are evaluated in F_b: exa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
-from softmachine.arithmetic.base import (
-    Arithmetic,
-    Array,
-    Flags,
-    SparseRows,
-    Tensor,
-    UndecidedError,
-    UnrepresentableError,
-    first_or_last,
-)
+from softmachine.arithmetic.base import Arithmetic, Array, Family, Flags, Map, SparseRows, Tensor, UnrepresentableError
 from softmachine.arithmetic.fixed_point import least_bits
 from softmachine.arithmetic.grid import Grid
 from softmachine.errors import UsageError
-from softmachine.transformer.attention import Choice
 
 
-@dataclass(frozen=True)
-class FixedOperator:
-    """A sparse affine map: the k-th terms of all rows that have so many stand together.
-
-    Args:
-        order: The rows, those with most terms first.
-        terms: For each k, the column and the weight of the k-th term of the first rows in order.
-        bias: The constants, which are added last.
-    """
-
-    order: NDArray[np.intp]
-    terms: tuple[tuple[NDArray[np.intp], Array], ...]
-    bias: Array
-
-
-class Fixed(Arithmetic[FixedOperator]):
+class Fixed(Arithmetic):
     """The numbers F_b.
 
     Args:
@@ -104,27 +78,29 @@ class Fixed(Arithmetic[FixedOperator]):
             f"{reason}; the smallest precision that has it is {bits}" if bits else f"{reason}, nor of any other F_b",
         )
 
-    def operator(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> FixedOperator:
+    def operator(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> Map:
+        """Row by row the inner product, from left to right, then the constant.
+
+        The k-th terms of all rows that have so many stand together; rows with most terms come first.
+        """
         del columns
         for weight in (*(weight for row in rows for _, weight in row), *bias):
             self._check(self.grid, weight)
-        order = sorted(range(len(rows)), key=lambda row: -len(rows[row]))
+        order = np.array(sorted(range(len(rows)), key=lambda row: -len(rows[row])), dtype=np.intp)
         terms = []
         for k in range(len(rows[order[0]]) if rows else 0):
             there = [rows[row][k] for row in order if len(rows[row]) > k]
             weights = self._units(self.grid, [[weight for _, weight in there]])[0]
-            terms.append((np.array([column for column, _ in there], dtype=np.intp), weights))
+            terms.append((order[: len(there)], np.array([column for column, _ in there], dtype=np.intp), weights))
         constants = self._units(self.grid, [bias])[0]
-        return FixedOperator(np.array(order, dtype=np.intp), tuple(terms), constants)
 
-    def apply(self, operator: FixedOperator, x: Tensor) -> Tensor:
-        """Row by row the inner product, from left to right, then the constant."""
-        found = self.grid.zeros((*x.shape[:-1], len(operator.order)))
-        for columns, weights in operator.terms:
-            rows = operator.order[: len(columns)]
-            products = self.grid.multiply(x.value[..., columns], weights)
-            found[..., rows] = self.grid.add(found[..., rows], products)
-        return Tensor(self.grid.add(found, operator.bias))
+        def apply(x: Tensor) -> Tensor:
+            found = self.grid.zeros((*x.shape[:-1], len(rows)))
+            for some, read, weights in terms:
+                found[..., some] = self.grid.add(found[..., some], self.grid.multiply(x.value[..., read], weights))
+            return Tensor(self.grid.add(found, constants))
+
+        return apply
 
     def add(self, x: Tensor, y: Tensor) -> Tensor:
         return Tensor(self.grid.add(x.value, y.value))
@@ -134,12 +110,9 @@ class Fixed(Arithmetic[FixedOperator]):
         result[..., steps] = np.where(x.value[..., steps] >= 0, 1 << self.grid.bits, 0)
         return Tensor(result)
 
-    def choose(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, choice: Choice) -> Flags:
-        shape = (query.shape[0], query.shape[1], key.shape[1])
-        if query.shape[-1] == 0 and bias is None:
-            return first_or_last(np.broadcast_to(visible, shape), choice)
+    def best(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags) -> Flags:
         scores = np.where(visible, self._scores(query, key, bias), -self.grid.limit - 1)
-        return first_or_last(np.asarray(visible & (scores == scores.max(axis=-1, keepdims=True))), choice)
+        return np.asarray(visible & (scores == scores.max(axis=-1, keepdims=True)))
 
     def mean(self, chosen: Flags, value: Tensor) -> Tensor:
         """The sum of the chosen values over their number, both in F_b', rounded once."""
@@ -147,8 +120,8 @@ class Fixed(Arithmetic[FixedOperator]):
         ones = chosen.sum(axis=-1).astype(self.inner.dtype)
         return Tensor(self._divided(numerator, self.inner.saturated(ones << self.inner.bits)))
 
-    def shares(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> Array:
-        """e_j = exp(scale · (score_j - maximum)) in F_b': the largest is 1, so that the sum is never 0."""
+    def soft(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> Map:
+        """Weights e_j = exp(scale · (score_j - maximum)) in F_b': the largest is 1, so that the sum is never 0."""
         inner = self.inner
         scores = inner.widened(self._scores(query, key, bias), self.grid.bits)
         top = np.where(visible, scores, -inner.limit - 1).max(axis=-1, keepdims=True)
@@ -157,13 +130,13 @@ class Fixed(Arithmetic[FixedOperator]):
             powers = inner.mapped(lambda some: self._powers(some, scale.value[0]), below)
         else:
             powers = self._powers(below, scale.value[:, None])
-        return np.where(visible, powers, 0)
+        return partial(self._mix, np.where(visible, powers, 0))
 
     def _powers(self, below: Array, scale: Array) -> Array:
         """The exponentials of these differences, times the scale."""
         return self.inner.exponential(self.inner.multiply(self.inner.saturated(below), scale))
 
-    def mix(self, shares: Array, value: Tensor) -> Tensor:
+    def _mix(self, shares: Array, value: Tensor) -> Tensor:
         """Σ e_j v_j / Σ e_j, the sums in F_b', the quotient rounded once to F_b."""
         numerator = self.inner.weighted(shares, self.inner.widened(value.value, self.grid.bits))
         return Tensor(self._divided(numerator, self.inner.total(shares)))
@@ -177,11 +150,18 @@ class Fixed(Arithmetic[FixedOperator]):
         some = np.where(denominator == 0, 1, denominator)
         return self.inner.quotient(numerator, some[..., None], self.grid)
 
-    def largest(self, x: Tensor) -> NDArray[np.intp]:
-        winner: NDArray[np.intp] = x.value.argmax(axis=-1)
-        tied = x.value == x.value.max(axis=-1, keepdims=True)
-        ambiguous = np.argwhere(tied.sum(axis=-1) > 1)
-        if len(ambiguous):
-            b, i = map(int, ambiguous[0])
-            raise UndecidedError(b, i, np.flatnonzero(tied[b, i]).tolist(), "the logits are equal", tie=True)
-        return winner
+
+def _fixed(name: str) -> Fixed | None:
+    kind, _, bits = name.partition(":")
+    if kind != "fixed":
+        return None
+    parts = bits.split(":")
+    if len(parts) > 2 or not all(part.isascii() and part.isdecimal() and len(part) < 100 for part in parts):
+        raise UsageError(
+            f"{name!r} does not say how many bits fixed-point numbers have",
+            hint="write fixed:8 for 8 integer and 8 fractional bits, fixed:8:20 for 20 of each inside attention",
+        )
+    return Fixed(*map(int, parts))
+
+
+ARITHMETIC = Family(_fixed, ("fixed:B",), "fixed:8 has 8 integer and 8 fractional bits", order=4)

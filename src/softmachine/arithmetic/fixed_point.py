@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isqrt
 
 from softmachine.errors import UsageError
 
@@ -61,16 +60,6 @@ class FixedPoint:
         scaled, divisor = abs(numerator) << self.bits + 1, abs(denominator)
         size = min((scaled + divisor) // (2 * divisor), self.limit)
         return size if (numerator < 0) == (denominator < 0) else -size
-
-    def rounded(self, number: Fraction) -> Fraction:
-        """The nearest member of F_b."""
-        return self.units(number) * self.unit
-
-    def square_root(self, number: Fraction) -> Fraction:
-        """The member of F_b nearest to the square root of one."""
-        units = self.units(number) << self.bits
-        root = isqrt(units)
-        return min(root + (units > root * (root + 1)), self.limit) * self.unit
 
     def __str__(self) -> str:
         return f"F_{self.bits}"

@@ -11,21 +11,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import accumulate, pairwise
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from softmachine.arithmetic.base import Arithmetic, Array, Flags, SparseRows, Tensor, UndecidedError, first_or_last
-from softmachine.arithmetic.closecall import Contest, decide
+from softmachine.arithmetic.base import (
+    Affine,
+    Arithmetic,
+    Array,
+    Family,
+    Flags,
+    Floats,
+    Map,
+    SparseRows,
+    Tensor,
+    UndecidedError,
+)
 from softmachine.arithmetic.network import FloatNetwork, Place
-from softmachine.arithmetic.operator import FLOOR, SLACK, FloatOperator, Floats, floored, gamma
-from softmachine.arithmetic.scores import FloatScores
+from softmachine.arithmetic.operator import FLOOR, SLACK, FloatOperator, floored, gamma
+from softmachine.arithmetic.scores import Contest, FloatScores, decide
 from softmachine.arithmetic.softmax import FloatShares, exponentials
 from softmachine.errors import PrecisionError
-from softmachine.transformer.attention import Choice
 
 _GRIDS = (0, 20)
 """Numbers that are multiples of 2^-g, for g one of these, are tried as candidates for exact arithmetic."""
@@ -39,7 +47,7 @@ _MOST_SCORES = 2**17
 """So many scores of a softmax are computed together."""
 
 
-class Float(Arithmetic[FloatOperator]):
+class Float(Arithmetic):
     """A floating-point format with running error bounds.
 
     Args:
@@ -81,8 +89,11 @@ class Float(Arithmetic[FloatOperator]):
         distance = abs(Fraction(float(value)) - exact)
         return value, max(float(np.nextafter(float(distance), np.inf)), FLOOR) if distance else 0.0
 
-    def operator(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> FloatOperator:
-        del columns
+    def operator(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> Map:
+        return partial(self.apply, self._operator((rows, columns, bias)))
+
+    def _operator(self, affine: Affine) -> FloatOperator:
+        rows, _, bias = affine
         used = sorted({c for row in rows for c, _ in row})
         place = {c: k for k, c in enumerate(used)}
         weight, weight_error = np.zeros((len(rows), len(used)), dtype=self.dtype), np.zeros((len(rows), len(used)))
@@ -93,6 +104,7 @@ class Float(Arithmetic[FloatOperator]):
         return FloatOperator.of(columns_read, Tensor(weight, weight_error), self.numbers([bias])[0], self.digits)
 
     def apply(self, operator: FloatOperator, x: Tensor) -> Tensor:
+        """The map applied to the last axis."""
         assert x.error is not None
         read, inherited = x.value[..., operator.columns], x.error[..., operator.columns]
         value = read @ operator.weight + operator.bias
@@ -150,10 +162,10 @@ class Float(Arithmetic[FloatOperator]):
             value[..., steps], error[..., steps] = part >= 0, 0
         return Tensor(value, error)
 
-    def network(self, first: FloatOperator, steps: Flags, second: FloatOperator) -> FloatNetwork:
-        return FloatNetwork.of(first, steps, second)
+    def network(self, first: Affine, steps: Flags, second: Affine) -> Map:
+        return partial(self._feed, FloatNetwork.of(self._operator(first), steps, self._operator(second)))
 
-    def feed(self, network: FloatNetwork, x: Tensor) -> Tensor:
+    def _feed(self, network: FloatNetwork, x: Tensor) -> Tensor:
         before = self.apply(network.first, x)
         hidden = self.activate(before, network.steps)
         added = self.apply(network.second, hidden)
@@ -172,10 +184,7 @@ class Float(Arithmetic[FloatOperator]):
             result.error[some] = np.minimum(result.error[some], network.correlated(at))
         return result
 
-    def choose(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, choice: Choice) -> Flags:
-        shape = (query.shape[0], query.shape[1], key.shape[1])
-        if query.shape[-1] == 0 and bias is None:
-            return first_or_last(np.broadcast_to(visible, shape), choice)
+    def best(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags) -> Flags:
         scores = self._scores(query, key, bias)
         possible = scores.candidates(visible)
         for b, i in scores.unsure(possible):
@@ -190,7 +199,7 @@ class Float(Arithmetic[FloatOperator]):
                 raise UndecidedError(int(b), int(i), keys.tolist(), f"{self.name} {outcome}")
             possible[b, i] = False
             possible[b, i, keys[outcome]] = True
-        return first_or_last(possible, choice)
+        return possible
 
     def mean(self, chosen: Flags, value: Tensor) -> Tensor:
         counts = chosen.sum(axis=-1)
@@ -224,13 +233,11 @@ class Float(Arithmetic[FloatOperator]):
         bound = self.roundoff * np.abs(quotient).astype(np.float64) + max(self.least, FLOOR)
         return np.where(exact | (divisor == 1), 0.0, bound)
 
-    def shares(
-        self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor
-    ) -> list[FloatShares]:
+    def soft(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> Map:
         """Some sequences at a time, so that their scores stay in the cache."""
         together = max(1, _MOST_SCORES // max(1, query.shape[1] * key.shape[1]))
         blocks = [slice(start, start + together) for start in range(0, query.shape[0], together)]
-        return [self._shares(query[block], key[block], bias, visible, scale) for block in blocks]
+        return partial(self._mix, [self._shares(query[block], key[block], bias, visible, scale) for block in blocks])
 
     def _shares(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> FloatShares:
         assert scale.error is not None
@@ -252,14 +259,15 @@ class Float(Arithmetic[FloatOperator]):
         stored = weight.astype(self.dtype, copy=False).astype(np.float64, copy=False)
         return FloatShares.of(stored, doubt, visible, self.negligible)
 
-    def mix(self, shares: list[FloatShares], value: Tensor) -> Tensor:
+    def _mix(self, shares: list[FloatShares], value: Tensor) -> Tensor:
         if len(shares) == 1:
-            return self._mix(shares[0], value)
+            return self._mixed(shares[0], value)
         ends = [0, *accumulate(len(block.share) for block in shares)]
-        parts = [self._mix(block, value[start:end]) for block, (start, end) in zip(shares, pairwise(ends), strict=True)]
+        pairs = zip(shares, pairwise(ends), strict=True)
+        parts = [self._mixed(block, value[start:end]) for block, (start, end) in pairs]
         return Tensor(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("value", "error")))
 
-    def _mix(self, shares: FloatShares, value: Tensor) -> Tensor:
+    def _mixed(self, shares: FloatShares, value: Tensor) -> Tensor:
         result, moved = self.weighted(shares.share, value)
         return Tensor(result, shares.error(value, self.roundoff) + moved)
 
@@ -288,9 +296,9 @@ class Float(Arithmetic[FloatOperator]):
         self._check_finite(scores.largest)
         return scores
 
-    def _check_finite(self, numbers: Any) -> None:
+    def _check_finite(self, numbers: ArrayLike) -> None:
         """Where something is decided, all numbers must be in range."""
-        if not (np.abs(numbers) <= self.most).all():
+        if not np.all(np.abs(numbers) <= self.most):
             raise PrecisionError(f"a number left the range of {self.name}", hint="use --arithmetic exact")
 
 
@@ -303,3 +311,8 @@ def _equal_rows(keys: Tensor) -> bool:
     """Whether keys are the same and exact, so that their scores are tied, whatever the query is."""
     exact = keys.error is None or not keys.error.any()
     return bool(exact and (keys.value == keys.value[0]).all())
+
+
+ARITHMETIC = Family(
+    lambda name: Float(name) if name in ("float64", "float32") else None, ("float64", "float32"), order=1
+)

@@ -7,7 +7,6 @@ products are made of two words; above, numbers are Python's integers in object a
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from flint import arb, ctx, fmpq
@@ -38,7 +37,7 @@ class Grid:
         self.format = FixedPoint(bits)
         self.bits = bits
         self.limit = self.format.limit
-        self.dtype: np.dtype[Any] = np.dtype(np.int64 if bits <= _TWO_WORDS else object)
+        self.dtype = np.dtype(np.int64 if bits <= _TWO_WORDS else object)
         self.compiled_from = compiled_from
         self._powers: dict[int, int] = {}
 
@@ -155,12 +154,6 @@ class Grid:
             if floor is not None:
                 return min(int(floor), self.limit)
             precision *= 2
-
-    def square_root(self, x: Array) -> Array:
-        """The square root of each number; none is negative."""
-        unit = self.format.unit
-        roots = self.format.square_root
-        return self.mapped(lambda some: np.array([int(roots(int(n) * unit) / unit) for n in some], self.dtype), x)
 
     def total(self, x: Array) -> Array:
         """The sums along the last axis, from left to right, saturating after each addition."""

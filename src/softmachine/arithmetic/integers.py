@@ -7,16 +7,13 @@ is the exact run. Made for models whose residual stream holds -1, 0 and 1 and wh
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
-from softmachine.arithmetic.base import Arithmetic, Array, Flags, SparseRows, Tensor, UndecidedError, first_or_last
+from softmachine.arithmetic.base import Arithmetic, Array, Family, Flags, Map, SparseRows, Tensor
 from softmachine.errors import PrecisionError
-from softmachine.transformer.attention import Choice
 
 LEAST, MOST = -128, 127
 _WIDE = np.float32
@@ -25,16 +22,7 @@ _MOST_TERMS = 2**24 // 128**2
 """So many products of two such integers have an exact sum."""
 
 
-@dataclass(frozen=True)
-class IntegerOperator:
-    """An affine map: the columns that it reads, their weights, transposed, and the constants."""
-
-    columns: NDArray[np.intp]
-    weight: Array
-    bias: Array
-
-
-class Int8(Arithmetic[IntegerOperator]):
+class Int8(Arithmetic):
     """Integers of 8 bits."""
 
     name = "int8"
@@ -44,7 +32,7 @@ class Int8(Arithmetic[IntegerOperator]):
         flat = [_integer(number) for row in rows for number in row]
         return Tensor(np.array(flat, dtype=_WIDE).reshape(len(rows), columns))
 
-    def operator(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> IntegerOperator:
+    def operator(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> Map:
         del columns
         used = sorted({c for row in rows for c, _ in row})
         place = {c: k for k, c in enumerate(used)}
@@ -52,36 +40,26 @@ class Int8(Arithmetic[IntegerOperator]):
         for r, row in enumerate(rows):
             for c, number in row:
                 weight[place[c], r] = _integer(number)
-        self._check_terms(len(used))
-        return IntegerOperator(np.array(used, dtype=np.intp), weight, self.numbers([bias]).value[0])
-
-    def apply(self, operator: IntegerOperator, x: Tensor) -> Tensor:
-        return _stored(x.value[..., operator.columns] @ operator.weight + operator.bias)
+        _check_terms(len(used))
+        read, constants = np.array(used, dtype=np.intp), self.numbers([bias]).value[0]
+        return lambda x: _stored(x.value[..., read] @ weight + constants)
 
     def add(self, x: Tensor, y: Tensor) -> Tensor:
         return _stored(x.value + y.value)
 
     def activate(self, x: Tensor, steps: Flags) -> Tensor:
-        value = np.maximum(x.value, 0)
-        if steps.any():
-            value[..., steps] = x.value[..., steps] >= 0
-        return Tensor(value)
+        return Tensor(np.where(steps, x.value >= 0, np.maximum(x.value, 0)).astype(_WIDE))
 
-    def choose(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, choice: Choice) -> Flags:
-        shape = (query.shape[0], query.shape[1], key.shape[1])
-        if query.shape[-1] == 0 and bias is None:
-            return first_or_last(np.broadcast_to(visible, shape), choice)
-        self._check_terms(query.shape[-1])
+    def best(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags) -> Flags:
+        _check_terms(query.shape[-1])
         scores = query.value @ np.swapaxes(key.value, 1, 2)
         scores = np.where(visible, scores if bias is None else scores + bias.value, -np.inf)
-        chosen: Flags = visible & (scores == scores.max(axis=-1, keepdims=True, initial=-np.inf))
-        return first_or_last(chosen, choice)
+        return np.asarray(visible & (scores == scores.max(axis=-1, keepdims=True, initial=-np.inf)))
 
     def mean(self, chosen: Flags, value: Tensor) -> Tensor:
         counts = chosen.sum(axis=-1, keepdims=True)
         if (counts == 1).all():
-            index = (np.arange(value.shape[0])[:, None], chosen.argmax(axis=-1))
-            return Tensor(value.value[index])
+            return value[np.arange(value.shape[0])[:, None], chosen.argmax(axis=-1)]
         total = chosen.astype(np.float64) @ value.value
         mean = total / np.maximum(counts, 1)
         if (mean != np.rint(mean)).any():
@@ -91,26 +69,14 @@ class Int8(Arithmetic[IntegerOperator]):
             )
         return Tensor(mean.astype(_WIDE))
 
-    def shares(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> NoReturn:
+    def soft(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> NoReturn:
         del query, key, bias, visible, scale
-        raise _no_softmax()
+        raise PrecisionError("softmax gives no integers, so int8 cannot hold them", hint="use --attention hard")
 
-    def mix(self, shares: NoReturn, value: Tensor) -> NoReturn:
-        del shares, value
-        raise _no_softmax()
 
-    def largest(self, x: Tensor) -> NDArray[np.intp]:
-        winner: NDArray[np.intp] = x.value.argmax(axis=-1)
-        several = (x.value == np.take_along_axis(x.value, winner[..., None], -1)).sum(axis=-1) > 1
-        if several.any():
-            b, i = np.argwhere(several)[0]
-            candidates = np.flatnonzero(x.value[b, i] == x.value[b, i].max()).tolist()
-            raise UndecidedError(int(b), int(i), candidates, "the logits are equal", tie=True)
-        return winner
-
-    def _check_terms(self, terms: int) -> None:
-        if terms > _MOST_TERMS:
-            raise PrecisionError(f"a sum of {terms} products of 8-bit integers is not exact in 32 bits")
+def _check_terms(terms: int) -> None:
+    if terms > _MOST_TERMS:
+        raise PrecisionError(f"a sum of {terms} products of 8-bit integers is not exact in 32 bits")
 
 
 def _integer(number: Fraction) -> int:
@@ -122,11 +88,10 @@ def _integer(number: Fraction) -> int:
     return int(number)
 
 
-def _stored(value: Any) -> Tensor:
+def _stored(value: Array) -> Tensor:
     if value.size and (value.min() < LEAST or value.max() > MOST):
         raise PrecisionError("a number left the range of int8", hint="use --arithmetic float64 or exact")
     return Tensor(value)
 
 
-def _no_softmax() -> PrecisionError:
-    return PrecisionError("softmax gives no integers, so int8 cannot hold them", hint="use --attention hard")
+ARITHMETIC = Family(lambda name: Int8() if name == "int8" else None, ("int8",), order=6)

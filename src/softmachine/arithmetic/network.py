@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.arithmetic.base import Flags, Tensor
-from softmachine.arithmetic.operator import SLACK, FloatOperator, Floats, floored
+from softmachine.arithmetic.base import Flags, Floats, Tensor
+from softmachine.arithmetic.operator import SLACK, FloatOperator, floored
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from softmachine.arithmetic.base import Array, Flags, Tensor
-
-Floats = NDArray[np.float64]
+from softmachine.arithmetic.base import Array, Flags, Floats, Tensor
 
 SLACK = 1 + 2.0**-30
 """Error bounds are themselves computed in float64; where they decide, this factor makes up for that."""
@@ -94,7 +91,7 @@ def floored(error: Floats) -> Floats:
     return np.where((error > 0) & (error < FLOOR), FLOOR, error)
 
 
-def gamma(operations: Any, digits: int) -> Floats:
+def gamma(operations: ArrayLike, digits: int) -> Floats:
     """γ_k = k u / (1 - k u): the relative error of a sum of k products, in whatever order."""
     product = np.asarray(operations, dtype=np.float64) * 2.0**-digits
     return np.asarray(product / (1 - product))

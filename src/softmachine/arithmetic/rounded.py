@@ -15,9 +15,9 @@ from fractions import Fraction
 import ml_dtypes
 import numpy as np
 
-from softmachine.arithmetic.base import Array, Flags, Tensor
+from softmachine.arithmetic.base import Array, Family, Flags, Floats, Tensor
 from softmachine.arithmetic.floating import Float
-from softmachine.arithmetic.operator import FLOOR, FloatOperator, Floats
+from softmachine.arithmetic.operator import FLOOR, FloatOperator
 from softmachine.errors import PrecisionError
 
 FORMATS: dict[str, type] = {
@@ -91,3 +91,6 @@ class Rounded(Float):
         result = self.format.nearest(wide)
         moved = np.abs(weights - share) @ np.abs(value.value)
         return result, np.asarray(moved + np.abs(result - wide))
+
+
+ARITHMETIC = Family(lambda name: Rounded(name) if name in FORMATS else None, tuple(FORMATS), order=5)

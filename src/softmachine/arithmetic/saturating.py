@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from softmachine.arithmetic.base import Array
 from softmachine.jit import machine_code
 
 
 @machine_code
-def add_products(left: Array, right: Array, limit: Any, found: Array) -> None:
+def add_products(left: Array, right: Array, limit: int, found: Array) -> None:
     """Add Σ_d left[b, q, d] · right[b, d, k] to found[b, q, k], d from left to right; no product exceeds the limit.
 
     Without the conversions, numba would compute in 64 bits, where a processor adds a quarter as many at a time.
@@ -27,7 +25,7 @@ def add_products(left: Array, right: Array, limit: Any, found: Array) -> None:
 
 
 @machine_code
-def add_rows(rows: Array, limit: Any, found: Array) -> None:
+def add_rows(rows: Array, limit: int, found: Array) -> None:
     """Add Σ_k rows[r, k] to found[r], k from left to right."""
     for r in range(rows.shape[0]):
         total = found[r]

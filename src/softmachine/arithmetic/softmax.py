@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from softmachine.arithmetic.base import Flags, Tensor
-from softmachine.arithmetic.operator import Floats
+from softmachine.arithmetic.base import Flags, Floats, Tensor
 
 _MOST_DOUBT = 300.0
 """Beyond this doubt about an exponent, a softmax is only known to lie between its values."""

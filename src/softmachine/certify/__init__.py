@@ -1,5 +1,5 @@
 """Hard attention by soft attention, with proof: gaps, temperatures, error budgets."""
 
-from softmachine.certify.certificate import Certificate, certify, soften, softened
+from softmachine.certify.certificate import Certificate, certify, softened
 
-__all__ = ["Certificate", "certify", "soften", "softened"]
+__all__ = ["Certificate", "certify", "softened"]

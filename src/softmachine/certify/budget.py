@@ -1,7 +1,7 @@
 """The error budget: how far softmax can move any number from what hard attention gives, for every input up to a length.
 
 Follows the signals from the tokens to the logits. A head whose scores have a gap spreads a little weight on wrong keys
-(Lemmas 6, 7 and 8); feed-forward units and affine maps pass errors on, at most by their weights (biases cancel in
+(Lemmas 6, 7 and 33); feed-forward units and affine maps pass errors on, at most by their weights (biases cancel in
 differences); a rounding gadget takes away an error of at most 1/4 (Lemma 9). Bounds are for the worst case over all
 positions and all words, so that they hold for words nobody tried.
 """
@@ -9,13 +9,12 @@ positions and all words, so that they hold for words nobody tried.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
 from softmachine.errors import ConstructionError
-from softmachine.signals.primitives import Attention, Fall, Loop, Named, Position, Token, Unit
+from softmachine.signals.primitives import Attention, Fall, Loop, Named, Position, Token, Unit, outside_loops
 from softmachine.signals.program import Program
 from softmachine.signals.signal import Affine, Node, inputs_first
 from softmachine.transformer.features import Feature, I
@@ -28,7 +27,10 @@ _UP = 1 + 2.0**-40
 _DEEP = 700.0
 """The exponential of minus this is the smallest number that weights are told from."""
 
-LEMMAS = {Fall.FLAT: "Lemma 6", Fall.LINEAR: "Lemma 8", Fall.QUADRATIC: "Lemma 7"}
+LEMMAS = {Fall.FLAT: "Lemma 33", Fall.LINEAR: "Lemma 6", Fall.QUADRATIC: "Lemma 7"}
+"""What bounds the weight on wrong keys. Lemma 8 makes scores that fall as Lemma 6 wants, by a term that breaks ties."""
+EXACT = "exact"
+"""In place of a lemma: uniform attention is the same hard and soft."""
 
 
 @dataclass(frozen=True)
@@ -38,18 +40,39 @@ class HeadRow:
     Args:
         head: Its name.
         lemma: What bounds the weight on wrong keys.
-        gap: The smallest gap of its scores, as a formula.
+        gap: The smallest gap of its scores; None where nothing is chosen.
         scaled_gap: The scale times the gap, less what errors of the scores can take of it.
         error_in: The largest error among the numbers that it reads.
         error_out: The largest error among those that it retrieves.
+        layer: Its layer, if it is there under its own name.
+        scale: Its scale (inverse temperature); None where nothing is chosen.
     """
 
     head: str
     lemma: str
-    gap: str
-    scaled_gap: float
+    gap: Fraction | Feature | None
+    scaled_gap: float | None
     error_in: float
     error_out: float
+    layer: int | None = None
+    scale: Fraction | Feature | None = None
+
+    def to_json(self) -> dict[str, str | int | float | None]:
+        """As plain data, in the order in which people read it."""
+        return {
+            "layer": self.layer,
+            "head": self.head,
+            "lemma": self.lemma,
+            "gap": _formula(self.gap),
+            "scale": _formula(self.scale),
+            "scaled_gap": self.scaled_gap,
+            "error_in": self.error_in,
+            "error_out": self.error_out,
+        }
+
+
+def _formula(number: Fraction | Feature | None) -> str:
+    return "–" if number is None else str(number)
 
 
 @dataclass(frozen=True)
@@ -70,6 +93,11 @@ class Budget:
     def holds(self) -> bool:
         """Whether softmax decides as hard attention does, for every input."""
         return self.failure is None and self.margin > 0
+
+    @property
+    def why(self) -> str:
+        """Why it does not hold."""
+        return self.failure or f"the margin of the logits is {self.margin:.3g}"
 
 
 def budget(program: Program, length: int, sharpness: int) -> Budget:
@@ -114,7 +142,7 @@ class _Ledger:
 
     def follow(self, forms: tuple[Affine, ...]) -> None:
         """The errors of all that forms depend on; what loops carry is known, and a loop's body is its own affair."""
-        for node in inputs_first(forms, _outside_loops, self.errors):
+        for node in inputs_first(forms, outside_loops, self.errors):
             self.errors[node] = self.of_node(node)
 
     def of_form(self, form: Affine) -> float:
@@ -174,7 +202,7 @@ class _Ledger:
         values = tuple(map(self.of_form, node.value))
         if not node.query and node.bias is None:
             worst = max(values, default=0.0)
-            self.note(node, HeadRow(node.name, "exact", "–", math.inf, worst, worst))
+            self.note(node, HeadRow(node.name, EXACT, None, None, worst, worst))
             return values
         if node.gap is None:
             raise ConstructionError(f"head {node.name!r} does not say what gap its scores have")
@@ -190,7 +218,7 @@ class _Ledger:
             (error + self.leak(node, form, scaled, error)) * _UP for form, error in zip(node.value, values, strict=True)
         )
         worst = max(result, default=0.0)
-        self.note(node, HeadRow(node.name, LEMMAS[node.fall], str(node.gap), scaled, read, worst))
+        self.note(node, HeadRow(node.name, LEMMAS[node.fall], node.gap, scaled, read, worst))
         return result
 
     def note(self, node: Attention, row: HeadRow) -> None:
@@ -229,10 +257,6 @@ class _Ledger:
             slope = abs(float(next(iter(value.terms.values()))))
             return (sum(2 * k * _fallen(scaled * k * k) for k in near) + far) * slope
         return min(1.0, sum(2 * _fallen(scaled * k * k) for k in near) + far) * spread
-
-
-def _outside_loops(node: Node) -> Iterable[Affine]:
-    return node.initial if isinstance(node, Loop) else node.inputs()
 
 
 def _fallen(exponent: float) -> float:

@@ -2,79 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from softmachine.certify.budget import Budget, budget, least_gap
-from softmachine.certify.theorem import Theorem, theorem26
+from softmachine.certify.theorem26 import Theorem26, theorem26
 from softmachine.compiler import compile_program
 from softmachine.errors import ConstructionError, UsageError
-from softmachine.signals.primitives import Attention, Loop, Named, Unit
+from softmachine.signals.primitives import Attention
 from softmachine.signals.program import Program
 from softmachine.signals.signal import Affine, Node, Signal, inputs_first
 from softmachine.transformer.attention import AVERAGE_HARD, softmax
 from softmachine.transformer.features import Feature, Monomial
-from softmachine.transformer.weights import Transformer
 
 MOST = 4096
 """No scaled gap larger than this is tried; float64 has no use for one above 745."""
 
 
 @dataclass(frozen=True)
-class Certificate:
-    """For every input up to a length, the softmax transformer gives what the hard one gives.
+class Certificate(Budget):
+    """For every input up to a length, the softmax transformer gives what the hard one gives: the budget says why.
 
     Args:
         length: Inputs have at most so many positions after position 0.
         sharpness: The scale of every head is this, divided by the gap of its scores.
-        budget: The errors, head by head, and the margin that is left.
         theorem: What Theorem 26 would ask for, from the weights alone.
         gap: The smallest gap of any head at this length; None if no head chooses.
-        layers: The layer of each head.
-        scales: The scale (inverse temperature) of each head, as a formula.
     """
 
     length: int
     sharpness: int
-    budget: Budget
-    theorem: Theorem
+    theorem: Theorem26
     gap: Fraction | None
-    layers: Mapping[str, int]
-    scales: Mapping[str, str]
-
-    @property
-    def holds(self) -> bool:
-        """Whether the margin is positive."""
-        return self.budget.holds
 
     @property
     def temperature(self) -> float | None:
         """The lowest temperature of any head, τ = gap / sharpness; None if no head chooses."""
         return None if self.gap is None else float(self.gap) / self.sharpness
 
-    @property
-    def margin(self) -> float:
-        """What is left of the distance between the right logit and the others."""
-        return self.budget.margin
+    def to_json(self) -> dict[str, object]:
+        """As plain data."""
+        return {
+            "length": self.length,
+            "sharpness": self.sharpness,
+            "temperature": self.temperature,
+            "theorem_sharpness": self.theorem.sharpness,
+            "margin": self.margin,
+            "error_budget": [row.to_json() for row in self.rows],
+            "holds": self.holds,
+            "why": None if self.holds else self.why,
+        }
 
     def __str__(self) -> str:
         lines = [f"certificate for every input up to {self.length} symbols, scale {self.sharpness} / gap"]
-        rows = [("layer", "head", "lemma", "gap", "scale", "error in", "error out")]
-        for row in self.budget.rows:
-            layer, scale = str(self.layers.get(row.head, "")), self.scales[row.head]
-            rows.append((layer, row.head, row.lemma, row.gap, scale, f"{row.error_in:.1e}", f"{row.error_out:.1e}"))
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines += ["  " + "  ".join(map(str.ljust, cells, widths)).rstrip() for cells in rows]
+        table = [["layer", "head", "lemma", "gap", "scale", "error in", "error out"]]
+        for row in self.rows:
+            facts = row.to_json() | {"error_in": f"{row.error_in:.1e}", "error_out": f"{row.error_out:.1e}"}
+            table.append([str(facts[title.replace(" ", "_")] or "") for title in table[0]])
+        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+        lines += ["  " + "  ".join(map(str.ljust, cells, widths)).rstrip() for cells in table]
         needed = self.theorem.sharpness
         lines.append(f"  Theorem 26 asks for scale {needed:.1f} / gap, {needed / self.sharpness:.1f} times as much")
         lines.append(f"  margin of the logits ≥ {self.margin:.4f}" if self.holds else f"  fails: {self.why}")
         return "\n".join(lines)
-
-    @property
-    def why(self) -> str:
-        """Why it does not hold."""
-        return self.budget.failure or f"the margin of the logits is {self.margin:.3g}"
 
 
 def certify(program: Program, length: int, sharpness: int | None = None) -> Certificate:
@@ -92,8 +82,10 @@ def certify(program: Program, length: int, sharpness: int | None = None) -> Cert
     theorem = theorem26(transformer, length, positions, gap or Fraction(1), program.margin or Fraction(1))
     layers = {head.name: k for k, layer in enumerate(transformer.layers, 1) for head in layer.heads}
     heads = [node for node in inputs_first(program.logits.forms) if isinstance(node, Attention)]
-    scales = {node.name: str(_scale(node, chosen)) if node.query else "–" for node in heads}
-    return Certificate(length, chosen, budget(program, length, chosen), theorem, gap, layers, scales)
+    scales = {node.name: _scale(node, chosen) for node in heads if node.query}
+    found = budget(program, length, chosen)
+    rows = tuple(replace(row, layer=layers.get(row.head), scale=scales.get(row.head)) for row in found.rows)
+    return Certificate(rows, found.margin, found.failure, length, chosen, theorem, gap)
 
 
 def _smallest(program: Program, length: int) -> int:
@@ -102,8 +94,7 @@ def _smallest(program: Program, length: int) -> int:
     while not (tried := budget(program, length, high)).holds:
         low, high = high, 2 * high
         if high > MOST:
-            why = tried.failure or f"the margin of the logits is {tried.margin:.3g}"
-            raise ConstructionError(f"no temperature is certified for length {length}: {why}")
+            raise ConstructionError(f"no temperature is certified for length {length}: {tried.why}")
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if budget(program, length, middle).holds else (middle, high)
@@ -116,43 +107,29 @@ def smallest_gap(program: Program, length: int) -> Fraction | None:
     return min((least_gap(gap, length) for gap in gaps), default=None)
 
 
-def soften(program: Program, certificate: Certificate) -> Transformer:
-    """The softmax transformer that a certificate speaks of.
+def softened(program: Program, certificate: Certificate) -> Program:
+    """The signals with softmax that a certificate speaks of.
 
     Raises:
         ConstructionError: If the certificate does not hold.
     """
     if not certificate.holds:
         raise ConstructionError(f"the certificate does not hold: {certificate.why}")
-    return compile_program(softened(program, certificate.sharpness))
+    return with_softmax(program, certificate.sharpness)
 
 
-def softened(program: Program, sharpness: int) -> Program:
+def with_softmax(program: Program, sharpness: int) -> Program:
     """The same signals with softmax in place of hard attention: only the weighting differs."""
     rebuilt: dict[Node, Node] = {}
 
-    def form(old: Affine) -> Affine:
-        return Affine({(rebuilt[node], k): factor for (node, k), factor in old.terms.items()}, old.constant)
-
     def forms(old: tuple[Affine, ...]) -> tuple[Affine, ...]:
-        return tuple(map(form, old))
+        return tuple(Affine({(rebuilt[n], k): factor for (n, k), factor in f.terms.items()}, f.constant) for f in old)
 
     for node in inputs_first(program.logits.forms):
-        match node:
-            case Attention():
-                query, key, value = forms(node.query), forms(node.key), forms(node.value)
-                weighting = softmax(_scale(node, sharpness)) if node.weighting == AVERAGE_HARD else node.weighting
-                rebuilt[node] = replace(node, query=query, key=key, value=value, weighting=weighting)
-            case Named():
-                rebuilt[node] = replace(node, forms=forms(node.forms), restores=forms(node.restores))
-            case Unit():
-                rebuilt[node] = replace(node, forms=forms(node.forms), after=forms(node.after))
-            case Loop():
-                rebuilt[node] = replace(node, initial=forms(node.initial), body=forms(node.body))
-            case _:
-                rebuilt[node] = node
-    logits = Signal(forms(program.logits.forms), program.logits.kinds)
-    return replace(program, logits=logits)
+        rebuilt[node] = new = node.over(forms)
+        if isinstance(new, Attention) and new.weighting == AVERAGE_HARD:
+            rebuilt[node] = replace(new, weighting=softmax(_scale(new, sharpness)))
+    return replace(program, logits=Signal(forms(program.logits.forms), program.logits.kinds))
 
 
 def _scale(node: Attention, sharpness: int) -> Fraction | Feature:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
-from softmachine.arithmetic import PLAIN
-from softmachine.arithmetic.plain import SUFFIX
+from softmachine.arithmetic.plain import FORMATS
 from softmachine.engines.check import check_words, random_words
 from softmachine.model import Model
 from softmachine.progress import Tell, nobody
@@ -52,7 +51,7 @@ class Measurement:
 
 def measure(model: Model, arithmetic: str, up_to: int, tell: Tell = nobody) -> Measurement:
     """Measure a format on a model; arithmetics other than floats have nothing plain about them."""
-    plain = arithmetic + SUFFIX if arithmetic in PLAIN else arithmetic
+    plain = f"{arithmetic}:plain" if f"{arithmetic}:plain" in FORMATS else arithmetic
     holds_to, fails_at, reason = _search(model, plain, up_to, tell)
     return Measurement(arithmetic, holds_to, fails_at, reason, _search(model, arithmetic, up_to, tell)[0])
 

@@ -29,4 +29,16 @@ def _carry_out(arguments: list[str]) -> int:
     # What click's own ``main`` does, without its way to report errors.
     with command().make_context("softmachine", arguments) as context:
         status = command().invoke(context)
+    _warn_of_plugins()
     return int(status or 0)
+
+
+def _warn_of_plugins() -> None:
+    """Name every part of another package that could not be used, in a line each."""
+    plugins = sys.modules.get("softmachine.plugins")
+    if plugins is not None and plugins.Shelf.problems:
+        from softmachine.cli.output import Output
+
+        for problem in plugins.Shelf.problems:
+            Output().warn(f"warning: {problem}")
+        plugins.Shelf.problems.clear()

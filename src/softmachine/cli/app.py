@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from softmachine.cli import atlas, certify, check, circuit, compile, export, run, show, slices, zoo  # noqa: A004
+from softmachine.cli import atlas, certify, check, circuit, compile, export, run, show, slices, theorems, zoo  # noqa: A004
 from softmachine.cli.failures import CommandLineError
 
 EXAMPLES = """[dim]Examples:[/]
@@ -78,7 +78,7 @@ def softmachine(
         print(context.get_help())
 
 
-for module in (run, check, show, compile, certify, export, slices, circuit, zoo, atlas):
+for module in (run, check, show, compile, certify, export, slices, circuit, theorems, zoo, atlas):
     app.command(module.NAME, cls=_Command, epilog=module.EXAMPLES)(module.command)
 
 

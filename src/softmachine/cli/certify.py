@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from softmachine.cli import options
 from softmachine.cli.models import Wanted, open_model
@@ -41,7 +41,7 @@ def command(
     sharpness: Sharpness = None,
     arithmetic: Measured = None,
     plot: Plot = None,
-    construction: options.ConstructionName = None,
+    theorem: options.TheoremName = None,
     alphabet: options.Alphabet = None,
     format_name: options.Format = None,
     as_json: options.Json = False,
@@ -56,7 +56,7 @@ def command(
     from softmachine.cli.progress import working
 
     output = Output(as_json, quiet)
-    model = open_model(source, Wanted(format_name, construction, "hard", alphabet, length=length), output)
+    model = open_model(source, Wanted(format_name, theorem, "hard", alphabet, length=length), output)
     with working("certifying", output):
         certificate = api.certificate(model, length=length, sharpness=sharpness)
     measured = None
@@ -65,7 +65,7 @@ def command(
     if plot is not None:
         _draw(model, length, plot, output)
     if as_json:
-        output.answer(_answer(certificate) | ({"measured": measured.to_json()} if measured else {}))
+        output.answer(certificate.to_json() | ({"measured": measured.to_json()} if measured else {}))
     else:
         output.say(str(certificate))
         if measured is not None:
@@ -96,29 +96,3 @@ def _draw(model: Model, length: int, file: Path, output: Output) -> None:
             return api.certificate(model, length=part, sharpness=sharpness)
 
         draw(model.name, prove, length, file)
-
-
-def _answer(certificate: Certificate) -> dict[str, Any]:
-    budget = [
-        {
-            "layer": certificate.layers.get(row.head),
-            "head": row.head,
-            "lemma": row.lemma,
-            "gap": row.gap,
-            "scale": certificate.scales[row.head],
-            "scaled_gap": None if row.lemma == "exact" else row.scaled_gap,
-            "error_in": row.error_in,
-            "error_out": row.error_out,
-        }
-        for row in certificate.budget.rows
-    ]
-    return {
-        "length": certificate.length,
-        "sharpness": certificate.sharpness,
-        "temperature": certificate.temperature,
-        "theorem_sharpness": certificate.theorem.sharpness,
-        "margin": certificate.margin,
-        "error_budget": budget,
-        "holds": certificate.holds,
-        "why": None if certificate.holds else certificate.why,
-    }

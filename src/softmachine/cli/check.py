@@ -64,7 +64,7 @@ def command(
     seed: Seed = 0,
     arithmetic: options.ArithmeticName = "float64",
     max_steps: MaxSteps = 10_000,
-    construction: options.ConstructionName = None,
+    theorem: options.TheoremName = None,
     attention: options.AttentionName = None,
     certified: options.CertifiedLength = None,
     bound: options.Bound = None,
@@ -81,7 +81,7 @@ def command(
     if None not in (up_to, sample) or (sample is None and length is not None):
         raise UsageError("say which inputs to check", hint=WHICH)
     output = Output(as_json, quiet)
-    model = open_model(source, Wanted(format_name, construction, attention, alphabet, certified, bound), output)
+    model = open_model(source, Wanted(format_name, theorem, attention, alphabet, certified, bound), output)
     codec = model.codec
     words, total = _every(codec, up_to) if sample is None else _some(codec, sample, length, seed)
     report, stopped = _checked(model, words, total, arithmetic, max_steps, output)

@@ -43,7 +43,7 @@ def command(
     arithmetic: FixedPoint = "fixed:8",
     path: Written = None,
     gates: Gates = None,
-    construction: options.ConstructionName = None,
+    theorem: options.TheoremName = None,
     attention: options.AttentionName = None,
     alphabet: options.Alphabet = None,
     format_name: options.Format = None,
@@ -63,7 +63,7 @@ def command(
         raise UsageError(f"there are no {gates!r} gates", hint=f"choose {' or '.join(GATES)}")
     if path is not None:
         _check(path)
-    model = open_model(source, Wanted(format_name, construction, attention, alphabet), output)
+    model = open_model(source, Wanted(format_name, theorem, attention, alphabet), output)
     with working("making gates", output) as tell:
         made = to_circuit(model, inputs, arithmetic, tell=tell)
     words, wrong = _compared(made, output)

@@ -17,7 +17,7 @@ def command(
     *,
     folder: options.Folder,
     force: options.Force = False,
-    construction: options.ConstructionName = None,
+    theorem: options.TheoremName = None,
     attention: options.AttentionName = None,
     certified: options.CertifiedLength = None,
     length: options.Length = None,
@@ -35,7 +35,7 @@ def command(
     from softmachine.exports.folder import written
 
     output = Output(as_json, quiet)
-    model = open_model(source, Wanted(format_name, construction, attention, alphabet, certified, length), output)
+    model = open_model(source, Wanted(format_name, theorem, attention, alphabet, certified, length), output)
     api.save(model, folder, force=force)
     size = sum(file.stat().st_size for file in written(folder))
     if as_json:

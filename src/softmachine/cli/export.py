@@ -69,7 +69,7 @@ def command(
     dtype: Dtype = None,
     set_name: SetName = None,
     force: options.Force = False,
-    construction: options.ConstructionName = None,
+    theorem: options.TheoremName = None,
     alphabet: options.Alphabet = None,
     format_name: options.Format = None,
     as_json: options.Json = False,
@@ -84,7 +84,7 @@ def command(
     if (source is None) == (set_name is None):
         raise UsageError("say what to export", hint="a SOURCE, or --set interp, or --set encoders --to bert")
     if set_name is not None:
-        if any(given is not None for given in (length, construction, alphabet, format_name)):
+        if any(given is not None for given in (length, theorem, alphabet, format_name)):
             raise UsageError("a set has its own sources and lengths", hint="it goes with --to, --dtype and --force")
         _export_set(set_name, folder, to, dtype, force, output)
         return
@@ -92,15 +92,13 @@ def command(
     if to == "native":
         if dtype is not None:
             raise UsageError("the native format has exact weights, and no --dtype")
-        _export_native(item, folder, construction, length, force, output)
+        _export_native(item, folder, theorem, length, force, output)
         return
     from softmachine import api
     from softmachine.cli.progress import working
 
     with working("exporting", output) as tell:
-        exported = api.export(
-            item, folder, to=to, length=length, dtype=dtype, construction=construction, force=force, tell=tell
-        )
+        exported = api.export(item, folder, to=to, length=length, dtype=dtype, theorem=theorem, force=force, tell=tell)
     if as_json:
         output.answer(_answer(exported, to))
     elif quiet:
@@ -110,12 +108,12 @@ def command(
 
 
 def _export_native(
-    item: Source | Model, folder: Path, construction: str | None, length: int | None, force: bool, output: Output
+    item: Source | Model, folder: Path, theorem: str | None, length: int | None, force: bool, output: Output
 ) -> None:
     """Write what ``softmachine compile`` writes."""
     from softmachine import api
 
-    model = api.compile(item, construction, length=length)
+    model = api.compile(item, theorem, length=length)
     api.save(model, folder, force=force)
     if output.as_json:
         from softmachine.exports.folder import written

@@ -43,7 +43,7 @@ class Wanted:
 
     Args:
         format_name: The format of the source.
-        construction: The theorem.
+        theorem: The theorem.
         attention: Hard or soft.
         alphabet: More symbols for a formula.
         certified: The length up to which soft attention is certified.
@@ -51,7 +51,7 @@ class Wanted:
     """
 
     format_name: str | None
-    construction: str | None
+    theorem: str | None
     attention: str | None = None
     alphabet: str | None = None
     certified: int | None = None
@@ -72,7 +72,7 @@ def open_model(source: str, wanted: Wanted, output: Output) -> Model:
     item = opened(source, wanted.format_name, wanted.alphabet)
     with working("compiling", output):
         length = wanted.length if wanted.certified is None else wanted.certified
-        return api.compile(item, wanted.construction, attention=wanted.attention, length=length)
+        return api.compile(item, wanted.theorem, attention=wanted.attention, length=length)
 
 
 def opened(source: str, format_name: str | None, alphabet: str | None) -> Source | Model:

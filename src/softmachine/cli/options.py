@@ -57,12 +57,13 @@ Format = Annotated[
         "--format",
     ),
 ]
-ConstructionName = Annotated[
-    str | None, value("NAME", "The theorem to compile by; [b]softmachine show[/] names it.", "--construction")
+TheoremName = Annotated[
+    str | None,
+    value("NAME", "The theorem to compile by; [b]softmachine theorems[/] lists them.", "--theorem", "--construction"),
 ]
 AttentionName = Annotated[
     str | None,
-    value("NAME", "The kind of attention, hard or soft; by default what the construction prefers.", "--attention"),
+    value("NAME", "The kind of attention, hard or soft; by default what the theorem prefers.", "--attention"),
 ]
 Alphabet = Annotated[
     str | None,
@@ -81,7 +82,7 @@ CertifiedLength = Annotated[
         min=0,
     ),
 ]
-_BOUND = "For a construction whose weights depend on a length: the length to make them for."
+_BOUND = "For a theorem whose weights depend on a length: the length to make them for."
 Length = Annotated[int | None, value("N", _BOUND, "--length", min=0)]
 Bound = Annotated[int | None, value("N", _BOUND, "--bound", min=0)]
 """The same, where --length is the length of inputs."""

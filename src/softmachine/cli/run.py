@@ -74,7 +74,7 @@ def command(
     audit: Audited = 0,
     checkpoint: Checkpoint = None,
     resume: Resume = None,
-    construction: options.ConstructionName = None,
+    theorem: options.TheoremName = None,
     attention: options.AttentionName = None,
     certified: options.CertifiedLength = None,
     length: options.Length = None,
@@ -103,7 +103,7 @@ def command(
         require_free = engine_named("fast").require_free
         assert require_free is not None
         require_free(checkpoint)
-    model = open_model(source, Wanted(format_name, construction, attention, alphabet, certified, length), output)
+    model = open_model(source, Wanted(format_name, theorem, attention, alphabet, certified, length), output)
     text = default_input(model.codec) if word is None else word
     with working("preparing the weights", output):
         running = Running(

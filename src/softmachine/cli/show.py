@@ -53,7 +53,7 @@ def command(
     coordinates: Coordinates = False,
     engine: Engine = None,
     growth: Growth = None,
-    construction: options.ConstructionName = None,
+    theorem: options.TheoremName = None,
     attention: options.AttentionName = None,
     certified: options.CertifiedLength = None,
     length: options.Length = None,
@@ -67,7 +67,7 @@ def command(
     output = Output(as_json, quiet)
     if engine not in (None, "dense", "fast"):
         raise UsageError(f"there is no engine {engine!r}", hint="choose dense or fast")
-    wanted = Wanted(format_name, construction, attention, alphabet, certified, length)
+    wanted = Wanted(format_name, theorem, attention, alphabet, certified, length)
     if growth is not None:
         _show_growth(source, wanted, growth, output)
         return
@@ -189,7 +189,7 @@ def _rows(model: Model) -> Iterator[tuple[str, str]]:
     yield "needs", theorem.needs
     others = ", ".join(item.name for item in theorems_for(model.source) if item.name != theorem.name)
     if others:
-        yield "others", f"{others} (--construction)"
+        yield "others", f"{others} (--theorem)"
     yield "attention", ", ".join(str(weighting) for weighting in weights.weightings) or "none"
     yield "position features", listed(feature.name for feature in weights.features) or "none"
     yield "layers", f"{len(weights.layers):,}"

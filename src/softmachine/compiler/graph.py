@@ -77,20 +77,14 @@ class _Merger:
         return self._merged[node]
 
     def rebuild(self, node: Node) -> Node:
-        match node:
-            case Unit():
-                return replace(node, forms=self.forms(node.forms), after=self.forms(node.after))
-            case Named():
-                # What a name restores is for certificates; the weights do not depend on it.
-                return replace(node, forms=self.forms(node.forms), restores=())
-            case Attention():
-                query, key, value = (self.forms(part) for part in (node.query, node.key, node.value))
-                return replace(node, query=query, key=key, value=value)
-            case Loop():
-                self.node(node.carried)
-                initial = tuple(self._written_once(node, form) for form in self.forms(node.initial))
-                return replace(node, initial=initial, body=self.forms(node.body))
-        return node
+        if isinstance(node, Named):
+            # What a name restores is for certificates; the weights do not depend on it.
+            return replace(node, restores=()).over(self.forms)
+        if isinstance(node, Loop):
+            self.node(node.carried)
+            same = node.over(self.forms)
+            return replace(same, initial=tuple(self._written_once(same, form) for form in same.initial))
+        return node.over(self.forms)
 
     def _moving(self, node: Node) -> bool:
         return any(source in self._carried_along for form in node.inputs() for source, _ in form.terms)

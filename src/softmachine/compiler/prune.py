@@ -83,11 +83,10 @@ class _Pruning:
             case Token():
                 cut = replace(cut, table={key: _only(row, kept) for key, row in cut.table.items()})
             case Attention():
-                query, key, value = (self.forms(part) for part in (cut.query, cut.key, _only(cut.value, kept)))
-                cut = replace(cut, query=query, key=key, value=value)
+                cut = replace(cut, value=_only(cut.value, kept)).over(self.forms)
             case Loop():
-                initial, body = (self.forms(_only(part, kept)) for part in (cut.initial, cut.body))
-                cut = replace(cut, carried=self.carried[cut.carried], initial=initial, body=body)
+                initial, body = (_only(part, kept) for part in (cut.initial, cut.body))
+                cut = replace(cut, carried=self.carried[cut.carried], initial=initial, body=body).over(self.forms)
         yield self._placed(cut, {(node, k): index for index, k in enumerate(kept)})
         if isinstance(node, Carried) and isinstance(cut, Carried):
             self.carried[node] = cut

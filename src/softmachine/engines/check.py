@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, islice, product, zip_longest
-from typing import Any
 
 from softmachine.arithmetic import Arithmetic
 from softmachine.codec import Codec, DecoderCodec, Prompt, SegmentedCodec
@@ -90,7 +89,7 @@ def check_words(
     model: Model,
     words: Iterable[Sequence[str]],
     *,
-    arithmetic: str | Arithmetic[Any] = "float64",
+    arithmetic: str | Arithmetic = "float64",
     max_steps: int = 10_000,
 ) -> Report:
     """Compare, token for token, with what the reference interpreter says; runs longer than ``max_steps`` up to there.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from softmachine.arithmetic import Arithmetic
 from softmachine.codec import Codec, Prompt, SegmentedCodec
@@ -125,7 +125,7 @@ class Engine:
     """
 
     name: str
-    start: Callable[[Task, str | Arithmetic[Any], Sequence[str]], Execution]
+    start: Callable[[Task, str | Arithmetic, Sequence[str]], Execution]
     resume: Callable[[Task, Path], Execution] | None = None
     require_free: Callable[[Path], None] | None = None
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from softmachine.arithmetic import Arithmetic
 from softmachine.codec import DecoderCodec
@@ -46,7 +45,7 @@ class Running:
         model: Model,
         word: str | Iterable[str],
         *,
-        arithmetic: str | Arithmetic[Any] = "float64",
+        arithmetic: str | Arithmetic = "float64",
         max_steps: int | None = None,
         engine: str = "auto",
         checkpoint: str | Path | None = None,

@@ -5,11 +5,11 @@ Written to be read. Every kind, gap and tie that an author promised is checked o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
 from softmachine.errors import ConstructionError
-from softmachine.signals.primitives import Attention, Carried, Fall, Loop, Named, Position, Token, Unit
+from softmachine.signals.primitives import Attention, Carried, Fall, Loop, Named, Position, Token, Unit, outside_loops
 from softmachine.signals.signal import Affine, Node, Signal, inputs_first
 from softmachine.transformer.attention import Choice
 from softmachine.transformer.features import Feature
@@ -33,11 +33,6 @@ def evaluate(signal: Signal, tokens: Sequence[str], length: int | None = None) -
     return _Evaluation(tokens, length, {}).evaluate(signal.forms)
 
 
-def _read_at_once(node: Node) -> Iterable[Affine]:
-    """What must be known before a node can be computed: of a loop only where it starts."""
-    return node.initial if isinstance(node, Loop) else node.inputs()
-
-
 class _Evaluation:
     """The values of all nodes on one sequence, each computed once."""
 
@@ -47,7 +42,7 @@ class _Evaluation:
         self.values = known
 
     def evaluate(self, forms: Sequence[Affine]) -> Column:
-        for node in inputs_first(forms, _read_at_once, self.values):
+        for node in inputs_first(forms, outside_loops, self.values):
             column = self.compute(node)
             self.check_kinds(node, column)
             self.values[node] = column

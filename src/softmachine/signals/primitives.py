@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
@@ -41,11 +41,7 @@ class Unit(Node):
     forms: tuple[Affine, ...]
     activation: str
     after: tuple[Affine, ...] = ()
-
-    def inputs(self) -> Iterator[Affine]:
-        """The forms it is made of, and those it waits for."""
-        yield from self.forms
-        yield from self.after
+    made_of = ("forms", "after")
 
 
 class Fall(StrEnum):
@@ -77,12 +73,7 @@ class Attention(Node):
     gap: Fraction | Feature | None
     single: bool
     fall: Fall
-
-    def inputs(self) -> Iterator[Affine]:
-        """Queries, keys and values."""
-        yield from self.query
-        yield from self.key
-        yield from self.value
+    made_of = ("query", "key", "value")
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,9 +86,10 @@ class Named(Node):
 
     forms: tuple[Affine, ...]
     restores: tuple[Affine, ...] = ()
+    made_of = ("forms", "restores")
 
     def inputs(self) -> Iterator[Affine]:
-        """The forms it is made of."""
+        """The forms it carries; what these restore is only known of them."""
         return iter(self.forms)
 
 
@@ -114,11 +106,12 @@ class Loop(Node):
     initial: tuple[Affine, ...]
     body: tuple[Affine, ...]
     times: int | Feature = field(default=1)
+    made_of = ("initial", "body")
 
-    def inputs(self) -> Iterator[Affine]:
-        """Where it starts and what a turn makes of it."""
-        yield from self.initial
-        yield from self.body
+
+def outside_loops(node: Node) -> Iterable[Affine]:
+    """What must be known before a node can be followed: of a loop only where it starts."""
+    return node.initial if isinstance(node, Loop) else node.inputs()
 
 
 def token(

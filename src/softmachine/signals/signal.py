@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import ClassVar, Self
 
 from softmachine.errors import ConstructionError
 from softmachine.signals.kinds import BIT, Kind, combination, exactly
@@ -28,6 +29,8 @@ class Node:
     name: str
     kinds: tuple[Kind, ...]
     labels: tuple[str, ...] | None = field(default=None, kw_only=True)
+    made_of: ClassVar[tuple[str, ...]] = ()
+    """The fields that hold forms."""
 
     def label(self, index: int) -> str:
         """The name of one number: ``name``, ``name[label]`` or ``name[index]``."""
@@ -37,7 +40,12 @@ class Node:
 
     def inputs(self) -> Iterator[Affine]:
         """The forms that this node reads."""
-        return iter(())
+        return (form for name in self.made_of for form in getattr(self, name))
+
+    def over(self, forms: Callable[[tuple[Affine, ...]], tuple[Affine, ...]]) -> Self:
+        """The node with other forms; itself if it has none."""
+        changed = {name: forms(getattr(self, name)) for name in self.made_of}
+        return type(self)(**vars(self) | changed) if changed else self
 
 
 Atom = tuple[Node, int]

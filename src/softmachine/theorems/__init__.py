@@ -12,7 +12,7 @@ from softmachine.languages.source import Source
 from softmachine.plugins import Shelf
 from softmachine.theorems.theorem import API, Stock, Theorem
 
-__all__ = ["Stock", "Theorem", "all_theorems", "theorem_named", "theorem_for", "theorems_for"]
+__all__ = ["Stock", "Theorem", "all_theorems", "own_source", "theorem_for", "theorem_named", "theorems_for"]
 
 PREFERRED = {
     "turing": "chapter_8",
@@ -75,6 +75,12 @@ def theorem_named(name: str) -> Theorem | None:
             if item.name == name:
                 return item
     return None
+
+
+def own_source(name: str) -> Source | None:
+    """The one object that a theorem of this name is about; None if there is no such theorem, or it is about many."""
+    theorem = theorem_named(name)
+    return None if theorem is None or isinstance(theorem.source, type) else theorem.source
 
 
 def theorem_for(source: Source, name: str | None = None) -> Theorem:

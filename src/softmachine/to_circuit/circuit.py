@@ -16,12 +16,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.arithmetic import arithmetic
+from softmachine.arithmetic.base import Array
 from softmachine.arithmetic.fixed import Fixed
 from softmachine.codec import Codec, Prompt
 from softmachine.engines.dense.engine import DenseEngine
@@ -100,10 +100,10 @@ class TransformerCircuit:
         engine = DenseEngine(self.model.weights, self.arithmetic)
         prompts = [self.codec.prompt(word) for word in words]
         stream = engine.residual_stream([prompt.tokens for prompt in prompts], prompts[0].length)
-        logits = engine.arithmetic.apply(engine.unembedding, stream[:, list(self.positions)]).value
+        logits = engine.unembedding(stream[:, np.array(self.positions, dtype=np.intp)]).value
         return [tuple(map(self._largest, row)) for row in logits]
 
-    def _largest(self, logits: NDArray[Any]) -> str | None:
+    def _largest(self, logits: Array) -> str | None:
         best = np.flatnonzero(logits == logits.max())
         return self.model.weights.outputs[int(best[0])] if len(best) == 1 else None
 
@@ -179,8 +179,8 @@ def _choices(codec: Codec[Source], n: int) -> tuple[Prompt, list[Choices]]:
                     known = (i, {first: prompt.tokens[place]}) if isinstance(old, str) else old
                     if known[0] != i:
                         raise ConstructionError(
-                            f"the token at position {place} of a prompt of {codec.source.name!r} depends on two symbols "
-                            f"of the word, {known[0]} and {i}"
+                            f"the token at position {place} of a prompt of {codec.source.name!r} depends on two "
+                            f"symbols of the word, {known[0]} and {i}"
                         )
                     choices[place] = (i, {**known[1], symbol: token})
     return prompt, choices

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.arithmetic import Arithmetic, Tensor, UndecidedError, UnrepresentableError, arithmetic
+from softmachine.arithmetic.base import Flags, Map
 from softmachine.engines.dense.layers import DenseLayer, operator
 from softmachine.engines.dense.matrices import transposed
 from softmachine.engines.dense.memory import Cache
@@ -24,6 +25,9 @@ _out_of_range_is_noticed_later = np.errstate(over="ignore", invalid="ignore")
 """Arithmetics see to overflow themselves, where something is decided, so that numpy need not warn of it."""
 _AHEAD = 64
 """The position embedding is computed for so many positions at a time."""
+Found = TypeVar("Found")
+_Turns = dict[tuple[int, ...], tuple[Tensor, Tensor, Found]]
+"""The queries and keys of a turn of a loop, and what was found of them."""
 
 
 class DenseEngine:
@@ -34,7 +38,7 @@ class DenseEngine:
         numbers: The arithmetic, or its name.
     """
 
-    def __init__(self, transformer: Transformer, numbers: str | Arithmetic[Any] = "float64") -> None:
+    def __init__(self, transformer: Transformer, numbers: str | Arithmetic = "float64") -> None:
         self.transformer = transformer
         self.arithmetic = arithmetic(numbers)
         try:
@@ -92,7 +96,8 @@ class Pass:
         self.read = 0
         self._placed, self._placed_from = Tensor(np.empty((0, 0))), 0
         self._caches: dict[tuple[int, int, int, int], list[Cache]] = {}
-        self._turns: dict[tuple[int, ...], tuple[Tensor, Tensor, Any]] = {}
+        self._chosen: _Turns[Flags] = {}
+        self._shares: _Turns[Map] = {}
 
     @_out_of_range_is_noticed_later
     def extend(self, sequences: Sequence[Sequence[str]]) -> Tensor:
@@ -126,7 +131,8 @@ class Pass:
     def rewind(self, read: int) -> None:
         """Forget all but the first so many tokens, also if reading the others ended in an error."""
         self.read = read
-        self._turns.clear()
+        self._chosen.clear()
+        self._shares.clear()
         for caches in self._caches.values():
             for cache in caches:
                 cache.keep(read)
@@ -140,7 +146,7 @@ class Pass:
             features = self.engine.transformer.features
             rows = [[feature.at(i, self.length) for feature in features] for i in ahead]
             numbers = self.engine.arithmetic
-            self._placed, self._placed_from = numbers.apply(self.engine.positions, numbers.numbers(rows)), ahead.start
+            self._placed, self._placed_from = self.engine.positions(numbers.numbers(rows)), ahead.start
         return self._placed[positions.start - self._placed_from : positions.stop - self._placed_from]
 
     def _indices(self, sequences: Sequence[Sequence[str]]) -> NDArray[np.intp]:
@@ -155,7 +161,7 @@ class Pass:
         """The index of the largest logit at every position."""
         engine = self.engine
         try:
-            return engine.arithmetic.largest(engine.arithmetic.apply(engine.unembedding, stream))
+            return engine.arithmetic.largest(engine.unembedding(stream))
         except UndecidedError as doubt:
             outputs = ", ".join(repr(engine.transformer.outputs[k]) for k in doubt.candidates[:4])
             position = self.read - stream.shape[1] + doubt.query
@@ -166,14 +172,14 @@ class Pass:
         numbers = self.engine.arithmetic
         if layer.groups:
             found: list[Tensor] = []
-            for index, parts in enumerate(layer.parts(numbers.apply(layer.project, stream))):
+            for index, parts in enumerate(layer.parts(layer.project(stream))):
                 found += self._attend(*parts, positions, (*where, index))
             retrieved = _joined([found[place] for place in layer.order], axis=-1)
-            stream = numbers.add(stream, numbers.apply(layer.output, retrieved))
+            stream = numbers.add(stream, layer.output(retrieved))
         if layer.network is None:
             return stream
         try:
-            return numbers.feed(layer.network, stream)
+            return layer.network(stream)
         except UndecidedError as doubt:
             raise PrecisionError(f"at position {positions[doubt.query]}: {doubt.reason}") from None
 
@@ -195,17 +201,15 @@ class Pass:
         if not head.weighting.hard:
             feature = isinstance(head.weighting.scale, Feature)
             scale = numbers.scales([_scale(head, i, self.length) for i in positions], feature=feature)
-            shares = [
-                self._weighed((*where, k), query, key, lambda q, k: numbers.shares(q, k, bias, visible, scale))
-                for k, query in enumerate(queries)
-            ]
-            return [numbers.mix(share, value) for share, value in zip(shares, values, strict=True)]
+            mix = partial(numbers.soft, bias=bias, visible=visible, scale=scale)
+            means = [self._weighed(self._shares, (*where, k), query, key, mix) for k, query in enumerate(queries)]
+            return [mean(value) for mean, value in zip(means, values, strict=True)]
         # All queries of the group at once: those of the second head after those of the first, and so on.
         query, repeated = _joined(queries, axis=1), np.tile(visible, (len(group), 1))
         biases = None if bias is None else _joined([bias] * len(group), axis=0)
         try:
-            choice = head.weighting.choice
-            chosen = self._weighed((*where, 0), query, key, lambda q, k: numbers.choose(q, k, biases, repeated, choice))
+            choose = partial(numbers.choose, bias=biases, visible=repeated, choice=head.weighting.choice)
+            chosen = self._weighed(self._chosen, (*where, 0), query, key, choose)
         except UndecidedError as doubt:
             which, at = divmod(doubt.query, len(positions))
             raise PrecisionError(
@@ -217,18 +221,23 @@ class Pass:
         return [numbers.mean(part, value) for part, value in zip(split, values, strict=True)]
 
     def _weighed(
-        self, where: tuple[int, ...], query: Tensor, key: Tensor, weigh: Callable[[Tensor, Tensor], Any]
-    ) -> Any:
+        self,
+        turns: _Turns[Found],
+        where: tuple[int, ...],
+        query: Tensor,
+        key: Tensor,
+        weigh: Callable[[Tensor, Tensor], Found],
+    ) -> Found:
         """What comes of these queries and keys; in a loop, of the turn before if they are still the same."""
         query, key = _once(query, key)
         block, _, *rest = where
         if self.engine.transformer.blocks[block].repeats == 1 or query.shape[0] > 1:
             return weigh(query, key)
-        before = self._turns.get((block, *rest))
+        before = turns.get((block, *rest))
         if before and _same(before[0], query) and _same(before[1], key):
             return before[2]
         found = weigh(query, key)
-        self._turns[block, *rest] = query, key, found
+        turns[block, *rest] = query, key, found
         return found
 
     def _bias(self, head: Head, positions: range, keys: int) -> Tensor | None:

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, pairwise
-from typing import Any
 
 import numpy as np
 
 from softmachine.arithmetic import Arithmetic, Tensor
+from softmachine.arithmetic.base import Affine, Map
 from softmachine.engines.dense.matrices import side_by_side, stacked
 from softmachine.transformer.weights import AffineMap, FeedForward, Head, Layer
 
@@ -29,12 +29,12 @@ class DenseLayer:
 
     groups: tuple[tuple[Head, ...], ...]
     order: tuple[int, ...]
-    project: Any
-    output: Any
-    network: Any
+    project: Map
+    output: Map
+    network: Map | None
 
     @staticmethod
-    def of(layer: Layer, width: int, numbers: Arithmetic[Any]) -> DenseLayer:
+    def of(layer: Layer, width: int, numbers: Arithmetic) -> DenseLayer:
         """The layer of a residual stream of this width, in an arithmetic."""
         groups = _same_keys(layer.heads)
         outputs = side_by_side([head.output for head in layer.heads], width)
@@ -54,16 +54,20 @@ class DenseLayer:
             yield group, next(parts), [next(parts) for _ in group], [next(parts) for _ in group]
 
 
-def operator(affine: AffineMap, numbers: Arithmetic[Any]) -> Any:
+def operator(affine: AffineMap, numbers: Arithmetic) -> Map:
     """An affine map in an arithmetic."""
-    return numbers.operator(affine.weight.rows, affine.weight.columns, affine.bias)
+    return numbers.operator(*_parts(affine))
 
 
-def _network(forward: FeedForward, numbers: Arithmetic[Any]) -> Any:
+def _parts(affine: AffineMap) -> Affine:
+    return affine.weight.rows, affine.weight.columns, affine.bias
+
+
+def _network(forward: FeedForward, numbers: Arithmetic) -> Map | None:
     if not forward.units and not any(forward.second.bias):
         return None
     steps = np.array([activation == "step" for activation in forward.activations], dtype=bool)
-    return numbers.network(operator(forward.first, numbers), steps, operator(forward.second, numbers))
+    return numbers.network(_parts(forward.first), steps, _parts(forward.second))
 
 
 def _maps(group: Sequence[Head]) -> list[AffineMap]:

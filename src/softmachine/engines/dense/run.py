@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from softmachine.arithmetic import Arithmetic
 from softmachine.codec import DecoderCodec, SegmentedCodec
@@ -30,7 +29,7 @@ class DenseRun:
 
     size = 0
 
-    def __init__(self, task: Task, numbers: str | Arithmetic[Any], said: Sequence[str] = ()) -> None:
+    def __init__(self, task: Task, numbers: str | Arithmetic, said: Sequence[str] = ()) -> None:
         self.task = task
         self.engine = DenseEngine(task.model.weights, numbers)
         self.arithmetic = self.engine.arithmetic.name

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from softmachine.arithmetic import Arithmetic
 from softmachine.codec import DecoderCodec, SegmentedCodec
@@ -36,7 +35,7 @@ class FastRun:
 
     arithmetic = "exact"
 
-    def __init__(self, task: Task, numbers: str | Arithmetic[Any] = "exact", said: Sequence[str] = ()) -> None:
+    def __init__(self, task: Task, numbers: str | Arithmetic = "exact", said: Sequence[str] = ()) -> None:
         del numbers
         self.task = task
         self.max_steps = MAX_STEPS if task.max_steps is None else task.max_steps

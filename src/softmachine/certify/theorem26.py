@@ -17,7 +17,7 @@ from softmachine.transformer.weights import AffineMap, Head, Layer, Matrix, Tran
 
 
 @dataclass(frozen=True)
-class Theorem:
+class Theorem26:
     """The constants of Theorem 26 for a transformer and a length.
 
     Args:
@@ -33,7 +33,7 @@ class Theorem:
     k2: float
 
 
-def theorem26(transformer: Transformer, length: int, positions: int, gap: Fraction, margin: Fraction) -> Theorem:
+def theorem26(transformer: Transformer, length: int, positions: int, gap: Fraction, margin: Fraction) -> Theorem26:
     """The scaled gap that Theorem 26 asks for; a loop counts as the layers that it unrolls to.
 
     Args:
@@ -55,7 +55,7 @@ def theorem26(transformer: Transformer, length: int, positions: int, gap: Fracti
     last = min(float(gap) / (4 * k2), float(margin) / (4 * max(_norm(transformer.unembedding.weight), 1.0)), 1.0)
     depth = max(len(layers) - 1, 0)
     logarithm = math.log(leak * positions) - math.log(last) + depth * math.log(2 * k1)
-    return Theorem(2 * max(logarithm, 1.0), largest, k1, k2)
+    return Theorem26(2 * max(logarithm, 1.0), largest, k1, k2)
 
 
 @dataclass(frozen=True)

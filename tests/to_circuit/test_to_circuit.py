@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from softmachine import api
-from softmachine.certify.fixed_point import soften_in_fixed_point
 from softmachine.codec import Prompt
 from softmachine.compiler import compile_program
 from softmachine.errors import ConstructionError, PrecisionError, UsageError
@@ -25,8 +24,9 @@ from softmachine.to_circuit import TransformerCircuit, to_circuit
 from softmachine.transformer.attention import softmax
 from softmachine.transformer.features import I_SQUARED, INVERSE, Bit, I, Logarithm
 from softmachine.transformer.weights import Transformer
+from tests.arithmetic.test_hard_by_softmax import soft
+from tests.measure.test_growth import palindromes, prompt
 from tests.sources.transformers import HARD, VOCABULARY, RandomTransformer
-from tests.test_growth import palindromes, prompt
 
 SOFT = (softmax(), softmax(2), softmax(Fraction(1, 2)), softmax(INVERSE))
 
@@ -105,8 +105,8 @@ CASES: list[tuple[str, Any, str, int]] = [
     ("previous", lambda: api.compile(formula("prev Q_a")), "fixed:4", 6),
     ("next, soft", lambda: api.compile(formula("next Q_a or Q_b"), attention="soft"), "fixed:4", 6),
     ("nested", lambda: api.compile(formula("once (Q_a and prev Q_b)")), "fixed:4", 5),
-    ("a count", lambda: api.compile(formula("#<[Q_a] = #<[Q_b]")), "fixed:4", 5),
-    ("a count, soft", lambda: api.compile(formula("#<[Q_a] = #<[Q_b]"), attention="soft"), "fixed:3", 5),
+    ("a count", lambda: api.compile(formula("#<[Q_a] = #<[Q_b]")), "fixed:4", 4),
+    ("a count, soft", lambda: api.compile(formula("#<[Q_a] = #<[Q_b]"), attention="soft"), "fixed:3", 4),
     ("two counts", lambda: api.compile(formula("2*#<[Q_a] > #>[Q_b]")), "fixed:5", 6),
     ("parity", lambda: api.compile(formula("odd(#<[Q_a])")), "fixed:6", 6),
     ("masked", lambda: api.compile(formula("prev Q_a"), "temporal-masked"), "fixed:6", 5),
@@ -117,16 +117,18 @@ CASES: list[tuple[str, Any, str, int]] = [
     ("a majority's layout", lambda: layout(majority(3), Addresses.BINARY, soft=True), "fixed:2", 3),
     ("a majority's layout, thresholds", lambda: layout(majority(5), Addresses.UNIT, soft=False), "fixed:9", 5),
     ("an adder's layout, soft", lambda: layout(adder(1), Addresses.UNIT, soft=True), "fixed:15", 2),
-    (
-        "more bits inside",
-        lambda: soften_in_fixed_point(api.compile(formula("prev Q_a and Q_b")), 4, 6).transformer,
-        "fixed:4:8",
-        5,
-    ),
+    ("more bits inside", lambda: soft(api.compile(formula("prev Q_a and Q_b")), 128), "fixed:4:8", 5),
 ]
 
 
-@pytest.mark.parametrize(("make", "numbers", "n"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+LARGE = [
+    pytest.param(*case, n + 1, id=f"{name}, longer", marks=pytest.mark.slow)
+    for name, *case, n in CASES
+    if name.startswith("a count")
+]
+
+
+@pytest.mark.parametrize(("make", "numbers", "n"), [*(pytest.param(*case, id=name) for name, *case in CASES), *LARGE])
 def test_the_circuit_says_what_the_transformer_says_on_every_word(make: Any, numbers: str, n: int) -> None:
     lowered = to_circuit(make(), n, numbers)
     assert list(lowered.disagreements()) == []
@@ -183,11 +185,10 @@ def test_a_circuit_comes_back() -> None:
 
 def test_the_depth_does_not_grow_with_the_length() -> None:
     """Lemma 4.2: constant depth; the size is polynomial."""
-    depths = [circuit("Q_a since Q_b", n).depth for n in range(4, 13)]
-    assert max(depths) <= 12
-    assert depths[-1] <= depths[2]
-    sizes = [circuit("Q_a since Q_b", n).size for n in (4, 8, 12)]
-    assert sizes[2] <= 3**3 * sizes[0]
+    circuits = {n: circuit("Q_a since Q_b", n) for n in range(4, 13)}
+    assert max(found.depth for found in circuits.values()) <= 12
+    assert circuits[12].depth <= circuits[6].depth
+    assert circuits[12].size <= 3**3 * circuits[4].size
 
 
 def test_a_loop_is_stacked_copies() -> None:

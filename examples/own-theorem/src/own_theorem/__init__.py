@@ -1,0 +1,1 @@
+"""A theorem of one's own, for softmachine."""

@@ -1,0 +1,79 @@
+"""Numbers that are Python objects, python-flint's, in object arrays: what rationals and balls have in common."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from fractions import Fraction
+
+import numpy as np
+from flint import fmpq
+
+from softmachine.arithmetic.base import Arithmetic, Array, Flags, Map, SparseRows, Tensor
+
+
+class Objects(Arithmetic):
+    """An arithmetic of objects that are added and multiplied one by one."""
+
+    checks_many = False
+
+    @abstractmethod
+    def number(self, exact: fmpq) -> object:
+        """An exact number as one of these."""
+
+    def precisely(self) -> AbstractContextManager[object]:
+        """The context in which every operation is done."""
+        return nullcontext()
+
+    def numbers(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
+        value = np.empty((len(rows), len(rows[0]) if rows else 0), dtype=object)
+        with self.precisely():
+            for r, row in enumerate(rows):
+                value[r] = [self._number(exact) for exact in row]
+        return Tensor(value)
+
+    def _number(self, exact: Fraction) -> object:
+        return self.number(fmpq(exact.numerator, exact.denominator))
+
+    def operator(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> Map:
+        del columns
+        with self.precisely():
+            weights = [[(c, self._number(w)) for c, w in row] for row in rows]
+            constants = [self._number(b) for b in bias]
+
+        def apply(x: Tensor) -> Tensor:
+            result = np.empty((*x.shape[:-1], len(weights)), dtype=object)
+            with self.precisely():
+                for r, row in enumerate(weights):
+                    total = constants[r]
+                    for c, weight in row:
+                        total = x.value[..., c] * weight + total
+                    result[..., r] = total
+            return Tensor(result)
+
+        return apply
+
+    def add(self, x: Tensor, y: Tensor) -> Tensor:
+        with self.precisely():
+            return Tensor(x.value + y.value)
+
+    def scores(self, query: Tensor, key: Tensor, bias: Tensor | None) -> Array:
+        """The scores of all queries and keys; to be called in the context."""
+        zero = self.number(fmpq(0))
+        scores = np.full((query.shape[0], query.shape[1], key.shape[1]), zero, dtype=object)
+        for c in range(query.shape[-1]):
+            scores = scores + query.value[:, :, None, c] * key.value[:, None, :, c]
+        return scores if bias is None else scores + bias.value
+
+    def mean(self, chosen: Flags, value: Tensor) -> Tensor:
+        batch, queries = value.shape[0], chosen.shape[1]
+        result = np.full((batch, queries, value.shape[-1]), self.number(fmpq(0)), dtype=object)
+        with self.precisely():
+            for b, i in np.ndindex(batch, queries):
+                keys = np.flatnonzero(chosen[b if len(chosen) > 1 else 0, i])
+                if len(keys) == 1:
+                    result[b, i] = value.value[b, keys[0]]
+                elif len(keys):
+                    result[b, i] = value.value[b, keys].sum(axis=0) / self.number(fmpq(len(keys)))
+        return Tensor(result)

@@ -1,0 +1,115 @@
+"""``softmachine theorems``: all theorems that can be run, ours and other people's; or one of them in full."""
+
+from __future__ import annotations
+
+from textwrap import wrap
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from softmachine.cli import options
+from softmachine.cli.output import Output
+from softmachine.errors import UsageError
+
+if TYPE_CHECKING:
+    from softmachine.theorems import Theorem
+
+NAME = "theorems"
+EXAMPLES = """[dim]Examples:[/]
+  softmachine theorems
+  softmachine theorems chapter-8"""
+
+INDENT = 4
+WIDEST = 100
+
+
+def command(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", show_default=False, help="One theorem, to see its statement and its steps."),
+    ] = None,
+    *,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    _debug: options.Debug = False,
+) -> None:
+    """List all theorems: source language, paper and number, attention, needs and cost; or one of them in full."""
+    from softmachine.theorems import all_theorems
+
+    output = Output(as_json, quiet)
+    chosen = all_theorems() if name is None else (_find(name),)
+    if as_json:
+        output.answer({"theorems": [_answer(theorem, whole=name is not None) for theorem in chosen]})
+    elif quiet:
+        output.say("\n".join(theorem.name for theorem in chosen))
+    elif name is not None:
+        _show_whole(chosen[0], output)
+    else:
+        _show_all(chosen, output)
+
+
+def _find(name: str) -> Theorem:
+    from difflib import get_close_matches
+
+    from softmachine.theorems import all_theorems, theorem_named
+
+    theorem = theorem_named(name)
+    if theorem is None:
+        close = get_close_matches(name, [item.name for item in all_theorems()])
+        hint = f"did you mean {' or '.join(close)}?" if close else "`softmachine theorems` lists them"
+        raise UsageError(f"there is no theorem {name!r}", hint=hint)
+    return theorem
+
+
+def _answer(theorem: Theorem, *, whole: bool) -> dict[str, Any]:
+    answer = {
+        "name": theorem.name,
+        "source": theorem.language,
+        "statement": theorem.statement,
+        "reference": theorem.reference,
+        "attentions": list(theorem.attentions),
+        "needs": theorem.needs,
+        "cost": theorem.cost,
+        "length": theorem.length or None,
+    }
+    return {**answer, "steps": list(theorem.steps), "text": theorem.text} if whole else answer
+
+
+def _facts(theorem: Theorem, output: Output) -> None:
+    """Paper, attention, needs and cost, below one another."""
+    facts = {
+        "paper": theorem.reference,
+        "attention": " or ".join(theorem.attentions),
+        "needs": theorem.needs,
+        "cost": theorem.cost,
+        "length": theorem.length,
+    }
+    for label, text in facts.items():
+        if text:
+            _say(f"{label:<11}{text}", output, INDENT + 11)
+
+
+def _say(text: str, output: Output, indent: int) -> None:
+    """A paragraph; what does not fit in a line goes on further to the right."""
+    lines = wrap(text, min(output.width, WIDEST), initial_indent=" " * INDENT, subsequent_indent=" " * indent)
+    output.say("\n".join(lines))
+
+
+def _show_all(theorems: tuple[Theorem, ...], output: Output) -> None:
+    language = None
+    for theorem in theorems:
+        if theorem.language != language:
+            output.say(f"{'' if language is None else chr(10)}{theorem.language}", style="bold")
+            language = theorem.language
+        output.say(f"  {theorem.name}")
+        _facts(theorem, output)
+
+
+def _show_whole(theorem: Theorem, output: Output) -> None:
+    output.say(f"{theorem.name}: {theorem.statement}\n", style="bold")
+    _facts(theorem, output)
+    if theorem.steps:
+        output.say("\nSteps")
+        for number, step in enumerate(theorem.steps, 1):
+            _say(f"{number}. {step}", output, INDENT + 3)
+    output.say(f"\n{theorem.text}")

@@ -1,0 +1,86 @@
+"""An arithmetic is one file, found by its name: ours in the folder, other people's through an entry point."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import softmachine as sm
+from softmachine.arithmetic import SHELF, arithmetic
+from softmachine.errors import UsageError
+
+TOY = '''
+from softmachine.arithmetic import Family
+from softmachine.arithmetic.exact import Exact
+
+
+class Counting(Exact):
+    """Rational numbers that are counted."""
+
+    def __init__(self, name):
+        self.name, self.sums = name, 0
+
+    def add(self, x, y):
+        self.sums += 1
+        return super().add(x, y)
+
+
+ARITHMETIC = Family(lambda name: Counting(name) if name.startswith("toy:") else None, ("toy:N",), "toy:3 is a toy")
+'''
+
+
+@pytest.fixture
+def _toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A package that brings an arithmetic."""
+    (tmp_path / "toy_numbers.py").write_text(TOY)
+    info = tmp_path / "toy-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: toy\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[softmachine.arithmetics]\ntoy = toy_numbers:ARITHMETIC\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    vars(SHELF).pop("_others", None)
+    yield
+    del vars(SHELF)["_others"]
+
+
+@pytest.mark.usefixtures("_toy")
+def test_other_packages_bring_arithmetics() -> None:
+    run = sm.run(sm.compile("palindrome"), "abba", arithmetic="toy:3")
+    assert (run.accepted, run.arithmetic) == (True, "toy:3")
+    with pytest.raises(UsageError, match="no arithmetic 'toy'") as caught:
+        arithmetic("toy")
+    assert "int8, toy:N; ball:256" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("name", ["float46", "exact:3", "float64:8", "plain", "rounded", "base", "", "int8:plain"])
+def test_all_names_are_listed_where_there_is_none(name: str) -> None:
+    with pytest.raises(UsageError, match=f"there is no arithmetic {name!r}") as caught:
+        arithmetic(name)
+    assert caught.value.hint == (
+        "choose exact, float64, float32, ball, fixed:B, bfloat16, float16, float8_e4m3fn, float8_e5m2, int8; ball:256 "
+        "are balls of 256 bits, float32:plain is float32 without error bounds, fixed:8 has 8 integer and 8 fractional "
+        "bits"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "modules"),
+    [
+        ("exact", {"exact", "objects"}),
+        ("ball:64", {"ball", "objects"}),
+        ("fixed:8", {"fixed", "fixed_point", "grid"}),
+        ("int8", {"integers"}),
+        ("float32:plain", {"plain"}),
+        ("float64", {"floating", "network", "operator", "scores", "softmax"}),
+        ("bfloat16", {"floating", "network", "operator", "rounded", "scores", "softmax"}),
+    ],
+)
+def test_only_the_modules_of_the_chosen_one_are_imported(name: str, modules: set[str]) -> None:
+    code = f"import sys; from softmachine.arithmetic import arithmetic; arithmetic({name!r}); print(*sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    own = {module.removeprefix("softmachine.arithmetic.") for module in found if ".arithmetic." in module}
+    assert own - {"base"} == modules
