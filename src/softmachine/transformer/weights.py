@@ -39,6 +39,14 @@ class Matrix:
         """The number of weights that are not 0."""
         return sum(map(len, self.rows))
 
+    @property
+    def transposed(self) -> Matrix:
+        """The matrix with rows and columns exchanged."""
+        rows: list[dict[int, Fraction]] = [{} for _ in range(self.columns)]
+        for r, c, value in self.entries():
+            rows[c][r] = value
+        return Matrix.of(rows, len(self.rows))
+
     def entries(self) -> Iterator[tuple[int, int, Fraction]]:
         """All non-zeros as (row, column, value)."""
         for r, row in enumerate(self.rows):

@@ -1,16 +1,21 @@
-"""Keys or values of the positions read so far; grows by doubling, so that appending one position is cheap."""
+"""What a pass remembers: keys and values of the positions read so far, and what the last turn of a loop found."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.arithmetic import Tensor
-from softmachine.arithmetic.base import Array
+from softmachine.arithmetic.base import Array, Flags, Map
+
+Found = TypeVar("Found")
 
 
 class Cache:
-    """A tensor (batch, position, coordinate) that positions are appended to.
+    """A tensor (batch, position, coordinate) that positions are appended to; it grows by doubling.
 
     As long as all numbers are exact, no error bounds are kept.
     """
@@ -48,3 +53,86 @@ def _grown(old: Array | None, like: Array, used: int, capacity: int) -> Array:
     if old is not None:
         larger[:, :used] = old[:, :used]
     return larger
+
+
+class Turns(Generic[Found]):
+    """What was found of queries and keys; in a loop, what the turn before found, if they are still the same.
+
+    Args:
+        looped: Whether there are turns.
+    """
+
+    def __init__(self, *, looped: bool) -> None:
+        self.looped = looped
+        self._before: dict[int, tuple[Tensor, Tensor, Found]] = {}
+
+    def find(self, which: int, query: Tensor, key: Tensor, look: Callable[[Tensor, Tensor], Found]) -> Found:
+        """What comes of the queries of a head and the keys."""
+        query, key = _once(query, key)
+        if not self.looped or query.shape[0] > 1:
+            return look(query, key)
+        before = self._before.get(which)
+        if before and _same(before[0], query) and _same(before[1], key):
+            return before[2]
+        found = look(query, key)
+        self._before[which] = query, key, found
+        return found
+
+    def forget(self) -> None:
+        """Forget all of it."""
+        self._before.clear()
+
+
+class GroupMemory:
+    """What is remembered of the heads of a group, which share their keys.
+
+    Args:
+        caches: Their keys, and the values of each; other turns of a loop have others.
+        shares: What softmax found.
+        chosen: What hard attention found.
+    """
+
+    def __init__(self, caches: list[Cache], shares: Turns[Map], chosen: Turns[Flags]) -> None:
+        self.caches, self.shares, self.chosen = caches, shares, chosen
+
+    def append(self, parts: Sequence[Tensor]) -> list[Tensor]:
+        """Keys and values of new positions; those of all positions so far."""
+        self.caches += [Cache() for _ in parts[len(self.caches) :]]
+        return [cache.append(part) for cache, part in zip(self.caches, parts, strict=True)]
+
+
+class Memory:
+    """All that a pass remembers, by where it belongs: (block, turn, layer, group)."""
+
+    def __init__(self) -> None:
+        self._caches: dict[tuple[int, int, int, int], list[Cache]] = {}
+        self._turns: dict[tuple[int, int, int], tuple[Turns[Map], Turns[Flags]]] = {}
+
+    def of(self, where: tuple[int, int, int, int], *, looped: bool) -> GroupMemory:
+        """What is remembered of a group of heads."""
+        block, _, depth, index = where
+        turns = self._turns.setdefault((block, depth, index), (Turns(looped=looped), Turns(looped=looped)))
+        return GroupMemory(self._caches.setdefault(where, []), *turns)
+
+    def rewind(self, read: int) -> None:
+        """Forget all but the first so many positions."""
+        for shares, chosen in self._turns.values():
+            shares.forget()
+            chosen.forget()
+        for caches in self._caches.values():
+            for cache in caches:
+                cache.keep(read)
+
+
+def _same(x: Tensor, y: Tensor) -> bool:
+    if x.error is None or y.error is None:
+        return x.error is y.error and np.array_equal(x.value, y.value)
+    return np.array_equal(x.value, y.value) and np.array_equal(x.error, y.error)
+
+
+def _once(query: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
+    """Queries and keys of one sequence if those of all are the same, as where only positions decide; else all."""
+    same = query.shape[0] > 1 and all(
+        (part == part[:1]).all() for x in (query, key) for part in (x.value, x.error) if part is not None
+    )
+    return (query[:1], key[:1]) if same else (query, key)

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from softmachine.arithmetic.fixed_point import least_bits
-from softmachine.engines.dense.matrices import transposed
 from softmachine.transformer.features import Feature
 from softmachine.transformer.weights import AffineMap, Head, Layer, Matrix, Transformer
 
@@ -50,7 +49,7 @@ def _head(where: str, head: Head, names: Sequence[str]) -> Iterator[tuple[str, F
     for part, affine in (("query", head.query), ("key", head.key), ("value", head.value)):
         yield from _affine(where, affine, names, [f"{part} {k}" for k in range(len(affine.bias))])
     values = [f"value {k}" for k in range(head.output.columns)]
-    yield from _matrix(where, transposed(head.output), values, names)
+    yield from _matrix(where, head.output.transposed, values, names)
     if not head.weighting.hard and not isinstance(head.weighting.scale, Feature):
         yield f"{where}: the scale", head.weighting.scale
 
@@ -58,7 +57,7 @@ def _head(where: str, head: Head, names: Sequence[str]) -> Iterator[tuple[str, F
 def _affine(
     where: str, affine: AffineMap, sources: Sequence[str], targets: Sequence[str]
 ) -> Iterator[tuple[str, Fraction]]:
-    yield from _matrix(where, transposed(affine.weight), sources, targets)
+    yield from _matrix(where, affine.weight.transposed, sources, targets)
     for target, constant in zip(targets, affine.bias, strict=True):
         if constant:
             yield f"{where}: the constant of {target!r}", constant

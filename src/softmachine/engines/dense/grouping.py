@@ -1,4 +1,4 @@
-"""A layer in an arithmetic: the maps of all heads stacked into one, so that each is applied once."""
+"""A layer in an arithmetic: heads that share keys in one group, and the maps of all heads stacked into one."""
 
 from __future__ import annotations
 
@@ -6,13 +6,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, pairwise
+from typing import NamedTuple
 
 import numpy as np
 
 from softmachine.arithmetic import Arithmetic, Tensor
 from softmachine.arithmetic.base import Affine, Map
-from softmachine.engines.dense.matrices import side_by_side, stacked
-from softmachine.transformer.weights import AffineMap, FeedForward, Head, Layer
+from softmachine.transformer.weights import AffineMap, FeedForward, Head, Layer, Matrix
+
+
+class Group(NamedTuple):
+    """Heads that share keys, mask, weighting and bias, at some positions."""
+
+    heads: tuple[Head, ...]
+    key: Tensor
+    queries: list[Tensor]
+    values: list[Tensor]
 
 
 @dataclass(frozen=True)
@@ -37,21 +46,21 @@ class DenseLayer:
     def of(layer: Layer, width: int, numbers: Arithmetic) -> DenseLayer:
         """The layer of a residual stream of this width, in an arithmetic."""
         groups = _same_keys(layer.heads)
-        outputs = side_by_side([head.output for head in layer.heads], width)
+        outputs = _side_by_side([head.output for head in layer.heads], width)
         return DenseLayer(
             groups=groups,
             order=_order(layer.heads, groups),
-            project=operator(stacked([part for group in groups for part in _maps(group)], width), numbers),
+            project=operator(_stacked([part for group in groups for part in _maps(group)], width), numbers),
             output=operator(AffineMap(outputs, (Fraction(0),) * width), numbers),
             network=_network(layer.feed_forward, numbers),
         )
 
-    def parts(self, projected: Tensor) -> Iterator[tuple[tuple[Head, ...], Tensor, list[Tensor], list[Tensor]]]:
+    def parts(self, projected: Tensor) -> Iterator[Group]:
         """Each group of heads, with its keys, the queries of its heads and their values."""
         sizes = (len(part.bias) for group in self.groups for part in _maps(group))
         parts = (projected[..., start:end] for start, end in pairwise([0, *accumulate(sizes)]))
         for group in self.groups:
-            yield group, next(parts), [next(parts) for _ in group], [next(parts) for _ in group]
+            yield Group(group, next(parts), [next(parts) for _ in group], [next(parts) for _ in group])
 
 
 def operator(affine: AffineMap, numbers: Arithmetic) -> Map:
@@ -89,3 +98,20 @@ def _order(heads: Sequence[Head], groups: Sequence[Sequence[Head]]) -> tuple[int
     for place, head in enumerate(head for group in groups for head in group):
         places.setdefault(id(head), []).append(place)
     return tuple(places[id(head)].pop(0) for head in heads)
+
+
+def _stacked(maps: Sequence[AffineMap], width: int) -> AffineMap:
+    """One map whose results are those of several, one after the other."""
+    rows = tuple(row for part in maps for row in part.weight.rows)
+    return AffineMap(Matrix(rows, width), tuple(constant for part in maps for constant in part.bias))
+
+
+def _side_by_side(matrices: Sequence[Matrix], height: int) -> Matrix:
+    """One matrix with the columns of several."""
+    rows: list[list[tuple[int, Fraction]]] = [[] for _ in range(height)]
+    offset = 0
+    for matrix in matrices:
+        for r, c, weight in matrix.entries():
+            rows[r].append((offset + c, weight))
+        offset += matrix.columns
+    return Matrix(tuple(map(tuple, rows)), offset)

@@ -1,0 +1,96 @@
+"""Attention in an arithmetic: what heads retrieve at new positions, from these and all earlier ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softmachine.arithmetic import Arithmetic, Tensor, UndecidedError
+from softmachine.engines.dense.grouping import Group
+from softmachine.engines.dense.memory import GroupMemory
+from softmachine.errors import PrecisionError
+from softmachine.transformer.attention import Mask
+from softmachine.transformer.features import Feature
+from softmachine.transformer.weights import Head
+
+
+def retrieved(
+    numbers: Arithmetic, group: Group, positions: range, length: int | None, memory: GroupMemory
+) -> list[Tensor]:
+    """What each head of a group, which share their keys, retrieves at these positions.
+
+    Args:
+        numbers: The arithmetic.
+        group: The heads, with their keys, queries and values at the new positions.
+        positions: The new positions.
+        length: The length n of the input, if the model knows it.
+        memory: The keys and values of earlier positions.
+
+    Raises:
+        PrecisionError: If a head cannot choose between positions.
+    """
+    head = group.heads[0]
+    key, *values = memory.append([group.key, *group.values])
+    visible = _visible(head.mask, positions, key.shape[1])
+    bias = _bias(numbers, head, positions, key.shape[1])
+    if not head.weighting.hard:
+        scales = [_scale(head, i, length) for i in positions]
+        scale = numbers.scales(scales, feature=isinstance(head.weighting.scale, Feature))
+        mix = partial(numbers.soft, bias=bias, visible=visible, scale=scale)
+        means = [memory.shares.find(k, query, key, mix) for k, query in enumerate(group.queries)]
+        return [mean(value) for mean, value in zip(means, values, strict=True)]
+    # All queries of the group at once: those of the second head after those of the first, and so on.
+    query, repeated = joined(group.queries, axis=1), np.tile(visible, (len(group.heads), 1))
+    biases = None if bias is None else joined([bias] * len(group.heads), axis=0)
+    choose = partial(numbers.choose, bias=biases, visible=repeated, choice=head.weighting.choice)
+    try:
+        chosen = memory.chosen.find(0, query, key, choose)
+    except UndecidedError as doubt:
+        which, at = divmod(doubt.query, len(positions))
+        raise PrecisionError(
+            f"head {group.heads[which].name!r} at position {positions[at]} cannot choose between the positions "
+            f"{', '.join(map(str, doubt.candidates[:6]))}: {doubt.reason}",
+            hint="use --arithmetic exact, or a construction that is made for this format",
+        ) from None
+    split = np.split(chosen, len(group.heads), axis=1)
+    return [numbers.mean(part, value) for part, value in zip(split, values, strict=True)]
+
+
+def joined(parts: Sequence[Tensor], axis: int) -> Tensor:
+    """Tensors one after the other."""
+    value = np.concatenate([part.value for part in parts], axis)
+    if not np.issubdtype(value.dtype, np.floating):
+        return Tensor(value)
+    errors = [np.zeros(part.shape) if part.error is None else part.error for part in parts]
+    return Tensor(value, np.concatenate(errors, axis))
+
+
+def _visible(mask: Mask, positions: range, keys: int) -> NDArray[np.bool_]:
+    """Which keys each position sees."""
+    i, j = np.arange(positions.start, positions.stop)[:, None], np.arange(keys)[None, :]
+    match mask:
+        case Mask.CAUSAL:
+            return j <= i
+        case Mask.PAST:
+            return j < i
+        case Mask.ANTICAUSAL:
+            return j >= i
+        case Mask.FUTURE:
+            return j > i
+    return np.ones((len(positions), keys), dtype=bool)
+
+
+def _bias(numbers: Arithmetic, head: Head, positions: range, keys: int) -> Tensor | None:
+    relation = head.bias
+    if relation is None:
+        return None
+    return numbers.numbers([[relation.at(j, i) for j in range(keys)] for i in positions])
+
+
+def _scale(head: Head, i: int, length: int | None) -> Fraction:
+    scale = head.weighting.scale
+    return scale.at(i, length) if isinstance(scale, Feature) else scale
