@@ -92,7 +92,7 @@ def test_counter_machines_do_what_the_index_says(entry: Entry) -> None:
 
 @pytest.mark.parametrize("entry", OTHERS + COUNTING, ids=[entry.name for entry in OTHERS + COUNTING])
 def test_formulas_and_programs_survive_the_way_through_reader_and_writer(entry: Entry) -> None:
-    form = formats.FORMATS[formats.recognise(entry.read(), filename=entry.file)]
+    form = formats.formats()[formats.recognise(entry.read(), filename=entry.file)]
     loaded, again = entry.load(), form.parse(form.to_text(entry.load()), name=entry.name)
     if isinstance(loaded, Circuit) and isinstance(again, Circuit):  # some formats know no names
         assert equivalent(loaded, again, samples=1 << 10)
@@ -150,7 +150,7 @@ def test_similar_names_are_suggested() -> None:
 
 @pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)
 def test_a_file_survives_the_way_through_reader_and_writer(entry: Entry) -> None:
-    form = formats.FORMATS[formats.recognise(entry.read(), filename=entry.file)]
+    form = formats.formats()[formats.recognise(entry.read(), filename=entry.file)]
     original, again = machine(entry.name), form.parse(form.to_text(entry.load()), name=entry.name)
     assert isinstance(again, TuringMachine)
     assert again == original
@@ -159,7 +159,7 @@ def test_a_file_survives_the_way_through_reader_and_writer(entry: Entry) -> None
 
 @pytest.mark.parametrize("entry", [entry for entry in ENTRIES.values() if not entry.file.endswith(".yaml")])
 def test_a_file_without_comments_is_what_our_writer_writes(entry: Entry) -> None:
-    form = formats.FORMATS[formats.recognise(entry.read(), filename=entry.file)]
+    form = formats.formats()[formats.recognise(entry.read(), filename=entry.file)]
     assert entry.read().strip() == form.to_text(entry.load()).strip()
 
 

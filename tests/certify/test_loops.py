@@ -26,7 +26,7 @@ def test_certified_circuits_agree_with_the_evaluator(construction: str, seed: in
     hard = sm.compile(source, construction)
     soft, certificate = sm.soften(hard, length=source.width)
     assert certificate.holds
-    assert not any(head.weighting.hard for head in soft.heads)
+    assert not any(head.weighting.hard for head in soft.weights.heads)
     assert sm.check(soft, up_to=source.width)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from softmachine.padding import PAD
 
 from softmachine.codec import Prompt
 from softmachine.compiler import compile_program

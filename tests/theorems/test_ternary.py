@@ -21,6 +21,7 @@ from softmachine.certify.certificate import with_softmax
 from softmachine.compiler import compile_program
 from softmachine.engines.check import check_words
 from softmachine.engines.dense.engine import DenseEngine, Pass
+from softmachine.engines.dense.grouping import DenseLayer
 from softmachine.errors import ConstructionError, InputError, PrecisionError, UsageError
 from softmachine.languages.turing import Action, Configuration, Rule, Tape, TuringMachine, execute
 from softmachine.model import Model

@@ -140,7 +140,7 @@ def test_an_expansion_is_the_feature(item: Feature) -> None:
         for i in range(n + 1):
             assert item.at(i, n) == constant + sum(factor * plain.at(i, n) for factor, plain in terms)
     for _, plain in terms:
-        assert plain.expansion == (((1, plain),), 0)
+        assert plain.expansion == (((Fraction(1), plain),), Fraction(0))
 
 
 @every_feature

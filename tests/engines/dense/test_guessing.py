@@ -11,20 +11,20 @@ import pytest
 
 import softmachine as sm
 from softmachine.codec import Prompt
-from softmachine.engines import draft
+from softmachine.engines.dense import guessing
 from softmachine.engines.dense.decode import decode
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import PrecisionError, SoftmachineError
 from softmachine.transformer.weights import Transformer
 from tests.sources.transformers import CAUSAL, HARD, VOCABULARY, RandomTransformer, random_word
 
-BUSY_BEAVER = sm.compile("busy-beaver-3")
+BUSY_BEAVER = sm.compile("busy-beaver-3").weights
 
 
 @pytest.fixture
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Guesses are made from the first token on."""
-    monkeypatch.setattr(draft, "_FROM", 0)
+    monkeypatch.setattr(guessing, "_FROM", 0)
 
 
 def said(engine: DenseEngine, word: Sequence[str], count: int, stops: Callable[[str], bool] | None = None) -> list[str]:
@@ -71,12 +71,12 @@ def test_random_decoders_say_the_same_with_guesses_and_without(arithmetic: str) 
 @pytest.mark.parametrize("wrong", ["busy-beaver-3", "busy-beaver-2", "palindrome"])
 def test_wrong_guesses_do_no_harm(wrong: str) -> None:
     engine = DenseEngine(BUSY_BEAVER)
-    vars(engine)["plain"] = DenseEngine(sm.compile(wrong), "float64:plain")
+    vars(engine)["plain"] = DenseEngine(sm.compile(wrong).weights, "float64:plain")
     assert said(engine, ["BOS"], 22) == one_by_one(engine, ["BOS"], 22)
 
 
 def test_right_guesses_are_checked_many_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = sm.compile("binary-counter")
+    model = sm.compile("binary-counter").weights
     engine, pieces = DenseEngine(model), []
     extend = engine.start().__class__.extend
 
@@ -84,7 +84,7 @@ def test_right_guesses_are_checked_many_at_a_time(monkeypatch: pytest.MonkeyPatc
         pieces.append((run.engine is engine, len(sequences[0])))  # type: ignore[attr-defined]
         return extend(run, sequences)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("softmachine.engines.dense.Pass.extend", noted)
+    monkeypatch.setattr("softmachine.engines.dense.engine.Pass.extend", noted)
     assert said(engine, ["BOS"], 500) == one_by_one(DenseEngine(model), ["BOS"], 500)
     checked = [size for ours, size in pieces if ours]
     assert len(checked) < 60
@@ -94,7 +94,7 @@ def test_right_guesses_are_checked_many_at_a_time(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.usefixtures("always")
 def test_an_error_comes_where_it_comes_without_guesses() -> None:
     """A format whose bounds give out stops at the same token, with the same message."""
-    engine = DenseEngine(sm.compile("busy-beaver-5"), "bfloat16")
+    engine = DenseEngine(sm.compile("busy-beaver-5").weights, "bfloat16")
     expected = one_by_one(engine, ["BOS"], 200)
     assert 3 < len(expected) < 200
     assert said(engine, ["BOS"], 200) == expected
