@@ -79,7 +79,7 @@ def test_signals(case: Case) -> None:
         try:
             logits = evaluate(program.logits, tokens, prompt.length)[begin:]
         except ConstructionError as error:
-            assert case.attention == "soft"  # noqa: PT017
+            assert case.attention == "soft"
             assert "no rational value" in str(error)  # noqa: PT017
             return
         for row, wanted in zip(logits, said, strict=True):
@@ -91,7 +91,7 @@ def test_weights_in_rationals(case: Case) -> None:
     try:
         comes_out(case, compiled(case), "exact")
     except PrecisionError as error:
-        assert case.attention == "soft"  # noqa: PT017
+        assert case.attention == "soft"
         assert "not a rational number" in str(error)  # noqa: PT017
         comes_out(case, compiled(case), "ball")
 
