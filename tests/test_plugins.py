@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from softmachine.cli import main
 from softmachine.plugins import Shelf
 
 LIGHT = "\nLAMP = 'light'\n"
@@ -74,3 +75,12 @@ def test_other_packages_add_parts_and_break_nothing() -> None:
         "'re' of house.lamps (re) cannot be used: it is no str",
         "'shed' of house.lamps (shed:LAMP) cannot be used: RuntimeError: no power",
     ]
+
+
+def test_the_command_line_warns_once_of_what_cannot_be_used(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(Shelf, "problems", ["'rasp' of softmachine.formats (rasp) cannot be used: it is no Format"])
+    for lines in (["warning: 'rasp' of softmachine.formats (rasp) cannot be used: it is no Format"], []):
+        assert main(["zoo", "palindrome"]) == 0
+        assert capsys.readouterr().err.splitlines() == lines

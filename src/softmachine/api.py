@@ -232,11 +232,22 @@ def export(
         force: Whether to replace a model that is there.
         tell: Is told what is being done, since it may take minutes.
     """
-    from softmachine.exporting import export_stock
+    from softmachine.exports.export import DEFAULT_LENGTH, positions_of, ready, stock_theorem, written
 
     item = load(model) if isinstance(model, str | Path) else model
-    wanted = theorem or construction
+    wanted, dtype, folder = theorem or construction, dtype or "float32", Path(folder)
     name = wanted.name if isinstance(wanted, Theorem) else wanted
     if isinstance(item, Model) and name not in (None, item.theorem.name):
         raise UsageError(f"{item.name!r} is already compiled, by {item.theorem.name}")
-    return export_stock(item, Path(folder), to=to, length=length, dtype=dtype, theorem=wanted, force=force, tell=tell)
+    form = ready(to, dtype, folder, length, force=force)
+    if isinstance(item, Model):
+        positions, compiled = positions_of(item, length), item
+    else:
+        positions = DEFAULT_LENGTH if length is None else length
+        tell("compiling")
+        chosen = wanted if isinstance(wanted, Theorem) else theorem_for(item, wanted)
+        if wanted is None:
+            chosen = stock_theorem(item, form, dtype) or chosen
+        attention = "hard" if "hard" in chosen.attentions else "soft"
+        compiled = compile(item, chosen, attention=attention, length=positions if chosen.length else None)
+    return written(compiled, folder, form, length=positions, dtype=dtype, force=force, tell=tell)

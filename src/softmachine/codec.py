@@ -123,9 +123,10 @@ class Codec(ABC, Generic[S_co]):
     def read(self, word: Word, said: Sequence[str]) -> Outcome:
         """What it means that the model said this."""
 
-    def remarks(self) -> Iterator[tuple[str, str]]:
-        """What else there is to know of what was compiled: a title and a sentence each."""
-        yield from ()
+    @property
+    def chain(self) -> Source | None:
+        """The C-RASP program whose chain of thought the model writes, if it is one."""
+        return None
 
 
 class AnsweringCodec(Codec[S_co]):

@@ -13,9 +13,9 @@ cannot be imported there breaks nothing: `Shelf.problems` says so.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from importlib import import_module
-from importlib.resources import files
 from pathlib import Path
 from typing import ClassVar, Generic, NamedTuple, TypeVar
 
@@ -32,6 +32,7 @@ class Shelf(Generic[Part]):
         pattern: Which files of the package may define a part: ``*.py``, or ``*/*.py`` for those of its subpackages.
         main: Parts in files of these names are called as their folder is, other parts as their module.
         group: The group of entry points in which other packages name theirs.
+        objection: Why a part cannot be used; empty if it can.
     """
 
     problems: ClassVar[list[str]] = []
@@ -46,7 +47,9 @@ class Shelf(Generic[Part]):
         pattern: str,
         group: str,
         main: tuple[str, ...] = ("__init__.py",),
+        objection: Callable[[Part], str] = lambda _: "",
     ) -> None:
+        self.objection = objection
         self.kind, self.attribute, self.group = kind, attribute, group
         self.package, self.pattern, self.main = package, pattern, main
 
@@ -58,9 +61,30 @@ class Shelf(Generic[Part]):
         """The names of our parts that have a text in their source: those that are worth importing first."""
         return tuple(name for name, module in self._ours.items() if text in module.text)
 
-    def others(self) -> tuple[str, ...]:
-        """The names of the parts of other packages."""
-        return tuple(self._others)
+    def named(self, name: str) -> Part | None:
+        """The part that calls itself so, where a module may define several; only those that mention it are imported."""
+        candidates = (*self.mentioning(f'"{name}"'), *self._others)
+        return next((part for key in candidates for part in self._several(key) if _own_name(part) == name), None)
+
+    def every(self) -> tuple[Part, ...]:
+        """All parts, where modules may define several; of two that call themselves the same, only the first."""
+        found: dict[object, Part] = {}
+        for key in self.names():
+            for part in self._several(key):
+                if _own_name(part) in found:
+                    self.complain(f"{_own_name(part)!r} of {self.group} cannot be used: there is another of this name")
+                found.setdefault(_own_name(part), part)
+        return tuple(found.values())
+
+    def _several(self, key: str) -> Iterator[Part]:
+        """The parts of a module or an entry point: one, or a tuple of them, as far as they can be used."""
+        part = self._value(key)
+        for item in part if isinstance(part, tuple) else (part,):
+            reason = self.objection(item) if isinstance(item, self.kind) else f"it is no {self.kind.__name__}"
+            if isinstance(item, self.kind) and not reason:
+                yield item
+            else:
+                self.complain(f"{key!r} of {self.group} cannot be used: {reason}")
 
     def complain(self, line: str) -> None:
         """Note what is wrong with a part of another package."""
@@ -69,11 +93,13 @@ class Shelf(Generic[Part]):
 
     def get(self, name: str) -> Part | None:
         """The part of this name, if there is one. Where the name has ``.`` or ``-``, the module's name has ``_``."""
+        part = self._value(name)
+        return part if isinstance(part, self.kind) else None
+
+    def _value(self, name: str) -> object:
+        """What a module or an entry point defines."""
         module = self._ours.get(_identifier(name))
-        if module is None:
-            return self._others.get(name)
-        part: Part = getattr(import_module(module.name), self.attribute)
-        return part
+        return self._others.get(name) if module is None else getattr(import_module(module.name), self.attribute)
 
     def all(self) -> dict[str, Part]:
         """All parts by name, in the order of `names`."""
@@ -82,7 +108,7 @@ class Shelf(Generic[Part]):
     @cached_property
     def _ours(self) -> dict[str, _Module]:
         """The modules of our parts."""
-        folder = Path(str(files(self.package)))
+        folder = Path(import_module(self.package).__path__[0])
         found = {}
         for path in folder.glob(self.pattern):
             text = path.read_text(encoding="utf-8")
@@ -93,12 +119,12 @@ class Shelf(Generic[Part]):
         return dict(sorted(found.items()))
 
     @cached_property
-    def _others(self) -> dict[str, Part]:
+    def _others(self) -> dict[str, object]:
         """The parts of other packages, as far as they can be used."""
         # Imported late because it takes long, and most runs need no part that is not ours.
         from importlib.metadata import entry_points
 
-        found: dict[str, Part] = {}
+        found: dict[str, object] = {}
         for entry in entry_points(group=self.group):
             try:
                 part = entry.load()
@@ -107,7 +133,7 @@ class Shelf(Generic[Part]):
             else:
                 taken = entry.name in found or _identifier(entry.name) in self._ours
                 reason = "there is another one of this name" if taken else f"it is no {self.kind.__name__}"
-                if isinstance(part, self.kind) and not taken:
+                if isinstance(part, self.kind | tuple) and not taken:
                     found[entry.name] = part
                     continue
             line = f"{entry.name!r} of {self.group} ({entry.value}) cannot be used: {reason}"
@@ -118,6 +144,10 @@ class Shelf(Generic[Part]):
 class _Module(NamedTuple):
     name: str
     text: str
+
+
+def _own_name(part: object) -> object:
+    return getattr(part, "name", None)
 
 
 def _identifier(name: str) -> str:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from softmachine.arithmetic import Tensor, operator
+from softmachine.arithmetic import Arithmetic, Tensor, operator
+from softmachine.arithmetic.base import Array
 
-Exact = NDArray[Any]
+Exact = Array
 """An object array of fractions."""
+Draw = Callable[[random.Random], Fraction]
 SLACK = Fraction(operator.SLACK)
 
 
@@ -41,20 +42,23 @@ def integer_number(chooser: random.Random) -> Fraction:
     return Fraction(chooser.randrange(-40, 41))
 
 
-def exact_array(shape: tuple[int, ...], chooser: random.Random, number: Any = hard_number) -> Exact:
+def exact_array(
+    shape: tuple[int, ...], chooser: random.Random, number: Callable[[random.Random], Fraction] = hard_number
+) -> Exact:
     array = np.empty(shape, dtype=object)
     for index in np.ndindex(*shape):
         array[index] = number(chooser)
     return array
 
 
-def stored(numbers: Any, exact: Exact) -> Tensor:
+def stored(numbers: Arithmetic, exact: Exact) -> Tensor:
     """An exact array as an arithmetic stores it."""
     flat = numbers.numbers([exact.reshape(-1).tolist()])
+    assert flat.error is not None
     return Tensor(flat.value[0].reshape(exact.shape), flat.error[0].reshape(exact.shape))
 
 
-def boxed(numbers: Any, exact: Exact, chooser: random.Random) -> tuple[Tensor, Exact]:
+def boxed(numbers: Arithmetic, exact: Exact, chooser: random.Random) -> tuple[Tensor, Exact]:
     """The stored numbers with larger errors, and exact numbers anywhere within them, often at the end."""
     tensor = stored(numbers, exact)
     assert tensor.error is not None

@@ -73,7 +73,7 @@ def test_all_names_are_listed_where_there_is_none(name: str) -> None:
         ("exact", {"exact", "objects"}),
         ("ball:64", {"ball", "objects"}),
         ("fixed:8", {"fixed", "fixed_point", "grid"}),
-        ("int8", {"integers"}),
+        ("int8", {"integers", "plain"}),
         ("float32:plain", {"plain"}),
         ("float64", {"floating", "network", "operator", "scores", "softmax"}),
         ("bfloat16", {"floating", "network", "operator", "rounded", "scores", "softmax"}),

@@ -9,12 +9,13 @@ import pytest
 
 import softmachine as sm
 from softmachine.certify.budget import budget
-from softmachine.languages.circuit import parity, random_circuit, threshold
+from softmachine.languages.circuit import parity, threshold
 from softmachine.signals import Program, Signal, attend, constant, loop, named, position, recogniser
 from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import token
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import I
+from tests.sources.circuits import random_circuit
 
 BITS = {"0": (0,), "1": (1,)}
 

@@ -7,13 +7,13 @@ import re
 from pathlib import Path
 
 import pytest
+from softmachine.exporting import export_set
 
 from softmachine import api
 from softmachine.certify.measure import measure
 from softmachine.cli import progress
 from softmachine.cli.output import Output
 from softmachine.cli.progress import bar, counted, working
-from softmachine.exporting import export_set
 from softmachine.exports.formats import StockFormat
 from softmachine.progress import told
 from softmachine.to_circuit import to_circuit

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from softmachine.exporting import _softened
+
 import softmachine as sm
 from softmachine.codec import Codec
-from softmachine.exporting import _softened
 from softmachine.exports.formats import STOCK_FORMATS
 from softmachine.languages.source import Source
 from softmachine.model import Model

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 import sys
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 from softmachine.errors import SoftmachineError, SourceError
 from softmachine.languages.formats import formats, parse, recognise
 from softmachine.languages.turing import TuringMachine
-from softmachine.languages.turing.html import machine_table
+from softmachine.languages.turing.machine import machine_table
 from tests.languages.test_bbchallenge import BUSY_BEAVER_4
 from tests.languages.test_jflap import FLIP
 from tests.languages.test_turingmachine_io import INCREMENT
@@ -130,3 +132,36 @@ def test_readers_are_imported_without_what_takes_long() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_reading_a_file_imports_no_other_language() -> None:
+    program = (
+        "import sys, softmachine.sources\n"
+        "softmachine.sources.read_source('palindrome')\n"
+        "print(sorted({name.split('.')[2] for name in sys.modules if name.startswith('softmachine.languages.')}))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['formats', 'source', 'turing']"
+
+
+def test_a_format_of_another_package_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    info = tmp_path / "theirs-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[softmachine.formats]\nbusy = busy:FORMAT\nbroken = no_such_module:X\n")
+    (tmp_path / "busy.py").write_text(
+        "from softmachine.languages.formats import Format\n"
+        "from softmachine.languages.turing import bbchallenge\n"
+        "FORMAT = Format('busy', ('.busy',), lambda text: text == 'busy', bbchallenge.parse, bbchallenge.to_text)\n"
+    )
+    program = (
+        "from softmachine.languages.formats import formats, parse, recognise\n"
+        "from softmachine.plugins import Shelf\n"
+        f"print(parse({BUSY_BEAVER_4!r}, source='x.busy').name, recognise('busy'), list(formats())[-1])\n"
+        "print(*Shelf.problems, sep='\\n')"
+    )
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    read, problem = done.stdout.splitlines()
+    assert read == "x busy busy"
+    assert problem.startswith("'broken' of softmachine.formats (no_such_module:X) cannot be used: ModuleNotFoundError")

@@ -120,11 +120,9 @@ def test_busy_beavers_halt_when_they_should(code: str, steps: int, ones: int) ->
     assert (result.steps, result.output.count("1"), result.state, result.verdict) == (steps, ones, "Z", "halt")
 
 
-def test_contents_are_blank_outside_the_stretch_and_trim_to_what_is_written() -> None:
-    contents = Contents(-1, ("_", "1", "_", "0", "_"))
-    assert [contents.at(cell, "_") for cell in range(-2, 5)] == ["_", "_", "1", "_", "0", "_", "_"]
-    assert contents.trimmed("_") == Contents(0, ("1", "_", "0"))
-    assert Contents(3, ("_", "_")).trimmed("_") == Contents()
+def test_contents_begin_and_end_with_what_is_written() -> None:
+    assert Contents.of(dict(enumerate("_1_0_", start=-1)), "_") == Contents(0, ("1", "_", "0"))
+    assert Contents.of({3: "_", 4: "_"}, "_") == Contents()
 
 
 @given(seeds, conventions, st.integers(1, 3))

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from softmachine import zoo
 from softmachine.errors import SourceError, UsageError
 from softmachine.languages import temporal
-from softmachine.languages.circuit import Circuit, Gate, GateKind, random_circuit
+from softmachine.languages.circuit import Circuit, Gate, GateKind
 from softmachine.languages.formats import source_from, source_text
 from softmachine.languages.graph import Graph
 from softmachine.languages.turing import Rule, Tape, TuringMachine
 from tests.sources import crasp_programs, srasp_programs
+from tests.sources.circuits import random_circuit
 from tests.sources.counter_machines import random_counter_machine
 from tests.sources.formulas import random_formula
 from tests.sources.machines import random_machine

@@ -89,9 +89,8 @@ def test_loops_are_measured_each_by_itself() -> None:
     assert growth["width"].constant
     assert str(growth["padding"]) == "n²"
     layers = {block.name: len(block.layers) for block in doubling(1).blocks}
-    for member in growth.members:
-        plain = layers.get("", 0)
-        assert member.depth == plain + layers["spread"] * ceil_log2(member.n) + layers["again"] * 3
+    for n, depth in zip(growth["depth"].lengths, growth["depth"].values, strict=True):
+        assert depth == layers.get("", 0) + layers["spread"] * ceil_log2(n) + layers["again"] * 3
 
 
 def test_a_family_is_measured_as_it_is() -> None:

@@ -8,7 +8,7 @@ import pytest
 from softmachine.errors import UsageError
 from softmachine.languages import counter, crasp, srasp, temporal, turing
 from softmachine.languages.deciding import decider
-from softmachine.measure.slice_growth import Law, fit
+from softmachine.measure.fitting import Law, fit
 from softmachine.measure.slices import Slice, describe, slices, table
 from softmachine.sources import read_source
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
+from functools import cache
 
 import networkx as nx
 import pytest
@@ -107,6 +108,7 @@ def test_a_fetch_by_address_bits_finds_the_position_with_that_number() -> None:
 # Looped transformers: reachability by doubling
 
 
+@cache
 def reachability(vertices: int) -> tuple[Signal, Vocabulary[int], int]:
     """Pairs (i, j) hold whether j is reachable from i; pads (i, k, j) combine (i, k) and (k, j); ⌈log₂ n⌉ times."""
     bits = max(1, (vertices - 1).bit_length())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 
-from softmachine.languages.counter import And, Condition, CounterMachine, Linear, Not, Or, Relation, Transition, compare
+from softmachine.languages.counter import Condition, CounterMachine, Linear, Not, Relation, Transition, compare
+from softmachine.languages.temporal.structure import conjunction, disjunction
 
 
 def random_condition(rng: random.Random, counters: tuple[str, ...], depth: int = 2) -> Condition:
@@ -17,7 +18,7 @@ def random_condition(rng: random.Random, counters: tuple[str, ...], depth: int =
     if kind < 0.6:
         return Not(random_condition(rng, counters, depth - 1))
     operands = tuple(random_condition(rng, counters, depth - 1) for _ in range(rng.randint(1, 3)))
-    return And(operands) if kind < 0.8 else Or(operands)
+    return conjunction(operands) if kind < 0.8 else disjunction(operands)
 
 
 def random_counter_machine(
@@ -39,8 +40,8 @@ def random_counter_machine(
                 (name, rng.choice([-2, -1, -1, 1, 3])) for name in rng.sample(counters, k=rng.randint(0, len(counters)))
             )
             enough = tuple(compare(name, ">=", -change) for name, change in updates if change < 0)
-            own = And((random_condition(rng, counters), *enough))
-            transitions.append(Transition(state, And((own, *before)), updates, rng.choice(targets)))
+            own = conjunction((random_condition(rng, counters), *enough))
+            transitions.append(Transition(state, conjunction((own, *before)), updates, rng.choice(targets)))
             before += (Not(own),)
         grown = tuple(
             (name, rng.choice([1, 2])) for name in rng.sample(counters, k=rng.randint(0, min(1, len(counters))))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.signals import Program, Signal, Vocabulary, evaluate, recogniser
-from softmachine.transformer.weights import Transformer
 
 START = "<s>"
 LETTERS = Vocabulary({START: "", "a": "a", "b": "b"})
@@ -23,9 +23,15 @@ def words(length: int, letters: str = "ab") -> list[str]:
     return [""] if length == 0 else [word + x for word in words(length - 1, letters) for x in letters]
 
 
+@lru_cache(maxsize=16)
+def prepared(program: Program, arithmetic: str) -> DenseEngine:
+    """The program's transformer; it is compiled once for all words."""
+    return DenseEngine(compile_program(program), arithmetic)
+
+
 def logits(program: Program, tokens: Sequence[str], length: int | None, arithmetic: str) -> list[list[Fraction]]:
     """The logits at every position, as the transformer computes them."""
-    engine = DenseEngine(compile_program(program), arithmetic)
+    engine = prepared(program, arithmetic)
     stream = engine.residual_stream([tokens], length)
     numbers = engine.unembedding(stream).value[0]
     return [
@@ -34,10 +40,13 @@ def logits(program: Program, tokens: Sequence[str], length: int | None, arithmet
     ]
 
 
-def agrees_with_signals(program: Program, tokens: Sequence[str], length: int | None = None) -> None:
-    """Check that exact evaluation of the signals and the exact run of the weights are the same, number for number."""
-    expected = [list(row) for row in evaluate(program.logits, tokens, length)]
-    assert logits(program, tokens, length, "exact") == expected
+def agrees_with_signals(
+    program: Program, tokens: Sequence[str], length: int | None = None
+) -> list[tuple[Fraction, ...]]:
+    """The logits by exact evaluation of the signals, and a check that those of the weights are the same numbers."""
+    expected = evaluate(program.logits, tokens, length)
+    assert logits(program, tokens, length, "exact") == [list(row) for row in expected]
+    return expected
 
 
 def truths(
@@ -45,12 +54,6 @@ def truths(
 ) -> list[bool]:
     """What a bit is at every position, by the transformer in exact arithmetic and in float64, which must agree."""
     program = recogniser("test", tuple(vocabulary) or LETTERS.tokens, signal)
-    agrees_with_signals(program, tokens, length)
-    transformer = compile_program(program)
-    exact, floating = (answers(transformer, tokens, length, arithmetic) for arithmetic in ("exact", "float64"))
-    assert exact == floating
+    exact = [true > false for false, true in agrees_with_signals(program, tokens, length)]
+    assert exact == [answer == "true" for answer in prepared(program, "float64").answers([tokens], length)[0]]
     return exact
-
-
-def answers(transformer: Transformer, tokens: Sequence[str], length: int | None, arithmetic: str) -> list[bool]:
-    return [answer == "true" for answer in DenseEngine(transformer, arithmetic).answers([tokens], length)[0]]

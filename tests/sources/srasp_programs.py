@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from itertools import product
 
+from softmachine.languages.linear import Relation
 from softmachine.languages.srasp import BOOLEAN, INTEGER, Definition, Kind, Program, Type
 from softmachine.languages.srasp.expressions import (
     Add,
@@ -12,17 +13,14 @@ from softmachine.languages.srasp.expressions import (
     Attention,
     Choice,
     Compare,
-    Comparison,
     Conditional,
     Expression,
     Index,
     Integer,
-    Letter,
     Mask,
     Member,
     Not,
     Or,
-    Position,
     PrefixSum,
     Subtract,
     Symbol,
@@ -169,13 +167,13 @@ class _Grower:
                 return Conditional(condition, then, otherwise)
             case 4:
                 sides = [self.boolean(scope, depth - 2, operations, predicate) for _ in range(2)]
-                return Compare(rng.choice([Comparison.EQUAL, Comparison.UNEQUAL]), *sides)
+                return Compare(rng.choice([Relation.EQUAL, Relation.UNEQUAL]), *sides)
             case 5 | 6 if self.integers:
                 if predicate and rng.random() < 0.5:
                     return self.equality()
                 at = (rng.choice(scope),) if predicate else scope
                 left, right = (self.integer(at, depth - 1, operations) for _ in range(2))
-                return Compare(rng.choice(list(Comparison)), left, right)
+                return Compare(rng.choice(list(Relation)), left, right)
             case 7:
                 return self.leaf(BOOLEAN, scope) or Truth(rng.random() < 0.5)
             case _:
@@ -187,19 +185,19 @@ class _Grower:
         if self.rng.random() < 0.4:
             here = self.rng.choice(ARITHMETIC)(here, Integer(self.rng.randint(-2, 2)))
         if self.rng.random() < 0.1:
-            return Compare(Comparison.EQUAL, Subtract(here, there), Integer(self.rng.randint(-1, 1)))
+            return Compare(Relation.EQUAL, Subtract(here, there), Integer(self.rng.randint(-1, 1)))
         left, right = (here, there) if self.rng.random() < 0.5 else (there, here)
-        return Compare(Comparison.EQUAL if equal or self.rng.random() < 0.7 else Comparison.UNEQUAL, left, right)
+        return Compare(Relation.EQUAL if equal or self.rng.random() < 0.7 else Relation.UNEQUAL, left, right)
 
     def symbol_test(self, scope: tuple[Index, ...], depth: int) -> Expression:
         rng = self.rng
         left, symbols = self.symbol(scope, depth)
         other, others = self.symbol(scope, depth)
         if set(symbols) & set(others) and rng.random() < 0.5:
-            return Compare(rng.choice([Comparison.EQUAL, Comparison.UNEQUAL]), left, other)
+            return Compare(rng.choice([Relation.EQUAL, Relation.UNEQUAL]), left, other)
         if rng.random() < 0.4:
             return Member(left, tuple(rng.sample(symbols, rng.randint(1, len(symbols)))))
-        return Compare(rng.choice([Comparison.EQUAL, Comparison.UNEQUAL]), left, Symbol(rng.choice(symbols)))
+        return Compare(rng.choice([Relation.EQUAL, Relation.UNEQUAL]), left, Symbol(rng.choice(symbols)))
 
     def symbol(
         self, scope: tuple[Index, ...], depth: int, operations: bool = False
@@ -218,7 +216,7 @@ class _Grower:
         if names and rng.random() < 0.5:
             name = rng.choice(names)
             return Vector(name, at), self.types[name].symbols
-        return Letter(at), self.letters
+        return Vector("in", at), self.letters
 
     def integer(self, scope: tuple[Index, ...], depth: int, operations: bool = False) -> Expression:
         rng = self.rng
@@ -236,7 +234,7 @@ class _Grower:
     def read(self, of: Type, at: Index) -> Expression:
         names = [name for name, found in self.types.items() if found == of]
         if not names or self.rng.random() < 0.3:
-            return Position(at)
+            return Vector("pos", at)
         return Vector(self.rng.choice(names), at)
 
     def leaf(self, of: Type, scope: tuple[Index, ...]) -> Expression | None:

@@ -10,13 +10,14 @@ from softmachine import api
 from softmachine.arithmetic.fixed_point import least_bits
 from softmachine.errors import PrecisionError
 from softmachine.languages import circuit as circuits
-from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, evaluate, random_circuit
+from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, evaluate
 from softmachine.signals import evaluate as evaluate_signal
 from softmachine.signals.gadgets.bit_addresses import unit_scale
 from softmachine.theorems.circuit.layout import Layout
 from softmachine.theorems.circuit.theorem import binary_signals, unit_signals
 from softmachine.theorems.circuit.tokens import PAD, CircuitCodec
 from softmachine.transformer.weights import Transformer
+from tests.sources.circuits import random_circuit, random_layered
 
 LAYOUTS = ("circuit-binary", "circuit-unit")
 ATTENTIONS = ("hard", "soft")
@@ -152,7 +153,7 @@ SMALL = [
     circuits.majority(5),
     circuits.parity(4),
     circuits.sorting_network(4),
-    circuits.random_layered(1, inputs=3, layers=2, width=3),
+    random_layered(1, inputs=3, layers=2, width=3),
 ]
 GENERATED = [
     circuits.lookahead_adder(3),
@@ -162,7 +163,7 @@ GENERATED = [
     circuits.threshold(7, 3),
     circuits.parity(7),
     circuits.sorting_network(6),
-    circuits.random_layered(1, inputs=5, layers=3, width=5),
+    random_layered(1, inputs=5, layers=3, width=5),
 ]
 
 

@@ -9,11 +9,12 @@ import pytest
 from softmachine import api
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import ConstructionError
-from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, evaluate, random_circuit, simplified
+from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, evaluate, simplified
 from softmachine.signals import evaluate as evaluate_signal
 from softmachine.theorems.circuit.tokens import wire_values
 from softmachine.theorems.circuit_evaluator.theorem import most_gates, signals
 from softmachine.theorems.circuit_evaluator.tokens import EvaluatorCodec, pointer_width, serialised, without_constants
+from tests.sources.circuits import random_circuit
 
 EXAMPLE = Circuit(
     name="Example C.1",

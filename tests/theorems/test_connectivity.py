@@ -10,9 +10,10 @@ import pytest
 from softmachine import api
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import ConstructionError
-from softmachine.languages.graph import Graph, from_networkx, parse
+from softmachine.languages.graph import Graph, parse
 from softmachine.signals import evaluate as evaluate_signal
 from softmachine.theorems.connectivity.theorem import MOST_VERTICES, signals
+from tests.sources.circuits import from_networkx
 
 
 def answers(graphs: list[nx.Graph], attention: str, arithmetic: str) -> list[list[str]]:

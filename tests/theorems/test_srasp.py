@@ -14,8 +14,9 @@ import softmachine as sm
 from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import ConstructionError, InputError
+from softmachine.languages.linear import Relation
 from softmachine.languages.srasp import Definition, Kind, Program, accepts, parse, run
-from softmachine.languages.srasp.expressions import Compare, Comparison, Position, Vector
+from softmachine.languages.srasp.expressions import Compare, Vector
 from softmachine.signals import evaluate
 from softmachine.theorems.shared.special_tokens import START
 from softmachine.theorems.srasp.numbers import SHARPNESS, Finder
@@ -81,7 +82,7 @@ def with_finite_output(program: Program) -> Program:
     """The same program with an output that has a token for each value."""
     if program.types[program.output].kind is not Kind.INTEGER:
         return program
-    compared = Compare(Comparison.AT_LEAST, Vector(program.output, "i"), Position("i"))
+    compared = Compare(Relation.AT_LEAST, Vector(program.output, "i"), Vector("pos", "i"))
     return replace(program, definitions=(*program.definitions, Definition("compared", compared)), output="compared")
 
 

@@ -39,7 +39,7 @@ def compiled(formula: Formula | str, variant: Variant) -> Transformer | None:
     except ConstructionError as error:
         used = fragment(core(specification(formula).formula))
         ahead = not used.past and "later positions" in str(error)
-        counts = Operator.LEFT_COUNT in used and variant.unbounded and "temperature 1" in str(error)
+        counts = Operator.LEFT_COUNT in used.operators and variant.unbounded and "temperature 1" in str(error)
         if variant.vision is Vision.MASKED and (ahead or counts):
             return None
         raise

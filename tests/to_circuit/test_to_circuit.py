@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from types import ModuleType
 
 import pytest
 
@@ -16,13 +16,13 @@ from softmachine.errors import ConstructionError, PrecisionError, UsageError
 from softmachine.languages.circuit import Circuit, GateKind, adder, aiger, bench, blif, bristol, majority, truth_table
 from softmachine.languages.temporal import Specification, parse_formula
 from softmachine.model import Model
-from softmachine.signals import attend, constant, loop, named, position, recogniser, relu, stack
+from softmachine.signals import Signal, attend, constant, loop, named, position, recogniser, relu, stack
 from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import token
 from softmachine.theorems.circuit.theorem import binary_signals, unit_signals
 from softmachine.theorems.circuit.tokens import Addresses, CircuitCodec
 from softmachine.to_circuit import TransformerCircuit, to_circuit
-from softmachine.transformer.attention import softmax
+from softmachine.transformer.attention import Weighting, softmax
 from softmachine.transformer.features import I_SQUARED, INVERSE, Bit, I, Logarithm
 from softmachine.transformer.weights import Transformer
 from tests.arithmetic.test_hard_by_softmax import soft
@@ -38,7 +38,6 @@ class Words:
     """A codec that only knows how words become prompts."""
 
     alphabet: tuple[str, ...]
-    start: tuple[str, ...] = ()
     padded: bool = False
     knows: bool = False
 
@@ -48,12 +47,12 @@ class Words:
 
     def prompt(self, word: str | Iterable[str]) -> Prompt:
         symbols = tuple(word)
-        tokens = prompt("".join(symbols)).tokens if self.padded else (*self.start, *symbols)
+        tokens = prompt("".join(symbols)).tokens if self.padded else symbols
         return Prompt(tokens, len(symbols) if self.knows else None)
 
 
-def with_words(transformer: Transformer, *arguments: Any) -> Model:
-    return replace(with_weights(transformer), codec=Words(*arguments))  # type: ignore[arg-type]
+def with_words(transformer: Transformer, words: Words) -> Model:
+    return replace(with_weights(transformer), codec=words)  # type: ignore[arg-type]
 
 
 def formula(text: str, alphabet: str = "ab") -> Specification:
@@ -74,14 +73,14 @@ def lookup() -> Model:
         "more than half",
         (2 * relu("half", found - Fraction(1, 4)) - 2 * relu("most", found - Fraction(3, 4))).known(BIT),
     )
-    return with_words(compile_program(recogniser("lookup", ("0", "1"), answer)), ("0", "1"))
+    return with_words(compile_program(recogniser("lookup", ("0", "1"), answer)), Words(("0", "1")))
 
 
 def spreading() -> Model:
     """A loop: in every turn each position takes over a 1 from the one before."""
     bit = token("bit", {"0": (0,), "1": (1,)})
 
-    def body(x: Any) -> Any:
+    def body(x: Signal) -> Signal:
         i = position(I)
         before = attend(
             "before",
@@ -93,7 +92,7 @@ def spreading() -> Model:
         return named("taken", (relu("one", x + before) - relu("both", x + before - 1)).known(BIT))
 
     spread = loop("spread", times=Logarithm(of_length=True), carry=named("carried", bit), body=body)
-    return with_words(compile_program(recogniser("spreading", ("0", "1"), spread)), ("0", "1"), (), False, True)
+    return with_words(compile_program(recogniser("spreading", ("0", "1"), spread)), Words(("0", "1"), knows=True))
 
 
 def layout(circuit: Circuit, addresses: Addresses, *, soft: bool) -> Model:
@@ -107,7 +106,8 @@ def softly(model: Model, scale: int) -> Model:
     return replace(model, weights=soft(model.weights, scale))
 
 
-CASES: list[tuple[str, Any, str, int]] = [
+Make = Callable[[], Model]
+CASES: list[tuple[str, Make, str, int]] = [
     ("a symbol", lambda: api.compile(formula("Q_a")), "fixed:2", 6),
     ("since", lambda: api.compile(formula("Q_a since Q_b", "abc")), "fixed:4", 4),
     ("since, soft", lambda: api.compile(formula("Q_a since Q_b"), attention="soft"), "fixed:4", 6),
@@ -122,7 +122,7 @@ CASES: list[tuple[str, Any, str, int]] = [
     ("masked", lambda: api.compile(formula("prev Q_a"), "temporal-masked"), "fixed:6", 5),
     ("a lookup", lookup, "fixed:8", 6),
     ("a loop", spreading, "fixed:8", 6),
-    ("padding", lambda: with_words(palindromes(5), ("0", "1"), (), True, True), "fixed:7", 5),
+    ("padding", lambda: with_words(palindromes(5), Words(("0", "1"), padded=True, knows=True)), "fixed:7", 5),
     ("an adder's layout", lambda: layout(adder(1), Addresses.BINARY, soft=False), "fixed:2", 2),
     ("a majority's layout", lambda: layout(majority(3), Addresses.BINARY, soft=True), "fixed:2", 3),
     ("a majority's layout, thresholds", lambda: layout(majority(5), Addresses.UNIT, soft=False), "fixed:9", 5),
@@ -139,7 +139,9 @@ LARGE = [
 
 
 @pytest.mark.parametrize(("make", "numbers", "n"), [*(pytest.param(*case, id=name) for name, *case in CASES), *LARGE])
-def test_the_circuit_says_what_the_transformer_says_on_every_word(make: Any, numbers: str, n: int) -> None:
+def test_the_circuit_says_what_the_transformer_says_on_every_word(
+    make: Callable[[], Transformer], numbers: str, n: int
+) -> None:
     lowered = to_circuit(make(), n, numbers)
     assert list(lowered.disagreements()) == []
     kinds = {gate.kind for gate in lowered.circuit.gates}
@@ -162,11 +164,11 @@ def test_wrong_gates_are_noticed() -> None:
 
 
 @pytest.mark.parametrize("weightings", [HARD, SOFT], ids=["hard", "soft"])
-def test_random_transformers_as_circuits(weightings: Any) -> None:
+def test_random_transformers_as_circuits(weightings: tuple[Weighting, ...]) -> None:
     sizes = []
     for seed in (1, 2, 3, 4, 7, 10, 13, 14, 16, 17, 18, 20):
         drawn = RandomTransformer(seed, weightings=weightings, denominators=(1, 2)).transformer()
-        lowered = to_circuit(with_words(drawn, VOCABULARY), 2, "fixed:2")
+        lowered = to_circuit(with_words(drawn, Words(VOCABULARY)), 2, "fixed:2")
         assert list(lowered.disagreements()) == [], seed
         sizes.append(lowered.size)
     assert max(sizes) > 100
@@ -177,7 +179,7 @@ def test_random_transformers_as_circuits(weightings: Any) -> None:
 def test_more_random_transformers_as_circuits(seed: int) -> None:
     weightings = (*HARD, *SOFT)
     drawn = RandomTransformer(500 + seed, weightings=weightings, denominators=(1, 2)).transformer()
-    lowered = to_circuit(with_words(drawn, VOCABULARY), 3, "fixed:2:3" if seed % 2 else "fixed:2")
+    lowered = to_circuit(with_words(drawn, Words(VOCABULARY)), 3, "fixed:2:3" if seed % 2 else "fixed:2")
     assert list(lowered.disagreements()) == []
 
 
@@ -230,7 +232,7 @@ def test_equal_logits_say_nothing() -> None:
             weight=replace(drawn.unembedding.weight, rows=((),) * len(drawn.outputs)),
         ),
     )
-    lowered = to_circuit(with_words(flat, VOCABULARY), 2, "fixed:3")
+    lowered = to_circuit(with_words(flat, Words(VOCABULARY)), 2, "fixed:3")
     assert lowered.answers([("a", "b")]) == [(None, None)]
     assert list(lowered.disagreements()) == []
 
@@ -241,7 +243,7 @@ def test_what_has_no_circuit_is_refused() -> None:
         to_circuit(transformer, 3, "float64")
     with pytest.raises(PrecisionError, match="smallest precision"):
         to_circuit(transformer, 3, "fixed:1")
-    swapped = with_words(RandomTransformer(1, denominators=(1,)).transformer(), VOCABULARY)
+    swapped = with_words(RandomTransformer(1, denominators=(1,)).transformer(), Words(VOCABULARY))
 
     class Mixed(Words):
         def prompt(self, word: str | Iterable[str]) -> Prompt:
@@ -253,7 +255,7 @@ def test_what_has_no_circuit_is_refused() -> None:
 
 
 @pytest.mark.parametrize("form", [bench, blif, aiger, bristol], ids=lambda form: form.__name__.rpartition(".")[2])
-def test_the_circuit_goes_into_files_and_back(form: Any) -> None:
+def test_the_circuit_goes_into_files_and_back(form: ModuleType) -> None:
     lowered = to_circuit(api.compile(formula("Q_a since Q_b")), 3, "fixed:4")
     again = form.parse(form.to_text(lowered.circuit))
     assert (truth_table(again) == truth_table(lowered.circuit)).all()

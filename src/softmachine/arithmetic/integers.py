@@ -12,31 +12,33 @@ from typing import NoReturn
 
 import numpy as np
 
-from softmachine.arithmetic.base import Arithmetic, Array, Family, Flags, Map, SparseRows, Tensor
+from softmachine.arithmetic.base import Array, Family, Flags, Map, SparseRows, Tensor
+from softmachine.arithmetic.plain import PlainFloat
 from softmachine.errors import PrecisionError
 
 LEAST, MOST = -128, 127
-_WIDE = np.float32
-"""Numbers are kept and added up in float32, in which integers up to 2²⁴ are exact."""
 _MOST_TERMS = 2**24 // 128**2
 """So many products of two such integers have an exact sum."""
 
 
-class Int8(Arithmetic):
-    """Integers of 8 bits."""
+class Int8(PlainFloat):
+    """Integers of 8 bits, kept and added up in float32, in which integers up to 2²⁴ are exact."""
 
-    name = "int8"
+    checks_many = True
+
+    def __init__(self) -> None:
+        self.name, self.dtype = "int8", np.dtype(np.float32)
 
     def numbers(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
         columns = len(rows[0]) if rows else 0
         flat = [_integer(number) for row in rows for number in row]
-        return Tensor(np.array(flat, dtype=_WIDE).reshape(len(rows), columns))
+        return Tensor(np.array(flat, dtype=self.dtype).reshape(len(rows), columns))
 
     def operator(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> Map:
         del columns
         used = sorted({c for row in rows for c, _ in row})
         place = {c: k for k, c in enumerate(used)}
-        weight = np.zeros((len(used), len(rows)), dtype=_WIDE)
+        weight = np.zeros((len(used), len(rows)), dtype=self.dtype)
         for r, row in enumerate(rows):
             for c, number in row:
                 weight[place[c], r] = _integer(number)
@@ -47,14 +49,9 @@ class Int8(Arithmetic):
     def add(self, x: Tensor, y: Tensor) -> Tensor:
         return _stored(x.value + y.value)
 
-    def activate(self, x: Tensor, steps: Flags) -> Tensor:
-        return Tensor(np.where(steps, x.value >= 0, np.maximum(x.value, 0)).astype(_WIDE))
-
     def best(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags) -> Flags:
         _check_terms(query.shape[-1])
-        scores = query.value @ np.swapaxes(key.value, 1, 2)
-        scores = np.where(visible, scores if bias is None else scores + bias.value, -np.inf)
-        return np.asarray(visible & (scores == scores.max(axis=-1, keepdims=True, initial=-np.inf)))
+        return super().best(query, key, bias, visible)
 
     def mean(self, chosen: Flags, value: Tensor) -> Tensor:
         counts = chosen.sum(axis=-1, keepdims=True)
@@ -67,7 +64,7 @@ class Int8(Arithmetic):
                 "a head takes the mean of different numbers, which is not an integer, so int8 cannot hold it",
                 hint="use --arithmetic float64, or a construction whose heads retrieve one number",
             )
-        return Tensor(mean.astype(_WIDE))
+        return Tensor(mean.astype(self.dtype))
 
     def soft(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> NoReturn:
         del query, key, bias, visible, scale

@@ -20,7 +20,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from softmachine.cli.failures import guarded
 
     given = list(sys.argv[1:] if arguments is None else arguments)
-    return guarded(lambda: _carry_out(given), given)
+    status = guarded(lambda: _carry_out(given), given)
+    guarded(_warn, given)
+    return status
+
+
+def _warn() -> int:
+    """Name the parts of other people's packages that cannot be used, one a line."""
+    from softmachine.plugins import Shelf
+
+    while Shelf.problems:
+        print(f"warning: {Shelf.problems.pop(0)}", file=sys.stderr)
+    return 0
 
 
 def _carry_out(arguments: list[str]) -> int:

@@ -128,13 +128,14 @@ def _export_native(
 
 def _export_set(name: str, folder: Path, to: str, dtype: str | None, force: bool, output: Output) -> None:
     """Write a ready-made set of models."""
+    from softmachine import api
     from softmachine.cli.progress import working
-    from softmachine.exporting import export_set
+    from softmachine.exports.sets import export_set
 
     if to == "native":
         raise UsageError("sets are not written in the native format", hint="export their models one by one")
     with working("exporting", output) as tell:
-        written = export_set(name, folder, to=to, dtype=dtype, force=force, tell=tell)
+        written = export_set(name, folder, to=to, dtype=dtype, force=force, export=api.export, tell=tell)
     if output.as_json:
         output.answer({"path": str(folder), "set": name, "models": [_answer(item, to) for item in written]})
         return

@@ -28,6 +28,8 @@ EXAMPLES = """[dim]Examples:[/]
   softmachine show palindrome
   softmachine show busy-beaver-4 --coordinates"""
 
+SHORT_INPUTS, FEW, MOST_TOKENS = range(1, 11), 12, 5_000
+"""Chains of thought are measured on so few inputs of each of these lengths, up to so many tokens."""
 PAD = "□"
 """What fills a prompt up."""
 INDENT = " " * 14
@@ -120,6 +122,22 @@ def _padding(codec: Codec[Source]) -> int:
     return 0 if width is None else codec.prompt(codec.alphabet[:1] * width).tokens.count(PAD)
 
 
+def _thought(chain: Source | None) -> str | None:
+    """How long the chains of thought of a program that counts are."""
+    from softmachine.languages.crasp import Program
+    from softmachine.measure.thoughts import growth, thoughts
+
+    if not isinstance(chain, Program):
+        return None
+    found = list(thoughts(chain, SHORT_INPUTS, samples=FEW, max_tokens=MOST_TOKENS))
+    longest = [each for each in found if each.most is not None]
+    if not longest:
+        return f"no run on short inputs ends within {MOST_TOKENS:,} tokens"
+    fit = growth(found)
+    most = f"at most {longest[-1].most:,} tokens on inputs of length {longest[-1].length} that were tried"
+    return f"{most}; {fit}" if fit else most
+
+
 def _answer(model: Model) -> dict[str, Any]:
     weights = model.weights
     return {
@@ -136,7 +154,7 @@ def _answer(model: Model) -> dict[str, Any]:
         "attention": [str(weighting) for weighting in weights.weightings],
         "position_features": [feature.name for feature in weights.features],
         "tokens_per_step": _tokens_per_step(model.codec),
-        "chain_of_thought": dict(model.codec.remarks()).get("chain of thought"),
+        "chain_of_thought": _thought(model.codec.chain),
         "coordinates": list(weights.coordinates),
     }
 
@@ -144,15 +162,14 @@ def _answer(model: Model) -> dict[str, Any]:
 def _served(transformer: Transformer) -> dict[str, Any]:
     """How the fast engine serves each head."""
     from softmachine.engines.fast import Declined, FastEngine
-    from softmachine.engines.fast.explain import explanation, summary
 
     try:
         code = FastEngine(transformer).code
     except (Declined, UsageError) as reason:
         return {"declined": str(reason)}
     keys = ("layer", "head", "index", "why")
-    heads = [dict(zip(keys, row, strict=True)) for row in explanation(code)]
-    return {"heads": heads, "about": summary(code), "positions": code.horizon}
+    heads = [dict(zip(keys, row, strict=True)) for row in code.explanation()]
+    return {"heads": heads, "about": code.summary(), "positions": code.horizon}
 
 
 def _show_fast(transformer: Transformer, output: Output) -> None:
@@ -201,7 +218,9 @@ def _rows(model: Model) -> Iterator[tuple[str, str]]:
     per_step = _tokens_per_step(model.codec)
     if per_step is not None:
         yield "tokens per step", str(per_step)
-    yield from model.codec.remarks()
+    thought = _thought(model.codec.chain)
+    if thought is not None:
+        yield "chain of thought", thought
 
 
 def _tokens_per_step(codec: Codec[Source]) -> int | None:

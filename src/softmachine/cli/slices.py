@@ -14,6 +14,7 @@ from softmachine.cli.output import Output
 from softmachine.errors import UsageError
 
 if TYPE_CHECKING:
+    from softmachine.measure.fitting import Fit
     from softmachine.measure.slices import Slice
 
 NAME = "slices"
@@ -52,8 +53,7 @@ def command(
     from softmachine.cli.progress import bar
     from softmachine.languages.deciding import decider
     from softmachine.languages.source import Source
-    from softmachine.measure.slice_growth import fit
-    from softmachine.measure.slices import describe, slices, table
+    from softmachine.measure.slices import describe, draw_slices, growth, slices, table
     from softmachine.model import Model
 
     output = Output(as_json, quiet)
@@ -70,12 +70,9 @@ def command(
             found.append(each)
             advance()
     if plot is not None:
-        from softmachine.measure.slices_plot import draw_slices
-
         draw_slices(language.name, found, plot)
     if as_json:
-        grown = fit({each.length: each.total for each in found})
-        output.answer(_answer(language.name, found, grown))
+        output.answer(_answer(language.name, found, growth(found)))
         return
     if not quiet:
         output.say(f"{language}\n")
@@ -83,7 +80,7 @@ def command(
     output.say(describe(found))
 
 
-def _answer(name: str, found: list[Slice], grown: Any) -> dict[str, Any]:
+def _answer(name: str, found: list[Slice], grown: Fit | None) -> dict[str, Any]:
     return {
         "name": name,
         "slices": [

@@ -8,9 +8,13 @@ is in its scores (see :mod:`.sight`).
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
+from softmachine.exports import checkpoint
 from softmachine.exports.conditioning import relieved
+from softmachine.exports.formats import StockFormat
 from softmachine.exports.gpt2 import NARROW
 from softmachine.exports.lowered import Array, Lowered, LoweredLayer, head_width, most_heads, most_units
 from softmachine.exports.mirrored import Mirrored
@@ -100,3 +104,13 @@ class _Place(Mirrored):
             "output.dense.weight": second,
             "output.dense.bias": self.mirrored(layer.second.bias[None, :])[0],
         }
+
+
+STOCK = StockFormat(
+    "bert",
+    "Hugging Face, BertForTokenClassification, for encoders",
+    partial(checkpoint.fill, place=bert, ahead=True),
+    decodes=False,
+    encodes=True,
+    rank=6,
+)

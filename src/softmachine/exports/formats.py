@@ -1,21 +1,21 @@
-"""The formats that models are written in, by name."""
+"""Formats that other people's software loads. A format is a file here that has ``STOCK``, or an entry point.
+
+Other packages name theirs in the entry-point group ``softmachine.exports``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from softmachine.errors import UsageError
-from softmachine.exports import checkpoint, gguf, onnx
-from softmachine.exports.bert import bert
+from softmachine.exports import checkpoint
 from softmachine.exports.exported import Exported
-from softmachine.exports.gpt2 import gpt2, gpt2_default
-from softmachine.exports.llama import llama, mistral, qwen2
 from softmachine.exports.writing import Fill, write
 from softmachine.model import Model
+from softmachine.plugins import Shelf
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class StockFormat:
         decodes: Whether it can go on from its input.
         encodes: Whether every position may see all others.
         libraries: Complains unless the software is there that verifies and writes it.
+        rank: Where it stands among all formats.
     """
 
     name: str
@@ -41,6 +42,7 @@ class StockFormat:
     decodes: bool = True
     encodes: bool = False
     libraries: Callable[[], None] = checkpoint.require_libraries
+    rank: int = 1000
 
     def require_libraries(self) -> None:
         """Complain, before anything is done, unless the software is there."""
@@ -60,48 +62,14 @@ class StockFormat:
 
 WIDE = tuple(dtype for dtype in checkpoint.DTYPES if dtype != "float16")
 """Where norms need constants that float16 has no room for."""
+SHELF = Shelf(
+    StockFormat, attribute="STOCK", package="softmachine.exports", pattern="*.py", group="softmachine.exports"
+)
 
 
-STOCK_FORMATS = {
-    item.name: item
-    for item in (
-        StockFormat("gpt2", "Hugging Face, GPT2LMHeadModel, neutral norms", partial(checkpoint.fill, place=gpt2)),
-        StockFormat(
-            "gpt2-default",
-            "Hugging Face, GPT2LMHeadModel, default configuration",
-            partial(checkpoint.fill, place=gpt2_default),
-            WIDE,
-        ),
-        StockFormat("llama", "Hugging Face, LlamaForCausalLM", partial(checkpoint.fill, place=llama), WIDE, False),
-        StockFormat(
-            "mistral", "Hugging Face, MistralForCausalLM", partial(checkpoint.fill, place=mistral), WIDE, False
-        ),
-        StockFormat("qwen2", "Hugging Face, Qwen2ForCausalLM", partial(checkpoint.fill, place=qwen2), WIDE, False),
-        StockFormat(
-            "bert",
-            "Hugging Face, BertForTokenClassification, for encoders",
-            partial(checkpoint.fill, place=bert, ahead=True),
-            decodes=False,
-            encodes=True,
-        ),
-        StockFormat(
-            "onnx",
-            "ONNX, for onnxruntime",
-            onnx.fill,
-            onnx.DTYPES,
-            encodes=True,
-            libraries=onnx.require_libraries,
-        ),
-        StockFormat(
-            "gguf",
-            "GGUF, for llama.cpp",
-            gguf.fill,
-            ("float32",),
-            positions=False,
-            libraries=gguf.require_libraries,
-        ),
-    )
-}
+def stock_formats() -> tuple[StockFormat, ...]:
+    """All formats, in the order in which they are told."""
+    return tuple(sorted(SHELF.every(), key=lambda form: form.rank))
 
 
 def stock_format(name: str) -> StockFormat:
@@ -110,6 +78,8 @@ def stock_format(name: str) -> StockFormat:
     Raises:
         UsageError: If there is none.
     """
-    if name not in STOCK_FORMATS:
-        raise UsageError(f"there is no format {name!r} to export to", hint=f"choose native, {', '.join(STOCK_FORMATS)}")
-    return STOCK_FORMATS[name]
+    found = SHELF.named(name)
+    if found is None:
+        known = ", ".join(form.name for form in stock_formats())
+        raise UsageError(f"there is no format {name!r} to export to", hint=f"choose native, {known}")
+    return found

@@ -14,6 +14,7 @@ import numpy as np
 from softmachine.errors import UsageError
 from softmachine.exports import checkpoint
 from softmachine.exports.dialogue import Dialogue
+from softmachine.exports.formats import StockFormat
 from softmachine.exports.llama import llama
 from softmachine.exports.lower import lower
 from softmachine.exports.manual import Manual
@@ -147,3 +148,8 @@ def _tensor_name(key: str) -> str:
         return whole[key]
     _, _, layer, rest = key.split(".", 3)
     return f"blk.{layer}.{_NAMES[rest.removesuffix('.weight')]}.weight"
+
+
+STOCK = StockFormat(
+    "gguf", "GGUF, for llama.cpp", fill, ("float32",), positions=False, libraries=require_libraries, rank=8
+)

@@ -10,10 +10,14 @@ the unembedding to the embedding (see :mod:`.tied`).
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from softmachine.errors import ConstructionError
+from softmachine.exports import checkpoint
 from softmachine.exports.conditioning import relieved
+from softmachine.exports.formats import WIDE, StockFormat
 from softmachine.exports.lowered import Affine, Array, Lowered, LoweredLayer, head_width, most_heads, most_units
 from softmachine.exports.mirrored import Mirrored
 from softmachine.exports.placed import SAMPLING_GAIN, Placed
@@ -136,3 +140,15 @@ class _Place(Mirrored):
         }
         config = {"model_type": "gpt2", **sizes, **config}
         return Placed("GPT2LMHeadModel", config, tensors, self.model, self.half, gain, self.activation_gain)
+
+
+STOCK = (
+    StockFormat("gpt2", "Hugging Face, GPT2LMHeadModel, neutral norms", partial(checkpoint.fill, place=gpt2), rank=1),
+    StockFormat(
+        "gpt2-default",
+        "Hugging Face, GPT2LMHeadModel, default configuration",
+        partial(checkpoint.fill, place=gpt2_default),
+        WIDE,
+        rank=2,
+    ),
+)

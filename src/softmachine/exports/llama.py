@@ -13,6 +13,8 @@ from functools import partial
 import numpy as np
 
 from softmachine.errors import ConstructionError
+from softmachine.exports import checkpoint
+from softmachine.exports.formats import WIDE, StockFormat
 from softmachine.exports.lowered import (
     Affine,
     Array,
@@ -129,3 +131,12 @@ class _Place:
         # One more unit is always 1, for what the layer adds everywhere.
         gate[units, width], down[:width, units] = SILU_GAIN / LARGE, layer.second.bias
         return {"mlp.gate_proj.weight": gate, "mlp.up_proj.weight": up, "mlp.down_proj.weight": down}
+
+
+STOCK = (
+    StockFormat("llama", "Hugging Face, LlamaForCausalLM", partial(checkpoint.fill, place=llama), WIDE, False, rank=3),
+    StockFormat(
+        "mistral", "Hugging Face, MistralForCausalLM", partial(checkpoint.fill, place=mistral), WIDE, False, rank=4
+    ),
+    StockFormat("qwen2", "Hugging Face, Qwen2ForCausalLM", partial(checkpoint.fill, place=qwen2), WIDE, False, rank=5),
+)

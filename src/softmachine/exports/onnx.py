@@ -14,6 +14,7 @@ import numpy as np
 
 from softmachine.errors import UsageError
 from softmachine.exports.dialogue import Dialogue
+from softmachine.exports.formats import StockFormat
 from softmachine.exports.lower import lower
 from softmachine.exports.lowered import Affine, Lowered, LoweredHead
 from softmachine.exports.manual import SEPARATED, Manual
@@ -245,3 +246,6 @@ def _verified(file: Path, model: Lowered, dialogue: Dialogue, dtype: str, tell: 
             margin = min(margin, distance)
     smallest = margin / SAMPLING_GAIN if failure is None and margin < float("inf") else None
     return Verification(dtype, len(dialogue.samples), tokens, longest, smallest, failure)
+
+
+STOCK = StockFormat("onnx", "ONNX, for onnxruntime", fill, DTYPES, encodes=True, libraries=require_libraries, rank=7)

@@ -2,13 +2,13 @@
 
 A format is a module of a language's package that defines ``FORMAT``, and has the name of the module. The format in
 ``syntax.py`` or ``json_form.py`` has the name of the language, and keeps everything that an object of it is. Other
-packages add formats by entry points, see `softmachine.plugins`.
+packages add formats by entry points of the same names, see `softmachine.plugins`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, Protocol
@@ -22,7 +22,17 @@ class Parser(Protocol):
     """What reads a format."""
 
     def __call__(self, text: str, *, source: str = "<string>", name: str | None = None) -> Source:
-        """What a text describes."""
+        """What a text describes.
+
+        Args:
+            text: The text.
+            source: Where it comes from, for messages: a file, or something in angle brackets.
+            name: What to call the object; by default what the text says, or its file.
+
+        Raises:
+            SourceError: If the text is not in the format.
+            InvalidError: If what it describes is not valid.
+        """
         ...
 
 
@@ -35,7 +45,7 @@ class Format:
         extensions: How names of files in it end, with the dot; none if it is for saved models, not for people.
         looks_like: Whether a text is meant to be in it, though there may be a mistake in it.
         parse: From text to what it describes.
-        to_text: From what it describes to text.
+        to_text: From what it describes to text; a `UsageError` says why if the format cannot express it.
         rank: Formats are tried in this order; those that fit fewer texts come first.
     """
 
@@ -137,9 +147,7 @@ def source_from(language: str, name: str, text: str) -> Source:
     return parse(text, format=language, source="<saved source>", name=name)
 
 
-def json_format(
-    name: str, to_json: Callable[[Any], dict[str, object]], from_json: Callable[[dict[str, Any]], Source]
-) -> Format:
+def json_format(name: str, to_json: Callable[[Any], dict[str, object]], from_json: Callable[[Any], Source]) -> Format:
     """The format of a language that has no text form of its own which keeps everything: JSON, for saved models."""
 
     def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Source:
@@ -155,6 +163,17 @@ def json_format(
         return json.dumps(to_json(item), ensure_ascii=False)
 
     return Format(name, (), lambda _: False, parse, to_text)
+
+
+def refuse(source: Source, format_name: str, obstacles: Iterable[str]) -> None:
+    """Say why a format cannot express a source, if it cannot.
+
+    Raises:
+        UsageError: If there are obstacles.
+    """
+    reasons = "".join(f"\n  - {obstacle}" for obstacle in obstacles)
+    if reasons:
+        raise UsageError(f"{source.name!r} cannot be written in the {format_name} format:{reasons}")
 
 
 def _known() -> str:

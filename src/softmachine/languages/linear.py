@@ -62,9 +62,19 @@ class Relation(StrEnum):
     AT_LEAST = ">="
     GREATER = ">"
 
+    @property
+    def meaning(self) -> Callable[[int, int], bool]:
+        """The function that says whether two numbers compare so."""
+        return _MEANING[self]
+
     def holds(self, left: int, right: int) -> bool:
         """Whether two numbers compare so."""
         return _MEANING[self](left, right)
+
+    @property
+    def opposite(self) -> Relation:
+        """How two numbers compare that do not compare so."""
+        return _OPPOSITES[self]
 
     @staticmethod
     def written(text: str) -> Relation:
@@ -99,3 +109,5 @@ _MEANING: Mapping[Relation, Callable[[int, int], bool]] = {
     Relation.AT_LEAST: ge,
     Relation.GREATER: gt,
 }
+_PAIRS = ((Relation.LESS, Relation.AT_LEAST), (Relation.AT_MOST, Relation.GREATER), (Relation.EQUAL, Relation.UNEQUAL))
+_OPPOSITES = {one: other for pair in _PAIRS for one, other in (pair, reversed(pair))}

@@ -32,7 +32,11 @@ class Source(Protocol):
         """The input that it suggests; the empty word if none."""
 
     def word(self, text: str | Iterable[str]) -> tuple[str, ...]:
-        """An input as symbols."""
+        """An input as symbols.
+
+        Raises:
+            InputError: If it is none.
+        """
 
 
 @runtime_checkable

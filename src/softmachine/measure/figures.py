@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from softmachine.errors import UsageError
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 
 @contextmanager
-def picture(file: Path, width: float, height: float) -> Iterator[Any]:
+def picture(file: Path, width: float, height: float) -> Iterator[Figure]:
     """A figure of matplotlib to draw on, so many inches wide and high; it is written to the file at the end.
 
     Raises:

@@ -1,11 +1,18 @@
-"""Formulas for measured numbers: the simplest function of n, out of a few families, that has exactly these values."""
+"""How numbers grow with n, told from some of them: by a formula that is exact, or by a law that comes close.
+
+A *formula* is the simplest function of n, out of a few families, that has exactly these values. A *law* says whether
+they grow like a power of n or exponentially, as far as a few numbers can tell.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from fractions import Fraction
-from math import isqrt
+from itertools import accumulate, pairwise
+from math import exp, expm1, isqrt, log, sqrt
+from statistics import fmean, linear_regression
 
 from softmachine.transformer.features import ceil_log2
 
@@ -35,6 +42,10 @@ _FAMILIES: tuple[tuple[str, ...], ...] = (
 """Which functions are combined, simple combinations first."""
 _MOST_DENOMINATOR = 6
 """Coefficients with a larger denominator are not simple."""
+FEWEST = 5
+"""With fewer numbers no law is told."""
+CLEAR = 2.0
+"""One law must miss the numbers by so many times what the other one does."""
 
 
 @dataclass(frozen=True)
@@ -66,27 +77,107 @@ def fitted(points: Mapping[int, int]) -> Formula | None:
     for family in _FAMILIES:
         if len(points) <= len(family) and len(family) > 1:
             continue
-        factors = _solved([[Fraction(_FUNCTIONS[name](n)) for name in family] for n in points], list(points.values()))
+        factors = _solved([[_FUNCTIONS[name](n) for name in family] for n in points], list(points.values()))
         if factors and all(factor.denominator <= _MOST_DENOMINATOR for factor in factors):
             pairs = zip(factors, family, strict=True)
             return Formula(tuple((factor, name) for factor, name in pairs if factor))
     return None
 
 
-def _solved(rows: Sequence[Sequence[Fraction]], values: Sequence[int]) -> list[Fraction] | None:
-    """The one solution of a system of linear equations, by elimination; None if there is none, or more than one."""
-    system = [[*row, Fraction(value)] for row, value in zip(rows, values, strict=True)]
+def _solved(rows: Sequence[Sequence[int]], values: Sequence[int]) -> list[Fraction] | None:
+    """The one solution of a system of linear equations; None if there is none, or more than one."""
+    from flint import fmpq_mat
+
     unknowns = len(rows[0])
-    for k in range(unknowns):
-        pivot = next((r for r in range(k, len(system)) if system[r][k]), None)
-        if pivot is None:
-            return None
-        system[k], system[pivot] = system[pivot], system[k]
-        system[k] = [number / system[k][k] for number in system[k]]
-        for r in range(len(system)):
-            if r != k and system[r][k]:
-                factor = system[r][k]
-                system[r] = [a - factor * b for a, b in zip(system[r], system[k], strict=True)]
-    if any(row[-1] for row in system[unknowns:]):
+    reduced, rank = fmpq_mat([[*row, value] for row, value in zip(rows, values, strict=True)]).rref()
+    if rank != unknowns or reduced[unknowns - 1, unknowns - 1] != 1:
         return None
-    return [row[-1] for row in system[:unknowns]]
+    solution = (reduced[k, unknowns] for k in range(unknowns))
+    return [Fraction(int(number.p), int(number.q)) for number in solution]
+
+
+class Law(StrEnum):
+    """How numbers grow."""
+
+    CONSTANT = "constant"
+    POLYNOMIAL = "polynomial"
+    EXPONENTIAL = "exponential"
+    UNCLEAR = "unclear"
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The best power c · n^degree and the best exponential c · base^n through the later half of some numbers.
+
+    What is fitted is the largest number up to n, as many sequences are small for some n. And since they often differ
+    for odd and even n, numbers that follow each other are averaged first (geometrically). A fit is a description of
+    these numbers and no proof of what comes after them.
+
+    Args:
+        law: Which one fits clearly better; constant if the numbers are all the same.
+        degree: Of the power.
+        base: Of the exponential.
+        power_error: By which factor (less 1) the power misses the numbers, on average (root mean square of logarithms).
+        exponential_error: The same for the exponential.
+        first: The first n that was used.
+        last: The last n that was used.
+    """
+
+    law: Law
+    degree: float
+    base: float
+    power_error: float
+    exponential_error: float
+    first: int
+    last: int
+
+    def __str__(self) -> str:
+        power, exponential = f"n^{self.degree:.2f}", f"{self.base:.2f}^n"
+        errors = f"to {self.power_error:.1%}", f"to {self.exponential_error:.1%}"
+        where = f"n = {self.first} … {self.last}"
+        match self.law:
+            case Law.CONSTANT:
+                return f"constant for {where}"
+            case Law.POLYNOMIAL:
+                return f"polynomial: like {power} {errors[0]} for {where} (like {exponential} only {errors[1]})"
+            case Law.EXPONENTIAL:
+                return f"exponential: like {exponential} {errors[1]} for {where} (like {power} only {errors[0]})"
+            case Law.UNCLEAR:
+                return f"unclear: like {power} {errors[0]} and like {exponential} {errors[1]} for {where}"
+
+
+def fit(numbers: Mapping[int, float]) -> Fit | None:
+    """How the largest number up to n grows with n; None if there are too few to tell.
+
+    Args:
+        numbers: A positive number for each of some n ≥ 1.
+    """
+    given = sorted((n, value) for n, value in numbers.items() if n >= 1 and value > 0)
+    if len(given) < FEWEST:
+        return None
+    lengths, values = zip(*given, strict=True)
+    first = min(len(given) // 2, len(given) - FEWEST)
+    used = list(zip(lengths, accumulate(values, max), strict=True))[first:]
+    logarithms = _means([log(value) for _, value in used])
+    degree, power_error = _line(_means([log(n) for n, _ in used]), logarithms)
+    rate, exponential_error = _line(_means([float(n) for n, _ in used]), logarithms)
+    if len({value for _, value in used}) == 1:
+        law = Law.CONSTANT
+    elif power_error * CLEAR <= exponential_error:
+        law = Law.POLYNOMIAL
+    elif exponential_error * CLEAR <= power_error:
+        law = Law.EXPONENTIAL
+    else:
+        law = Law.UNCLEAR
+    return Fit(law, degree, exp(rate), expm1(power_error), expm1(exponential_error), used[0][0], used[-1][0])
+
+
+def _means(numbers: list[float]) -> list[float]:
+    """The means of numbers that follow each other."""
+    return [(one + two) / 2 for one, two in pairwise(numbers)]
+
+
+def _line(x: list[float], y: list[float]) -> tuple[float, float]:
+    """The slope of the line of least squares through some points, and the root mean square of what is left."""
+    slope, intercept = linear_regression(x, y)
+    return slope, sqrt(fmean((b - intercept - slope * a) ** 2 for a, b in zip(x, y, strict=True)))

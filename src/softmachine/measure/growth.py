@@ -9,43 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import pairwise
 
 from softmachine.engines.dense.weights import least_precision
 from softmachine.errors import UsageError
 from softmachine.measure.fitting import Formula, fitted
-from softmachine.transformer.weights import Block, Transformer
+from softmachine.transformer.weights import Transformer
 
 Family = Callable[[int], Transformer]
-
-
-@dataclass(frozen=True)
-class Member:
-    """What the transformer for one length measures.
-
-    Args:
-        n: The length of the input.
-        depth: How many layers an input passes through, those of a loop each time.
-        layers: How many layers there are.
-        loops: How often each loop runs, by its name.
-        width: The number of coordinates.
-        precision: b, if the numbers are those of F_b.
-        padding: How many filler tokens follow the input.
-    """
-
-    n: int
-    depth: int
-    layers: int
-    loops: dict[str, int]
-    width: int
-    precision: int | None
-    padding: int
-
-    @property
-    def volume(self) -> int | None:
-        """Precision × width."""
-        return None if self.precision is None else self.precision * self.width
+TURNS = "turns"
+ORDER = ("depth", "layers", TURNS, "width", "precision", "volume", "padding")
+"""The first words of quantities, in the order in which they are told."""
 
 
 @dataclass(frozen=True)
@@ -72,30 +47,15 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Growth:
-    """The members of a family, measured."""
+    """The members of a family for some lengths, measured.
 
-    members: tuple[Member, ...]
+    Args:
+        quantities: The depth (how many layers an input passes through, those of a loop each time), the layers that
+            there are, the turns of every loop, width, precision (the b of F_b) and volume if they are known, and
+            padding (how many filler tokens follow the input).
+    """
 
-    @cached_property
-    def quantities(self) -> tuple[Quantity, ...]:
-        """Depth, layers, every loop, width, precision and volume if they are known, and padding."""
-        loops = dict.fromkeys(name for member in self.members for name in member.loops)
-        measured: dict[str, Callable[[Member], int | None]] = {
-            "depth": lambda member: member.depth,
-            "layers": lambda member: member.layers,
-            **{f"turns of {name}": partial(_turns, name) for name in loops},
-            "width": lambda member: member.width,
-            "precision": lambda member: member.precision,
-            "volume": lambda member: member.volume,
-            "padding": lambda member: member.padding,
-        }
-        lengths = tuple(member.n for member in self.members)
-        found = []
-        for name, value in measured.items():
-            values = tuple(number for member in self.members if (number := value(member)) is not None)
-            if len(values) == len(lengths):
-                found.append(Quantity(name, lengths, values))
-        return tuple(found)
+    quantities: tuple[Quantity, ...]
 
     def __getitem__(self, name: str) -> Quantity:
         for quantity in self.quantities:
@@ -106,7 +66,7 @@ class Growth:
     def __str__(self) -> str:
         wide = max(len(quantity.name) for quantity in self.quantities)
         lines = [f"{quantity.name.ljust(wide)}  {quantity}" for quantity in self.quantities]
-        return "\n".join([*lines, f"measured for n = {_listed([member.n for member in self.members])}"])
+        return "\n".join([*lines, f"measured for n = {_listed(self.quantities[0].lengths)}"])
 
 
 def measure(
@@ -127,40 +87,38 @@ def measure(
     Raises:
         UsageError: If there are no lengths.
     """
-    count = padding
-    members = []
+    rows: dict[int, dict[str, int]] = {}
     for n in sorted(set(lengths)):
         transformer = family(n)
         bits = precision(n) if precision else least_precision(transformer)
-        members.append(_measured(n, transformer, bits, count(n)))
-    if not members:
+        rows[n] = {**_measured(n, transformer, bits), "padding": padding(n)}
+    if not rows:
         raise UsageError("a family is measured at one length at least")
-    return Growth(tuple(members))
+    names = sorted({name: None for row in rows.values() for name in row}, key=lambda name: ORDER.index(name.split()[0]))
+    quantities = []
+    for name in names:
+        values = tuple(row.get(name, 0 if name.startswith(TURNS) else None) for row in rows.values())
+        known = tuple(value for value in values if value is not None)
+        if len(known) == len(values):
+            quantities.append(Quantity(name, tuple(rows), known))
+    return Growth(tuple(quantities))
 
 
-def _measured(n: int, transformer: Transformer, precision: int | None, padding: int) -> Member:
+def _measured(n: int, transformer: Transformer, precision: int | None) -> dict[str, int]:
     turns = [(block, block.count(n)) for block in transformer.blocks]
-    return Member(
-        n=n,
-        depth=sum(len(block.layers) * times for block, times in turns),
-        layers=len(transformer.layers),
-        loops={_name(k, block): times for k, (block, times) in enumerate(turns, start=1) if _loops(block)},
-        width=transformer.width,
-        precision=precision,
-        padding=padding,
-    )
-
-
-def _loops(block: Block) -> bool:
-    return bool(block.name) or block.repeats != 1
-
-
-def _turns(name: str, member: Member) -> int:
-    return member.loops.get(name, 0)
-
-
-def _name(number: int, block: Block) -> str:
-    return block.name or f"block {number}"
+    loops = {
+        f"{TURNS} of {block.name or f'block {number}'}": times
+        for number, (block, times) in enumerate(turns, start=1)
+        if block.name or block.repeats != 1
+    }
+    width = transformer.width
+    return {
+        "depth": sum(len(block.layers) * times for block, times in turns),
+        "layers": len(transformer.layers),
+        **loops,
+        "width": width,
+        **({} if precision is None else {"precision": precision, "volume": precision * width}),
+    }
 
 
 def _listed(numbers: Sequence[int]) -> str:

@@ -18,7 +18,7 @@ from softmachine.signals import Program, Signal, named, position, relu, stack
 from softmachine.signals.gadgets.bit_addresses import avoiding
 from softmachine.signals.gadgets.wiring import flag
 from softmachine.signals.kinds import BIT, Kind, exactly, union
-from softmachine.signals.primitives import Attention, Carried, Loop, Named, Position, Token, Unit
+from softmachine.signals.primitives import Attention, Carried, Loop, Position, Token
 from softmachine.signals.signal import Affine, Atom, Node, inputs_first, of_node
 from softmachine.transformer.features import Shifted
 
@@ -87,30 +87,20 @@ class _Rebuilt:
                 self.place(node, self.token(node))
             case Position():
                 self.place(node, position(Shifted(self.offset, node.feature)).known(_with_zero(node.kinds[0])))
-            case Unit():
-                self.place(node, of_node(replace(node, forms=self.forms(node.forms))))
-            case Named():
-                restores = self.forms(node.restores)
-                self.place(node, of_node(replace(node, forms=self.forms(node.forms), restores=restores)))
             case Attention():
                 extra_query, extra_key = self.avoided
-                query = (*self.forms(node.query), *extra_query.forms)
-                key = (*self.forms(node.key), *extra_key.forms)
+                head = node.over(self.forms)
+                query, key = (*head.query, *extra_query.forms), (*head.key, *extra_key.forms)
                 # What stands before has queries of no meaning, so that nothing is promised of them.
                 kinds = tuple(Kind(kind.low, kind.high, None) for kind in node.kinds)
-                head = replace(node, kinds=kinds, query=query, key=key, value=self.forms(node.value))
-                self.place(node, of_node(replace(head, single=False, gap=None)))
+                self.place(node, of_node(replace(head, kinds=kinds, query=query, key=key, single=False, gap=None)))
             case Carried():
                 self.carried[node] = replace(node)
                 self.place(node, of_node(self.carried[node]))
             case Loop():
-                inner = replace(
-                    node,
-                    carried=self.carried[node.carried],
-                    initial=self.forms(node.initial),
-                    body=self.forms(node.body),
-                )
-                self.place(node, of_node(inner))
+                self.place(node, of_node(replace(node.over(self.forms), carried=self.carried[node.carried])))
+            case _:
+                self.place(node, of_node(node.over(self.forms)))
 
     def place(self, node: Node, signal: Signal) -> None:
         self.atoms |= {(node, k): form for k, form in enumerate(signal.forms)}

@@ -5,8 +5,6 @@ Other people's packages add theirs through the entry-point group ``softmachine.t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from softmachine.errors import ConstructionError
 from softmachine.languages.source import Source
 from softmachine.plugins import Shelf
@@ -15,52 +13,36 @@ from softmachine.theorems.theorem import API, Stock, Theorem
 __all__ = ["Stock", "Theorem", "all_theorems", "own_source", "theorem_for", "theorem_named", "theorems_for"]
 
 PREFERRED = {
-    "turing": "chapter_8",
-    "temporal": "temporal",
+    "turing": "chapter-8",
+    "temporal": "temporal-encoder",
     "srasp": "srasp",
     "crasp": "crasp",
     "counter": "counter",
-    "circuit": "circuit",
+    "circuit": "circuit-binary",
     "graph": "connectivity",
 }
-"""For each source language, the folder with the theorem that is used if none is named; others need not be imported."""
+"""For each source language, the theorem that is used if none is named, so that others need not be imported."""
 
-_SHELF: Shelf[object] = Shelf(
-    object,
+
+def _objection(theorem: Theorem) -> str:
+    return "" if theorem.api == API else f"it is for version {theorem.api} of the interface, and this is version {API}"
+
+
+_SHELF = Shelf(
+    Theorem,
     attribute="THEOREMS",
     package="softmachine.theorems",
     pattern="*/theorem.py",
     main=("theorem.py",),
     group="softmachine.theorems",
+    objection=_objection,
 )
-
-
-def _of(folder: str) -> Iterator[Theorem]:
-    """The theorems of a folder, or of an entry point."""
-    part = _SHELF.get(folder)
-    for item in part if isinstance(part, tuple) else (part,):
-        if isinstance(item, Theorem) and item.api == API:
-            yield item
-        elif part is not None:
-            version = f" for version {item.api}" if isinstance(item, Theorem) else ""
-            problem = f"{folder!r} of softmachine.theorems cannot be used: it is no theorem for version {API} of the"
-            _SHELF.complain(f"{problem} interface, but {type(item).__name__}{version}")
 
 
 def all_theorems() -> tuple[Theorem, ...]:
     """All theorems, by source language and rank; other people's come last."""
-    found: dict[str, Theorem] = {}
-    for folder in _SHELF.names():
-        for item in _of(folder):
-            if item.name in found:
-                _SHELF.complain(
-                    f"the theorem {item.name!r} of {folder!r} cannot be used: there is another of this name"
-                )
-            else:
-                found[item.name] = item
-    languages = list(PREFERRED)
-    known = dict(zip(languages, range(len(languages)), strict=True))
-    return tuple(sorted(found.values(), key=lambda item: (known.get(item.language, len(known)), item.rank)))
+    languages = {language: place for place, language in enumerate(PREFERRED)}
+    return tuple(sorted(_SHELF.every(), key=lambda item: (languages.get(item.language, len(languages)), item.rank)))
 
 
 def theorems_for(source: object) -> tuple[Theorem, ...]:
@@ -70,11 +52,7 @@ def theorems_for(source: object) -> tuple[Theorem, ...]:
 
 def theorem_named(name: str) -> Theorem | None:
     """The theorem of this name; only folders that mention it are imported."""
-    for folder in (*_SHELF.mentioning(f'"{name}"'), *_SHELF.others()):
-        for item in _of(folder):
-            if item.name == name:
-                return item
-    return None
+    return _SHELF.named(name)
 
 
 def own_source(name: str) -> Source | None:
@@ -89,8 +67,7 @@ def theorem_for(source: Source, name: str | None = None) -> Theorem:
     Raises:
         ConstructionError: If there is none, or it does not apply.
     """
-    preferred = PREFERRED.get(source.language)
-    chosen = theorem_named(name) if name else next(_of(preferred)) if preferred else None
+    chosen = theorem_named(name or PREFERRED.get(source.language, ""))
     if chosen is not None and chosen.applies_to(source):
         return chosen
     fitting = theorems_for(source)

@@ -29,11 +29,6 @@ class FixedNumbers:
         """The number, or the largest one if it is beyond."""
         return max(-self.limit, min(self.limit, units))
 
-    def rounded_product(self, x: int, y: int) -> int:
-        """The product of two known numbers."""
-        size = (abs(x * y) + (1 << self.bits - 1)) >> self.bits
-        return self.saturated(size if (x < 0) == (y < 0) else -size)
-
     def fits(self, number: Number) -> bool:
         """Whether an exact result is surely in range."""
         low, high = self.numbers.bounds(number)
@@ -45,7 +40,8 @@ class FixedNumbers:
             exact = number * (weight >> self.bits)
             if self.fits(exact):
                 return exact
-        return self.numbers.mapped(number, lambda value: self.rounded_product(value, weight))
+        rounded = self.grid.format.quotient
+        return self.numbers.mapped(number, lambda value: rounded(value * weight, 1 << 2 * self.bits))
 
     def product(self, x: Number, y: Number) -> Number:
         """The product of two numbers: for each value of the one, the other times that value."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
+from itertools import islice, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -213,11 +213,6 @@ def _code(alphabet: Sequence[str], symbol: str) -> list[int]:
 
 
 def _batches(words: Iterable[tuple[str, ...]]) -> Iterator[list[tuple[str, ...]]]:
-    batch: list[tuple[str, ...]] = []
-    for word in words:
-        batch.append(word)
-        if len(batch) == BATCH:
-            yield batch
-            batch = []
-    if batch:
+    waiting = iter(words)
+    while batch := list(islice(waiting, BATCH)):
         yield batch

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from html import escape
+from typing import TYPE_CHECKING
 
 from softmachine.text import listed, many
 from softmachine.transformer.features import Feature
-from softmachine.transformer.weights import Block, FeedForward, Head, Transformer
+
+if TYPE_CHECKING:
+    from softmachine.transformer.weights import Block, FeedForward, Head, Transformer
 
 _ARROW_COLUMN = 62
 

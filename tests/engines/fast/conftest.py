@@ -8,6 +8,8 @@ from contextlib import suppress
 
 import pytest
 
+from softmachine.engines.fast import store
+
 
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
@@ -23,18 +25,7 @@ def own_cache(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
         yield
 
 
-def lower_thresholds(patch: pytest.MonkeyPatch) -> None:
-    """Make the trees of the forest so small that short sequences have many of them; plain Python only."""
-    from softmachine.engines.fast.analysis import planner
-    from softmachine.engines.fast.indexes import descent, forest, index
-
-    for module, name, value in (
-        (forest, "BLOCK", 4),
-        (descent, "BLOCK", 4),
-        (forest, "LEAF", 2),
-        (descent, "LEAF", 2),
-        (index, "LEAF", 2),
-        (descent, "MANY", 4),
-        (planner, "MANY", 4),
-    ):
-        patch.setattr(module, name, value)
+@pytest.fixture
+def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The generated code as plain Python: of a short run, compiling it would take nearly all the time."""
+    monkeypatch.setattr("softmachine.engines.fast.engine.compiled", store.uncompiled)

@@ -6,14 +6,13 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from softmachine.engines.runs import codec_of
 
 import softmachine as sm
 from softmachine.engines.fast import FastEngine, audit
 from softmachine.engines.fast.analysis.flow import unfold
-from softmachine.engines.fast.analysis.plans import ByPosition, Forest, Parabola, Uniform
-from softmachine.engines.fast.codegen.code import Code
-from softmachine.engines.fast.explain import explanation, summary
-from softmachine.engines.run import codec_of
+from softmachine.engines.fast.analysis.plans import ByPosition, Groups, Parabola, Uniform
+from softmachine.engines.fast.codegen.emitted import Emitted
 from softmachine.errors import AmbiguousTokenError, InputError, UsageError
 from softmachine.transformer.weights import AffineMap, Matrix, Transformer
 from tests.sources.transformers import CAUSAL, RandomTransformer, random_word
@@ -25,7 +24,7 @@ def model() -> Transformer:
 
 
 def kinds_of(engine: FastEngine) -> list[type]:
-    assert isinstance(engine.code, Code)
+    assert isinstance(engine.code, Emitted)
     return [type(plan) for plan in engine.code.plans]
 
 
@@ -45,8 +44,8 @@ def test_one_code_serves_machines_of_one_shape() -> None:
 
 def test_explanations_name_every_head(model: Transformer) -> None:
     code = FastEngine(model).code
-    assert [row[1] for row in explanation(code)] == [head.name for head in model.heads]
-    assert any("1,073,741,824" in line for line in summary(code))
+    assert [row[1] for row in code.explanation()] == [head.name for head in model.heads]
+    assert any("1,073,741,824" in line for line in code.summary())
 
 
 def test_what_nothing_reads_is_left_out(model: Transformer) -> None:
@@ -73,12 +72,13 @@ def test_keys_that_leave_the_parabola_change_the_plan(model: Transformer) -> Non
     assert kinds_of(engine)[-1] is Parabola
     tokens = [*codec_of(model).prompt("").tokens, *map(str, codec_of(model).expected("", 60))]
     found = engine.answers(tokens)
-    assert kinds_of(engine)[-1] is Forest
-    from softmachine.engines.dense.engine import DenseEngine
+    assert kinds_of(engine)[-1] is Groups
+    from softmachine.engines.dense import DenseEngine
 
     assert found == DenseEngine(wrong, "exact").answers([tokens])[0]
 
 
+@pytest.mark.usefixtures("uncompiled")
 def test_tables_grow_to_both_sides() -> None:
     for source in ("1RA1RZ_------", "1LA1RZ_------"):
         run = sm.run(source, engine="fast", max_steps=3_000)
@@ -138,8 +138,8 @@ def test_only_fast_runs_are_audited(model: Transformer) -> None:
 def test_code_that_would_take_minutes_to_compile_becomes_tables(
     model: Transformer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from softmachine.engines.fast.codegen import code
-    from softmachine.engines.fast.tables.code import TableCode
+    from softmachine.engines.fast.codegen import emitted
+    from softmachine.engines.fast.tables.interpreted import Interpreted
 
-    monkeypatch.setattr(code, "MOST_LINES", 50)
-    assert isinstance(FastEngine(model).code, TableCode)
+    monkeypatch.setattr(emitted, "MOST_LINES", 50)
+    assert isinstance(FastEngine(model).code, Interpreted)

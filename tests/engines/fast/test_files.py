@@ -8,18 +8,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
+from softmachine.engines.runs import Running, codec_of
 
 import softmachine as sm
 from softmachine.codec import DecoderCodec
-from softmachine.engines.fast import FastEngine, FastPass, checkpoint, store
-from softmachine.engines.run import Running, codec_of
+from softmachine.engines.fast import FastEngine, FastPass, saved_run, store
 from softmachine.errors import SourceError, UsageError
 from softmachine.transformer.weights import Transformer
 
 
 @pytest.fixture(scope="module")
 def model() -> Transformer:
-    return sm.compile("binary-counter")
+    return sm.compile("busy-beaver-5")
 
 
 def fresh(model: Transformer, *, plain: bool = True) -> FastPass:
@@ -88,9 +88,9 @@ def test_a_run_goes_on_from_its_checkpoint(model: Transformer, tmp_path: Path) -
     straight.go(700)
     first = fresh(model)
     first.go(300)
-    checkpoint.save(first, tmp_path / "run")
+    saved_run.save(first, tmp_path / "run")
     second = fresh(model)
-    checkpoint.load(second, tmp_path / "run")
+    saved_run.load(second, tmp_path / "run")
     second.go(700)
     assert list(second.said_since(10**6)) == list(straight.said_since(10**6))
 
@@ -101,8 +101,8 @@ def test_the_general_index_has_checkpoints_too(model: Transformer, tmp_path: Pat
     first.engine.use_general(frozenset({"last write"}))
     first = first.engine.start(codec_of(model).prompt("").tokens)
     first.go(130)
-    checkpoint.save(first, tmp_path / "run")
-    checkpoint.load(second, tmp_path / "run")
+    saved_run.save(first, tmp_path / "run")
+    saved_run.load(second, tmp_path / "run")
     second.go(260)
     assert list(second.said_since(10**6)) == list(straight.said_since(10**6))
 
@@ -111,22 +111,22 @@ def test_the_general_index_has_checkpoints_too(model: Transformer, tmp_path: Pat
 def test_a_checkpoint_that_is_cut_is_refused(model: Transformer, tmp_path: Path, cut: int) -> None:
     run = fresh(model)
     run.go(300)
-    checkpoint.save(run, tmp_path / "run")
+    saved_run.save(run, tmp_path / "run")
     whole = (tmp_path / "run").read_bytes()
     (tmp_path / "run").write_bytes(whole[:cut])
     with pytest.raises(SourceError, match="cannot be read"):
-        checkpoint.load(fresh(model), tmp_path / "run")
+        saved_run.load(fresh(model), tmp_path / "run")
 
 
 def test_a_checkpoint_with_a_changed_byte_is_refused(model: Transformer, tmp_path: Path) -> None:
     run = fresh(model)
     run.go(300)
-    checkpoint.save(run, tmp_path / "run")
+    saved_run.save(run, tmp_path / "run")
     data = bytearray((tmp_path / "run").read_bytes())
     data[-5] ^= 1
     (tmp_path / "run").write_bytes(bytes(data))
     with pytest.raises(SourceError, match="damaged"):
-        checkpoint.load(fresh(model), tmp_path / "run")
+        saved_run.load(fresh(model), tmp_path / "run")
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_a_forged_checkpoint_cannot_point_outside(
     run = fresh(model)
     run.go(300)
     path = tmp_path / "run"
-    checkpoint.save(run, path)
+    saved_run.save(run, path)
     from safetensors import safe_open
 
     with safe_open(str(path), framework="numpy") as file:
@@ -153,25 +153,25 @@ def test_a_forged_checkpoint_cannot_point_outside(
     arrays = load_file(str(path))
     name = next(name for name in arrays if name.endswith(part))
     arrays[name][change[0]] = change[1]
-    header["checksum"] = checkpoint._checksum(arrays)
+    header["checksum"] = saved_run._checksum(arrays)
     save_file(arrays, str(path), header)
     with pytest.raises(SourceError, match="does not fit"):
-        checkpoint.load(fresh(model), path)
+        saved_run.load(fresh(model), path)
 
 
 def test_a_checkpoint_of_another_model_or_input_is_refused(model: Transformer, tmp_path: Path) -> None:
     run = fresh(model)
     run.go(300)
-    checkpoint.save(run, tmp_path / "run")
+    saved_run.save(run, tmp_path / "run")
     with pytest.raises(SourceError, match="another model"):
-        checkpoint.load(fresh(sm.compile("busy-beaver-5")), tmp_path / "run")
+        saved_run.load(fresh(sm.compile("binary-counter")), tmp_path / "run")
     increment = sm.compile("increment")
     first = FastEngine(increment, plain=True).start(codec_of(increment).prompt("10").tokens)
     first.go(4)
-    checkpoint.save(first, tmp_path / "run")
+    saved_run.save(first, tmp_path / "run")
     second = FastEngine(increment, plain=True).start(codec_of(increment).prompt("11").tokens)
     with pytest.raises(SourceError, match="another input"):
-        checkpoint.load(second, tmp_path / "run")
+        saved_run.load(second, tmp_path / "run")
 
 
 def test_a_disk_that_is_full_leaves_run_and_old_checkpoint(

@@ -109,7 +109,7 @@ def test_groups_find_what_comparing_all_keys_finds(seed: int, plain: bool) -> No
         index.insert(key, value)
         for choice in (finding.AVERAGE, finding.LEFTMOST, finding.RIGHTMOST):
             query, time = [rng.randrange(-3, 4) for _ in range(width)], rng.choice([-1, 0, 0, 1])
-            count, bad, out = index.scan(query, time, choice)
+            count, bad, out = index.search(query, time, choice)
             chosen = brute_force(seen, query, time, choice)
             assert not bad
             assert count == len(chosen)
@@ -157,3 +157,65 @@ def test_scores_that_do_not_fit_are_refused() -> None:
     keys = np.array([[2**61]], dtype=np.int64)
     assert groups.score(keys, 0, np.array([4]), 0, 0, False)[2]
     assert not groups.score(keys, 0, np.array([1]), 0, 0, False)[2]
+
+
+def fraction_pair(value: Fraction) -> tuple[int, int]:
+    return value.numerator, value.denominator
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_keys_and_values_that_are_fractions(seed: int) -> None:
+    rng = random.Random(seed)
+    d = rng.randrange(1, 4)
+    index = Index(d, 2, fractional_keys=True, fractions=True)
+    keys: list[list[Fraction]] = []
+    values: list[Fraction] = []
+    for i in range(60):
+        x = Fraction(rng.randrange(-40, 41), rng.choice([1, 2, 3, 7, 12]))
+        keys.append([x, x * x, Fraction(rng.randrange(-2, 3), 3)][:d])
+        values.append(Fraction(rng.randrange(-9, 10), rng.choice([1, 2, 3])))
+        index.insert([n for part in keys[-1] for n in fraction_pair(part)], fraction_pair(values[-1]))
+        if i < 10 or i % 7:
+            continue
+        for choice in (finding.AVERAGE, finding.LEFTMOST, finding.RIGHTMOST):
+            time = rng.choice([-1, 0, 0, 1])
+            query = [6 * rng.randrange(-40, 41), -3, rng.randrange(-3, 4)][:d]
+            scores = [
+                sum((q * k for q, k in zip(query, key, strict=True)), Fraction(time * j)) for j, key in enumerate(keys)
+            ]
+            best = [j for j, score in enumerate(scores) if score == max(scores)]
+            best = {finding.AVERAGE: best, finding.LEFTMOST: best[:1], finding.RIGHTMOST: best[-1:]}[choice]
+            count, bad, found = index.search(query, time, choice)
+            assert not bad
+            assert (count, Fraction(*found)) == (len(best), sum(values[j] for j in best))
+
+
+def test_sums_that_do_not_fit_are_refused_only_if_they_are_wanted() -> None:
+    index = Index(1, 1)
+    for i in range(30):
+        index.insert([i], [3 * 10**18])
+    assert index.search([0], 0, finding.AVERAGE)[1]
+    assert index.search([1], 0, finding.AVERAGE) == (1, False, [3 * 10**18])
+    assert index.search([0], 0, finding.LEFTMOST) == (1, False, [3 * 10**18])
+    assert index.search([0], 1, finding.AVERAGE) == (1, False, [3 * 10**18])
+
+
+def test_scores_of_groups_that_do_not_fit_are_refused() -> None:
+    index = Index(1, 1)
+    for i in range(30):
+        index.insert([2**61 + i], [i])
+    assert index.search([4], 0, finding.LEFTMOST) == (1, False, [29])  # the corner needs no score
+    assert index.search([4], 1, finding.LEFTMOST)[1]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_corners_are_best_only_if_no_position_makes_up_for_a_step(seed: int) -> None:
+    """Addresses in bits, with positions that count for more or less than a bit."""
+    rng = random.Random(seed)
+    width, index, seen = 4, Index(4), []
+    for i in range(200):
+        seen.append([rng.choice([-1, 1]) for _ in range(width)])
+        index.insert(seen[-1], [i])
+        query, time = [rng.choice([-1, 1]) * rng.choice([1, 50, 300]) for _ in range(width)], rng.choice([-2, -1, 1, 2])
+        chosen = brute_force(seen, query, time, finding.AVERAGE)
+        assert index.search(query, time, finding.AVERAGE) == (len(chosen), False, [sum(chosen)])

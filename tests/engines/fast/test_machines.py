@@ -41,7 +41,14 @@ def agrees(machine: TuringMachine, word: tuple[str, ...] | str, steps: int, *, p
     assert tokens_of(model, word, steps, plain=plain) == list(codec_of(model).expected(word, steps))
 
 
-@pytest.mark.parametrize("entry", [e for e in zoo.entries() if e.file.startswith("turing/")], ids=lambda e: e.name)
+MACHINES = [
+    pytest.param(entry, marks=[pytest.mark.slow] if entry.name == "universal" else [], id=entry.name)
+    for entry in zoo.entries()
+    if entry.file.startswith("turing/")
+]
+
+
+@pytest.mark.parametrize("entry", MACHINES)
 def test_machines_of_the_zoo(entry: zoo.Entry) -> None:
     machine = entry.load()
     assert isinstance(machine, TuringMachine)
@@ -97,13 +104,15 @@ def test_all_of_busy_beaver_5(soft: bool) -> None:
 def test_a_run_that_turns_out_to_be_long_changes_to_the_fast_engine() -> None:
     short = sm.run("busy-beaver-4")
     assert (short.engine, short.verdict) == ("dense", "halt")
-    long = sm.run("binary-counter", max_steps=5_000)
+    long = sm.run("busy-beaver-5", max_steps=5_000)
     assert (long.engine, long.arithmetic, long.steps) == ("fast", "exact", 5_000)
     assert list(long.tokens) == list(codec_of(long.transformer).expected("", 5_000))
 
 
-def test_float32_is_never_replaced() -> None:
-    assert sm.run("binary-counter", max_steps=2_500, arithmetic="float32").engine == "dense"
+def test_float32_is_never_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("softmachine.engines.runs.SHORT", 50)
+    assert sm.run("busy-beaver-5", max_steps=100, arithmetic="float32").engine == "dense"
+    assert sm.run("busy-beaver-5", max_steps=100, arithmetic="float64").engine == "fast"
 
 
 def test_a_run_that_ends_exactly_at_the_limit_has_ended() -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from softmachine.engines.runs import Running, codec_of
 
 import softmachine as sm
 from softmachine.engines.fast import Declined, FastEngine
-from softmachine.engines.fast.explain import explanation, summary
-from softmachine.engines.fast.tables.code import TableCode, is_large
-from softmachine.engines.run import Running, codec_of
+from softmachine.engines.fast.tables.interpreted import Interpreted, is_large
 from softmachine.errors import AmbiguousTokenError, SourceError
 from softmachine.theorems.ternary.tokens import TernaryCodec
 from softmachine.transformer.weights import Transformer
@@ -46,8 +45,8 @@ def test_10000_random_sequences_as_tables(part: int) -> None:
 
 def test_large_models_are_tables_and_small_ones_code(ternary: Transformer) -> None:
     assert is_large(ternary)
-    assert isinstance(FastEngine(ternary).code, TableCode)
-    assert not isinstance(FastEngine(sm.compile("busy-beaver-5")).code, TableCode)
+    assert isinstance(FastEngine(ternary).code, Interpreted)
+    assert not isinstance(FastEngine(sm.compile("busy-beaver-5")).code, Interpreted)
 
 
 def test_a_ternary_machine_says_what_the_interpreter_says(ternary: Transformer) -> None:
@@ -75,8 +74,8 @@ def test_chapter_8_as_tables_says_the_same() -> None:
 
 def test_tables_explain_themselves(ternary: Transformer) -> None:
     code = FastEngine(ternary).code
-    assert [row[1] for row in explanation(code)] == [head.name for head in ternary.heads]
-    assert any("interpreted" in line for line in summary(code))
+    assert [row[1] for row in code.explanation()] == [head.name for head in ternary.heads]
+    assert any("interpreted" in line for line in code.summary())
 
 
 def test_a_warm_softmax_is_declined_by_tables(ternary: Transformer) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from softmachine.engines.runs import Running, codec_of
 
 import softmachine as sm
 from softmachine import zoo
 from softmachine.codec import DecoderCodec, SegmentedCodec
 from softmachine.engines.fast import Declined, FastEngine, SegmentedPass
-from softmachine.engines.fast.tables.code import TableCode
-from softmachine.engines.run import Running, codec_of
+from softmachine.engines.fast.tables.interpreted import Interpreted
 from softmachine.errors import ConstructionError, UsageError
 from softmachine.theorems import CONSTRUCTIONS
 from softmachine.transformer.weights import Transformer
@@ -47,7 +47,7 @@ def said_by_fast(model: Transformer, word: str) -> list[str]:
     codec = codec_of(model)
     assert isinstance(codec, DecoderCodec)
     engine = FastEngine(model, plain=True)
-    if isinstance(engine.code, TableCode):
+    if isinstance(engine.code, Interpreted):
         engine = FastEngine(model)
     prompt = codec.prompt(word).tokens
     if isinstance(codec, SegmentedCodec):

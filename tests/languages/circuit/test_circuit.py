@@ -14,13 +14,11 @@ from softmachine.languages.circuit import (
     equivalent,
     evaluate,
     evaluate_many,
-    layered,
-    random_circuit,
-    random_layered,
     simplified,
     truth_table,
 )
 from softmachine.languages.source import Source
+from tests.sources.circuits import random_circuit
 
 
 def circuit(*gates: Gate, inputs: str = "a b", outputs: str = "y") -> Circuit:
@@ -188,19 +186,6 @@ def test_parity_has_constant_depth_with_thresholds() -> None:
         parity = Circuit(name="p", inputs=names, gates=(Gate("y", GateKind.XOR, names),), outputs=("y",))
         assert simplified(parity, Basis.TC).depth <= 4
         assert equivalent(parity, simplified(parity, Basis.TC), samples=4096)
-
-
-@pytest.mark.parametrize("seed", range(25))
-def test_layers_read_only_from_the_layer_before(seed: int) -> None:
-    one = random_circuit(seed, inputs=5, gates=2 + seed, outputs=3, kinds=tuple(GateKind))
-    layers = layered(one)
-    assert equivalent(one, layers)
-    constants = {gate.name for gate in layers.gates if not gate.inputs}
-    for gate in layers.gates:
-        assert all(layers.level_of[gate.name] - layers.level_of[w] == 1 for w in gate.inputs if w not in constants)
-    assert all(layers.level_of[wire] == layers.depth for wire in layers.outputs if wire not in constants)
-    made = random_layered(seed, inputs=4, layers=3, width=5)
-    assert layered(made) == made
 
 
 def test_circuits_that_differ_are_not_equivalent() -> None:

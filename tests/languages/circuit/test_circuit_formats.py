@@ -10,12 +10,11 @@ from softmachine.languages.circuit import (
     adder,
     equivalent,
     evaluate,
-    interrupt_controller,
     majority,
-    random_circuit,
 )
 from softmachine.languages.formats import formats, parse
-from tests.sources.circuits import AIGER, BENCH, BLIF, BRISTOL
+from softmachine.sources import read_source
+from tests.sources.circuits import AIGER, BENCH, BLIF, BRISTOL, random_circuit
 
 NAMES = ("bench", "blif", "aiger", "bristol")
 
@@ -42,7 +41,8 @@ def test_what_is_written_reads_as_the_same_function(seed: int, name: str) -> Non
 
 @pytest.mark.parametrize("name", NAMES)
 def test_large_circuits_survive(name: str) -> None:
-    for one in (interrupt_controller(), adder(32), majority(15)):
+    for one in (read_source("interrupt-controller"), adder(32), majority(15)):
+        assert isinstance(one, Circuit)
         assert equivalent(one, read(formats()[name].to_text(one), name), samples=2048)
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from softmachine.errors import UsageError
 from softmachine.languages import circuit
-from softmachine.languages.circuit import Circuit, evaluate, interrupt_controller, truth_table
+from softmachine.languages.circuit import Circuit, evaluate, truth_table
+from softmachine.sources import read_source
 
 
 def number(value: int, bits: int) -> str:
@@ -60,7 +61,8 @@ def test_addition_by_lookahead_has_constant_depth() -> None:
 
 
 def test_the_interrupt_controller_serves_the_highest_channel_of_the_first_bus() -> None:
-    made, choose = interrupt_controller(), random.Random(1)
+    made, choose = read_source("interrupt-controller"), random.Random(1)
+    assert isinstance(made, Circuit)
     assert (made.width, len(made.outputs), made.size) == (36, 7, 160)
     for _ in range(500):
         rate = choose.choice([0.1, 0.3, 0.6])

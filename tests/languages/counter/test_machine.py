@@ -6,7 +6,7 @@ import pytest
 
 from softmachine.errors import InputError, InvalidError
 from softmachine.languages.counter import TRUE, CounterMachine, Not, Transition, compare, execute, parse
-from softmachine.languages.counter.html import machine_table
+from softmachine.languages.counter.printing import machine_table
 from softmachine.languages.source import Source
 from tests.sources.counter_machines import random_counter_machine
 

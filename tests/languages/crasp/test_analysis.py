@@ -4,8 +4,8 @@ import pytest
 
 from softmachine.errors import UsageError
 from softmachine.languages.crasp import parse
-from softmachine.languages.crasp.analysis import Thoughts, growth, table, thoughts
-from softmachine.measure.slice_growth import Law
+from softmachine.measure.fitting import Law
+from softmachine.measure.thoughts import Thoughts, growth, table, thoughts
 
 PARITY = parse("alphabet a b\nP := #[Q_a] - 2*#[Q_t]\nACC <- P = 0\nREJ <- P = 1\nt <- P >= 2")
 ORDERED = parse(

@@ -7,7 +7,7 @@ import pytest
 
 from softmachine import zoo
 from softmachine.languages.crasp import Program, encode, evaluate, run
-from softmachine.measure.slice_growth import Law, fit
+from softmachine.measure.fitting import Law, fit
 from softmachine.measure.slices import slices
 
 ENTRIES = {entry.name: entry for entry in zoo.entries() if entry.file.startswith("crasp/")}

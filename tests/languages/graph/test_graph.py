@@ -6,8 +6,9 @@ import networkx as nx
 import pytest
 
 from softmachine.errors import InputError, InvalidError, SourceError
-from softmachine.languages.graph import Graph, from_networkx, parse, to_text
+from softmachine.languages.graph import Graph, parse, to_text
 from softmachine.languages.source import Source
+from tests.sources.circuits import from_networkx
 
 
 @pytest.mark.parametrize("directed", [True, False])

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from softmachine.errors import InputError, UsageError
+from softmachine.languages.linear import Relation
 from softmachine.languages.srasp import Program, accepts, evaluate, parse, run
 from softmachine.languages.srasp.expressions import (
     Add,
@@ -13,16 +14,13 @@ from softmachine.languages.srasp.expressions import (
     Attention,
     Choice,
     Compare,
-    Comparison,
     Conditional,
     Expression,
     Integer,
-    Letter,
     Mask,
     Member,
     Not,
     Or,
-    Position,
     PrefixSum,
     Subtract,
     Symbol,
@@ -139,18 +137,18 @@ def test_long_words_do_not_take_long() -> None:
     assert value("(psum j : 1) - (rightmost j <= i : pos(j) else 0)", "abc" * 1000) == (0,) * 3000
 
 
-SIGNS = {**{comparison: comparison.value for comparison in Comparison}, Comparison.EQUAL: "=="}
+SIGNS = {**{comparison: comparison.value for comparison in Relation}, Relation.EQUAL: "=="}
 
 
 def python(expression: Expression) -> str:
     """The same expression in Python, over the list W of letters and the dictionary V of vectors."""
     match expression:
-        case Letter(at=at):
+        case Vector("in", at):
             return f"W[{at}]"
+        case Vector("pos", at):
+            return f"({at} + 1)"
         case Vector(name=name, at=at):
             return f"V[{name!r}][{at}]"
-        case Position(at=at):
-            return f"({at} + 1)"
         case Symbol(value=constant) | Integer(value=constant) | Truth(value=constant):
             return repr(constant)
         case Not(operand=operand):
@@ -159,8 +157,8 @@ def python(expression: Expression) -> str:
             return f"({' and '.join(map(python, parts))})"
         case Or(parts=parts):
             return f"({' or '.join(map(python, parts))})"
-        case Compare(comparison=comparison, left=left, right=right):
-            return f"({python(left)} {SIGNS[comparison]} {python(right)})"
+        case Compare(relation=relation, left=left, right=right):
+            return f"({python(left)} {SIGNS[relation]} {python(right)})"
         case Member(operand=operand, symbols=symbols):
             return f"({python(operand)} in {set(symbols)!r})"
         case Conditional(condition=condition, then=then, otherwise=otherwise):

@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 
 from softmachine.errors import InvalidError
+from softmachine.languages.linear import Relation
 from softmachine.languages.srasp import Definition, Kind, Program, Type, parse
 from softmachine.languages.srasp.expressions import (
     Add,
@@ -15,10 +16,8 @@ from softmachine.languages.srasp.expressions import (
     Attention,
     Choice,
     Compare,
-    Comparison,
     Expression,
     Integer,
-    Letter,
     Mask,
     Member,
     Not,
@@ -133,11 +132,11 @@ def test_an_output_that_is_not_there_and_a_missing_alphabet_are_named() -> None:
     ("make", "message"),
     [
         (lambda: program(And((Truth(True),))), "'and' joins two parts or more; here are 1"),
-        (lambda: program(Member(Letter("i"), ())), "the set is empty"),
+        (lambda: program(Member(Vector("in", "i"), ())), "the set is empty"),
         (lambda: program(Vector("v0", cast(Any, "k"))), "the positions are called i and j"),
-        (lambda: program(Letter("i"), alphabet=("a", "a")), "letter 'a' is listed 2 times"),
-        (lambda: program(Letter("i"), alphabet=("a b",)), "symbol 'a b' is empty or has blanks"),
-        (lambda: program(Letter("i"), output=""), "it has no output"),
+        (lambda: program(Vector("in", "i"), alphabet=("a", "a")), "letter 'a' is listed 2 times"),
+        (lambda: program(Vector("in", "i"), alphabet=("a b",)), "symbol 'a b' is empty or has blanks"),
+        (lambda: program(Vector("in", "i"), output=""), "it has no output"),
         (lambda: Program(name="x", alphabet=("a",), definitions=(), output="v"), "there are none"),
         (
             lambda: Program(name="x", alphabet=("a",), definitions=(Definition("a b", Truth(True)),), output="a b"),
@@ -169,7 +168,7 @@ def test_many_problems_are_not_all_listed() -> None:
 
 
 def test_a_program_is_immutable_and_can_be_compared_and_printed() -> None:
-    body = Attention(Choice.LEFTMOST, Mask.AFTER, Truth(True), Letter("j"), Symbol("?"))
+    body = Attention(Choice.LEFTMOST, Mask.AFTER, Truth(True), Vector("in", "j"), Symbol("?"))
     one, other = program(body), program(body)
     assert one == other
     assert hash(one) == hash(other)
@@ -181,7 +180,7 @@ def test_a_program_is_immutable_and_can_be_compared_and_printed() -> None:
 
 
 def test_a_program_shows_itself_as_a_table() -> None:
-    shown = program(Compare(Comparison.LESS, PrefixSum(Add(Integer(1), Integer(1))), Integer(2)))._repr_html_()
+    shown = program(Compare(Relation.LESS, PrefixSum(Add(Integer(1), Integer(1))), Integer(2)))._repr_html_()
     assert "<code>(psum j : 1 + 1) &lt; 2</code>" in shown
     assert "v0 <small>output</small>" in shown
     assert "<td>Boolean</td>" in shown

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import softmachine
 from softmachine.errors import InvalidError, SoftmachineError, SourceError
+from softmachine.languages.linear import Relation
 from softmachine.languages.srasp import Definition, Program, looks_like, parse, to_text
 from softmachine.languages.srasp.expressions import (
     Add,
@@ -16,16 +17,13 @@ from softmachine.languages.srasp.expressions import (
     Attention,
     Choice,
     Compare,
-    Comparison,
     Conditional,
     Expression,
     Integer,
-    Letter,
     Mask,
     Member,
     Not,
     Or,
-    Position,
     PrefixSum,
     Subtract,
     Symbol,
@@ -52,15 +50,15 @@ def body(text: str, before: str = "") -> Expression:
 def test_the_forms_of_the_contract_are_read() -> None:
     program = parse(CONTRACT)
     depth = PrefixSum(Conditional(Vector("open", "j"), Integer(1), Integer(-1)))
-    same = Compare(Comparison.EQUAL, Vector("depth", "j"), Add(Vector("depth", "i"), Integer(1)))
+    same = Compare(Relation.EQUAL, Vector("depth", "j"), Add(Vector("depth", "i"), Integer(1)))
     assert program.alphabet == ("(", ")", "[", "]")
-    assert program["open"] == Member(Letter("i"), ("(", "["))
+    assert program["open"] == Member(Vector("in", "i"), ("(", "["))
     assert program["depth"] == depth
     assert program["match"] == Attention(
-        Choice.RIGHTMOST, Mask.BEFORE, And((same, Vector("open", "j"))), Letter("j"), Symbol("?")
+        Choice.RIGHTMOST, Mask.BEFORE, And((same, Vector("open", "j"))), Vector("in", "j"), Symbol("?")
     )
     assert program["first"] == Attention(
-        Choice.LEFTMOST, Mask.UP_TO, Not(Vector("open", "j")), Position("j"), Integer(0)
+        Choice.LEFTMOST, Mask.UP_TO, Not(Vector("open", "j")), Vector("pos", "j"), Integer(0)
     )
     assert program.output == "good"
 
@@ -105,8 +103,8 @@ def test_comments_are_left_out_and_quoted_ones_are_not_comments() -> None:
         'y(i) = in(i) = "#b"# another\n   and x(i)   # more\noutput y  # end\n'
     )
     assert program.alphabet == ("a", "#", "#b")
-    assert program["x"] == Compare(Comparison.EQUAL, Letter("i"), Symbol("#"))
-    assert program["y"] == And((Compare(Comparison.EQUAL, Letter("i"), Symbol("#b")), Vector("x", "i")))
+    assert program["x"] == Compare(Relation.EQUAL, Vector("in", "i"), Symbol("#"))
+    assert program["y"] == And((Compare(Relation.EQUAL, Vector("in", "i"), Symbol("#b")), Vector("x", "i")))
 
 
 def test_letters_may_be_signs_and_quotes_inside_words() -> None:
@@ -254,14 +252,14 @@ def test_random_programs_come_back_from_their_text(seed: int) -> None:
         Subtract(Integer(0), Integer(5)),
         Subtract(Integer(0), Integer(-5)),
         Subtract(Integer(0), Integer(0)),
-        Subtract(Integer(0), Subtract(Integer(0), Position("i"))),
-        Subtract(Integer(0), Add(Integer(1), Position("i"))),
-        Subtract(Position("i"), Subtract(Integer(0), Position("i"))),
+        Subtract(Integer(0), Subtract(Integer(0), Vector("pos", "i"))),
+        Subtract(Integer(0), Add(Integer(1), Vector("pos", "i"))),
+        Subtract(Vector("pos", "i"), Subtract(Integer(0), Vector("pos", "i"))),
         Add(Integer(-1), Add(Integer(-2), Integer(-3))),
-        Compare(Comparison.EQUAL, Compare(Comparison.LESS, Integer(1), Integer(2)), Truth(True)),
-        Compare(Comparison.UNEQUAL, Not(Truth(True)), And((Truth(True), Truth(False)))),
+        Compare(Relation.EQUAL, Compare(Relation.LESS, Integer(1), Integer(2)), Truth(True)),
+        Compare(Relation.UNEQUAL, Not(Truth(True)), And((Truth(True), Truth(False)))),
         Not(Or((Truth(True), Not(Not(Truth(False)))))),
-        Not(Member(Conditional(Truth(True), Letter("i"), Symbol("b")), ("a",))),
+        Not(Member(Conditional(Truth(True), Vector("in", "i"), Symbol("b")), ("a",))),
         Or((Or((Truth(True), Truth(False))), And((Truth(True), Or((Truth(False), Truth(True))))))),
         Conditional(Conditional(Truth(True), Truth(False), Truth(True)), Integer(1), PrefixSum(Integer(1))),
         Conditional(Truth(True), Conditional(Truth(True), Integer(1), Integer(2)), Integer(3)),
@@ -280,7 +278,7 @@ def test_any_letters_and_any_name_come_back(letters: list[str], name: str) -> No
         program = Program(
             name=name or "x",
             alphabet=tuple(letters),
-            definitions=(Definition("v", Member(Letter("i"), tuple(letters))),),
+            definitions=(Definition("v", Member(Vector("in", "i"), tuple(letters))),),
             output="v",
         )
     except InvalidError:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import softmachine
-from softmachine.languages.srasp import Program, accepts, is_b_rasp, looks_like, parse, run, to_text
+from softmachine.languages.srasp import Program, accepts, looks_like, parse, run, to_text
 from tests.sources.srasp_programs import words
 
 FOLDER = Path(softmachine.__file__).parent / "zoo" / "srasp"
@@ -135,11 +135,6 @@ def test_flip_flop_is_right_on_long_words() -> None:
         verdicts.add(flip_flop(word))
         assert accepts(load("flip-flop"), word) is flip_flop(word)
     assert verdicts == {True, False}
-
-
-def test_the_programs_without_integers_are_in_b_rasp() -> None:
-    finite = {"bigram", "trigram", "flip-flop", "induction-head", "last-symbol", "shift"}
-    assert {name for name in NAMES if is_b_rasp(load(name))} == finite
 
 
 @pytest.mark.parametrize("name", NAMES)

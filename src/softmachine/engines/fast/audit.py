@@ -21,7 +21,7 @@ from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.fast.analysis.flow import FlowHead, Position, Unit
 from softmachine.engines.fast.analysis.forms import Form
 from softmachine.engines.fast.analysis.grids import SAFE
-from softmachine.engines.fast.tables.code import TableCode
+from softmachine.engines.fast.tables.interpreted import Interpreted
 from softmachine.errors import AmbiguousTokenError
 from softmachine.transformer.attention import Choice, Mask
 from softmachine.transformer.features import I_SQUARED, I
@@ -71,7 +71,7 @@ class Audit:
 def audit(run: FastPass, count: int, seed: int | None = None) -> Audit:
     """Do random steps of a run again."""
     made = range(run.prompt - 1, run.read)
-    table = isinstance(run.engine.code, TableCode)
+    table = isinstance(run.engine.code, Interpreted)
     reach = min(made.stop, MOST_DENSE if table else _Auditor(run).capacity)
     return audit_of(run, audited(range(made.start, max(reach, made.start)), count, seed))
 
@@ -83,7 +83,7 @@ def audited(candidates: range, count: int, seed: int | None = None) -> list[int]
 
 def audit_of(run: FastPass, steps: Sequence[int]) -> Audit:
     """Do the steps at some positions again, in rising order."""
-    if isinstance(run.engine.code, TableCode):
+    if isinstance(run.engine.code, Interpreted):
         return _dense_audit(run, steps)
     auditor = _Auditor(run)
     auditor.replay(steps[-1] if steps else 0)

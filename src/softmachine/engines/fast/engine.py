@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 
 from softmachine.engines.fast import status
 from softmachine.engines.fast.analysis.flow import Flow, require_causal, unfold
-from softmachine.engines.fast.analysis.plans import Plan
-from softmachine.engines.fast.codegen.code import Code, TooLong, generate
+from softmachine.engines.fast.codegen.emitted import Emitted, TooLong, emit
 from softmachine.engines.fast.indexes.memory import Memory
-from softmachine.engines.fast.store import compiled, interpreted
-from softmachine.engines.fast.tables.code import TableCode, is_large, tables_of
+from softmachine.engines.fast.store import compiled, uncompiled
+from softmachine.engines.fast.tables.interpreted import Interpreted, is_large, tables_of
 from softmachine.engines.fast.tables.memory import TableMemory
 from softmachine.errors import AmbiguousTokenError, InputError, PrecisionError
 from softmachine.packed import Coded
@@ -48,14 +47,14 @@ class FastEngine:
         self.transformer = transformer
         self.plain = plain
         self.general: frozenset[str] = frozenset()
-        self.code: Code | TableCode = self._code(tables)
+        self.code: Emitted | Interpreted = self._code(tables)
 
-    def _code(self, tables: bool | None) -> Code | TableCode:
+    def _code(self, tables: bool | None) -> Emitted | Interpreted:
         if tables or (tables is None and is_large(self.transformer)):
             require_causal(self.transformer)
             return tables_of(self.transformer)
         try:
-            return generate(self.flow)
+            return emit(self.flow)
         except TooLong:
             return tables_of(self.transformer)
 
@@ -67,27 +66,25 @@ class FastEngine:
     @cached_property
     def advance(self) -> Callable[..., None]:
         """The generated function."""
-        return interpreted(self.code.text) if self.plain else compiled(self.code.text)
+        return uncompiled(self.code.text) if self.plain else compiled(self.code.text)
 
     def replan(self, storage: int) -> None:
         """Serve a head by the general index: something that its plan assumed does not hold in this run."""
-        if isinstance(self.code, TableCode):
+        if isinstance(self.code, Interpreted):
             self.code = self.code.replanned(storage)
         else:
-            plan = self.code.storages[storage].plan
-            assert isinstance(plan, Plan)
-            self.use_general(self.general | {plan.head.name})
+            self.use_general(self.general | {self.code.storages[storage].head})
 
     def take_fractions(self) -> None:
         """Keep all means as fractions: one of integers was not an integer."""
-        assert isinstance(self.code, Code)
+        assert isinstance(self.code, Emitted)
         self.use_general(self.general | {plan.head.name for plan in self.code.plans if plan.evenly})
 
     def use_general(self, names: frozenset[str]) -> None:
         """Serve these heads by the general index."""
-        if names != self.general and isinstance(self.code, Code):
+        if names != self.general and isinstance(self.code, Emitted):
             try:
-                self.code = generate(self.flow, names)
+                self.code = emit(self.flow, names)
             except TooLong:
                 raise PrecisionError(
                     "what the plan of the run assumed does not hold, and the code that assumes less would be too long",
@@ -122,8 +119,8 @@ class FastEngine:
 
     def reread(self, tokens: NDArray[Any], atoms: Sequence[int], record: NDArray[np.int64]) -> None:
         """Read tokens again, and write down the fractions that some atoms are at every position."""
-        code = generate(self.flow, self.general, atoms)
-        advance = interpreted(code.text) if self.plain else compiled(code.text)
+        code = emit(self.flow, self.general, atoms)
+        advance = uncompiled(code.text) if self.plain else compiled(code.text)
         again = FastPass(self, [], lambda _: True, answer_all=True)
         again.tokens, again.given = tokens, len(tokens)
         again.memory = Memory(code, record)  # of a model that has code of its own

@@ -8,7 +8,7 @@ from pathlib import Path
 from softmachine.arithmetic import Arithmetic
 from softmachine.codec import DecoderCodec, SegmentedCodec
 from softmachine.engines.engine import Engine, Task
-from softmachine.engines.fast import checkpoint as saved_run
+from softmachine.engines.fast import saved_run
 from softmachine.engines.fast.analysis.grids import Declined
 from softmachine.engines.fast.audit import Audit, audit
 from softmachine.engines.fast.engine import FastEngine, FastPass

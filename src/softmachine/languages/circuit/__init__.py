@@ -2,8 +2,7 @@
 
 from softmachine.languages.circuit.builder import Builder
 from softmachine.languages.circuit.circuit import Circuit
-from softmachine.languages.circuit.controller import interrupt_controller
-from softmachine.languages.circuit.evaluate import evaluate, evaluate_many, evaluate_wires, evaluate_words, truth_table
+from softmachine.languages.circuit.evaluate import evaluate, evaluate_many, evaluate_wires, truth_table
 from softmachine.languages.circuit.gates import Gate, GateKind
 from softmachine.languages.circuit.generators import (
     adder,
@@ -12,18 +11,15 @@ from softmachine.languages.circuit.generators import (
     majority,
     multiplier,
     parity,
-    random_circuit,
-    random_layered,
     sorting_network,
     threshold,
 )
 from softmachine.languages.circuit.network import Basis
-from softmachine.languages.circuit.simplify import equivalent, layered, simplified
+from softmachine.languages.circuit.simplify import equivalent, simplified
 
 __all__ = [
     "Circuit", "Gate", "GateKind", "Builder",
-    "evaluate", "evaluate_many", "evaluate_words", "evaluate_wires", "truth_table",
-    "Basis", "simplified", "layered", "equivalent",
+    "evaluate", "evaluate_many", "evaluate_wires", "truth_table",
+    "Basis", "simplified", "equivalent",
     "adder", "lookahead_adder", "multiplier", "comparator", "majority", "threshold", "parity", "sorting_network",
-    "interrupt_controller", "random_circuit", "random_layered",
 ]  # fmt: skip

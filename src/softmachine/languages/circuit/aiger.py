@@ -28,17 +28,7 @@ def looks_like(text: str) -> bool:
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Circuit:
-    """The circuit that a file describes.
-
-    Args:
-        text: The file.
-        source: Where it comes from, for messages.
-        name: What to call the circuit; by default its file.
-
-    Raises:
-        SourceError: If it is not such a file.
-        InvalidError: If it describes no circuit.
-    """
+    """The circuit that a file describes."""
     lines = list(lines_of(text, source))
     if not lines:
         raise SourceError("the file is empty", place=Place(source), hint=HEADER)
@@ -51,18 +41,19 @@ class _Reader:
     def __init__(self, lines: list[Line], name: str) -> None:
         self.lines = lines
         self.name = name
-        self.largest, inputs, latches, outputs, ands = self._header()
+        self.largest, inputs, outputs, ands = self._header()
         body = lines[1:]
-        if len(body) < inputs + latches + outputs + ands:
+        if len(body) < inputs + outputs + ands:
             raise lines[-1].error(
                 f"the file ends here, but its header speaks of {inputs} inputs, {outputs} outputs and {ands} ANDs"
             )
         self.inputs, body = body[:inputs], body[inputs:]
         self.outputs, body = body[:outputs], body[outputs:]
-        self.ands, self.rest = body[:ands], body[ands:]
-        self.symbols = dict(self._symbols(inputs, outputs))
+        self.ands = body[:ands]
+        self.symbols = _symbols(body[ands:], inputs, outputs)
 
-    def _header(self) -> tuple[int, int, int, int, int]:
+    def _header(self) -> tuple[int, int, int, int]:
+        """The largest variable, and how many inputs, outputs and ANDs there are."""
         first = self.lines[0]
         word, *_ = first.fields
         if word == "aig":
@@ -71,58 +62,41 @@ class _Reader:
             )
         if word != "aag" or not 6 <= len(first.fields) <= 10:
             raise first.error("this is not the header of an AIGER file", HEADER)
-        what = ("the largest variable", "the number of inputs", "the number of latches", "the number of outputs")
-        numbers = [first.number(k, text) for k, text in enumerate((*what, "the number of ANDs"), start=1)]
-        if numbers[2]:
+        what = ("the largest variable", *(f"the number of {kind}" for kind in ("inputs", "latches", "outputs", "ANDs")))
+        largest, inputs, latches, outputs, ands = (first.number(k, text) for k, text in enumerate(what, start=1))
+        if latches:
             raise first.error(
-                f"there are {numbers[2]} latches, which are memory; only combinational circuits are supported",
+                f"there are {latches} latches, which are memory; only combinational circuits are supported",
                 "cut the circuit at its latches: make their outputs inputs, and their inputs outputs",
                 field=3,
             )
         for extra in range(6, len(first.fields)):
             if first.number(extra, "a number of properties"):
                 raise first.error("properties and constraints are not supported; give them as outputs", field=extra)
-        largest, inputs, latches, outputs, ands = numbers
-        return largest, inputs, latches, outputs, ands
-
-    def _symbols(self, inputs: int, outputs: int) -> list[tuple[str, tuple[str, Line]]]:
-        """The names of inputs and outputs."""
-        found: dict[str, tuple[str, Line]] = {}
-        for line in self.rest:
-            if line.text.strip() == "c":
-                break
-            match = re.fullmatch(r"\s*([io])([0-9]{1,9})\s+(\S.*?)\s*", line.text)
-            if match is None:
-                raise line.error(
-                    "this is neither a name nor a comment", "a name is like: i0 x; comments follow a line c"
-                )
-            if int(match[2]) >= (inputs if match[1] == "i" else outputs):
-                raise line.error(f"there is no {'input' if match[1] == 'i' else 'output'} {match[2]}", field=0)
-            found[match[1] + str(int(match[2]))] = (match[3], line)
-        return list(found.items())
+        return largest, inputs, outputs, ands
 
     def circuit(self) -> Circuit:
         """All of it."""
         variables: dict[int, str] = {}
         for k, line in enumerate(self.inputs):
-            variables[self._variable(line, 0, variables, "an input")] = self.symbols.get(f"i{k}", (f"i{k}", line))[0]
+            variables[self._variable(line, variables, "an input")] = self.symbols.get(f"i{k}", f"i{k}")
         inputs = list(variables.values())
         named = self._output_names(variables, set(inputs))
         for line in self.ands:
             if len(line.fields) != 3:
                 raise line.error("this is not an AND", "an AND is like: 6 2 4")
-            variable = self._variable(line, 0, variables, "an AND")
+            variable = self._variable(line, variables, "an AND")
             variables[variable] = named.get(2 * variable, f"v{variable}")
-        reserved = {*variables.values(), *(name for name, _ in self.symbols.values())}
-        builder = Builder(self.name, inputs, reserved=reserved)
+        builder = Builder(self.name, inputs, reserved={*variables.values(), *self.symbols.values()})
         literals = {2 * variable: wire for variable, wire in variables.items()}
         for line in self.ands:
             wires = [self._wire(builder, literals, named, line, k) for k in (1, 2)]
             builder.gate(GateKind.AND, *wires, name=variables[line.number(0, "an AND") // 2], place=line.place)
         outputs = [self._wire(builder, literals, named, line, 0) for line in self.outputs]
+        taken = {*variables.values(), *named.values()}
         for k, (line, wire) in enumerate(zip(self.outputs, outputs, strict=True)):
-            wanted = self.symbols.get(f"o{k}", (wire, line))[0]
-            if wanted != wire and wanted not in variables.values() and wanted not in named.values():
+            wanted = self.symbols.get(f"o{k}", wire)
+            if wanted != wire and wanted not in taken:
                 outputs[k] = builder.gate(GateKind.BUF, wire, name=wanted, place=line.place)
         return builder.build(outputs, self.lines[0].place)
 
@@ -131,20 +105,20 @@ class _Reader:
         named: dict[int, str] = {}
         for k, line in enumerate(self.outputs):
             literal = line.number(0, "an output", most=2 * self.largest + 1)
-            symbol = self.symbols.get(f"o{k}")
-            free = symbol is not None and symbol[0] not in taken and literal not in named
-            if symbol is not None and free and (literal // 2 not in variables or literal % 2):
-                named[literal] = symbol[0]
-                taken.add(symbol[0])
+            name = self.symbols.get(f"o{k}")
+            free = name not in taken and literal not in named and (literal // 2 not in variables or literal % 2)
+            if name is not None and free:
+                named[literal] = name
+                taken.add(name)
         return named
 
-    def _variable(self, line: Line, field: int, known: dict[int, str], what: str) -> int:
+    def _variable(self, line: Line, known: dict[int, str], what: str) -> int:
         """The variable that a line defines."""
-        literal = line.number(field, what, most=2 * self.largest + 1)
+        literal = line.number(0, what, most=2 * self.largest + 1)
         if literal % 2 or not literal:
-            raise line.error(f"{what} is a literal that is even and not 0, not {literal}", field=field)
+            raise line.error(f"{what} is a literal that is even and not 0, not {literal}", field=0)
         if literal // 2 in known:
-            raise line.error(f"literal {literal} is defined twice; a wire has one driver", field=field)
+            raise line.error(f"literal {literal} is defined twice; a wire has one driver", field=0)
         if len(line.fields) > 1 and what == "an input":
             raise line.error("this is not an input", "an input is one even literal a line")
         return literal // 2
@@ -161,6 +135,21 @@ class _Reader:
             else:
                 raise line.error(f"nothing drives variable {literal // 2} (literal {literal})", field=field)
         return literals[literal]
+
+
+def _symbols(lines: list[Line], inputs: int, outputs: int) -> dict[str, str]:
+    """The names of inputs and outputs."""
+    found = {}
+    for line in lines:
+        if line.text.strip() == "c":
+            break
+        match = re.fullmatch(r"\s*([io])([0-9]{1,9})\s+(\S.*?)\s*", line.text)
+        if match is None:
+            raise line.error("this is neither a name nor a comment", "a name is like: i0 x; comments follow a line c")
+        if int(match[2]) >= (inputs if match[1] == "i" else outputs):
+            raise line.error(f"there is no {'input' if match[1] == 'i' else 'output'} {match[2]}", field=0)
+        found[match[1] + str(int(match[2]))] = match[3]
+    return found
 
 
 def to_text(circuit: Circuit) -> str:

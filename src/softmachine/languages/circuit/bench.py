@@ -13,13 +13,13 @@ import re
 from softmachine.errors import Place
 from softmachine.languages.circuit.builder import Builder
 from softmachine.languages.circuit.circuit import Circuit
-from softmachine.languages.circuit.gates import Gate, GateKind
+from softmachine.languages.circuit.gates import CONSTANT, Gate, GateKind
 from softmachine.languages.circuit.lines import Line, check_names, lines_of
 from softmachine.languages.formats import Format
 from softmachine.languages.source import name_of
 
 KINDS = {
-    **{str(kind): kind for kind in GateKind if kind not in (GateKind.THR, GateKind.ZERO, GateKind.ONE)},
+    **{str(kind): kind for kind in GateKind if kind not in CONSTANT | {GateKind.THR}},
     "BUFF": GateKind.BUF,
     "INV": GateKind.NOT,
 }
@@ -34,17 +34,7 @@ def looks_like(text: str) -> bool:
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Circuit:
-    """The circuit that a file describes.
-
-    Args:
-        text: The file.
-        source: Where it comes from, for messages.
-        name: What to call the circuit; by default its file.
-
-    Raises:
-        SourceError: If it is not such a file.
-        InvalidError: If it describes no circuit.
-    """
+    """The circuit that a file describes."""
     builder = Builder(name or name_of(source) or "circuit")
     outputs: list[str] = []
     for line in lines_of(text, source, comment="#"):
@@ -89,11 +79,7 @@ def _wire(text: str, line: Line) -> str:
 
 
 def to_text(circuit: Circuit) -> str:
-    """The circuit as such a file.
-
-    Raises:
-        UsageError: If a name cannot be written.
-    """
+    """The circuit as such a file."""
     check_names(circuit, "bench", FORBIDDEN)
     lines = [f"# {circuit.name}"] if circuit.name.isprintable() else []
     lines += [f"INPUT({wire})" for wire in circuit.inputs]
@@ -102,16 +88,10 @@ def to_text(circuit: Circuit) -> str:
 
 
 def _text(gate: Gate) -> str:
-    match gate.kind:
-        case GateKind.ONE | GateKind.ZERO:
-            return f"{gate.name} = {'vdd' if gate.kind is GateKind.ONE else 'gnd'}"
-        case GateKind.THR if (gate.threshold or 0) < 0:
-            return f"{gate.name} = THR0({', '.join(gate.inputs)})"
-        case GateKind.THR:
-            return f"{gate.name} = THR{gate.threshold}({', '.join(gate.inputs)})"
-        case GateKind.BUF:
-            return f"{gate.name} = BUFF({gate.inputs[0]})"
-    return f"{gate.name} = {gate.kind}({', '.join(gate.inputs)})"
+    if gate.kind in CONSTANT:
+        return f"{gate.name} = {'vdd' if gate.kind is GateKind.ONE else 'gnd'}"
+    words = {GateKind.BUF: "BUFF", GateKind.THR: f"THR{max(gate.at_least, 0)}"}
+    return f"{gate.name} = {words.get(gate.kind, gate.kind)}({', '.join(gate.inputs)})"
 
 
 FORMAT = Format("bench", (".bench",), looks_like, parse, to_text, rank=70)

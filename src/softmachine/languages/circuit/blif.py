@@ -9,6 +9,7 @@ gates are refused.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import combinations, product
@@ -17,7 +18,7 @@ from math import comb
 from softmachine.errors import Place, SourceError
 from softmachine.languages.circuit.builder import Builder
 from softmachine.languages.circuit.circuit import Circuit
-from softmachine.languages.circuit.gates import Gate, GateKind
+from softmachine.languages.circuit.gates import CONSTANT, UNARY, Gate, GateKind
 from softmachine.languages.circuit.lines import Line, check_names, lines_of
 from softmachine.languages.circuit.network import Basis
 from softmachine.languages.circuit.simplify import simplified
@@ -25,6 +26,7 @@ from softmachine.languages.formats import Format
 from softmachine.languages.source import name_of
 
 SEQUENTIAL = (".latch", ".mlatch", ".start_kiss", ".clock")
+WIDE = [kind for kind in GateKind if kind not in UNARY | CONSTANT | {GateKind.THR}]
 WIDEST_TABLE = 8
 """Covers of so many arguments are compared with all gates that depend on the number of ones only."""
 MOST_ROWS = 70
@@ -33,9 +35,9 @@ MOST_ROWS = 70
 
 @dataclass
 class _Cover:
-    """A ``.names``: the wires and the rows."""
+    """A ``.names``: the wires, the rows, and what these say."""
 
-    line: Line
+    place: Place
     inputs: list[str]
     output: str
     rows: list[str] = field(default_factory=list)
@@ -48,17 +50,7 @@ def looks_like(text: str) -> bool:
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Circuit:
-    """The circuit that a file describes.
-
-    Args:
-        text: The file.
-        source: Where it comes from, for messages.
-        name: What to call the circuit; by default the model's name, or its file.
-
-    Raises:
-        SourceError: If it is not such a file.
-        InvalidError: If it describes no circuit.
-    """
+    """The circuit that a file describes."""
     model: str | None = None
     inputs: list[str] = []
     outputs: list[str] = []
@@ -75,7 +67,7 @@ def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Ci
             case ".outputs":
                 outputs += rest
             case ".names" if rest:
-                covers.append(_Cover(line, rest[:-1], rest[-1]))
+                covers.append(_Cover(line.place, rest[:-1], rest[-1]))
             case ".names":
                 raise line.error(".names needs a wire, after the arguments if there are any")
             case ".end":
@@ -134,11 +126,11 @@ def _row(covers: list[_Cover], line: Line) -> None:
 
 def _gates(builder: Builder, cover: _Cover) -> None:
     """The gate that a cover is, or gates for it."""
-    place, width = cover.line.place, len(cover.inputs)
-    positive = cover.value != "0"
-    kind, threshold = _symmetric(cover.rows, width, positive) or _simple(cover.rows, positive) or (None, None)
-    if kind is not None:
-        arguments = () if kind in (GateKind.ZERO, GateKind.ONE) else cover.inputs
+    place, positive = cover.place, cover.value != "0"
+    simple = _symmetric(cover.rows, len(cover.inputs), positive) or _simple(cover.rows, positive)
+    if simple is not None:
+        kind, threshold = simple
+        arguments = () if kind in CONSTANT else cover.inputs
         builder.gate(kind, *arguments, name=cover.output, threshold=threshold, place=place)
         return
     inverse: dict[str, str] = {}
@@ -155,28 +147,19 @@ def _gates(builder: Builder, cover: _Cover) -> None:
     builder.gate(GateKind.OR if positive else GateKind.NOR, *products, name=cover.output, place=place)
 
 
-_ONE_ROW = {
-    ("1", True): GateKind.AND,
-    ("1", False): GateKind.NAND,
-    ("0", True): GateKind.NOR,
-    ("0", False): GateKind.OR,
-}
-_ROW_EACH = {
-    ("1", True): GateKind.OR,
-    ("1", False): GateKind.NOR,
-    ("0", True): GateKind.NAND,
-    ("0", False): GateKind.AND,
-}
-"""What a cover is that has one row without -, or one row for each argument: its sign, and whether it says 1."""
+_ONE_ROW = {"11": GateKind.AND, "10": GateKind.NAND, "01": GateKind.NOR, "00": GateKind.OR}
+_ROW_EACH = {"11": GateKind.OR, "10": GateKind.NOR, "01": GateKind.NAND, "00": GateKind.AND}
+"""What a cover is that has one row without -, or one row for each argument: its sign, and then what it says."""
 
 
 def _simple(rows: list[str], positive: bool) -> tuple[GateKind, int | None] | None:
     """AND, OR, NAND or NOR of any width, if the cover is one."""
     for sign in "10":
+        case = f"{sign}{positive:d}"
         if len(rows) == 1 and set(rows[0]) == {sign}:
-            return _ONE_ROW[sign, positive], None
-        if rows and len(rows) == len(rows[0]) and _each_once(rows, sign):
-            return _ROW_EACH[sign, positive], None
+            return _ONE_ROW[case], None
+        if len(rows) == len(rows[0]) and _each_once(rows, sign):
+            return _ROW_EACH[case], None
     return None
 
 
@@ -192,40 +175,28 @@ def _symmetric(rows: list[str], width: int, positive: bool) -> tuple[GateKind, i
         return GateKind.ZERO, None
     if width > WIDEST_TABLE:
         return None
-    covered: set[tuple[str, ...]] = set()
-    for row in set(rows):
-        covered.update(product(*("01" if sign == "-" else sign for sign in row)))
-    values: list[bool] = []
-    for ones in range(width + 1):
-        inside = sum(point.count("1") == ones for point in covered)
-        if inside not in (0, comb(width, ones)):
-            return None
-        values.append((inside > 0) is positive)
-    return _by_count(values)
+    covered = {point for row in set(rows) for point in product(*("01" if sign == "-" else sign for sign in row))}
+    inside = Counter(point.count("1") for point in covered)
+    if any(count != comb(width, ones) for ones, count in inside.items()):
+        return None
+    return _by_count([(ones in inside) is positive for ones in range(width + 1)])
 
 
 def _by_count(values: list[bool]) -> tuple[GateKind, int | None] | None:
     """The gate that is 1 for these numbers of ones."""
     width = len(values) - 1
-    if all(values) or not any(values):
+    if len(set(values)) == 1:
         return (GateKind.ONE if values[0] else GateKind.ZERO), None
-    wires = tuple(map(str, range(width)))
-    for kind in GateKind:
-        fits = width == 1 if kind in (GateKind.NOT, GateKind.BUF) else width > 1
-        if kind not in (GateKind.ZERO, GateKind.ONE, GateKind.THR) and fits:
-            gate = Gate("", kind, wires)
-            if [gate.value(*(k < ones for k in range(width))) for ones in range(width + 1)] == values:
-                return kind, None
+    for kind in UNARY if width == 1 else WIDE:
+        gate = Gate("", kind, ("",) * width)
+        if [gate.value(*(k < ones for k in range(width))) for ones in range(width + 1)] == values:
+            return kind, None
     first = values.index(True)
     return (GateKind.THR, first) if all(values[first:]) else None
 
 
 def to_text(circuit: Circuit) -> str:
-    """The circuit as such a file. XOR, MAJ and THR of many arguments are written as several gates.
-
-    Raises:
-        UsageError: If a name cannot be written.
-    """
+    """The circuit as such a file. XOR, MAJ and THR of many arguments are written as several gates."""
     if any(_rows_needed(gate) > MOST_ROWS for gate in circuit.gates):
         circuit = simplified(circuit, Basis.AC)
     check_names(circuit, "BLIF", "#\\")

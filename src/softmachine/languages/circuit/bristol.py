@@ -32,17 +32,7 @@ def looks_like(text: str) -> bool:
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Circuit:
-    """The circuit that a file describes.
-
-    Args:
-        text: The file.
-        source: Where it comes from, for messages.
-        name: What to call the circuit; by default its file.
-
-    Raises:
-        SourceError: If it is not such a file.
-        InvalidError: If it describes no circuit.
-    """
+    """The circuit that a file describes."""
     lines = list(lines_of(text, source, comment="#"))
     if len(lines) < 3:
         raise SourceError("the file has no header of three lines", place=Place(source), hint=HEADER)

@@ -56,28 +56,20 @@ class Builder:
         """OR."""
         return self.gate(GateKind.OR, *inputs, name=name)
 
-    def negation(self, wire: str, name: str | None = None) -> str:
+    def negation(self, wire: str) -> str:
         """NOT."""
-        return self.gate(GateKind.NOT, wire, name=name)
+        return self.gate(GateKind.NOT, wire)
 
     def parity(self, *inputs: str, name: str | None = None) -> str:
         """XOR."""
         return self.gate(GateKind.XOR, *inputs, name=name)
-
-    def threshold(self, at_least: int, *inputs: str, name: str | None = None) -> str:
-        """THR."""
-        return self.gate(GateKind.THR, *inputs, threshold=at_least, name=name)
 
     def constant(self, value: bool, name: str | None = None) -> str:
         """ONE or ZERO."""
         return self.gate(GateKind.ONE if value else GateKind.ZERO, name=name)
 
     def build(self, outputs: Iterable[str], place: Place | None = None) -> Circuit:
-        """The circuit with these outputs.
-
-        Raises:
-            InvalidError: If it is not one.
-        """
+        """The circuit with these outputs."""
         return Circuit(
             name=self.name,
             inputs=tuple(self.inputs),

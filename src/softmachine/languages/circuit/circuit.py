@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
@@ -11,7 +12,6 @@ from typing import ClassVar
 
 from softmachine.errors import InputError, InvalidError, Place
 from softmachine.languages.circuit.gates import Gate
-from softmachine.languages.circuit.order import find_cycle, in_order
 from softmachine.languages.source import read_word
 from softmachine.text import many
 
@@ -69,14 +69,9 @@ class Circuit:
         return len(self.gates)
 
     @cached_property
-    def gate_of(self) -> dict[str, Gate]:
-        """The gate that drives each wire that is not an input."""
-        return {gate.name: gate for gate in self.gates}
-
-    @cached_property
     def ordered(self) -> tuple[Gate, ...]:
         """The gates, each after those that it reads; otherwise as listed."""
-        return tuple(in_order(self.inputs, self.gates))
+        return tuple(_in_order(self.inputs, self.gates))
 
     @cached_property
     def level_of(self) -> dict[str, int]:
@@ -97,11 +92,7 @@ class Circuit:
         return (*self.inputs, *(gate.name for gate in self.ordered))
 
     def word(self, text: str | Iterable[str]) -> tuple[str, ...]:
-        """An input as bits, as many as there are inputs. Blanks and underscores in a text may group them.
-
-        Raises:
-            InputError: If there is something else, or the number of bits is wrong.
-        """
+        """An input as bits, as many as there are inputs. Blanks and underscores in a text may group them."""
         symbols = read_word("".join(text.split()).replace("_", "") if isinstance(text, str) else text, BITS, self.name)
         if len(symbols) != self.width:
             raise InputError(
@@ -133,7 +124,7 @@ def _problems(circuit: Circuit) -> list[Problem]:
         return [(f"it has {many(circuit.size, 'gate')}; at most {MOST_GATES:,} are allowed", None)]
     problems = [(text, gate.place) for gate in circuit.gates for text in gate.problems()]
     problems += [*_driver_problems(circuit), *_reader_problems(circuit)]
-    if not problems and (cycle := find_cycle(circuit.inputs, circuit.gates)):
+    if not problems and (cycle := _find_cycle(circuit.inputs, circuit.gates)):
         path = " → ".join(gate.name for gate in (*cycle, cycle[0]))
         problems.append((f"the gates {path} form a cycle; a circuit has none", cycle[0].place))
     return problems
@@ -160,7 +151,7 @@ def _driver_problems(circuit: Circuit) -> Iterator[Problem]:
 
 def _reader_problems(circuit: Circuit) -> Iterator[Problem]:
     """Wires that are read and not driven."""
-    driven = {*circuit.inputs, *circuit.gate_of}
+    driven = {*circuit.inputs, *(gate.name for gate in circuit.gates)}
     for gate in circuit.gates:
         for wire in dict.fromkeys(gate.inputs):
             if wire not in driven:
@@ -170,6 +161,41 @@ def _reader_problems(circuit: Circuit) -> Iterator[Problem]:
             yield f"nothing drives the output {wire!r}; add a gate or an input", None
     if not circuit.outputs:
         yield "it has no output; name at least one wire as output", None
+
+
+def _in_order(inputs: Iterable[str], gates: Sequence[Gate]) -> list[Gate]:
+    """The gates, each after those that it reads, otherwise as listed; those on or behind a cycle are left out."""
+    given = frozenset(inputs)
+    waiting = [len(set(gate.inputs) - given) for gate in gates]
+    readers: dict[str, list[int]] = {}
+    for index, gate in enumerate(gates):
+        for wire in dict.fromkeys(gate.inputs):
+            if wire not in given:
+                readers.setdefault(wire, []).append(index)
+    ready = [index for index, count in enumerate(waiting) if not count]
+    order: list[Gate] = []
+    while ready:
+        gate = gates[heapq.heappop(ready)]
+        order.append(gate)
+        for reader in readers.get(gate.name, ()):
+            waiting[reader] -= 1
+            if not waiting[reader]:
+                heapq.heappush(ready, reader)
+    return order
+
+
+def _find_cycle(inputs: Iterable[str], gates: Sequence[Gate]) -> list[Gate]:
+    """Gates of which each is read by the next and the last one by the first; empty if there is no cycle."""
+    settled = {gate.name for gate in _in_order(inputs, gates)}
+    stuck = {gate.name: gate for gate in gates if gate.name not in settled}
+    if not stuck:
+        return []
+    wire = next(iter(stuck))
+    step: dict[str, int] = {}
+    while wire not in step:
+        step[wire] = len(step)
+        wire = next(source for source in stuck[wire].inputs if source in stuck)
+    return [stuck[name] for name in list(step)[step[wire] :]][::-1]
 
 
 def _listed(names: tuple[str, ...], most: int = 12) -> str:

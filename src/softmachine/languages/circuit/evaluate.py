@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from softmachine.errors import InputError, UsageError
 from softmachine.languages.circuit.circuit import Circuit
-from softmachine.languages.circuit.gates import Gate, GateKind
+from softmachine.languages.circuit.gates import NEGATED, Gate, GateKind
 
 Words = NDArray[np.uint64]
 """Bits of many inputs: bit k of word w belongs to input 64w + k."""
@@ -18,14 +19,6 @@ Words = NDArray[np.uint64]
 MOST_INPUTS = 24
 """A truth table has at most 2 to this power rows."""
 _ALL = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
-_COMBINED: dict[GateKind, Callable[[Words, Words], Words]] = {
-    GateKind.OR: np.bitwise_or,
-    GateKind.NOR: np.bitwise_or,
-    GateKind.XOR: np.bitwise_xor,
-    GateKind.XNOR: np.bitwise_xor,
-}
-"""How arguments are combined, where it is not by AND."""
-_INVERTED = frozenset({GateKind.NAND, GateKind.NOR, GateKind.XNOR, GateKind.NOT})
 
 
 def evaluate(circuit: Circuit, word: str | Iterable[str]) -> str:
@@ -85,51 +78,47 @@ def evaluate_words(circuit: Circuit, inputs: Words) -> Words:
 def evaluate_wires(circuit: Circuit, inputs: Words, wires: Sequence[str]) -> list[Words]:
     """What some wires hold, for inputs given one row each."""
     values: dict[str, Words] = dict(zip(circuit.inputs, inputs, strict=True))
-    shape = inputs.shape[1:]
+    nothing = np.zeros(inputs.shape[1:], dtype=np.uint64)
     for gate in circuit.ordered:
-        values[gate.name] = _gate(gate, [values[wire] for wire in gate.inputs], shape)
+        value = _value(gate, values, nothing)
+        values[gate.name] = ~value if gate.kind in NEGATED else value
     return [values[wire] for wire in wires]
 
 
-def _gate(gate: Gate, arguments: list[Words], shape: tuple[int, ...]) -> Words:
-    match gate.kind:
-        case GateKind.ZERO | GateKind.ONE:
-            return np.full(shape, _ALL if gate.kind is GateKind.ONE else 0, dtype=np.uint64)
+def _value(gate: Gate, values: Mapping[str, Words], nothing: Words) -> Words:
+    """What a gate says, or the one that it is the negation of."""
+    arguments = [values[wire] for wire in gate.inputs]
+    match NEGATED.get(gate.kind, gate.kind):
+        case GateKind.ZERO:
+            return nothing
         case GateKind.MAJ | GateKind.THR:
-            return _at_least(gate.at_least, arguments)
-    combined = reduce(_COMBINED.get(gate.kind, np.bitwise_and), arguments)
-    return ~combined if gate.kind in _INVERTED else combined
+            return _at_least(gate.at_least, gate.inputs, values, nothing)
+        case GateKind.OR:
+            return reduce(np.bitwise_or, arguments)
+        case GateKind.XOR:
+            return reduce(np.bitwise_xor, arguments)
+    return reduce(np.bitwise_and, arguments)
 
 
-def _at_least(threshold: int, arguments: list[Words]) -> Words:
-    """Where at least so many arguments are 1: a counter whose binary digits are words, compared from the top digit."""
-    nothing = np.zeros_like(arguments[0])
+def _at_least(threshold: int, wires: Sequence[str], values: Mapping[str, Words], nothing: Words) -> Words:
+    """Where at least so many wires are 1: a counter whose binary digits are words, compared from the top digit."""
     if threshold <= 0:
         return ~nothing
-    if threshold > len(arguments):
+    if threshold > len(wires):
         return nothing
-    digits: list[Words] = [nothing] * len(arguments).bit_length()
-    for argument, times in _counted(arguments):
+    digits: list[Words] = [nothing] * len(wires).bit_length()
+    for wire, times in Counter(wires).items():
         for start in range(times.bit_length()):
-            carry, place = argument, start
+            carry, place = values[wire], start
             while times >> start & 1 and place < len(digits) and carry.any():
                 digits[place], carry, place = digits[place] ^ carry, digits[place] & carry, place + 1
     more, equal = nothing, ~nothing
-    for place in reversed(range(max(len(digits), threshold.bit_length()))):
-        digit = digits[place] if place < len(digits) else nothing
+    for place in reversed(range(len(digits))):
         if threshold >> place & 1:
-            equal = equal & digit
+            equal = equal & digits[place]
         else:
-            more, equal = more | equal & digit, equal & ~digit
+            more, equal = more | equal & digits[place], equal & ~digits[place]
     return more | equal
-
-
-def _counted(arguments: list[Words]) -> list[tuple[Words, int]]:
-    """The different arguments of a gate, and how often each wire is listed."""
-    times: dict[int, int] = {}
-    for argument in arguments:
-        times[id(argument)] = times.get(id(argument), 0) + 1
-    return [(argument, times[id(argument)]) for argument in {id(argument): argument for argument in arguments}.values()]
 
 
 def packed(bits: NDArray[np.bool_]) -> Words:

@@ -33,7 +33,14 @@ class GateKind(StrEnum):
 
 UNARY = frozenset({GateKind.NOT, GateKind.BUF})
 CONSTANT = frozenset({GateKind.ZERO, GateKind.ONE})
-COUNTING = frozenset({GateKind.MAJ, GateKind.THR})
+NEGATED = {
+    GateKind.NAND: GateKind.AND,
+    GateKind.NOR: GateKind.OR,
+    GateKind.XNOR: GateKind.XOR,
+    GateKind.NOT: GateKind.BUF,
+    GateKind.ONE: GateKind.ZERO,
+}
+"""The gates that say the opposite of another."""
 
 
 @dataclass(frozen=True)
@@ -61,19 +68,19 @@ class Gate:
 
     def value(self, *arguments: bool) -> bool:
         """What the gate computes from these arguments."""
+        if self.kind in NEGATED:
+            return not Gate(self.name, NEGATED[self.kind], self.inputs).value(*arguments)
         ones = sum(arguments)
         match self.kind:
-            case GateKind.AND | GateKind.NAND:
-                return (ones == len(arguments)) is (self.kind is GateKind.AND)
-            case GateKind.OR | GateKind.NOR:
-                return (ones > 0) is (self.kind is GateKind.OR)
-            case GateKind.XOR | GateKind.XNOR:
-                return (ones % 2 == 1) is (self.kind is GateKind.XOR)
-            case GateKind.NOT | GateKind.BUF:
-                return (ones == 1) is (self.kind is GateKind.BUF)
+            case GateKind.AND:
+                return ones == len(arguments)
+            case GateKind.OR | GateKind.BUF:
+                return ones > 0
+            case GateKind.XOR:
+                return ones % 2 == 1
             case GateKind.MAJ | GateKind.THR:
                 return ones >= self.at_least
-        return self.kind is GateKind.ONE
+        return False
 
     def problems(self) -> Iterator[str]:
         """What is wrong with the gate by itself."""

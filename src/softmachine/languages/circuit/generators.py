@@ -1,4 +1,4 @@
-"""Circuits for numbers and words of any width: arithmetic, comparison, counting, sorting; and random ones.
+"""Circuits for numbers and words of any width: arithmetic, comparison, counting, sorting.
 
 Numbers are given with the highest bit first, the first number before the second one: ``adder(2)`` reads a1 a0 b1 b0 and
 says s2 s1 s0.
@@ -6,23 +6,21 @@ says s2 s1 s0.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 
 from softmachine.errors import UsageError
 from softmachine.languages.circuit.builder import Builder
 from softmachine.languages.circuit.circuit import Circuit
-from softmachine.languages.circuit.gates import CONSTANT, UNARY, GateKind
+from softmachine.languages.circuit.gates import GateKind
+from softmachine.languages.circuit.network import balanced
 
-VARIABLE = tuple(kind for kind in GateKind if kind not in CONSTANT)
-"""The kinds of gates that are not constant."""
 LARGEST = 4096
 """The largest width a generator makes."""
 
 
-def _checked(what: str, bits: int, least: int = 1) -> None:
-    if not least <= bits <= LARGEST:
-        raise UsageError(f"{what} of width {bits}? The width is between {least} and {LARGEST}")
+def _checked(what: str, bits: int) -> None:
+    if not 1 <= bits <= LARGEST:
+        raise UsageError(f"{what} of width {bits}? The width is between 1 and {LARGEST}")
 
 
 def _number(letter: str, bits: int) -> list[str]:
@@ -39,22 +37,28 @@ def adder(bits: int) -> Circuit:
     """The sum of two numbers, one full adder a bit: depth O(bits)."""
     _checked("an adder", bits)
     builder, one, other = _two_numbers(f"adder-{bits}", bits)
-    carry: str | None = None
-    sums = []
-    for k, (a, b) in enumerate(zip(one, other, strict=True)):
-        total, carry = _full_adder(builder, a, b, carry, f"s{k}")
-        sums.append(total)
-    top = builder.gate(GateKind.BUF, carry or "", name=f"s{bits}")
+    *sums, carry = _added(builder, one, other, "s")
+    top = builder.gate(GateKind.BUF, carry, name=f"s{bits}")
     return builder.build([top, *reversed(sums)])
 
 
-def _full_adder(builder: Builder, a: str, b: str, carry: str | None, name: str | None = None) -> tuple[str, str]:
-    """The sum bit and the carry of two or three bits."""
-    if carry is None:
-        return builder.parity(a, b, name=name), builder.conjunction(a, b)
-    either = builder.parity(a, b)
-    total = builder.parity(either, carry, name=name)
-    return total, builder.disjunction(builder.conjunction(a, b), builder.conjunction(either, carry))
+def _added(builder: Builder, one: Sequence[str | None], other: Sequence[str], stem: str | None = None) -> list[str]:
+    """The sum of two numbers, and the carry if there can be one; None stands for a bit that is 0."""
+    carry: str | None = None
+    sums = []
+    for k, (a, b) in enumerate(zip(one, other, strict=True)):
+        name = f"{stem}{k}" if stem else None
+        first, *more = [bit for bit in (a, b, carry) if bit is not None]
+        if len(more) == 2:
+            either = builder.parity(first, more[0])
+            total = builder.parity(either, more[1], name=name)
+            carry = builder.disjunction(builder.conjunction(first, more[0]), builder.conjunction(either, more[1]))
+        elif more:
+            total, carry = builder.parity(first, *more, name=name), builder.conjunction(first, *more)
+        else:
+            total = first
+        sums.append(total)
+    return [*sums, *([carry] if carry else [])]
 
 
 def lookahead_adder(bits: int) -> Circuit:
@@ -93,21 +97,6 @@ def multiplier(bits: int) -> Circuit:
     return builder.build(reversed(wires))
 
 
-def _added(builder: Builder, one: Sequence[str | None], other: Sequence[str]) -> list[str]:
-    """The sum of two numbers, one bit longer than they; None stands for a bit that is 0."""
-    carry: str | None = None
-    sums = []
-    for a, b in zip(one, other, strict=True):
-        if a is None and carry is None:
-            total = b
-        elif a is None:
-            total, carry = _full_adder(builder, b, carry or "", None)
-        else:
-            total, carry = _full_adder(builder, a, b, carry)
-        sums.append(total)
-    return [*sums, *([carry] if carry else [])]
-
-
 def comparator(bits: int) -> Circuit:
     """Whether the first number is less than, equal to or greater than the second: lt, eq, gt. Constant depth."""
     _checked("a comparator", bits)
@@ -131,18 +120,14 @@ def threshold(inputs: int, at_least: int, name: str | None = None) -> Circuit:
     """Whether at least so many inputs are 1: one threshold gate."""
     _checked("a threshold", inputs)
     builder = Builder(name or f"threshold-{at_least}-of-{inputs}", _number("x", inputs))
-    return builder.build([builder.threshold(at_least, *builder.inputs, name="y")])
+    return builder.build([builder.gate(GateKind.THR, *builder.inputs, threshold=at_least, name="y")])
 
 
 def parity(inputs: int) -> Circuit:
     """Whether an odd number of inputs is 1: a tree of XOR gates of two."""
     _checked("a parity", inputs)
     builder = Builder(f"parity-{inputs}", _number("x", inputs))
-    wires = list(builder.inputs)
-    while len(wires) > 1:
-        pairs = [builder.parity(*pair) for pair in zip(wires[::2], wires[1::2], strict=False)]
-        wires = pairs + wires[len(pairs) * 2 :]
-    return builder.build([builder.gate(GateKind.BUF, wires[0], name="y")])
+    return builder.build([builder.gate(GateKind.BUF, balanced(builder.inputs, builder.parity), name="y")])
 
 
 def sorting_network(inputs: int) -> Circuit:
@@ -171,49 +156,3 @@ def _batcher(inputs: int) -> list[tuple[int, int]]:
             d, q, r = q - p, q >> 1, p
         p >>= 1
     return pairs
-
-
-def random_circuit(
-    seed: int,
-    *,
-    inputs: int,
-    gates: int,
-    outputs: int = 1,
-    fan_in: int = 4,
-    kinds: Sequence[GateKind] = VARIABLE,
-) -> Circuit:
-    """A random circuit: each gate reads random wires before it, and the outputs are among the last."""
-    _checked("a random circuit", inputs, 0)
-    choose = random.Random(seed)
-    builder = Builder(f"random-{seed}", _number("x", inputs))
-    wires = list(builder.inputs)
-    for k in range(gates):
-        wires.append(_random_gate(choose, builder, wires, kinds, fan_in, f"g{k}"))
-    last = wires[-max(outputs, len(wires) // 2) :]
-    return builder.build(choose.sample(last, min(outputs, len(last))))
-
-
-def random_layered(
-    seed: int, *, inputs: int, layers: int, width: int, fan_in: int = 4, kinds: Sequence[GateKind] = VARIABLE
-) -> Circuit:
-    """A random circuit in layers of one width: gates read only from the layer before; the last layer is the output."""
-    _checked("a random circuit", inputs)
-    choose = random.Random(seed)
-    builder = Builder(f"layered-{seed}", _number("x", inputs))
-    layer = list(builder.inputs)
-    possible = [kind for kind in kinds if kind not in CONSTANT]
-    for number in range(1, layers + 1):
-        names = [f"g{number}.{k}" for k in range(width)]
-        layer = [_random_gate(choose, builder, layer, possible, fan_in, name) for name in names]
-    return builder.build(layer)
-
-
-def _random_gate(
-    choose: random.Random, builder: Builder, wires: list[str], kinds: Sequence[GateKind], fan_in: int, name: str
-) -> str:
-    kind = choose.choice(kinds) if wires else GateKind.ONE
-    if kind in CONSTANT:
-        return builder.gate(kind, name=name)
-    count = 1 if kind in UNARY else choose.randint(1, fan_in)
-    at_least = choose.randint(1, count) if kind is GateKind.THR else None
-    return builder.gate(kind, *(choose.choice(wires) for _ in range(count)), name=name, threshold=at_least)

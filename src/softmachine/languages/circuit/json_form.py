@@ -20,7 +20,7 @@ def circuit_to_json(circuit: Circuit) -> dict[str, object]:
     }
 
 
-def circuit_from_json(data: dict[str, Any]) -> Circuit:
+def circuit_from_json(data: Any) -> Circuit:
     """The circuit that :func:`circuit_to_json` described.
 
     Raises:

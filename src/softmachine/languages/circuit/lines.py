@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from softmachine.errors import Place, SourceError, UsageError
@@ -40,11 +40,7 @@ class Line:
         return SourceError(f"{message}\n    {shown}{caret}" if shown else message, place=place, hint=hint)
 
     def number(self, field: int, what: str, *, most: int = 2 * MOST_GATES) -> int:
-        """A field as a number that is not negative and not absurdly large.
-
-        Raises:
-            SourceError: If it is not.
-        """
+        """A field as a number that is not negative and not absurdly large."""
         if field >= len(self.fields):
             raise self.error(f"{what} is missing")
         text = self.fields[field]
@@ -56,11 +52,7 @@ class Line:
 
 
 def lines_of(text: str, source: str, *, comment: str | None = None) -> Iterator[Line]:
-    """The lines of a source without comments, those that are empty left out.
-
-    Raises:
-        SourceError: If the source is far too long.
-    """
+    """The lines of a source without comments, those that are empty left out."""
     check_size(text, source, "a circuit may be described in", largest=LARGEST_SOURCE)
     for number, line in enumerate(text.split("\n"), start=1):
         content = (line.partition(comment)[0] if comment else line).rstrip()
@@ -68,16 +60,15 @@ def lines_of(text: str, source: str, *, comment: str | None = None) -> Iterator[
             yield Line(content, Place(source, number))
 
 
-def check_names(circuit: Circuit, format_name: str, forbidden: str, extra: Iterable[str] = ()) -> None:
-    """Complain if a wire's name cannot be written in a format.
+def check_names(circuit: Circuit, format_name: str, forbidden: str) -> None:
+    """Complain if a wire's name cannot be written in a format: it has a blank, or a character that is forbidden.
 
     Raises:
-        UsageError: If one has a blank, a character that is forbidden, or is one of the extra names.
+        UsageError: If it has.
     """
-    taken = set(extra)
     for wire in circuit.wires:
-        if wire in taken or any(character.isspace() or character in forbidden for character in wire):
+        if any(character.isspace() or character in forbidden for character in wire):
             raise UsageError(
                 f"the wire {wire!r} of circuit {circuit.name!r} cannot be written in the {format_name} format",
-                hint=f"names there have no blanks and none of {' '.join(forbidden)}" if forbidden else None,
+                hint=f"names there have no blanks and none of {' '.join(forbidden)}",
             )

@@ -7,15 +7,17 @@ double negation is found to be the same, and nothing else (the idea is known as 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from itertools import combinations
 from math import comb
+from typing import TypeVar
 
 FALSE, TRUE = 0, 1
 SMALL = 20
 """A threshold gate is written out as an OR of so many ANDs at most."""
 
+Wire = TypeVar("Wire")
 Node = tuple[str, tuple[int, ...], int]
 """What a gate is ("in", "and", "or", "not", "xor", "thr"), its arguments, and its threshold or the input's number."""
 
@@ -92,11 +94,7 @@ class Network:
         """One wide gate, or a balanced tree of gates with two arguments."""
         if self.basis.has("wide") and len(wires) > 1:
             return self._node(kind, tuple(wires))
-        while len(wires) > 1:
-            pairs = zip(wires[::2], wires[1::2], strict=False)
-            merged = [self._node(kind, tuple(sorted(pair))) for pair in pairs]
-            wires = merged + (wires[-1:] if len(wires) % 2 else [])
-        return wires[0] if wires else empty
+        return balanced(wires, lambda *pair: self._node(kind, tuple(sorted(pair)))) if wires else empty
 
     def parity(self, wires: Iterable[int]) -> int:
         """XOR of any number of gates: by thresholds in constant depth where there are some, else a balanced tree."""
@@ -113,10 +111,7 @@ class Network:
                 for k in range(1, len(several) + 1, 2)
             )
         else:
-            while len(several) > 1:
-                merged = [self._parity_of_two(*pair) for pair in zip(several[::2], several[1::2], strict=False)]
-                several = merged + (several[-1:] if len(several) % 2 else [])
-            total = several[0] if several else FALSE
+            total = balanced(several, self._parity_of_two) if several else FALSE
         return self.negated(total) if flip else total
 
     def _parity_of_two(self, one: int, other: int) -> int:
@@ -173,6 +168,14 @@ class Network:
             if not threshold >> place & 1
         ]
         return self.disjunction([*larger, self.conjunction(digits[place] for place in needed)])
+
+
+def balanced(wires: Sequence[Wire], merge: Callable[[Wire, Wire], Wire]) -> Wire:
+    """At least one wire as the leaves of a balanced tree: two neighbours are merged into one, level by level."""
+    while len(wires) > 1:
+        merged = [merge(one, other) for one, other in zip(wires[::2], wires[1::2], strict=False)]
+        wires = [*merged, *wires[2 * len(merged) :]]
+    return wires[0]
 
 
 def used(network: Network, outputs: Iterable[int]) -> list[int]:

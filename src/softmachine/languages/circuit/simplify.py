@@ -1,4 +1,4 @@
-"""Simplification of circuits to a set of gates, and into layers; what is computed stays the same."""
+"""Simplification of circuits to a set of gates; what is computed stays the same."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from softmachine.errors import UsageError
 from softmachine.languages.circuit.builder import Builder
 from softmachine.languages.circuit.circuit import Circuit
 from softmachine.languages.circuit.evaluate import evaluate_words, truth_table
-from softmachine.languages.circuit.gates import Gate, GateKind
+from softmachine.languages.circuit.gates import NEGATED, Gate, GateKind
 from softmachine.languages.circuit.network import FALSE, TRUE, Basis, Network, used
 
 _KINDS = {"and": GateKind.AND, "or": GateKind.OR, "not": GateKind.NOT, "xor": GateKind.XOR, "thr": GateKind.THR}
@@ -30,31 +30,25 @@ def as_network(circuit: Circuit, basis: Basis) -> tuple[Network, dict[str, int]]
     network = Network(basis, circuit.width)
     wires = dict(zip(circuit.inputs, network.inputs, strict=True))
     for gate in circuit.ordered:
-        wires[gate.name] = _number(network, gate, [wires[wire] for wire in gate.inputs])
+        number = _number(network, gate, [wires[wire] for wire in gate.inputs])
+        wires[gate.name] = network.negated(number) if gate.kind in NEGATED else number
     return network, wires
 
 
 def _number(network: Network, gate: Gate, arguments: list[int]) -> int:
-    match gate.kind:
+    """A gate, or the one that it is the negation of."""
+    match NEGATED.get(gate.kind, gate.kind):
         case GateKind.AND:
             return network.conjunction(arguments)
-        case GateKind.NAND:
-            return network.negated(network.conjunction(arguments))
         case GateKind.OR:
             return network.disjunction(arguments)
-        case GateKind.NOR:
-            return network.negated(network.disjunction(arguments))
         case GateKind.XOR:
             return network.parity(arguments)
-        case GateKind.XNOR:
-            return network.negated(network.parity(arguments))
-        case GateKind.NOT:
-            return network.negated(arguments[0])
         case GateKind.BUF:
             return arguments[0]
         case GateKind.MAJ | GateKind.THR:
             return network.at_least(gate.at_least, arguments)
-    return TRUE if gate.kind is GateKind.ONE else FALSE
+    return FALSE
 
 
 def from_network(network: Network, outputs: list[int], circuit: Circuit, names: dict[int, str]) -> Circuit:
@@ -73,31 +67,6 @@ def from_network(network: Network, outputs: list[int], circuit: Circuit, names: 
             limit = threshold if kind == "thr" else None
             wire[number] = builder.gate(_KINDS[kind], *inputs, name=name, threshold=limit)
     return builder.build([wire[number] for number in outputs], circuit.place)
-
-
-def layered(circuit: Circuit) -> Circuit:
-    """The same circuit in layers: gates read only from the level before their own, and the outputs are on the last.
-
-    Wires that skip levels are passed on by BUF gates; constants are on every level that reads them as they are.
-    """
-    builder = Builder(circuit.name, circuit.inputs, reserved=circuit.wires)
-    passed: dict[tuple[str, int], str] = {(wire, 0): wire for wire in circuit.inputs}
-    constants = {gate.name for gate in circuit.gates if not gate.inputs}
-
-    def at(wire: str, level: int) -> str:
-        if wire in constants:
-            return wire
-        for step in range(circuit.level_of[wire] + 1, level + 1):
-            if (wire, step) not in passed:
-                passed[wire, step] = builder.gate(GateKind.BUF, passed[wire, step - 1], stem=f"{wire}'")
-        return passed[wire, level]
-
-    for gate in circuit.ordered:
-        level = circuit.level_of[gate.name]
-        inputs = [at(wire, level - 1) for wire in gate.inputs]
-        builder.gate(gate.kind, *inputs, name=gate.name, threshold=gate.threshold, place=gate.place)
-        passed[gate.name, level] = gate.name
-    return builder.build([at(wire, circuit.depth) for wire in circuit.outputs], circuit.place)
 
 
 def equivalent(one: Circuit, other: Circuit, *, samples: int = 1 << 16, seed: int = 0) -> bool:

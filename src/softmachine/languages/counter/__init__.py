@@ -1,6 +1,6 @@
 """Counter machines: the data type, its text form, what they do, and how a Turing machine becomes one."""
 
-from softmachine.languages.counter.condition import FALSE, TRUE, And, Comparison, Condition, Constant, Not, Or, compare
+from softmachine.languages.counter.condition import Condition, CounterComparison, compare, holds
 from softmachine.languages.counter.from_turing import counter_machine
 from softmachine.languages.counter.interpreter import (
     Configuration,
@@ -18,10 +18,12 @@ from softmachine.languages.counter.machine import CounterMachine, Transition, Ve
 from softmachine.languages.counter.relative import relative_counter_machine
 from softmachine.languages.counter.syntax import looks_like, parse, to_text
 from softmachine.languages.linear import Linear, Relation
+from softmachine.languages.temporal.formula import FALSE, TRUE, And, Constant, Not, Or
 
 __all__ = [
     "CounterMachine", "Transition", "Verdict",
-    "Condition", "Comparison", "Relation", "Linear", "Not", "And", "Or", "Constant", "TRUE", "FALSE", "compare",
+    "Condition", "CounterComparison", "Relation", "Linear", "Not", "And", "Or", "Constant", "TRUE", "FALSE", "compare",
+    "holds",
     "Configuration", "Reason", "Result", "RunError", "execute", "execute_from", "step", "transitions",
     "follow", "parted",
     "counter_machine", "relative_counter_machine",

@@ -1,6 +1,6 @@
 """The compiled loop for long runs: the same steps as the reference interpreter's, tens of millions a second.
 
-Tests become branching programs: a comparison is a node that leads to another one, or to true or false. Counters are
+Tests become decisions: a comparison is a node that leads to another one, or to true or false. Counters are
 64-bit integers here. The loop makes no step from counters so large that a sum could leave their range; such steps are
 left to the interpreter in Python, whose integers have no end. So is whatever ends a run, and every breach of the rules.
 """
@@ -8,16 +8,20 @@ left to the interpreter in Python, whose integers have no end. So is whatever en
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.jit import machine_code
-from softmachine.languages.counter.condition import And, Comparison, Condition, Constant, Not, Or
-from softmachine.languages.counter.interpreter import Configuration
+from softmachine.languages.counter.condition import Condition, comparisons
 from softmachine.languages.counter.machine import CounterMachine, Transition
-from softmachine.languages.linear import Relation
+from softmachine.languages.decisions import Compared, Test, decide
+from softmachine.languages.temporal.formula import Constant, Formula
+
+if TYPE_CHECKING:
+    from softmachine.languages.counter.interpreter import Configuration
 
 CHUNK = 1 << 22
 """So many steps at most are made before Python gets a chance to see that the user wants to stop."""
@@ -27,9 +31,10 @@ LARGEST = 1 << 62
 """No sum may be larger."""
 
 STOPPED, CHUNK_DONE, TOO_LARGE = 0, 1, 2
-TRUE, FALSE = -1, -2
+FALSE, TRUE = -1, -2
 
 Integers = NDArray[np.int64]
+Terms: TypeAlias = tuple[tuple[int, str], ...]
 
 
 def advance(
@@ -66,7 +71,7 @@ def _largest_value(machine: CounterMachine) -> int:
     change = max((abs(change) for one in machine.transitions for _, change in one.updates), default=0)
     limit = LARGEST - change
     for transition in machine.transitions:
-        for comparison in transition.test.comparisons() if transition.test is not None else ():
+        for comparison in comparisons(transition.test):
             difference = comparison.difference
             weight = sum(abs(coefficient) for coefficient, _ in difference.terms)
             limit = min(limit, (LARGEST - abs(difference.constant) - 1) // max(weight, 1))
@@ -88,66 +93,15 @@ class _Table(NamedTuple):
     update_counter: Integers
     update_change: Integers
     """[transition] -> its first update; one more entry for the end."""
-    on_true: Integers
-    on_false: Integers
-    """[node] -> a node, TRUE or FALSE."""
-    is_equation: Integers
-    constant: Integers
+    nodes: Integers
+    """[…, node] -> a sum, the lowest and the highest value for a yes, and upon yes and no: a node, TRUE or FALSE."""
     first_term: Integers
     term_counter: Integers
     term_factor: Integers
-    """[node] -> its first term; one more entry for the end: Σ factor · counter + constant = 0, or ≥ 0."""
+    """[sum] -> its first term; one more entry for the end: Σ factor · counter."""
     limit: int
     look_at_all: bool
     """Whether two tests may hold together: it is not proven that none do."""
-
-
-class _Nodes:
-    """The nodes of branching programs."""
-
-    def __init__(self, counters: dict[str, int]) -> None:
-        self.counters = counters
-        self.on_true: list[int] = []
-        self.on_false: list[int] = []
-        self.is_equation: list[int] = []
-        self.constant: list[int] = []
-        self.first_term = [0]
-        self.term_counter: list[int] = []
-        self.term_factor: list[int] = []
-
-    def add(self, condition: Condition, on_true: int, on_false: int) -> int:
-        """The node at which the program begins that leads to one of these."""
-        match condition:
-            case Constant(value):
-                return on_true if value else on_false
-            case Not(of):
-                return self.add(of, on_false, on_true)
-            case And(operands):
-                for operand in reversed(operands):
-                    on_true = self.add(operand, on_true, on_false)
-                return on_true
-            case Or(operands):
-                for operand in reversed(operands):
-                    on_false = self.add(operand, on_true, on_false)
-                return on_false
-            case Comparison():
-                return self._comparison(condition, on_true, on_false)
-            case _:
-                raise TypeError(f"{type(condition).__name__} is not a condition")
-
-    def _comparison(self, comparison: Comparison, on_true: int, on_false: int) -> int:
-        difference, relation = comparison.difference, comparison.relation
-        if relation in (Relation.LESS, Relation.AT_MOST, Relation.UNEQUAL):
-            on_true, on_false = on_false, on_true
-        self.on_true.append(on_true)
-        self.on_false.append(on_false)
-        self.is_equation.append(relation in (Relation.EQUAL, Relation.UNEQUAL))
-        self.constant.append(difference.constant - (relation in (Relation.GREATER, Relation.AT_MOST)))
-        for factor, name in difference.terms:
-            self.term_counter.append(self.counters[name])
-            self.term_factor.append(factor)
-        self.first_term.append(len(self.term_counter))
-        return len(self.on_true) - 1
 
 
 def _ordered(machine: CounterMachine) -> list[Transition]:
@@ -158,7 +112,6 @@ def _ordered(machine: CounterMachine) -> list[Transition]:
 
 def _table(machine: CounterMachine, states: dict[str, int], limit: int) -> _Table:
     counters = {name: number for number, name in enumerate(machine.counters)}
-    nodes = _Nodes(counters)
     ordered = _ordered(machine)
     first, otherwise = [0], [-1] * len(states)
     for state in machine.states:
@@ -166,29 +119,46 @@ def _table(machine: CounterMachine, states: dict[str, int], limit: int) -> _Tabl
     for number, transition in enumerate(ordered):
         if transition.test is None:
             otherwise[states[transition.source]] = number
-    entry = [nodes.add(one.test, TRUE, FALSE) for one in ordered if one.test is not None]
-    first_update = [0]
-    for transition in ordered:
-        first_update.append(first_update[-1] + len(transition.updates))
+    entry, nodes, sums = _tests([one.test for one in ordered if one.test is not None])
     updates = [update for transition in ordered for update in transition.updates]
     return _Table(
         first=_integers(first),
         otherwise=_integers(otherwise),
         entry=_integers(entry),
         target=_integers([states[transition.target] for transition in ordered]),
-        first_update=_integers(first_update),
+        first_update=_integers([0, *accumulate(len(transition.updates) for transition in ordered)]),
         update_counter=_integers([counters[name] for name, _ in updates]),
         update_change=_integers([change for _, change in updates]),
-        on_true=_integers(nodes.on_true),
-        on_false=_integers(nodes.on_false),
-        is_equation=_integers(nodes.is_equation),
-        constant=_integers(nodes.constant),
-        first_term=_integers(nodes.first_term),
-        term_counter=_integers(nodes.term_counter),
-        term_factor=_integers(nodes.term_factor),
+        nodes=np.ascontiguousarray(np.array(nodes, dtype=np.int64).reshape(-1, 5).T),
+        first_term=_integers([0, *accumulate(len(terms) for terms in sums)]),
+        term_counter=_integers([counters[name] for terms in sums for _, name in terms]),
+        term_factor=_integers([factor for terms in sums for factor, _ in terms]),
         limit=limit,
         look_at_all=not machine.determinism.proven,
     )
+
+
+def _tests(conditions: list[Condition]) -> tuple[list[int], list[Test], list[Terms]]:
+    """Where each condition's test begins, the nodes of all tests, and the sums that they ask for."""
+    entries: list[int] = []
+    nodes: list[Test] = []
+    sums: dict[Terms, int] = {}
+    for condition in conditions:
+        compared: dict[Formula, Compared] = {}
+        for each in comparisons(condition):
+            difference = each.difference
+            compared[each] = sums.setdefault(difference.terms, len(sums)), each.relation, -difference.constant
+        decision = decide([(condition, 1)], 0, _known, compared)
+        place = {label: number for number, label in enumerate(decision.tests, start=len(nodes))}
+        for which, low, high, yes, no in decision.tests.values():
+            interval = max(low, -LARGEST), min(high, LARGEST)
+            nodes.append((which, *interval, place.get(yes, yes), place.get(no, no)))
+        entries.append(place.get(decision.start, decision.start))
+    return entries, nodes, list(sums)
+
+
+def _known(condition: Condition) -> bool | None:
+    return condition.value if isinstance(condition, Constant) else None
 
 
 def _integers(numbers: list[int]) -> Integers:
@@ -204,7 +174,7 @@ def _loop(table: _Table, counters: Integers, progress: Integers, limit: int, giv
     # Taken out of the table once: within the loop that takes time.
     first, otherwise, entry, target = table.first, table.otherwise, table.entry, table.target
     first_update, update_counter, update_change = table.first_update, table.update_counter, table.update_change
-    on_true, on_false, is_equation, constant = table.on_true, table.on_false, table.is_equation, table.constant
+    which, low, high, on_yes, on_no = table.nodes
     first_term, term_counter, term_factor = table.first_term, table.term_counter, table.term_factor
     state, steps = progress
     before = steps
@@ -214,11 +184,10 @@ def _loop(table: _Table, counters: Integers, progress: Integers, limit: int, giv
         for transition in range(first[state], first[state + 1]):
             node = entry[transition]
             while node >= 0:
-                value = constant[node]
-                for term in range(first_term[node], first_term[node + 1]):
+                value = 0
+                for term in range(first_term[which[node]], first_term[which[node] + 1]):
                     value += term_factor[term] * counters[term_counter[term]]
-                holds = value == 0 if is_equation[node] else value >= 0
-                node = on_true[node] if holds else on_false[node]
+                node = on_yes[node] if low[node] <= value <= high[node] else on_no[node]
             if node == TRUE:
                 if chosen >= 0:
                     outcome = STOPPED

@@ -1,66 +1,32 @@
-"""What a transition may ask of the counters: Boolean combinations of linear comparisons, as immutable data."""
+"""What a transition may ask of the counters: Boolean combinations of linear comparisons, as immutable data.
+
+The connectives are those of temporal logic.
+"""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from softmachine.errors import InvalidError
-from softmachine.languages.linear import Linear, Relation
+from softmachine.languages.counter.printing import name_text
+from softmachine.languages.linear import Linear, Relation, linear_text
+from softmachine.languages.temporal.formula import And, Constant, Formula, Not, Or
+from softmachine.languages.temporal.printing import Level, Writer
+from softmachine.languages.temporal.structure import subformulas
+from softmachine.languages.text.grammar import LARGEST_NUMBER
 
-LARGEST_NUMBER = 10**18
-"""No coefficient, constant or change of a counter may be larger."""
 DEEPEST = 100
-"""Conditions nested in one another. Whatever goes through them may be recursive."""
+"""Conditions nested in one another. What goes through them may be recursive."""
+TOO_DEEP = f"it is nested more than {DEEPEST} deep; split the transition"
+
+Condition: TypeAlias = Formula
+"""A condition on the counters: a `CounterComparison`, or ``not``, ``and`` and ``or`` of conditions, true or false."""
 
 
-class Condition(ABC):
-    """A condition on the counters. ``~p``, ``p & q`` and ``p | q`` make larger ones; ``str`` gives its text."""
-
-    @property
-    def parts(self) -> tuple[Condition, ...]:
-        """The conditions it is made of directly."""
-        return ()
-
-    def __post_init__(self) -> None:
-        depth = max((1 + part.depth for part in self.parts), default=0)
-        if depth > DEEPEST:
-            raise InvalidError("the condition", [f"it is nested more than {DEEPEST} deep; split the transition"])
-        object.__setattr__(self, "_depth", depth)
-
-    @property
-    def depth(self) -> int:
-        """How many operators are nested in it; 0 for a comparison."""
-        depth: int = self.__dict__["_depth"]
-        return depth
-
-    @abstractmethod
-    def holds(self, counters: Mapping[str, int]) -> bool:
-        """Whether it is true for these values of the counters."""
-
-    def comparisons(self) -> Iterator[Comparison]:
-        """The comparisons in it, from left to right."""
-        for part in self.parts:
-            yield from part.comparisons()
-
-    def __invert__(self) -> Not:
-        return Not(self)
-
-    def __and__(self, other: Condition) -> And:
-        return And((*(self.operands if isinstance(self, And) else (self,)), other))
-
-    def __or__(self, other: Condition) -> Or:
-        return Or((*(self.operands if isinstance(self, Or) else (self,)), other))
-
-    def __str__(self) -> str:
-        from softmachine.languages.counter.printing import condition_text
-
-        return condition_text(self)
-
-
-@dataclass(frozen=True)
-class Comparison(Condition):
+@dataclass(frozen=True, eq=False, repr=False)
+class CounterComparison(Formula):
     """``2*x + y <= z + 3``."""
 
     left: Linear[str]
@@ -73,85 +39,46 @@ class Comparison(Condition):
         super().__post_init__()
 
     @property
+    def label(self) -> tuple[object, ...]:
+        """All of it."""
+        return self.left, self.relation, self.right
+
+    @property
     def difference(self) -> Linear[str]:
         """The left side minus the right one, every counter once: what compares with 0."""
         return (self.left - self.right).merged()
 
-    def holds(self, counters: Mapping[str, int]) -> bool:
-        """Whether the two sides compare so."""
-        return self.relation.holds(self.left.value(counters), self.right.value(counters))
-
-    def comparisons(self) -> Iterator[Comparison]:
-        """Itself."""
-        yield self
+    def write(self, _writer: Writer) -> tuple[str, Level]:
+        """The two sides with the relation between them."""
+        return f"{linear_text(self.left, name_text)} {self.relation} {linear_text(self.right, name_text)}", Level.ATOM
 
 
-@dataclass(frozen=True)
-class Constant(Condition):
-    """``true`` or ``false``."""
-
-    value: bool
-
-    def holds(self, counters: Mapping[str, int]) -> bool:  # noqa: ARG002 - they do not matter
-        """Its value."""
-        return self.value
-
-
-TRUE = Constant(True)
-FALSE = Constant(False)
-
-
-@dataclass(frozen=True)
-class Not(Condition):
-    """``not p``."""
-
-    of: Condition
-
-    @property
-    def parts(self) -> tuple[Condition, ...]:
-        """What is negated."""
-        return (self.of,)
-
-    def holds(self, counters: Mapping[str, int]) -> bool:
-        """Whether the condition in it is false."""
-        return not self.of.holds(counters)
+def holds(condition: Condition, counters: Mapping[str, int]) -> bool:
+    """Whether a condition is true for these values of the counters."""
+    match condition:
+        case CounterComparison(left, relation, right):
+            return relation.holds(left.value(counters), right.value(counters))
+        case And(operands):
+            return all(holds(operand, counters) for operand in operands)
+        case Or(operands):
+            return any(holds(operand, counters) for operand in operands)
+        case Not(of):
+            return not holds(of, counters)
+        case Constant(value):
+            return value
+        case _:
+            raise TypeError(f"{type(condition).__name__} is not a condition on counters")
 
 
-@dataclass(frozen=True)
-class And(Condition):
-    """``p and q and …``; true if there is no operand."""
-
-    operands: tuple[Condition, ...]
-
-    @property
-    def parts(self) -> tuple[Condition, ...]:
-        """The operands."""
-        return self.operands
-
-    def holds(self, counters: Mapping[str, int]) -> bool:
-        """Whether all operands are true."""
-        return all(operand.holds(counters) for operand in self.operands)
+def comparisons(condition: Condition | None) -> Iterator[CounterComparison]:
+    """The comparisons in a condition, each once, from left to right."""
+    parts = () if condition is None else subformulas(condition)
+    return (part for part in parts if isinstance(part, CounterComparison))
 
 
-@dataclass(frozen=True)
-class Or(Condition):
-    """``p or q or …``; false if there is no operand."""
-
-    operands: tuple[Condition, ...]
-
-    @property
-    def parts(self) -> tuple[Condition, ...]:
-        """The operands."""
-        return self.operands
-
-    def holds(self, counters: Mapping[str, int]) -> bool:
-        """Whether some operand is true."""
-        return any(operand.holds(counters) for operand in self.operands)
-
-
-def compare(left: str | int | Linear[str], relation: str, right: str | int | Linear[str]) -> Comparison:
+def compare(left: str | int | Linear[str], relation: str, right: str | int | Linear[str]) -> CounterComparison:
     """A comparison of counters (by name), numbers and sums, as in ``compare("x", ">=", 2)``."""
-    return Comparison(_linear(left), Relation(relation), _linear(right))
+    return CounterComparison(_linear(left), Relation(relation), _linear(right))
 
 
 def _linear(side: str | int | Linear[str]) -> Linear[str]:

@@ -14,14 +14,19 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from softmachine.languages.counter.condition import Condition, compare
-from softmachine.languages.counter.omega import Budget, OutOfBudgetError
-from softmachine.languages.counter.satisfiability import common_solution, enclosing_box, intersection
+from softmachine.languages.counter.satisfiability import (
+    Budget,
+    OutOfBudgetError,
+    common_solution,
+    enclosing_box,
+    intersection,
+)
 
 if TYPE_CHECKING:
     from softmachine.languages.counter.machine import CounterMachine, Transition
 
 BUDGET = 200_000
-"""Constraints and pairs of tests that are looked at for one machine: a few seconds at most."""
+"""Pairs of tests and steps of searches for one machine: a few seconds at most."""
 PAIR_BUDGET = 20_000
 """Of which for one question."""
 

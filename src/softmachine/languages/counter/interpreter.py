@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from softmachine.errors import InputError, InvalidError, UsageError
+from softmachine.languages.counter.condition import holds
 from softmachine.languages.counter.machine import CounterMachine, Transition, Verdict
 from softmachine.languages.counter.validation import where
 from softmachine.packed import Codes
@@ -106,7 +107,7 @@ def step(machine: CounterMachine, configuration: Configuration) -> Transition | 
         return Reason.ACCEPTING_STATE if verdict is Verdict.ACCEPT else Reason.REJECTING_STATE
     counters = configuration.counters
     leaving = machine.leaving(configuration.state)
-    applying = [one for one in leaving if one.test is not None and one.test.holds(counters)]
+    applying = [one for one in leaving if one.test is not None and holds(one.test, counters)]
     applying = applying or [one for one in leaving if one.test is None]
 
     def fault(problem: str) -> RunError:

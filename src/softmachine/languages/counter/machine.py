@@ -8,14 +8,16 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from softmachine.errors import InvalidError, Place
-from softmachine.languages.counter.condition import TRUE, Condition, Not, Or
+from softmachine.languages.counter.condition import Condition
+from softmachine.languages.counter.determinism import Determinism, determinism
+from softmachine.languages.counter.printing import machine_table, transition_text
+from softmachine.languages.counter.validation import problems_of
 from softmachine.languages.source import read_word
-
-if TYPE_CHECKING:
-    from softmachine.languages.counter.determinism import Determinism
+from softmachine.languages.temporal.formula import TRUE, Not
+from softmachine.languages.temporal.structure import disjunction
 
 
 class Verdict(StrEnum):
@@ -44,8 +46,6 @@ class Transition:
     place: Place | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
-        from softmachine.languages.counter.printing import transition_text
-
         return transition_text(self)
 
 
@@ -87,8 +87,6 @@ class CounterMachine:
     place: Place | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        from softmachine.languages.counter.validation import problems_of
-
         problems = problems_of(self)
         if problems:
             raise InvalidError(f"counter machine {self.name!r}", problems, place=self.place)
@@ -125,13 +123,11 @@ class CounterMachine:
         if transition.test is not None:
             return transition.test
         others = tuple(other.test for other in self.leaving(transition.source) if other.test is not None)
-        return Not(others[0] if len(others) == 1 else Or(others)) if others else TRUE
+        return Not(disjunction(others)) if others else TRUE
 
     @cached_property
     def determinism(self) -> Determinism:
         """Whether it is proven that no two tests of a state hold together, and where they do."""
-        from softmachine.languages.counter.determinism import determinism
-
         return determinism(self)
 
     def verdict(self, state: str) -> Verdict | None:
@@ -174,6 +170,4 @@ class CounterMachine:
         )
 
     def _repr_html_(self) -> str:
-        from softmachine.languages.counter.html import machine_table
-
         return machine_table(self)

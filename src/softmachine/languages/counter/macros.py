@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from softmachine.languages.counter.condition import And, Condition, compare
+from softmachine.languages.counter.condition import Condition, compare
 from softmachine.languages.counter.machine import Transition
+from softmachine.languages.temporal.structure import conjunction
 
 POWERS_OF_TWO = tuple(1 << exponent for exponent in range(8))
 """With these strides a loop over a counter below 256 takes as many steps as the counter has ones in binary."""
@@ -13,8 +14,7 @@ POWERS_OF_TWO = tuple(1 << exponent for exponent in range(8))
 
 def both(*conditions: Condition | None) -> Condition:
     """The conjunction of the conditions that are there."""
-    present = tuple(condition for condition in conditions if condition is not None)
-    return present[0] if len(present) == 1 else And(present)
+    return conjunction(condition for condition in conditions if condition is not None)
 
 
 def transfer(

@@ -1,13 +1,14 @@
-"""Counter machines and their conditions as text, with no more parentheses than needed."""
+"""Counter machines as text, and as HTML tables for notebooks."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from html import escape
+from typing import TYPE_CHECKING
 
-from softmachine.languages.counter.condition import FALSE, TRUE, And, Comparison, Condition, Constant, Not, Or
-from softmachine.languages.counter.machine import CounterMachine, Transition
-from softmachine.languages.linear import linear_text
+if TYPE_CHECKING:
+    from softmachine.languages.counter.machine import CounterMachine, Transition
 
 RESERVED = frozenset({"and", "or", "not", "else", "true", "false"})
 _PLAIN_LETTER = re.compile(r"[^\s'\"#:][^\s]*")
@@ -26,43 +27,19 @@ def to_text(machine: CounterMachine) -> str:
 
 def transition_text(transition: Transition) -> str:
     """A transition as a line."""
-    test = "else" if transition.test is None else condition_text(transition.test)
-    changes = ", ".join(
-        f"{name_text(name)} {'-' if change < 0 else '+'}= {abs(change)}" for name, change in transition.updates
-    )
+    changes = _changes(transition)
     end = f": {changes}" if changes else ""
-    return f"{name_text(transition.source)}: {test} -> {name_text(transition.target)}{end}"
+    return f"{name_text(transition.source)}: {_test(transition)} -> {name_text(transition.target)}{end}"
 
 
-def condition_text(condition: Condition) -> str:
-    """A condition as text."""
-    match _plain(condition):
-        case Comparison(left, relation, right):
-            return f"{linear_text(left, name_text)} {relation} {linear_text(right, name_text)}"
-        case Constant(value):
-            return "true" if value else "false"
-        case Not(of):
-            return f"not {_inside(of, (And, Or))}"
-        case And(operands):
-            return " and ".join(_inside(operand, (And, Or)) for operand in operands)
-        case Or(operands):
-            return " or ".join(_inside(operand, (Or,)) for operand in operands)
-        case _:
-            raise TypeError(f"{type(condition).__name__} has no text form")
+def _test(transition: Transition) -> str:
+    return "else" if transition.test is None else str(transition.test)
 
 
-def _plain(condition: Condition) -> Condition:
-    """The same condition, if it is a conjunction or disjunction of one operand or none without that."""
-    while isinstance(condition, And | Or) and len(condition.operands) == 1:
-        condition = condition.operands[0]
-    if isinstance(condition, And | Or) and not condition.operands:
-        return TRUE if isinstance(condition, And) else FALSE
-    return condition
-
-
-def _inside(condition: Condition, looser: tuple[type[And] | type[Or], ...]) -> str:
-    text = condition_text(condition)
-    return f"({text})" if isinstance(_plain(condition), looser) else text
+def _changes(transition: Transition, minus: str = "-") -> str:
+    return ", ".join(
+        f"{name_text(name)} {minus if change < 0 else '+'}= {abs(change)}" for name, change in transition.updates
+    )
 
 
 def name_text(name: str) -> str:
@@ -85,3 +62,25 @@ def _header(keyword: str, names: Iterable[str]) -> str:
 
 def _word(name: str) -> str:
     return name if _PLAIN_LETTER.fullmatch(name) and name.isprintable() else quoted(name)
+
+
+def machine_table(machine: CounterMachine) -> str:
+    """A table of the machine's transitions: from where, if what holds, with which changes, to where."""
+    rows = "".join(
+        f"<tr><th>{escape(transition.source)}{_marks(machine, transition.source)}</th>"
+        f"<td>{escape(_test(transition))}</td>"
+        f"<td>{escape(_changes(transition, minus='−'))}</td>"
+        f"<td>{escape(transition.target)}{_marks(machine, transition.target)}</td></tr>"
+        for transition in machine.transitions
+    )
+    return (
+        f"<table><caption>{escape(str(machine))}</caption>"
+        f"<thead><tr><th>state</th><th>test</th><th>changes</th><th>next state</th></tr></thead>"
+        f"<tbody>{rows}</tbody></table>"
+    )
+
+
+def _marks(machine: CounterMachine, state: str) -> str:
+    verdict = machine.verdict(state)
+    marks = [*(["start"] if state == machine.start else []), *([str(verdict)] if verdict else [])]
+    return f" <small>{', '.join(marks)}</small>" if marks else ""

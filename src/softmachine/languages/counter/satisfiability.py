@@ -1,29 +1,97 @@
 """Whether conditions hold together for some values of the counters, decided exactly, with such values.
 
-Three steps, from cheap to dear: intervals of the single counters, which settle most tests that people write; the
-smallest values in these intervals, tried out; and the Omega test for every way to make the conditions true.
+The values are read bit by bit, the lowest first, as by the automata of Büchi (A. Boudet and H. Comon, "Diophantine
+equations, Presburger arithmetic and finite automata", 1996). If x = 2x' + b, where b are the lowest bits, then
+
+    a·x + c ≥ 0   just if   a·x' + ⌊(a·b + c)/2⌋ ≥ 0
+    a·x + c = 0   just if   a·x' +  (a·b + c)/2  = 0, and a·b + c is even
+
+So bits only change the constants c, and soon these are no larger than the sum of the coefficients: there are finitely
+many to look at, and what is found first has the fewest bits. Most tests that people write are told apart before, by the
+intervals of single counters.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from itertools import islice
 from typing import TypeAlias
 
-from softmachine.languages.counter.condition import And, Comparison, Condition, Constant, Not, Or
-from softmachine.languages.counter.omega import Budget, Constraint, natural_solution
+from softmachine.languages.counter.condition import Condition, CounterComparison, comparisons, holds
 from softmachine.languages.linear import Linear, Relation
+from softmachine.languages.temporal.formula import And, Constant, Not, Or
 
 Box: TypeAlias = Mapping[str, tuple[int, int | None]]
 """The smallest and the largest value (None: there is none) of counters; one that is not there may be anything."""
 
-OPPOSITE = {
-    Relation.LESS: Relation.AT_LEAST,
-    Relation.AT_LEAST: Relation.LESS,
-    Relation.GREATER: Relation.AT_MOST,
-    Relation.AT_MOST: Relation.GREATER,
-    Relation.EQUAL: Relation.UNEQUAL,
-    Relation.UNEQUAL: Relation.EQUAL,
-}
+EASY = 10_000
+"""Parts of a condition that are looked at for its intervals."""
+
+
+class OutOfBudgetError(Exception):
+    """The question was too hard for the steps that were allowed."""
+
+
+@dataclass
+class Budget:
+    """How many steps may still be made."""
+
+    left: int
+
+    def spend(self, amount: int) -> None:
+        """Take this off.
+
+        Raises:
+            OutOfBudgetError: If not so much is left.
+        """
+        self.left -= amount
+        if self.left < 0:
+            raise OutOfBudgetError
+
+
+@dataclass(frozen=True)
+class Atom:
+    """A sum of counters that is at least 0, or is 0."""
+
+    sum: Linear[str]
+    is_equation: bool
+
+    @cached_property
+    def rises(self) -> bool:
+        """Whether no coefficient is negative."""
+        return all(factor > 0 for factor, _ in self.sum.terms)
+
+    @cached_property
+    def falls(self) -> bool:
+        """Whether no coefficient is positive."""
+        return all(factor < 0 for factor, _ in self.sum.terms)
+
+    def holds(self, value: int) -> bool:
+        """Whether it is true where the sum has this value."""
+        return value == 0 or (value > 0 and not self.is_equation)
+
+    def half(self, constant: int) -> int | None:
+        """The constant without the lowest bits of the counters; None if it is plain that it fails then."""
+        if self.is_equation and constant % 2:
+            return None
+        half = constant // 2
+        if (half < 0 and self.falls) or (half > 0 and self.rises and self.is_equation):
+            return None
+        return min(half, 0) if self.rises else half  # from 0 on it holds in any case
+
+    @cached_property
+    def box(self) -> Box:
+        """The values of its counter for which it holds, if there is only one in it."""
+        if len(self.sum.terms) != 1:
+            return {}
+        ((factor, name),) = self.sum.terms
+        value, rest = divmod(-self.sum.constant, factor)
+        if self.is_equation:
+            return {name: (value, value) if rest == 0 else (1, 0)}
+        return {name: (value + (rest != 0), None) if factor > 0 else (0, value)}
 
 
 def common_solution(conditions: Sequence[Condition], budget: Budget) -> dict[str, int] | None:
@@ -33,44 +101,31 @@ def common_solution(conditions: Sequence[Condition], budget: Budget) -> dict[str
         OutOfBudgetError: If the budget does not suffice to find out.
     """
     budget.spend(len(conditions))
-    box: Box | None = {}
-    for condition in conditions:
-        box = intersection(box, enclosing_box(condition))
-        if box is None:
-            return None
     names = dict.fromkeys(
-        name for condition in conditions for comparison in condition.comparisons()
-        for _, name in comparison.difference.terms
-    )  # fmt: skip
-    smallest = {name: box[name][0] if box and name in box else 0 for name in names}
-    if all(condition.holds(smallest) for condition in conditions):
+        name for condition in conditions for each in comparisons(condition) for _, name in each.difference.terms
+    )
+    box = reduce(intersection, map(enclosing_box, conditions))
+    if box is None:
+        return None
+    smallest = {name: box.get(name, (0, None))[0] for name in names}
+    if all(holds(condition, smallest) for condition in conditions):
         return smallest
-    for constraints in _ways([(condition, True) for condition in conditions], [], budget):
-        found = natural_solution(constraints, budget)
+    for atoms in _ways([(condition, True) for condition in conditions], (), budget):
+        found = _solution(atoms, budget)
         if found is not None:
             values = {name: found.get(name, 0) for name in names}
-            assert all(condition.holds(values) for condition in conditions)
+            assert all(holds(condition, values) for condition in conditions)
             return values
     return None
 
 
-def enclosing_box(condition: Condition, positive: bool = True) -> Box | None:
-    """Intervals outside of which the condition (or its negation) does not hold; None if it never does."""
-    match condition:
-        case Comparison(_, relation, _):
-            return _comparison_box(condition.difference, relation if positive else OPPOSITE[relation])
-        case Constant(value):
-            return {} if value == positive else None
-        case Not(of):
-            return enclosing_box(of, not positive)
-        case And(operands) if positive:
-            return _all(operands, positive)
-        case Or(operands) if not positive:
-            return _all(operands, positive)
-        case And(operands) | Or(operands):
-            return _any(operands, positive)
-        case _:
-            return {}
+def enclosing_box(condition: Condition) -> Box | None:
+    """Intervals outside of which a condition does not hold, as far as it is easily seen; None if it never does."""
+    try:
+        ways = list(islice(_ways([(condition, True)], (), Budget(EASY)), 2))
+    except OutOfBudgetError:
+        return {}
+    return None if not ways else _box(ways[0]) if len(ways) == 1 else {}
 
 
 def intersection(one: Box | None, two: Box | None) -> Box | None:
@@ -87,95 +142,75 @@ def intersection(one: Box | None, two: Box | None) -> Box | None:
     return result
 
 
-def _all(operands: tuple[Condition, ...], positive: bool) -> Box | None:
-    box: Box | None = {}
-    for operand in operands:
-        box = intersection(box, enclosing_box(operand, positive))
-        if box is None:
-            return None
-    return box
+def _box(atoms: Sequence[Atom]) -> Box | None:
+    everything: Box | None = {}
+    return reduce(intersection, (atom.box for atom in atoms), everything)
 
 
-def _any(operands: tuple[Condition, ...], positive: bool) -> Box | None:
-    boxes = [box for operand in operands if (box := enclosing_box(operand, positive)) is not None]
-    if not boxes:
-        return None
-    hull: dict[str, tuple[int, int | None]] = {}
-    for name, (low, high) in boxes[0].items():
-        ranges = [box.get(name, (0, None)) for box in boxes]
-        ends = [end for _, end in ranges if end is not None]
-        hull[name] = min(low, *(start for start, _ in ranges)), max(ends) if len(ends) == len(ranges) else None
-        del high
-    return hull
-
-
-def _comparison_box(difference: Linear[str], relation: Relation) -> Box | None:
-    """The box of ``difference ~ 0``."""
-    if not difference.terms:
-        return {} if relation.holds(difference.constant, 0) else None
-    if len(difference.terms) > 1 or relation is Relation.UNEQUAL:
-        return {}
-    box: Box | None = {}
-    for constraint in _constraints(difference, relation)[0]:
-        for factor in (1, -1) if constraint.is_equation else (1,):
-            ((name, coefficient),) = constraint.coefficients.items()
-            coefficient, constant = factor * coefficient, factor * constraint.constant
-            low, high = (-(constant // coefficient), None) if coefficient > 0 else (0, constant // -coefficient)
-            if high is not None and high < 0:
-                return None
-            box = intersection(box, {name: (max(low, 0), high)})
-    return box
-
-
-def _ways(
-    open_conditions: list[tuple[Condition, bool]], constraints: list[Constraint], budget: Budget
-) -> Iterator[list[Constraint]]:
-    """Conjunctions of constraints, of which one holds just if all conditions (or their negations) do."""
-    while open_conditions:
+def _ways(waiting: list[tuple[Condition, bool]], atoms: tuple[Atom, ...], budget: Budget) -> Iterator[tuple[Atom, ...]]:
+    """Conjunctions of atoms, of which one holds just if all conditions (or their negations) do."""
+    while waiting:
         budget.spend(1)
-        condition, positive = open_conditions[-1]
-        rest = open_conditions[:-1]
+        (condition, wanted), waiting = waiting[-1], waiting[:-1]
         match condition:
-            case Comparison(_, relation, _):
-                choices = _constraints(condition.difference, relation if positive else OPPOSITE[relation])
-                if len(choices) > 1:
-                    for choice in choices:
-                        yield from _ways(rest, constraints + choice, budget)
-                    return
-                open_conditions, constraints = rest, constraints + choices[0]
+            case CounterComparison(_, relation, _):
+                first, *others = _atoms(condition.difference, relation if wanted else relation.opposite)
+                for other in others:
+                    yield from _ways(waiting, (*atoms, other), budget)
+                atoms = (*atoms, first)
             case Constant(value):
-                if value != positive:
+                if value != wanted:
                     return
-                open_conditions = rest
             case Not(of):
-                open_conditions = [*rest, (of, not positive)]
+                waiting.append((of, not wanted))
             case And(operands) | Or(operands):
-                parts = [(operand, positive) for operand in operands]
-                if isinstance(condition, And) != positive:
+                parts = [(operand, wanted) for operand in operands]
+                if isinstance(condition, And) != wanted:
                     for part in parts:
-                        yield from _ways([*rest, part], constraints, budget)
+                        yield from _ways([*waiting, part], atoms, budget)
                     return
-                open_conditions = rest + parts
+                waiting += parts
             case _:
                 raise TypeError(f"{type(condition).__name__} is not a condition")
-    yield constraints
+    yield atoms
 
 
-def _constraints(difference: Linear[str], relation: Relation) -> list[list[Constraint]]:
-    """``difference ~ 0`` as constraints: one of the lists must hold."""
-    up = {name: coefficient for coefficient, name in difference.terms}
-    down = {name: -coefficient for coefficient, name in difference.terms}
-    constant = difference.constant
-    match relation:
-        case Relation.AT_LEAST:
-            return [[Constraint(up, constant)]]
-        case Relation.GREATER:
-            return [[Constraint(up, constant - 1)]]
-        case Relation.AT_MOST:
-            return [[Constraint(down, -constant)]]
-        case Relation.LESS:
-            return [[Constraint(down, -constant - 1)]]
-        case Relation.EQUAL:
-            return [[Constraint(up, constant, is_equation=True)]]
-        case _:
-            return [[Constraint(up, constant - 1)], [Constraint(down, -constant - 1)]]
+def _atoms(difference: Linear[str], relation: Relation) -> list[Atom]:
+    """The atoms of which one holds just if the difference compares so with 0."""
+    if relation is Relation.UNEQUAL:
+        return [atom for each in (Relation.GREATER, Relation.LESS) for atom in _atoms(difference, each)]
+    if relation in (Relation.LESS, Relation.AT_MOST):
+        difference = -1 * difference
+    if relation in (Relation.LESS, Relation.GREATER):
+        difference += Linear((), -1)
+    return [Atom(difference, relation is Relation.EQUAL)]
+
+
+def _solution(atoms: Sequence[Atom], budget: Budget) -> dict[str, int] | None:
+    """The values with the fewest bits for which all atoms hold, or None if there are none."""
+    if _box(atoms) is None:
+        return None
+    names = tuple(dict.fromkeys(name for atom in atoms for _, name in atom.sum.terms))
+    factors = [{name: factor for factor, name in atom.sum.terms} for atom in atoms]
+    columns = [[each.get(name, 0) for each in factors] for name in names]
+    waiting = deque([(tuple(atom.sum.constant for atom in atoms), (0,) * len(names), 0)] if names else [])
+    met = set()
+    while waiting:
+        constants, values, read = waiting.popleft()
+        bit, counter = divmod(read, len(names))
+        if counter == 0 and read:
+            halves = [atom.half(constant) for atom, constant in zip(atoms, constants, strict=True)]
+            constants = tuple(half for half in halves if half is not None)
+            if len(constants) < len(halves):
+                continue
+            if all(atom.holds(constant) for atom, constant in zip(atoms, constants, strict=True)):
+                return dict(zip(names, values, strict=True))
+        if (counter, constants) in met:
+            continue
+        met.add((counter, constants))
+        budget.spend(1)
+        waiting.append((constants, values, read + 1))
+        changed = tuple(constant + factor for constant, factor in zip(constants, columns[counter], strict=True))
+        more = values[counter] + (1 << bit)
+        waiting.append((changed, (*values[:counter], more, *values[counter + 1 :]), read + 1))
+    return None

@@ -22,17 +22,19 @@ transitions, where it may be a letter, only at the start of a line or after two 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 from softmachine.errors import Place
-from softmachine.languages.counter.explain import explain
-from softmachine.languages.counter.grammar import parser
-from softmachine.languages.counter.layout import HEADERS, statements
+from softmachine.languages.counter.building import Builder
 from softmachine.languages.counter.machine import CounterMachine, Transition
+from softmachine.languages.counter.mistakes import explain
 from softmachine.languages.counter.printing import to_text
 from softmachine.languages.formats import Format
 from softmachine.languages.source import check_size, name_of
-from softmachine.languages.text.layout import Statement, split_lines
+from softmachine.languages.text import layout
+from softmachine.languages.text.grammar import parser
+from softmachine.languages.text.layout import QUOTED_OR_HASH, WORD, Statement, split_lines
 from softmachine.languages.text.mistakes import Mistake
 from softmachine.languages.text.problems import Problem, refuse
 from softmachine.languages.text.reader import StatementReader
@@ -42,6 +44,17 @@ __all__ = ["looks_like", "parse", "to_text"]
 START = re.compile(r"^[ \t]*start[ \t]+[^\s:]", re.MULTILINE)
 TRANSITION = re.compile(r"^[ \t]*\S[^\n]*:[^\n]*(?:->|→)", re.MULTILINE)
 MANY = frozenset({"input", "counters", "accept", "reject"})
+HEADERS: Mapping[str, str] = {
+    "machine": "what the machine is called, in one word or in quotes",
+    "input": "the letters of inputs, as in: input a b",
+    "order": "nothing: the letters of an input come in the order of the line that begins with 'input'",
+    "counters": "the names of more counters, as in: counters x y",
+    "start": "one name: the state a run starts in",
+    "accept": "the states that accept",
+    "reject": "the states that reject",
+}
+"""The first words of the lines above the transitions, and what follows them."""
+KEYWORD = re.compile(rf"\s*({'|'.join(HEADERS)})(?=\s+[^\s:]|\s*$|\s+#)")
 
 
 def looks_like(text: str) -> bool:
@@ -82,6 +95,20 @@ def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Co
     )
 
 
+def statements(lines: list[str]) -> Iterator[Statement]:
+    """The statements of a text."""
+    return layout.statements(lines, keyword=_keyword, without_comment=_without_comment)
+
+
+def _keyword(line: str) -> str:
+    found = KEYWORD.match(line)
+    return found[1] if found else ""
+
+
+def _without_comment(line: str, keyword: str) -> str:
+    return layout.up_to_comment(line, WORD if keyword else QUOTED_OR_HASH, apart=bool(keyword))
+
+
 class _Reader(StatementReader):
     """A text on its way to a machine."""
 
@@ -114,7 +141,7 @@ class _Reader(StatementReader):
         from lark.exceptions import UnexpectedInput
 
         try:
-            found: Transition = parser().parse(statement.text)  # type: ignore[assignment]
+            found: Transition = parser("counter", Builder).parse(statement.text)  # type: ignore[assignment]
         except UnexpectedInput as error:
             self.unreadable(statement, partial(explain, error, statement.text))
         except Mistake as mistake:

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from softmachine.languages.counter.condition import LARGEST_NUMBER
+from softmachine.languages.counter.condition import DEEPEST, TOO_DEEP, comparisons
 from softmachine.languages.counter.determinism import always_negative
+from softmachine.languages.text.grammar import LARGEST_NUMBER
 from softmachine.languages.text.problems import MOST_REPORTED
 
 if TYPE_CHECKING:
@@ -58,10 +59,12 @@ _NO_STATE = "no transition leaves it, and it neither accepts nor rejects"
 def _transition_problems(machine: CounterMachine, transition: Transition) -> Iterator[str]:
     if transition.source in (*machine.accept, *machine.reject):
         yield f"{where(transition)} leaves a state in which the run has already ended; remove it"
+    if transition.test is not None and transition.test.depth > DEEPEST:
+        yield f"the test of {where(transition)}: {TOO_DEEP}"
     known = set(machine.counters)
     tested = (
         name
-        for comparison in (transition.test.comparisons() if transition.test is not None else ())
+        for comparison in comparisons(transition.test)
         for side in (comparison.left, comparison.right)
         for _, name in side.terms
     )

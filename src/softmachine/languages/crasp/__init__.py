@@ -5,7 +5,7 @@ from softmachine.languages.crasp.evaluate import Evaluation
 from softmachine.languages.crasp.formula import Comparison, NamedFormula, compare
 from softmachine.languages.crasp.incremental import Result, generate, run
 from softmachine.languages.crasp.program import ACCEPT, REJECT, Definition, Program, Rule
-from softmachine.languages.crasp.relation import RELATIONS, Encoding, PositionRelation, beta, decode, encode
+from softmachine.languages.crasp.relation import RELATIONS, Encoding, beta, decode, encode
 from softmachine.languages.crasp.syntax import looks_like, parse, to_text
 from softmachine.languages.crasp.terms import Conditional, Count, Maximum, Minimum, NamedTerm, Number, Term, term
 
@@ -16,5 +16,5 @@ __all__ = [
     "parse", "to_text", "looks_like",
     "core", "Core", "counted",
     "run", "generate", "Result", "Evaluation",
-    "PositionRelation", "RELATIONS", "beta", "Encoding", "encode", "decode",
+    "RELATIONS", "beta", "Encoding", "encode", "decode",
 ]  # fmt: skip

@@ -2,61 +2,65 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from softmachine.languages.crasp.formula import Comparison, NamedFormula
 from softmachine.languages.crasp.relation import RELATIONS
-from softmachine.languages.crasp.terms import Conditional, Count, Maximum, Minimum, NamedTerm, Term, nesting, term
+from softmachine.languages.crasp.terms import (
+    Conditional,
+    Count,
+    Maximum,
+    Minimum,
+    NamedTerm,
+    Number,
+    Term,
+    nesting,
+    term,
+)
 from softmachine.languages.linear import Relation
-from softmachine.languages.temporal import building as temporal
-from softmachine.languages.temporal.building import DEEPEST
-from softmachine.languages.temporal.formula import Formula, Not
+from softmachine.languages.temporal.building import DEEPEST, FormulaBuilder, at
+from softmachine.languages.temporal.formula import Formula
 from softmachine.languages.text.mistakes import Mistake, place_of
 
+if TYPE_CHECKING:
+    from lark import Token
 
-class Builder(temporal.Builder):
+
+class Builder(FormulaBuilder[Number]):
     """Makes formulas and terms from their parts; symbols, connectives and sums are those of temporal logic."""
 
-    product_example = "2*#[Q_a]"
+    not_linear = ("a product of two counts is not linear", "multiply a count with a number only, as in 2*#[Q_a]")
 
-    def not_(self, parts: list[Any]) -> Formula:
-        """``not p``."""
-        return temporal.at(parts[0], Not(parts[1]))
-
-    def named_formula(self, parts: list[Any]) -> Formula:
+    def named_formula(self, name: Token) -> Formula:
         """A name that is defined as a formula."""
-        return NamedFormula(str(parts[0]))
+        return NamedFormula(str(name))
 
-    def comparison(self, parts: list[Any]) -> Formula:
+    def comparison(self, left: Term, relation: Token, right: Term) -> Formula:
         """``term <= term``."""
-        left, relation, right = parts
-        return temporal.at(relation, Comparison(left, Relation.written(relation), right))
+        return at(relation, Comparison(left, Relation.written(relation), right))
 
-    def conditional(self, parts: list[Any]) -> Term:
+    def conditional(self, condition: Formula, sign: Token, then: Term, otherwise: Term) -> Term:
         """``p ? s : t``."""
-        condition, sign, then, otherwise = parts
         return _at(sign, term(Conditional(condition, then, otherwise)))
 
-    def count(self, parts: list[Any]) -> Term:  # type: ignore[override]
+    def counting(self, token: Token, of: Formula) -> Term:
         """``#[p]`` or ``#R[p]``."""
-        token, of = parts
         relation = str(token[1:]) or None
         if relation is not None and relation not in RELATIONS:
             hint = f"there is {', '.join(RELATIONS)}; a comment begins with # and a blank"
-            raise Mistake(f"there is no relation {relation!r} to count through", token.line, token.column, hint)
+            raise Mistake(f"there is no relation {relation!r} to count through", *place_of(token), hint)
         return term(Count(of, relation))
 
-    def extreme(self, parts: list[Any]) -> Term:
+    def extreme(self, word: Token, *of: Term) -> Term:
         """``min(s, t)`` or ``max(s, t)``."""
-        kind = Minimum if parts[0].type == "MIN" else Maximum
-        return _at(parts[0], term(kind(tuple(parts[1:]))))
+        return _at(word, term((Minimum if word.type == "MIN" else Maximum)(of)))
 
-    def named_term(self, parts: list[Any]) -> Term:
+    def named_term(self, name: Token) -> Term:
         """A name that is defined as a term."""
-        return term(NamedTerm(str(parts[0])))
+        return term(NamedTerm(str(name)))
 
 
-def _at(token: Any, made: Term) -> Term:
+def _at(token: Token, made: Term) -> Term:
     """A term that begins at a token, unless it is too deep."""
     if nesting(made) > DEEPEST:
         message = f"conditional terms are nested more than {DEEPEST} deep"

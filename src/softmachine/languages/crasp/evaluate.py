@@ -26,7 +26,8 @@ class Evaluation:
     def __init__(self, program: Program, tokens: Iterable[str] = ()) -> None:
         self.program = program
         self.tokens: list[str] = []
-        self._formulas = self._in_order()
+        # Each after those it needs.
+        self._formulas = dict.fromkeys(formula for body in program.bodies for formula in formulas_of(body))
         self._values: dict[Formula, list[bool]] = {formula: [] for formula in self._formulas}
         self._numbers: dict[tuple[Number, int], int] = {}
         self._evaluate()
@@ -57,14 +58,6 @@ class Evaluation:
             if self.holds(rule.body):
                 return rule.token
         raise stuck(self.program, len(self.tokens), self.tokens[-1] if self.tokens else None)
-
-    def _in_order(self) -> tuple[Formula, ...]:
-        """All formulas of the program, each after those it needs."""
-        program = self.program
-        bodies = [*(entry.body for entry in program.definitions), *(rule.body for rule in program.rules)]
-        if program.accept is not None:
-            bodies.append(program.accept)
-        return tuple(dict.fromkeys(formula for body in bodies for formula in formulas_of(body)))
 
     def _evaluate(self) -> None:
         """Find all values at the last position."""
@@ -112,7 +105,7 @@ class Evaluation:
             case Count(of, None):
                 return sum(self._values[of][j] for j in range(1, i + 1))
             case Count(of, str(relation)):
-                row = RELATIONS[relation].row(i) if i > 0 else ()
+                row = RELATIONS[relation](i) if i > 0 else ()
                 return sum(self._values[of][j] for j in range(1, i + 1) if j in row)
             case NamedTerm(name):
                 return int(self.value(name, i))

@@ -9,26 +9,23 @@ counts through a relation.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from softmachine.errors import InvalidError
+from softmachine.languages.crasp.printing import write_term
 from softmachine.languages.crasp.terms import (
-    Conditional,
     Count,
-    Maximum,
-    Minimum,
     NamedTerm,
     Number,
     Term,
     formulas_in,
+    inner_terms,
     largest_number,
 )
 from softmachine.languages.linear import Linear, Relation
 from softmachine.languages.temporal.counting import LARGEST_NUMBER
 from softmachine.languages.temporal.formula import Formula
-
-if TYPE_CHECKING:
-    from softmachine.languages.temporal.printing import Level, Writer
+from softmachine.languages.temporal.printing import Level, Writer
 
 Shape: TypeAlias = tuple[object, ...]
 
@@ -46,8 +43,6 @@ class NamedFormula(Formula):
 
     def write(self, _writer: Writer) -> tuple[str, Level]:
         """The name."""
-        from softmachine.languages.temporal.printing import Level
-
         return self.name, Level.ATOM
 
 
@@ -76,30 +71,18 @@ class Comparison(Formula):
 
     def write(self, writer: Writer) -> tuple[str, Level]:
         """The two terms with the relation between them."""
-        from softmachine.languages.crasp.printing import write_term
-        from softmachine.languages.temporal.printing import Level
-
         sides = (write_term(side, writer) for side in (self.left, self.right))
         return f" {writer.words.get(self.relation, self.relation)} ".join(sides), Level.ATOM
 
 
 def _shape(term: Term) -> Shape:
     """A term without its formulas."""
-    return (term.constant, *((coefficient, _shape_of(number)) for coefficient, number in term.terms))
+    return (term.constant, *((coefficient, *_shape_of(number)) for coefficient, number in term.terms))
 
 
 def _shape_of(number: Number) -> Shape:
-    match number:
-        case Count(_, relation):
-            return ("count", relation)
-        case NamedTerm(name):
-            return ("name", name)
-        case Conditional(_, then, otherwise):
-            return ("conditional", _shape(then), _shape(otherwise))
-        case Minimum(of):
-            return ("min", *map(_shape, of))
-        case Maximum(of):
-            return ("max", *map(_shape, of))
+    own = number.relation if isinstance(number, Count) else number.name if isinstance(number, NamedTerm) else None
+    return (type(number), own, *map(_shape, inner_terms(number)))
 
 
 def compare(left: Term | int, relation: str, right: Term | int) -> Comparison:

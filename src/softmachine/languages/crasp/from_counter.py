@@ -18,14 +18,13 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from softmachine.languages import counter
-from softmachine.languages.counter import Condition, CounterMachine, Transition, Verdict
+from softmachine.languages.counter import Condition, CounterComparison, CounterMachine, Transition, Verdict
 from softmachine.languages.crasp.formula import Comparison, NamedFormula, compare
 from softmachine.languages.crasp.program import ACCEPT, REJECT, RESERVED, Definition, Program, Rule
 from softmachine.languages.crasp.terms import Count, NamedTerm, Number, Term, term
 from softmachine.languages.linear import Linear
-from softmachine.languages.temporal.formula import FALSE, TRUE, And, Formula, Not, Symbol
-from softmachine.languages.temporal.structure import conjunction, disjunction
+from softmachine.languages.temporal.formula import TRUE, And, Formula, Not, Or, Symbol
+from softmachine.languages.temporal.structure import disjunction
 
 VERDICTS = {Verdict.ACCEPT: ACCEPT, Verdict.REJECT: REJECT}
 
@@ -66,9 +65,7 @@ def transition_tokens(machine: CounterMachine, taken: Collection[str] = ()) -> d
             continue
         numbers[state] = numbers.get(state, 0) + 1
         name = state if len(machine.leaving(state)) == 1 else f"{state}_{numbers[state]}"
-        token = unique(name, used)
-        used.add(token)
-        tokens[token] = transition
+        tokens[unique(name, used)] = transition
     return tokens
 
 
@@ -96,9 +93,7 @@ class Names:
         plain = re.sub(r"\W", "_", wish)
         if not re.match(r"[^\W\d]", plain) or plain.startswith("Q_"):
             plain = f"_{plain}"
-        name = unique(plain, self._used)
-        self._used.add(name)
-        return name
+        return unique(plain, self._used)
 
 
 @dataclass(frozen=True)
@@ -165,18 +160,14 @@ def simulation(
 def condition_formula(condition: Condition, counters: Mapping[str, str]) -> Formula:
     """A condition on counters as a formula, given the names of the terms that count them."""
     match condition:
-        case counter.Comparison(left, relation, right):
+        case CounterComparison(left, relation, right):
             return Comparison(_term(left, counters), relation, _term(right, counters))
-        case counter.Constant(value):
-            return TRUE if value else FALSE
-        case counter.Not(of):
+        case Not(of):
             return Not(condition_formula(of, counters))
-        case counter.And(operands):
-            return conjunction(condition_formula(operand, counters) for operand in operands)
-        case counter.Or(operands):
-            return disjunction(condition_formula(operand, counters) for operand in operands)
+        case And(operands) | Or(operands):
+            return type(condition)(tuple(condition_formula(operand, counters) for operand in operands))
         case _:
-            raise TypeError(f"{type(condition).__name__} is not a condition on counters")
+            return condition
 
 
 def _term(linear: Linear[str], counters: Mapping[str, str]) -> Term:
@@ -212,8 +203,9 @@ def _operands(formula: Formula) -> tuple[Formula, ...]:
     return formula.operands if isinstance(formula, And) else (formula,)
 
 
-def unique(name: str, used: Collection[str]) -> str:
-    """The name, longer if it is used."""
+def unique(name: str, used: set[str]) -> str:
+    """The name, longer if it is used; from now on it is."""
     while name in used:
         name += "_"
+    used.add(name)
     return name

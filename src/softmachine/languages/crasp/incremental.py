@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -10,6 +11,7 @@ from softmachine.errors import UsageError
 from softmachine.languages.crasp.evaluate import stuck
 from softmachine.languages.crasp.program import ACCEPT, REJECT, Program
 from softmachine.languages.crasp.reactions import START, STUCK, Reactions, prepared
+from softmachine.languages.crasp.relation import FARTHEST, row
 
 MAX_TOKENS = 10_000_000
 VERDICTS = {ACCEPT: "accept", REJECT: "reject"}
@@ -46,66 +48,44 @@ class Counting:
         self.token = START
         self.sums = [0] * reactions.sums
         self._related = [0] * len(reactions.related)
-        # Position 0 is nobody's past.
-        self._memories = [[False] for _ in reactions.farthest]
-        self._rows: dict[str, tuple[int, Sequence[int]]] = {}
-        self._react()
+        # The values at the positions that rows reach. Position 0 is nobody's past.
+        self._memories: dict[int, list[bool]] = defaultdict(lambda: [False])
 
     def append(self, token: int) -> None:
         """Let a token follow."""
         self.position += 1
         self.token = token
-        self._react()
+        reaction = self.reactions[token]
+        sums = self.sums
+        for which, change in reaction.adds:
+            sums[which] += change
+        for tracked in reaction.tracked:
+            if not tracked.adds and self.position > FARTHEST:
+                continue
+            self._look_up(tracked.related)
+            holds = tracked.decision.outcome(sums) == 1
+            if holds:
+                for which, change in tracked.adds:
+                    sums[which] += change
+            if tracked.memory is not None and self.position <= FARTHEST:
+                self._memories[tracked.memory].append(holds)
+        self._look_up(reaction.related)
 
     def next_token(self) -> int:
         """The number of the token that comes next; `STUCK` if no rule applies."""
         return self.reactions[self.token].follows.outcome(self.sums)
 
-    def _react(self) -> None:
-        reaction = self.reactions[self.token]
-        sums = self.sums
-        for which, change in reaction.adds:
-            sums[which] += change
-        if self.position:
-            for memory, value in reaction.remembers:
-                self._remember(memory, value)
-            for related, entry, decision in reaction.tracked:
-                if not entry.adds and entry.memory is not None and self._knows(entry.memory):
-                    continue
-                for index in related:
-                    self._look_up(index)
-                holds = decision.outcome(sums) == 1
-                if holds:
-                    for which, change in entry.adds:
-                        sums[which] += change
-                if entry.memory is not None:
-                    self._remember(entry.memory, holds)
-            for index in reaction.related:
-                self._look_up(index)
-
-    def _knows(self, memory: int) -> bool:
-        """Whether a memory needs no more values."""
-        farthest = self.reactions.farthest[memory]
-        return farthest is not None and self.position > farthest
-
-    def _remember(self, memory: int, value: bool) -> None:
-        if not self._knows(memory):
-            self._memories[memory].append(value)
-
-    def _look_up(self, index: int) -> None:
-        related = self.reactions.related[index]
-        remembered = self._memories[related.memory]
-        place, row = self._rows.get(related.relation.name, (0, ()))
-        if place != self.position:
-            row = related.relation.row(self.position)
-            self._rows[related.relation.name] = self.position, row
-        count = 0
-        for j in row:
-            count += remembered[j]
-        change = count - self._related[index]
-        if change:
-            self._related[index] = count
-            for which, coefficient in related.adds:
+    def _look_up(self, related: tuple[int, ...]) -> None:
+        """Bring some counts through R up to date."""
+        if not related:
+            return
+        positions = row(self.position)
+        for number in related:
+            memory, adds = self.reactions.related[number]
+            count = sum(map(self._memories[memory].__getitem__, positions))
+            change = count - self._related[number]
+            self._related[number] = count
+            for which, coefficient in adds:
                 self.sums[which] += coefficient * change
 
 
@@ -121,10 +101,8 @@ def generate(program: Program, word: str | Iterable[str]) -> Iterator[str]:
     symbols = program.word(word)
     if not program.rules:
         raise UsageError(f"{program.name!r} has no rules, so it writes no chain of thought")
-    reactions = prepared(program)
-    counting = Counting(reactions)
-    for symbol in symbols:
-        counting.append(reactions.number[symbol])
+    counting = _read(program, symbols)
+    reactions = counting.reactions
     while True:
         number = counting.next_token()
         if number == STUCK:
@@ -149,8 +127,13 @@ def run(program: Program, word: str | Iterable[str], *, max_tokens: int = MAX_TO
     if program.rules:
         tokens = tuple(islice(generate(program, symbols), max_tokens))
         return Result(program, symbols, tokens, VERDICTS.get(tokens[-1]) if tokens else None)
-    reactions = prepared(program)
-    counting = Counting(reactions)
+    counting = _read(program, symbols)
+    return Result(program, symbols, (), VERDICTS[counting.reactions.tokens[counting.next_token() - 1]])
+
+
+def _read(program: Program, symbols: Iterable[str]) -> Counting:
+    """The counts after a word."""
+    counting = Counting(prepared(program))
     for symbol in symbols:
-        counting.append(reactions.number[symbol])
-    return Result(program, symbols, (), VERDICTS[reactions.tokens[counting.next_token() - 1]])
+        counting.append(counting.reactions.number[symbol])
+    return counting

@@ -1,8 +1,9 @@
-"""C-RASP as text: the form that ``syntax.parse`` reads."""
+"""C-RASP as text, the form that ``syntax.parse`` reads; and as HTML tables for notebooks."""
 
 from __future__ import annotations
 
 import re
+from html import escape
 from typing import TYPE_CHECKING
 
 from softmachine.languages.crasp.terms import Conditional, Count, Maximum, Minimum, NamedTerm, Number, Term, formulas_in
@@ -68,3 +69,18 @@ def _number(number: Number, writer: Writer) -> str:
 def _token(token: str) -> str:
     """A token as a line has it: as it is, or in quotes."""
     return token if re.fullmatch(r"\w+", token) else quoted(token)
+
+
+def program_table(program: Program) -> str:
+    """The definitions, rules and what is accepted, one a row."""
+    rows = [(entry.name, ":=", body_text(entry.body)) for entry in program.definitions]
+    rows += [(rule.token, "←", body_text(rule.body)) for rule in program.rules]
+    if program.accept is not None:
+        rows.append(("accept", "", body_text(program.accept)))
+    body = "".join(
+        f"<tr><th>{escape(head)}</th><td>{sign}</td><td><code>{escape(text)}</code></td></tr>"
+        for head, sign, text in rows
+    )
+    letters = " ".join(f"<code>{escape(letter)}</code>" for letter in program.alphabet)
+    caption = f"C-RASP program {escape(program.name)} over {letters}"
+    return f"<table><caption>{caption}</caption><tbody>{body}</tbody></table>"

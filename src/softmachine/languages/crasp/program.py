@@ -16,6 +16,7 @@ from typing import ClassVar
 
 from softmachine.errors import Place
 from softmachine.languages.crasp.formula import Comparison, NamedFormula
+from softmachine.languages.crasp.printing import program_table
 from softmachine.languages.crasp.relation import RELATIONS
 from softmachine.languages.crasp.terms import Count, NamedTerm, Term, formulas_in, largest_number, nesting, numbers_in
 from softmachine.languages.linear import Linear
@@ -93,10 +94,17 @@ class Program:
         """Whether it writes a chain of thought."""
         return bool(self.rules)
 
+    @property
+    def bodies(self) -> tuple[Formula | Term, ...]:
+        """What its lines say, in their order."""
+        accepted = () if self.accept is None else (self.accept,)
+        return (*(entry.body for entry in self.definitions), *(rule.body for rule in self.rules), *accepted)
+
     @cached_property
     def relations(self) -> tuple[str, ...]:
         """The relations that it counts through."""
-        counts = (number for term in _terms(self) for number in numbers_in(term) if isinstance(number, Count))
+        terms = (term for body in self.bodies for term in _terms_of(body))
+        counts = (number for term in terms for number in numbers_in(term) if isinstance(number, Count))
         return tuple(dict.fromkeys(count.relation for count in counts if count.relation is not None))
 
     def __getitem__(self, name: str) -> Formula | Term:
@@ -125,19 +133,11 @@ class Program:
         return f"C-RASP program {self.name}: {letters}, {names}, {size}"
 
     def _repr_html_(self) -> str:
-        from softmachine.languages.crasp.html import program_table
-
         return program_table(self)
 
 
-def _terms(program: Program) -> Iterator[Term]:
-    """Every term of a program that is not part of another one, apart from those in formulas that are counted in it."""
-    bodies = [*(entry.body for entry in program.definitions), *(rule.body for rule in program.rules)]
-    for body in [*bodies, *([program.accept] if program.accept is not None else [])]:
-        yield from _terms_of(body)
-
-
 def _terms_of(body: Formula | Term) -> Iterator[Term]:
+    """Every term of a body that is not part of another one, apart from those in formulas that are counted in it."""
     if isinstance(body, Linear):
         yield body
     for part in formulas_of(body):

@@ -2,23 +2,24 @@
 
 Counts are kept as running sums. The left sides of all comparisons become *sums*, one number each: a token adds to it
 what all counts of formulas about single tokens add, at once. (A counter machine's counter is such a sum.) Other
-formulas under a count are *tracked*: evaluated at every position. A count through a relation looks up the positions of
-its row among the values that are *remembered*. A rule is looked at only after tokens that its body allows.
+formulas under a count are *tracked*: evaluated at every position. A count through R looks up the positions of its row
+among the values that are remembered, so what it counts is tracked, too, as far as rows reach. A rule is looked at only
+after tokens that its body allows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial, reduce
 from operator import and_, or_
+from typing import TypeAlias
 
 from softmachine.languages.crasp.core import core, counted
-from softmachine.languages.crasp.decisions import Decision, decide
 from softmachine.languages.crasp.formula import Comparison
 from softmachine.languages.crasp.program import ACCEPT, REJECT, Program
-from softmachine.languages.crasp.relation import RELATIONS, PositionRelation
 from softmachine.languages.crasp.terms import Count
+from softmachine.languages.decisions import Compared, Decision, decide
 from softmachine.languages.temporal.formula import TRUE, And, Constant, Formula, Not, Or, Symbol
 from softmachine.languages.temporal.structure import subformulas
 
@@ -27,37 +28,25 @@ START = 0
 STUCK = 0
 """The outcome of a decision if no rule applies."""
 
+Changes: TypeAlias = tuple[tuple[int, int], ...]
+"""Numbers of sums, and what is added to each."""
+
 
 @dataclass(frozen=True)
 class Tracked:
-    """A formula under a count that is not about single tokens.
+    """A formula under a count to be evaluated when a token has come.
 
     Args:
-        formula: The formula.
-        adds: The sums that it is counted in, each with its coefficient.
-        memory: Where its values are remembered, if it is counted through a relation.
+        related: The numbers of the counts through R to look up first.
+        decision: Whether it is true: outcome 1 or 0.
+        adds: What it adds to sums where it is true.
+        memory: Where its values are remembered, if it is counted through R.
     """
 
-    formula: Formula
-    adds: tuple[tuple[int, int], ...]
+    related: tuple[int, ...]
+    decision: Decision
+    adds: Changes
     memory: int | None
-
-
-@dataclass(frozen=True)
-class Related:
-    """A count through a relation.
-
-    Args:
-        relation: The relation.
-        formula: What is counted.
-        memory: Where its values are remembered.
-        adds: The sums that it is counted in, each with its coefficient.
-    """
-
-    relation: PositionRelation
-    formula: Formula
-    memory: int
-    adds: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
@@ -65,17 +54,14 @@ class Reaction:
     """What happens when a token has come.
 
     Args:
-        adds: The sums that change, and by how much.
-        remembers: The values about the token alone that are remembered, in which memory.
-        tracked: The formulas to evaluate, in order: numbers of the related counts to look up first, the formula, and
-            the decision of it (outcome 1 if it is true).
-        related: The related counts to look up last.
+        adds: What the token adds to sums by itself.
+        tracked: The formulas to evaluate, in order.
+        related: The numbers of the counts through R to look up last.
         follows: The decision of the next token, by its number.
     """
 
-    adds: tuple[tuple[int, int], ...]
-    remembers: tuple[tuple[int, bool], ...]
-    tracked: tuple[tuple[tuple[int, ...], Tracked, Decision], ...]
+    adds: Changes
+    tracked: tuple[Tracked, ...]
     related: tuple[int, ...]
     follows: Decision
 
@@ -91,7 +77,6 @@ class Reactions:
     """
 
     def __init__(self, program: Program) -> None:
-        self.program = program
         essence = core(program)
         rules = essence.rules if essence.accept is None else ((ACCEPT, essence.accept), (REJECT, TRUE))
         self.tokens = tuple(dict.fromkeys((*program.tokens, *(token for token, _ in rules))))
@@ -103,20 +88,16 @@ class Reactions:
         self._places, counts = _sums(formulas)
         self.sums = len(counts)
         """How many sums there are."""
-        self._uses: dict[Count, list[tuple[int, int]]] = {}
+        uses: dict[Count, list[tuple[int, int]]] = {}
         for which, terms in enumerate(counts):
             for coefficient, count in terms:
-                self._uses.setdefault(count, []).append((which, coefficient))
-        remembered = dict.fromkeys(count.of for count in self._uses if count.relation is not None)
-        self._memory = {formula: index for index, formula in enumerate(remembered)}
-        self.farthest = tuple(self._farthest(formula) for formula in remembered)
-        """For every memory, the last position whose value it needs; None if it needs all of them."""
-        self.related = tuple(
-            Related(RELATIONS[count.relation], count.of, self._memory[count.of], tuple(uses))
-            for count, uses in self._uses.items()
-            if count.relation is not None
-        )
-        self.tracked = tuple(self._tracked())
+                uses.setdefault(count, []).append((which, coefficient))
+        self._uses: Mapping[Count, Changes] = {count: tuple(changes) for count, changes in uses.items()}
+        self._memory = {of: k for k, of in enumerate(dict.fromkeys(count.of for count in uses if count.relation))}
+        self.related = tuple((self._memory[count.of], self._uses[count]) for count in uses if count.relation)
+        """For every count through R where its formula is remembered, and what a 1 of it adds to sums."""
+        tracked = dict.fromkeys(count.of for count in uses if count.relation or self._masks[count.of] is None)
+        self._tracked = sorted(tracked, key=lambda formula: formula.depth)
         self._made: dict[int, Reaction] = {}
 
     def __getitem__(self, token: int) -> Reaction:
@@ -150,16 +131,10 @@ class Reactions:
                     raise TypeError(f"{type(formula).__name__} does not occur in a core")
         return masks
 
-    def _farthest(self, formula: Formula) -> int | None:
-        bounds = [RELATIONS[count.relation].farthest for count in self._uses if count.relation and count.of == formula]
-        known = [bound for bound in bounds if bound is not None]
-        return max(known) if len(known) == len(bounds) else None
-
-    def _tracked(self) -> Iterator[Tracked]:
-        """What is to be evaluated at every position, each after those that it needs."""
-        counts = {count.of: None for count in self._uses if self._masks[count.of] is None}
-        for formula in sorted(counts, key=lambda formula: formula.depth):
-            yield Tracked(formula, tuple(self._uses.get(Count(formula), ())), self._memory.get(formula))
+    def _guard(self, body: Formula) -> int:
+        """The tokens after which a body may be true, as far as it is easily seen, as bits."""
+        operands = body.operands if isinstance(body, And) else (body,)
+        return reduce(and_, (mask for operand in operands if (mask := self._masks[operand]) is not None), -1)
 
     def _holds(self, formula: Formula, token: int) -> bool | None:
         mask = self._masks[formula]
@@ -168,41 +143,30 @@ class Reactions:
     def _reaction(self, token: int) -> Reaction:
         known = partial(self._holds, token=token)
         adds: dict[int, int] = {}
-        for count, uses in self._uses.items():
+        for count, changes in self._uses.items():
             if token != START and count.relation is None and known(count.of):
-                for which, coefficient in uses:
+                for which, coefficient in changes:
                     adds[which] = adds.get(which, 0) + coefficient
-        allowed = (rule for rule, guard in zip(self._rules, self._allowed, strict=True) if guard >> token & 1)
-        follows = decide(allowed, STUCK, known, self._places)
         seen: set[int] = set()
         tracked = []
-        for entry in self.tracked if token != START else ():
-            decision = decide([(entry.formula, 1)], 0, known, self._places)
-            tracked.append((self._needed(decision, seen), entry, decision))
+        for formula in self._tracked if token != START else ():
+            decision = decide([(formula, 1)], 0, known, self._places)
+            own = self._uses.get(Count(formula), ()) if known(formula) is None else ()
+            tracked.append(Tracked(self._needed(decision, seen), decision, own, self._memory.get(formula)))
+        allowed = [rule for rule, guard in zip(self._rules, self._allowed, strict=True) if guard >> token & 1]
+        follows = decide(allowed, STUCK, known, self._places)
+        related = self._needed(follows, seen) if token != START else ()
         return Reaction(
-            adds=tuple((which, change) for which, change in adds.items() if change),
-            remembers=tuple(
-                (memory, bool(known(formula)))
-                for formula, memory in self._memory.items()
-                if self._masks[formula] is not None
-            ),
-            tracked=tuple(tracked),
-            related=self._needed(follows, seen),
-            follows=follows,
+            tuple((which, change) for which, change in adds.items() if change), tuple(tracked), related, follows
         )
 
-    def _guard(self, body: Formula) -> int:
-        """The tokens after which a body may be true, as far as it is easily seen, as bits."""
-        operands = body.operands if isinstance(body, And) else (body,)
-        return reduce(and_, (mask for operand in operands if (mask := self._masks[operand]) is not None), -1)
-
     def _needed(self, decision: Decision, seen: set[int]) -> tuple[int, ...]:
-        """The counts through relations that a decision asks for, apart from those that are up to date."""
+        """The counts through R that a decision asks for, apart from those that are up to date."""
         asked = decision.sums
         found = [
-            index
-            for index, related in enumerate(self.related)
-            if index not in seen and any(which in asked for which, _ in related.adds)
+            number
+            for number, (_, adds) in enumerate(self.related)
+            if number not in seen and any(which in asked for which, _ in adds)
         ]
         seen.update(found)
         return tuple(found)
@@ -210,18 +174,18 @@ class Reactions:
 
 def _sums(
     formulas: Iterable[Formula],
-) -> tuple[dict[Comparison, tuple[int, int]], list[tuple[tuple[int, Count], ...]]]:
-    """For every comparison its sum and the constant beside it; and for every sum what it is made of."""
+) -> tuple[dict[Formula, Compared], list[tuple[tuple[int, Count], ...]]]:
+    """What every comparison compares; and for every sum what it is made of."""
     numbers: dict[frozenset[tuple[int, Count]], int] = {}
     sums: list[tuple[tuple[int, Count], ...]] = []
-    places = {}
+    places: dict[Formula, Compared] = {}
     for formula in formulas:
         if isinstance(formula, Comparison):
             terms, constant = counted(formula)
             which = numbers.setdefault(frozenset(terms), len(sums))
             if which == len(sums):
                 sums.append(terms)
-            places[formula] = which, constant
+            places[formula] = which, formula.relation, -constant
     return places, sums
 
 

@@ -10,11 +10,8 @@ that is what the relative encoding does ("Softmax Transformers are Turing-Comple
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
-from types import MappingProxyType
 
 from softmachine.errors import InputError, UsageError
 
@@ -31,60 +28,15 @@ def beta(x: int) -> str | None:
     return rest if zero else None
 
 
-def numbers_with(bits: str) -> Iterator[int]:
-    """The numbers x with β(x) = bits, in increasing order."""
-    k = 1
-    while True:
-        yield ((1 << k) - 1) * (1 << (len(bits) + 1)) + int(bits or "0", 2)
-        k += 1
-
-
 def row(x: int) -> tuple[int, ...]:
     """The positions that x is in R with: those i where the i-th bit of β(x) is 1, in increasing order."""
     return tuple(i for i, bit in enumerate(beta(x) or "", start=1) if bit == "1")
 
 
-@dataclass(frozen=True)
-class PositionRelation:
-    """A relation between a position and positions of its past.
-
-    Args:
-        name: What formulas call it, as the R of ``#R[φ]``.
-        row: The positions j ≤ i that position i is in the relation with, in increasing order.
-        about: What it is, in one line.
-        farthest: No row of the first 2^62 positions has a position beyond this one; None if that is not known.
-    """
-
-    name: str
-    row: Callable[[int], Sequence[int]]
-    about: str = ""
-    farthest: int | None = None
-
-
-_RELATIONS = {"R": PositionRelation("R", row, "position j with the places of the ones in β(j)", farthest=62)}
-RELATIONS: Mapping[str, PositionRelation] = MappingProxyType(_RELATIONS)
-"""The relations that there are, by their names."""
-
-
-def define_relation(name: str, row: Callable[[int], Sequence[int]], *, about: str = "") -> PositionRelation:
-    """Define a relation, after which ``#name[φ]`` is a term.
-
-    Args:
-        name: What formulas call it.
-        row: For every position i ≥ 1 the positions j with 1 ≤ j ≤ i that it is in the relation with, in order.
-        about: What it is, in one line.
-
-    Raises:
-        UsageError: If the name is taken or could not be read, or the function gives other positions.
-    """
-    if not re.fullmatch(r"[^\W\d]\w*", name) or name in RELATIONS:
-        raise UsageError(f"{name!r} cannot be the name of a relation", hint="write letters and digits, and a new name")
-    for i in range(1, 33):
-        positions = tuple(row(i))
-        if list(positions) != sorted(set(positions)) or any(not 1 <= j <= i for j in positions):
-            raise UsageError(f"relation {name!r} has {positions} at position {i}; positions are 1 … {i}, in order")
-    _RELATIONS[name] = PositionRelation(name, row, about=about)
-    return _RELATIONS[name]
+FARTHEST = 62
+"""No row of the first 2^62 positions has a position beyond this one."""
+RELATIONS: Mapping[str, Callable[[int], tuple[int, ...]]] = {"R": row}
+"""The relations that there are, by their names: what positions are in it with a position."""
 
 
 class Encoding(StrEnum):

@@ -29,8 +29,7 @@ from softmachine.languages.crasp.formula import NamedFormula, compare
 from softmachine.languages.crasp.from_counter import Names, simulation, transition_tokens, unique
 from softmachine.languages.crasp.program import Definition, Program, Rule
 from softmachine.languages.crasp.relation import Encoding
-from softmachine.languages.crasp.terms import Count, Number, Term, term
-from softmachine.languages.linear import Linear
+from softmachine.languages.crasp.terms import Count, Term, term
 from softmachine.languages.temporal.formula import TRUE, And, Formula, Not, Symbol
 from softmachine.languages.temporal.structure import disjunction
 
@@ -58,9 +57,9 @@ def relative_program(
             hint="leave out the line 'order'",
         )
     used = set(machine.alphabet)
-    fillers = {letter: _token(f"l_{letter}", used) for letter in machine.alphabet}
-    markers = {letter: _token(f"M_{letter}", used) for letter in machine.alphabet}
-    end = _token("$", used) if encoding is Encoding.MARKED else None
+    fillers = {letter: unique(f"l_{letter}", used) for letter in machine.alphabet}
+    markers = {letter: unique(f"M_{letter}", used) for letter in machine.alphabet}
+    end = unique("$", used) if encoding is Encoding.MARKED else None
     tokens = transition_tokens(machine, taken=used)
     names = Names()
 
@@ -82,7 +81,7 @@ def relative_program(
         rules.append(Rule(markers[letter], And((NamedFormula(turn), NamedFormula(encoded)))))
         rules.append(Rule(fillers[letter], NamedFormula(turn)))
         shorter += (fillers[letter],)
-        lengths[letter] = _number_of(shorter)
+        lengths[letter] = term(Count(disjunction(Symbol(token) for token in shorter)))
         shorter += (markers[letter],)
         before = Symbol(markers[letter])
     steps = simulation(machine, tokens, names, initial=lengths, begins=before)
@@ -93,15 +92,3 @@ def relative_program(
         rules=(*rules, *steps.rules),
         place=machine.place,
     )
-
-
-def _number_of(tokens: tuple[str, ...]) -> Term:
-    numbers: tuple[tuple[int, Number], ...] = ((1, Count(disjunction(Symbol(token) for token in tokens))),)
-    return Linear(numbers)
-
-
-def _token(wish: str, used: set[str]) -> str:
-    """A token that is like this one, and not used yet."""
-    token = unique(wish, used)
-    used.add(token)
-    return token

@@ -25,13 +25,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache, partial
-from importlib.resources import files
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from softmachine.errors import Place
 from softmachine.languages.crasp.building import Builder
-from softmachine.languages.crasp.explain import unexpected_character, unexpected_token, unknown_name
+from softmachine.languages.crasp.mistakes import explain, unknown_name
 from softmachine.languages.crasp.printing import to_text
 from softmachine.languages.crasp.program import Definition, Program, Rule, check
 from softmachine.languages.crasp.terms import Term
@@ -40,14 +39,13 @@ from softmachine.languages.linear import Linear
 from softmachine.languages.source import check_size, name_of
 from softmachine.languages.temporal.formula import Formula
 from softmachine.languages.text import layout
-from softmachine.languages.text.grammar import lalr_parser
+from softmachine.languages.text.grammar import parser
 from softmachine.languages.text.layout import QUOTED, Statement, Word, split_lines, unquote
 from softmachine.languages.text.mistakes import Mistake
 from softmachine.languages.text.problems import invalid, refuse
 from softmachine.languages.text.reader import StatementReader
 
 if TYPE_CHECKING:
-    from lark import Lark
     from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 __all__ = ["looks_like", "parse", "to_text"]
@@ -180,25 +178,23 @@ class _Reader(StatementReader):
 
     def _body(self, statement: Statement, start: int) -> Formula | Term | None:
         """The formula or term that a statement has from a place on; None if it cannot be read or uses such a one."""
-        from lark import UnexpectedCharacters, UnexpectedToken
+        from lark import UnexpectedInput
 
         text = re.sub(r"[^\n]", " ", statement.text[:start]) + statement.text[start:]
-        reading = _parser().parse_interactive("")
+        reading = parser("crasp", Builder).parse_interactive(text)
         try:
-            return self._parsed(text, reading)
-        except UnexpectedCharacters as error:
-            self.unreadable(statement, partial(unexpected_character, error, text))
-        except UnexpectedToken as error:
-            self.unreadable(statement, partial(unexpected_token, error.token, reading, text))
+            return self._parsed(reading)
+        except UnexpectedInput as error:
+            self.unreadable(statement, partial(explain, error, text, reading))
         except Mistake as mistake:
             self.mistake(statement, mistake)
         except _Unreadable:
             pass
         return None
 
-    def _parsed(self, text: str, reading: InteractiveParser) -> Formula | Term:
+    def _parsed(self, reading: InteractiveParser) -> Formula | Term:
         token = None
-        for token in _parser().lex(text):
+        for token in reading.iter_parse():
             if token.type == "NAME":
                 if token not in self._known:
                     raise unknown_name(token, self._known, {*self.alphabet, *self.heads})
@@ -206,18 +202,11 @@ class _Reader(StatementReader):
                 if body is None:
                     raise _Unreadable
                 token.type = "TERM_NAME" if isinstance(body, Linear) else "FORMULA_NAME"
-            reading.feed_token(token)
         return cast("Formula | Term", reading.feed_eof(token))  # type: ignore[no-untyped-call]
 
 
 class _Unreadable(Exception):  # noqa: N818 - it never leaves this module
     """A name stands for something that could not be read, which has been reported already."""
-
-
-@cache
-def _parser() -> Lark:
-    grammar = files("softmachine.languages.crasp").joinpath("grammar.lark").read_text(encoding="utf-8")
-    return lalr_parser(grammar, builder=Builder())
 
 
 FORMAT = Format("crasp", (".crasp",), looks_like, parse, to_text, rank=60)

@@ -6,6 +6,7 @@ terms, minima and maxima abbreviate (see `softmachine.languages.crasp.core`).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -46,23 +47,21 @@ class Conditional:
 
 
 @dataclass(frozen=True)
-class Minimum:
+class _Extreme:
+    of: tuple[Term, ...]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.of, tuple) or not self.of or not all(isinstance(each, Linear) for each in self.of):
+            function = type(self).__name__.lower()[:3]
+            raise UsageError(f"{function} takes a tuple of one or more terms, not {self.of!r}")
+
+
+class Minimum(_Extreme):
     """``min(s, t, …)``: the smallest of one or more numbers."""
 
-    of: tuple[Term, ...]
 
-    def __post_init__(self) -> None:
-        _check_arguments("min", self.of)
-
-
-@dataclass(frozen=True)
-class Maximum:
+class Maximum(_Extreme):
     """``max(s, t, …)``: the largest of one or more numbers."""
-
-    of: tuple[Term, ...]
-
-    def __post_init__(self) -> None:
-        _check_arguments("max", self.of)
 
 
 Number: TypeAlias = Count | NamedTerm | Conditional | Minimum | Maximum
@@ -74,65 +73,40 @@ def term(number: Number | int) -> Term:
     return Linear((), number) if isinstance(number, int) else Linear(((1, number),))
 
 
+def inner_terms(number: Number) -> tuple[Term, ...]:
+    """The terms that a number is made of: what it may be."""
+    match number:
+        case Conditional(_, then, otherwise):
+            return then, otherwise
+        case Minimum(of) | Maximum(of):
+            return of
+        case _:
+            return ()
+
+
+def numbers_in(of: Term) -> Iterator[Number]:
+    """The numbers that a term is made of, and those inside conditional terms, minima and maxima."""
+    for _, number in of.terms:
+        yield number
+        for inner in inner_terms(number):
+            yield from numbers_in(inner)
+
+
 def formulas_in(of: Term) -> tuple[Formula, ...]:
     """The formulas that a term is made of directly: what is counted, and conditions. From left to right."""
-    found: list[Formula] = []
-    for _, number in of.terms:
-        match number:
-            case Count(counted):
-                found.append(counted)
-            case Conditional(condition, then, otherwise):
-                found += [condition, *formulas_in(then), *formulas_in(otherwise)]
-            case Minimum(several) | Maximum(several):
-                found += [formula for inner in several for formula in formulas_in(inner)]
-            case NamedTerm():
-                pass
-    return tuple(found)
-
-
-def numbers_in(of: Term) -> tuple[Number, ...]:
-    """The numbers that a term is made of, and those inside conditional terms, minima and maxima."""
-    found: list[Number] = []
-    for _, number in of.terms:
-        found.append(number)
-        match number:
-            case Conditional(_, then, otherwise):
-                found += [*numbers_in(then), *numbers_in(otherwise)]
-            case Minimum(several) | Maximum(several):
-                found += [inner for each in several for inner in numbers_in(each)]
-            case _:
-                pass
+    found = (
+        number.of if isinstance(number, Count) else number.condition
+        for number in numbers_in(of)
+        if isinstance(number, Count | Conditional)
+    )
     return tuple(found)
 
 
 def nesting(of: Term) -> int:
     """How many conditional terms, minima and maxima are nested in one another."""
-    deepest = 0
-    for _, number in of.terms:
-        match number:
-            case Conditional(_, then, otherwise):
-                deepest = max(deepest, 1 + nesting(then), 1 + nesting(otherwise))
-            case Minimum(several) | Maximum(several):
-                deepest = max(deepest, *(1 + nesting(inner) for inner in several))
-            case _:
-                pass
-    return deepest
+    return max((1 + nesting(inner) for _, number in of.terms for inner in inner_terms(number)), default=0)
 
 
 def largest_number(of: Term) -> int:
     """The largest absolute value of a coefficient or constant anywhere in a term."""
-    inner: list[Term] = []
-    for number in numbers_in(of):
-        match number:
-            case Conditional(_, then, otherwise):
-                inner += [then, otherwise]
-            case Minimum(several) | Maximum(several):
-                inner += several
-            case _:
-                pass
-    return max(each.largest for each in (of, *inner))
-
-
-def _check_arguments(function: str, of: tuple[Term, ...]) -> None:
-    if not isinstance(of, tuple) or not of or not all(isinstance(each, Linear) for each in of):
-        raise UsageError(f"{function} takes a tuple of one or more terms, not {of!r}")
+    return max(of.largest, *(inner.largest for number in numbers_in(of) for inner in inner_terms(number)), 0)

@@ -27,16 +27,7 @@ def looks_like(text: str) -> bool:
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Graph:
-    """The graph that a list of edges describes.
-
-    Args:
-        text: The list.
-        source: Where it comes from, for messages.
-        name: What to call the graph; by default its file.
-
-    Raises:
-        SourceError: If it is not such a list.
-    """
+    """The graph that a list of edges describes."""
     if len(text) > LARGEST_SOURCE:
         raise SourceError(f"this is longer than {LARGEST_SOURCE:,} characters", place=Place(source))
     vertices: dict[str, None] = {}

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from softmachine.errors import InputError, InvalidError, Place
 from softmachine.text import many
@@ -75,11 +75,7 @@ class Graph:
         return distance
 
     def word(self, text: str | Iterable[str]) -> tuple[str, ...]:
-        """An input as two vertices, with a blank between them.
-
-        Raises:
-            InputError: If it is something else.
-        """
+        """An input as two vertices, with a blank between them."""
         symbols = tuple(text.split() if isinstance(text, str) else text)
         for index, symbol in enumerate(symbols):
             if symbol not in self.index_of:
@@ -97,16 +93,6 @@ class Graph:
     def __str__(self) -> str:
         kind = "directed" if self.directed else "undirected"
         return f"{kind} graph {self.name}: {len(self.vertices)} vertices, {many(len(self.edges), 'edge')}"
-
-
-def from_networkx(graph: Any, name: str | None = None) -> Graph:
-    """A networkx graph (of any class) as a graph; the vertices' names are what ``str`` says of them."""
-    return Graph(
-        name=name or str(getattr(graph, "name", "")) or "graph",
-        vertices=tuple(map(str, graph.nodes)),
-        edges=tuple((str(one), str(other)) for one, other in graph.edges()),
-        directed=graph.is_directed(),
-    )
 
 
 def _problems(graph: Graph) -> Iterator[str]:

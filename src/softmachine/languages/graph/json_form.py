@@ -19,7 +19,7 @@ def graph_to_json(graph: Graph) -> dict[str, object]:
     }
 
 
-def graph_from_json(data: dict[str, Any]) -> Graph:
+def graph_from_json(data: Any) -> Graph:
     """The graph that :func:`graph_to_json` described.
 
     Raises:

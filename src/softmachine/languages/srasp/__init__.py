@@ -1,6 +1,6 @@
 """S-RASP, and its part without integers, B-RASP: programs, their text form, the reference evaluator, and analysis."""
 
-from softmachine.languages.srasp.analysis import Lookup, Sum, is_b_rasp, normalise, operations
+from softmachine.languages.srasp.analysis import Lookup, Sum, normalise, operations
 from softmachine.languages.srasp.equality import Equality
 from softmachine.languages.srasp.evaluate import accepts, evaluate, run
 from softmachine.languages.srasp.program import Definition, Program
@@ -9,24 +9,7 @@ from softmachine.languages.srasp.syntax import looks_like, parse, to_text
 from softmachine.languages.srasp.value_types import BOOLEAN, INTEGER, Kind, Type
 
 __all__ = [
-    "Definition",
-    "Program",
-    "Kind",
-    "Type",
-    "BOOLEAN",
-    "INTEGER",
-    "looks_like",
-    "parse",
-    "to_text",
-    "accepts",
-    "evaluate",
-    "run",
-    "Equality",
-    "Lookup",
-    "Product",
-    "Sum",
-    "is_b_rasp",
-    "normalise",
-    "operations",
-    "split",
-]
+    "Program", "Definition", "Kind", "Type", "BOOLEAN", "INTEGER",
+    "looks_like", "parse", "to_text", "accepts", "evaluate", "run",
+    "Equality", "Lookup", "Product", "Sum", "normalise", "operations", "split",
+]  # fmt: skip

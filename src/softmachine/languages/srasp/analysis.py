@@ -1,4 +1,4 @@
-"""What constructions ask about a program: its operations one by one, and whether it needs integers."""
+"""What constructions ask about a program: its operations one by one."""
 
 from __future__ import annotations
 
@@ -6,13 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from softmachine.languages.srasp.equality import Equality
 from softmachine.languages.srasp.expressions import (
     Attention,
     Expression,
-    Integer,
-    Letter,
-    Position,
     PrefixSum,
     Vector,
     at_i,
@@ -50,24 +46,10 @@ class Lookup:
     name: str
     attention: Attention
     products: tuple[Product, ...]
-    reads: tuple[Letter | Vector | Position, ...]
-
-    @property
-    def equalities(self) -> tuple[Equality, ...]:
-        """All equalities of integers that the predicate speaks of."""
-        return tuple(dict.fromkeys(equality for term in self.products for equality in term.equal + term.unequal))
+    reads: tuple[Vector, ...]
 
 
 Step: TypeAlias = Sum | Lookup
-
-
-def is_b_rasp(program: Program) -> bool:
-    """Whether a program is in B-RASP: no integers anywhere."""
-    return not any(
-        isinstance(part, Integer | Position | PrefixSum)
-        for definition in program.definitions
-        for part in walk(definition.body)
-    )
 
 
 def operations(program: Program) -> tuple[Step, ...]:
@@ -124,6 +106,6 @@ class _Hoisting:
         return f"{name}_{number}"
 
 
-def _reads_at_j(value: Expression) -> tuple[Letter | Vector | Position, ...]:
-    reads = (part for part in walk(value) if isinstance(part, Letter | Vector | Position) and part.at == "j")
+def _reads_at_j(value: Expression) -> tuple[Vector, ...]:
+    reads = (part for part in walk(value) if isinstance(part, Vector) and part.at == "j")
     return tuple(dict.fromkeys(reads))

@@ -5,27 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 from math import prod
+from typing import TypeGuard
 
 from softmachine.errors import ConstructionError
+from softmachine.languages.linear import Relation
+from softmachine.languages.srasp import expressions as ex
 from softmachine.languages.srasp.evaluate import Meaning, meaning_of
-from softmachine.languages.srasp.expressions import (
-    And,
-    Compare,
-    Comparison,
-    Expression,
-    Letter,
-    Member,
-    Not,
-    Or,
-    Symbol,
-    Truth,
-    Value,
-    Vector,
-    children,
-)
-from softmachine.languages.srasp.printer import show
+from softmachine.languages.srasp.expressions import Expression, Value, children
+from softmachine.languages.srasp.printing import show
 from softmachine.languages.srasp.program import Program
-from softmachine.languages.srasp.value_types import Kind
 
 MOST_CASES = 1 << 12
 
@@ -76,7 +64,7 @@ class Side:
     def _decide(self, left: tuple[int, ...], verdicts: dict[tuple[Value, ...], bool]) -> Expression:
         """Decide between cases by the atoms of these numbers, which tell them apart."""
         if len(set(verdicts.values())) < 2:
-            return Truth(any(verdicts.values()))
+            return ex.Truth(any(verdicts.values()))
         # An atom that settles everything comes first.
         number = next((number for number in left if _settles(number, verdicts)), left[0])
         others = tuple(other for other in left if other != number)
@@ -89,12 +77,12 @@ class Side:
             return next(iter(branches))
         seen = [value for values in branches.values() for value in values]
         parts = [
-            test if branch == Truth(True) else And((test, branch))
+            test if branch == ex.Truth(True) else ex.And((test, branch))
             for branch, values in branches.items()
-            if branch != Truth(False)
+            if branch != ex.Truth(False)
             for test in [_test(self.atoms[number], values, seen)]
         ]
-        return parts[0] if len(parts) == 1 else Or(tuple(parts))
+        return parts[0] if len(parts) == 1 else ex.Or(tuple(parts))
 
 
 def _settles(number: int, verdicts: dict[tuple[Value, ...], bool]) -> bool:
@@ -107,18 +95,18 @@ def _settles(number: int, verdicts: dict[tuple[Value, ...], bool]) -> bool:
 def _test(atom: Expression, values: list[Value], seen: list[Value]) -> Expression:
     """Whether an atom has one of these values, given that it has one of those seen."""
     if isinstance(values[0], bool):
-        return atom if values[0] else Not(atom)
+        return atom if values[0] else ex.Not(atom)
     others = [value for value in seen if value not in values]
     if len(others) < len(values):
-        return Not(_one_of(atom, others))
+        return ex.Not(_one_of(atom, others))
     return _one_of(atom, values)
 
 
 def _one_of(atom: Expression, values: list[Value]) -> Expression:
     symbols = tuple(str(value) for value in values)
     if len(symbols) == 1:
-        return Compare(Comparison.EQUAL, atom, Symbol(symbols[0]))
-    return Member(atom, symbols)
+        return ex.Compare(Relation.EQUAL, atom, ex.Symbol(symbols[0]))
+    return ex.Member(atom, symbols)
 
 
 def _possible(program: Program, atoms: tuple[Expression, ...]) -> tuple[tuple[Value, ...], ...] | None:
@@ -130,9 +118,7 @@ def _possible(program: Program, atoms: tuple[Expression, ...]) -> tuple[tuple[Va
     left = list(reversed(atoms))
     while left:
         current = left.pop()
-        if isinstance(current, Letter | Vector) or (
-            isinstance(current, Compare) and _is_about_integers(program, current)
-        ):
+        if isinstance(current, ex.Vector) or compares_integers(current, program):
             variables[current] = program.type_of(current).values
         else:
             left.extend(reversed(children(current)))
@@ -149,5 +135,6 @@ def _possible(program: Program, atoms: tuple[Expression, ...]) -> tuple[tuple[Va
     return tuple(dict.fromkeys(tuple(meaning(i, i) for meaning in meanings) for i in range(len(valuations))))
 
 
-def _is_about_integers(program: Program, comparison: Compare) -> bool:
-    return program.type_of(comparison.left).kind is Kind.INTEGER
+def compares_integers(expression: Expression, program: Program) -> TypeGuard[ex.Compare]:
+    """Whether an expression over the vectors of a program is a comparison of integers."""
+    return isinstance(expression, ex.Compare) and not program.type_of(expression.left).finite

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from softmachine.languages.srasp.expressions import Add, Compare, Comparison, Expression, Integer, Subtract, indices
+from softmachine.languages.linear import Relation
+from softmachine.languages.srasp.expressions import Add, Compare, Expression, Integer, Subtract, indices
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ def separate(comparison: Compare) -> Equality | None:
 
     Constants go to the side of i. None if it is not about (in)equality, or if a term depends on both positions.
     """
-    if comparison.comparison not in (Comparison.EQUAL, Comparison.UNEQUAL):
+    if comparison.relation not in (Relation.EQUAL, Relation.UNEQUAL):
         return None
     here: list[tuple[int, Expression]] = []
     there: list[tuple[int, Expression]] = []

@@ -2,46 +2,17 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterable
+from collections import ChainMap
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 from softmachine.errors import InputError, UsageError
-from softmachine.languages.srasp.expressions import (
-    Add,
-    And,
-    Attention,
-    Choice,
-    Compare,
-    Comparison,
-    Conditional,
-    Expression,
-    Integer,
-    Letter,
-    Member,
-    Not,
-    Or,
-    Position,
-    PrefixSum,
-    Subtract,
-    Symbol,
-    Truth,
-    Value,
-    Vector,
-)
+from softmachine.languages.srasp import expressions as ex
+from softmachine.languages.srasp.expressions import Expression, Value
 from softmachine.languages.srasp.program import Program
 
 Meaning: TypeAlias = Callable[[int, int], Any]
 """What an expression means: its value for positions i and j. The types were checked when the program was made."""
-
-COMPARE: dict[Comparison, Callable[[Any, Any], bool]] = {
-    Comparison.EQUAL: operator.eq,
-    Comparison.UNEQUAL: operator.ne,
-    Comparison.LESS: operator.lt,
-    Comparison.AT_MOST: operator.le,
-    Comparison.GREATER: operator.gt,
-    Comparison.AT_LEAST: operator.ge,
-}
 
 
 def evaluate(program: Program, word: str | Iterable[str]) -> dict[str, tuple[Value, ...]]:
@@ -52,8 +23,9 @@ def evaluate(program: Program, word: str | Iterable[str]) -> dict[str, tuple[Val
     """
     letters = program.word(word)
     vectors: dict[str, tuple[Value, ...]] = {}
+    known = ChainMap[str, tuple[Value, ...]](vectors, {"in": letters, "pos": tuple(range(1, len(letters) + 1))})
     for definition in program.definitions:
-        meaning = meaning_of(definition.body, lambda expression: _meaning_here(expression, letters, vectors))
+        meaning = meaning_of(definition.body, lambda expression: _meaning_here(expression, len(letters), known))
         vectors[definition.name] = tuple(meaning(i, i) for i in range(len(letters)))
     return vectors
 
@@ -87,32 +59,23 @@ def accepts(program: Program, word: str | Iterable[str]) -> bool:
     return bool(values[-1])
 
 
-def _meaning_here(
-    expression: Expression, letters: tuple[str, ...], vectors: dict[str, tuple[Value, ...]]
-) -> Meaning | None:
+def _meaning_here(expression: Expression, length: int, vectors: Mapping[str, tuple[Value, ...]]) -> Meaning | None:
     """What depends on the input: reads and operations. None for the rest."""
 
     def inner(part: Expression) -> Meaning:
-        return meaning_of(part, lambda atom: _meaning_here(atom, letters, vectors))
+        return meaning_of(part, lambda atom: _meaning_here(atom, length, vectors))
 
     match expression:
-        case Letter(at=at):
-            return _read(letters, at)
-        case Vector(name=name, at=at):
-            return _read(vectors[name], at)
-        case Position(at=at):
-            return _read(range(1, len(letters) + 1), at)
-        case PrefixSum(term=term):
+        case ex.Vector(name=name, at=at):
+            values = vectors[name]
+            return (lambda i, _: values[i]) if at == "i" else (lambda _, j: values[j])
+        case ex.PrefixSum(term=term):
             return _prefix_sum(inner(term))
-        case Attention():
+        case ex.Attention():
             parts = inner(expression.predicate), inner(expression.value), inner(expression.default)
-            return _attention(expression, len(letters), *parts)
+            return _attention(expression, length, *parts)
         case _:
             return None
-
-
-def _read(values: tuple[Value, ...] | range, at: str) -> Meaning:
-    return (lambda i, _: values[i]) if at == "i" else (lambda _, j: values[j])
 
 
 def _prefix_sum(term: Meaning) -> Meaning:
@@ -126,10 +89,10 @@ def _prefix_sum(term: Meaning) -> Meaning:
     return meaning
 
 
-def _attention(attention: Attention, length: int, predicate: Meaning, value: Meaning, default: Meaning) -> Meaning:
+def _attention(attention: ex.Attention, length: int, predicate: Meaning, value: Meaning, default: Meaning) -> Meaning:
     def meaning(i: int, _: int) -> Value:
         seen = attention.mask.positions(i, length)
-        for j in seen if attention.choice is Choice.LEFTMOST else reversed(seen):
+        for j in seen if attention.choice is ex.Choice.LEFTMOST else reversed(seen):
             if predicate(i, j):
                 chosen: Value = value(i, j)
                 return chosen
@@ -154,30 +117,30 @@ def meaning_of(expression: Expression, atom: Callable[[Expression], Meaning | No
         return meaning_of(part, atom)
 
     match expression:
-        case Symbol(value=constant) | Integer(value=constant) | Truth(value=constant):
+        case ex.Symbol(value=constant) | ex.Integer(value=constant) | ex.Truth(value=constant):
             return lambda _i, _j: constant
-        case Not(operand=operand):
+        case ex.Not(operand=operand):
             denied = inner(operand)
             return lambda i, j: not denied(i, j)
-        case And(parts=parts):
+        case ex.And(parts=parts):
             joined = [inner(part) for part in parts]
             return lambda i, j: all(part(i, j) for part in joined)
-        case Or(parts=parts):
+        case ex.Or(parts=parts):
             joined = [inner(part) for part in parts]
             return lambda i, j: any(part(i, j) for part in joined)
-        case Compare(comparison=comparison, left=left, right=right):
-            compare, one, other = COMPARE[comparison], inner(left), inner(right)
+        case ex.Compare(relation=relation, left=left, right=right):
+            compare, one, other = relation.meaning, inner(left), inner(right)
             return lambda i, j: compare(one(i, j), other(i, j))
-        case Member(operand=operand, symbols=symbols):
+        case ex.Member(operand=operand, symbols=symbols):
             member = inner(operand)
             return lambda i, j: member(i, j) in symbols
-        case Conditional(condition=condition, then=then, otherwise=otherwise):
+        case ex.Conditional(condition=condition, then=then, otherwise=otherwise):
             test, one, other = inner(condition), inner(then), inner(otherwise)
             return lambda i, j: one(i, j) if test(i, j) else other(i, j)
-        case Add(left=left, right=right):
+        case ex.Add(left=left, right=right):
             one, other = inner(left), inner(right)
             return lambda i, j: one(i, j) + other(i, j)
-        case Subtract(left=left, right=right):
+        case ex.Subtract(left=left, right=right):
             one, other = inner(left), inner(right)
             return lambda i, j: one(i, j) - other(i, j)
         case _:

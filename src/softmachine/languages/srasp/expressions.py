@@ -2,7 +2,8 @@
 
 An expression speaks about one position i, and inside an operation about a second position j:
 
-- *reads*: ``in(i)``, ``v(i)`` for an earlier vector v, ``pos(i)`` (positions count from 1), and the same at j;
+- *reads* of vectors: ``in(i)``, the input symbol; ``pos(i)``, the position itself, counted from 1; ``v(i)`` for an
+  earlier vector v; and the same at j;
 - *position-wise* functions of these: constants, Boolean connectives, comparisons, conditionals, sums and differences;
 - *operations*, which look at other positions: the prefix sum ``psum j : …`` and leftmost or rightmost attention.
 """
@@ -15,20 +16,10 @@ from enum import StrEnum
 from typing import Any, Literal, TypeAlias, cast
 
 from softmachine.errors import Place
+from softmachine.languages.linear import Relation
 
 Index: TypeAlias = Literal["i", "j"]
 Value: TypeAlias = bool | int | str
-
-
-class Comparison(StrEnum):
-    """How two values compare; symbols and Booleans are only equal or not."""
-
-    EQUAL = "="
-    UNEQUAL = "!="
-    LESS = "<"
-    AT_MOST = "<="
-    GREATER = ">"
-    AT_LEAST = ">="
 
 
 class Choice(StrEnum):
@@ -61,30 +52,16 @@ class Node:
     place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     def __str__(self) -> str:
-        from softmachine.languages.srasp.printer import show
+        from softmachine.languages.srasp.printing import show
 
         return show(cast(Expression, self))
 
 
 @dataclass(frozen=True)
-class Letter(Node):
-    """``in(i)``: the input symbol."""
-
-    at: Index
-
-
-@dataclass(frozen=True)
 class Vector(Node):
-    """``v(i)``: an earlier vector."""
+    """``v(i)``: an earlier vector, or one that is given, ``in(i)`` and ``pos(i)``."""
 
     name: str
-    at: Index
-
-
-@dataclass(frozen=True)
-class Position(Node):
-    """``pos(i)``: the position itself, counted from 1."""
-
     at: Index
 
 
@@ -134,7 +111,7 @@ class Or(Node):
 class Compare(Node):
     """``x <= y`` for integers; ``x = y`` and ``x != y`` also for symbols and for Booleans."""
 
-    comparison: Comparison
+    relation: Relation
     left: Expression
     right: Expression
 
@@ -195,23 +172,9 @@ class Attention(Node):
 
 
 Expression: TypeAlias = (
-    Letter
-    | Vector
-    | Position
-    | Symbol
-    | Integer
-    | Truth
-    | Not
-    | And
-    | Or
-    | Compare
-    | Member
-    | Conditional
-    | Add
-    | Subtract
-    | PrefixSum
-    | Attention
-)
+    Vector | Symbol | Integer | Truth | Not | And | Or | Compare | Member | Conditional
+    | Add | Subtract | PrefixSum | Attention
+)  # fmt: skip
 
 
 def children(expression: Expression) -> tuple[Expression, ...]:
@@ -258,7 +221,7 @@ def indices(expression: Expression) -> frozenset[Index]:
     """The positions that an expression depends on. An operation binds its own j and depends on i alone."""
     if isinstance(expression, PrefixSum | Attention):
         return frozenset({"i"})
-    if isinstance(expression, Letter | Vector | Position):
+    if isinstance(expression, Vector):
         return frozenset({expression.at})
     return frozenset[Index]().union(*(indices(child) for child in children(expression)))
 
@@ -267,6 +230,6 @@ def at_i(expression: Expression) -> Expression:
     """The same expression with every read at j made at i: as a vector that each position computes for itself."""
     if isinstance(expression, PrefixSum | Attention):
         return expression
-    if isinstance(expression, Letter | Vector | Position):
+    if isinstance(expression, Vector):
         return replace(expression, at="i")
     return rebuild(expression, at_i)

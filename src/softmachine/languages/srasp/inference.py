@@ -6,30 +6,11 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from enum import Enum
 
+from softmachine.languages.linear import Relation
+from softmachine.languages.srasp import expressions as ex
 from softmachine.languages.srasp.equality import separate
-from softmachine.languages.srasp.expressions import (
-    Add,
-    And,
-    Attention,
-    Compare,
-    Comparison,
-    Conditional,
-    Expression,
-    Index,
-    Integer,
-    Letter,
-    Member,
-    Not,
-    Or,
-    Position,
-    PrefixSum,
-    Subtract,
-    Symbol,
-    Truth,
-    Vector,
-    indices,
-)
-from softmachine.languages.srasp.printer import quote, show
+from softmachine.languages.srasp.expressions import Expression, Index, indices
+from softmachine.languages.srasp.printing import quote, show
 from softmachine.languages.srasp.value_types import BOOLEAN, INTEGER, Kind, Type
 from softmachine.languages.text.problems import Problem
 
@@ -59,7 +40,7 @@ class Inference:
     """
 
     def __init__(self, alphabet: tuple[str, ...], types: Mapping[str, Type | None], names: frozenset[str]) -> None:
-        self.letters = Type(Kind.SYMBOL, tuple(dict.fromkeys(alphabet)))
+        self.given = {"in": Type(Kind.SYMBOL, tuple(dict.fromkeys(alphabet))), "pos": INTEGER}
         self.types = types
         self.names = names
         self.problems: list[Problem] = []
@@ -67,47 +48,44 @@ class Inference:
     def infer(self, expression: Expression, scope: Scope = Scope.HERE) -> Type | None:
         """The type of an expression; None, and a problem, if it has none."""
         match expression:
-            case Letter(at=at):
-                return self.letters if self._is_in_scope(expression, at, scope) else None
-            case Position(at=at):
-                return INTEGER if self._is_in_scope(expression, at, scope) else None
-            case Vector(at=at):
+            case ex.Vector(name=name, at=at):
                 known = self._is_known(expression)
-                return self.types[expression.name] if self._is_in_scope(expression, at, scope) and known else None
-            case Symbol(value=symbol):
+                in_scope = self._is_in_scope(expression, at, scope)
+                return self.given.get(name) or self.types[name] if in_scope and known else None
+            case ex.Symbol(value=symbol):
                 return Type(Kind.SYMBOL, (symbol,)) if self._is_symbol(symbol, expression) else None
-            case Integer(value=number):
+            case ex.Integer(value=number):
                 return INTEGER if self._is_moderate(number, expression) else None
-            case Truth():
+            case ex.Truth():
                 return BOOLEAN
-            case Not(operand=operand):
+            case ex.Not(operand=operand):
                 self._demand(operand, scope, Kind.BOOLEAN, "'not' negates a Boolean")
                 return BOOLEAN
-            case And(parts=parts) | Or(parts=parts):
-                word = "and" if isinstance(expression, And) else "or"
+            case ex.And(parts=parts) | ex.Or(parts=parts):
+                word = "and" if isinstance(expression, ex.And) else "or"
                 if len(parts) < 2:
                     self._report(f"{word!r} joins two parts or more; here are {len(parts)}", expression)
                 for part in parts:
                     self._demand(part, scope, Kind.BOOLEAN, f"{word!r} joins Booleans")
                 return BOOLEAN
-            case Add(left=left, right=right) | Subtract(left=left, right=right):
-                sign, verb = ("+", "adds") if isinstance(expression, Add) else ("-", "subtracts")
+            case ex.Add(left=left, right=right) | ex.Subtract(left=left, right=right):
+                sign, verb = ("+", "adds") if isinstance(expression, ex.Add) else ("-", "subtracts")
                 for operand in (left, right):
                     self._demand(operand, scope, Kind.INTEGER, f"{sign!r} {verb} integers")
                 return INTEGER
-            case Compare():
+            case ex.Compare():
                 return self._compare(expression, scope)
-            case Member():
+            case ex.Member():
                 return self._member(expression, scope)
-            case Conditional(condition=condition, then=then, otherwise=otherwise):
+            case ex.Conditional(condition=condition, then=then, otherwise=otherwise):
                 self._demand(condition, scope, Kind.BOOLEAN, "what stands between 'if' and 'else' is a Boolean")
                 return self._either(then, scope, otherwise, scope, "what stands before 'if' and after 'else'")
-            case PrefixSum(term=term):
+            case ex.PrefixSum(term=term):
                 self._is_outermost(expression, scope)
                 demand = "a prefix sum adds integers; write (1 if … else 0) to count"
                 self._demand(term, Scope.TERM, Kind.INTEGER, demand)
                 return INTEGER
-            case Attention():
+            case ex.Attention():
                 self._is_outermost(expression, scope)
                 self._demand(expression.predicate, Scope.PREDICATE, Kind.BOOLEAN, "what follows 'where' is a Boolean")
                 what = "the value and the default of an attention"
@@ -126,11 +104,11 @@ class Inference:
             return None
         return first.union(second) if first and second else first or second
 
-    def _compare(self, expression: Compare, scope: Scope) -> Type:
+    def _compare(self, expression: ex.Compare, scope: Scope) -> Type:
         left, right = self.infer(expression.left, scope), self.infer(expression.right, scope)
         if not left or not right:
             return BOOLEAN
-        ordered = expression.comparison not in (Comparison.EQUAL, Comparison.UNEQUAL)
+        ordered = expression.relation not in (Relation.EQUAL, Relation.UNEQUAL)
 
         def pair() -> str:
             return f"{_short(expression.left)} is {_a(left)} and {_short(expression.right)} is {_a(right)}"
@@ -138,9 +116,9 @@ class Inference:
         if left.kind is not right.kind:
             self._report(f"only values of one type can be compared, but {pair()}", expression)
         elif ordered and left.kind is not Kind.INTEGER:
-            self._report(f"{expression.comparison.value!r} compares integers, but {pair()}", expression)
+            self._report(f"{expression.relation.value!r} compares integers, but {pair()}", expression)
         elif left.kind is Kind.SYMBOL and not set(left.symbols) & set(right.symbols):
-            if isinstance(expression.right, Symbol):
+            if isinstance(expression.right, ex.Symbol):
                 self._never(expression.left, left, expression.right.value)
             else:
                 self._report(f"{_short(expression)}: these are never equal, for {pair()}", expression)
@@ -159,7 +137,7 @@ class Inference:
                 )
         return BOOLEAN
 
-    def _member(self, expression: Member, scope: Scope) -> Type:
+    def _member(self, expression: ex.Member, scope: Scope) -> Type:
         found = self.infer(expression.operand, scope)
         if not expression.symbols:
             self._report(f"{_short(expression)}: the set is empty; write at least one symbol", expression)
@@ -186,8 +164,8 @@ class Inference:
             self._report(f"{_short(read)}: {ONLY_J}; write j", read)
         return True
 
-    def _is_known(self, read: Vector) -> bool:
-        if read.name in self.types:
+    def _is_known(self, read: ex.Vector) -> bool:
+        if read.name in self.given or read.name in self.types:
             return True
         if read.name in self.names:
             self._report(f"{read.name!r} is used before it is defined; vectors are computed from top to bottom", read)

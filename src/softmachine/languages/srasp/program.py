@@ -111,7 +111,7 @@ class Program:
         return f"S-RASP program {self.name}: {len(self.alphabet)} letters, {vectors}, output {self.output}"
 
     def _repr_html_(self) -> str:
-        from softmachine.languages.srasp.html import program_table
+        from softmachine.languages.srasp.printing import program_table
 
         return program_table(self)
 

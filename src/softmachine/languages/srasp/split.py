@@ -11,18 +11,18 @@ tried, and positions i that behave alike for every j are taken together (or posi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import product
 from typing import TypeAlias
 
 from softmachine.errors import ConstructionError
-from softmachine.languages.srasp.cases import Side
+from softmachine.languages.linear import Relation
+from softmachine.languages.srasp.cases import Side, compares_integers
 from softmachine.languages.srasp.equality import Equality, separate
 from softmachine.languages.srasp.evaluate import Meaning, meaning_of
-from softmachine.languages.srasp.expressions import Compare, Comparison, Expression, children, indices
-from softmachine.languages.srasp.printer import show
+from softmachine.languages.srasp.expressions import Compare, Expression, children, indices
+from softmachine.languages.srasp.printing import show
 from softmachine.languages.srasp.program import Program
-from softmachine.languages.srasp.value_types import Kind
 
 MOST_EQUALITIES = 6
 MOST_PAIRS = 1 << 18
@@ -61,23 +61,18 @@ def split(program: Program, predicate: Expression) -> tuple[Product, ...]:
     return tuple(_Splitter(program, predicate).products())
 
 
-@dataclass
-class _Atoms:
-    """What a predicate is made of: parts at i, parts at j, and equations of integers at i and j."""
-
-    at_i: dict[Expression, None] = field(default_factory=dict)
-    at_j: dict[Expression, None] = field(default_factory=dict)
-    equations: dict[Expression, Equality] = field(default_factory=dict)
-
-
 class _Splitter:
+    """Takes a predicate apart into parts at i, parts at j, and equations of integers at i and j."""
+
     def __init__(self, program: Program, predicate: Expression) -> None:
         self.program = program
         self.predicate = predicate
-        self.atoms = _Atoms()
+        self.at_i: dict[Expression, None] = {}
+        self.at_j: dict[Expression, None] = {}
+        self.equations: dict[Expression, Equality] = {}
         self._collect(predicate)
-        self.equalities = tuple(dict.fromkeys(self.atoms.equations.values()))
-        self.here, self.there = Side.of(program, tuple(self.atoms.at_i)), Side.of(program, tuple(self.atoms.at_j))
+        self.equalities = tuple(dict.fromkeys(self.equations.values()))
+        self.here, self.there = Side.of(program, tuple(self.at_i)), Side.of(program, tuple(self.at_j))
         pairs = len(self.here.cases) * len(self.there.cases) * 2 ** len(self.equalities)
         if pairs > MOST_PAIRS or len(self.equalities) > MOST_EQUALITIES:
             raise ConstructionError(
@@ -89,17 +84,14 @@ class _Splitter:
     def _collect(self, expression: Expression) -> None:
         found = indices(expression)
         if len(found) == 1:
-            (self.atoms.at_i if "i" in found else self.atoms.at_j)[expression] = None
-        elif found and isinstance(expression, Compare) and self._compares_integers(expression):
+            (self.at_i if "i" in found else self.at_j)[expression] = None
+        elif found and compares_integers(expression, self.program):
             equality = separate(expression)
             assert equality is not None, "checked when the program was made"
-            self.atoms.equations[expression] = equality
+            self.equations[expression] = equality
         elif found:
             for child in children(expression):
                 self._collect(child)
-
-    def _compares_integers(self, expression: Compare) -> bool:
-        return self.program.type_of(expression.left).kind is Kind.INTEGER
 
     def products(self) -> Iterator[Product]:
         """All products, those that demand nothing of integers first."""
@@ -113,15 +105,15 @@ class _Splitter:
         """Where the predicate holds if these equalities do or do not."""
 
         def atom(expression: Expression) -> Meaning | None:
-            if expression in self.atoms.at_i:
+            if expression in self.at_i:
                 mine = self.here.values_of(expression)
                 return lambda i, _: mine[i]
-            if expression in self.atoms.at_j:
+            if expression in self.at_j:
                 theirs = self.there.values_of(expression)
                 return lambda _, j: theirs[j]
-            if expression in self.atoms.equations and isinstance(expression, Compare):
-                held = holding[self.atoms.equations[expression]]
-                truth = held is (expression.comparison is Comparison.EQUAL)
+            if expression in self.equations and isinstance(expression, Compare):
+                held = holding[self.equations[expression]]
+                truth = held is (expression.relation is Relation.EQUAL)
                 return lambda _i, _j: truth
             return None
 

@@ -8,31 +8,38 @@ As in::
     match(i) = rightmost j < i where depth(j) = depth(i) + 1 and open(j) : in(j) else '?'
     output match
 
-One definition a line; a line that is indented deeper goes on with the one before. ``program NAME`` may say what it is
-called.
+``program NAME`` may say what it is called. A statement is a line together with the lines after it that are indented
+deeper; but a header (a line that begins with program, alphabet or output) does not go on with a definition or with
+``output``. A comment begins with ``#``; in the lines of the alphabet, where it may be a letter, only at the start of a
+line or after two blanks.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import partial
 
 from softmachine.errors import Place
 from softmachine.languages.formats import Format
 from softmachine.languages.source import check_size, name_of
-from softmachine.languages.srasp.builder import Builder
-from softmachine.languages.srasp.explain import explain
-from softmachine.languages.srasp.grammar import parser
-from softmachine.languages.srasp.layout import DEFINITION, HEADER_AS_NAME, HEADERS, statements
-from softmachine.languages.srasp.printer import to_text
+from softmachine.languages.srasp.building import Builder
+from softmachine.languages.srasp.mistakes import explain
+from softmachine.languages.srasp.printing import to_text
 from softmachine.languages.srasp.program import Definition, Program, check
-from softmachine.languages.text.layout import Statement, split_lines
+from softmachine.languages.text import layout
+from softmachine.languages.text.grammar import parser
+from softmachine.languages.text.layout import QUOTED_OR_HASH, WORD, Statement, split_lines
 from softmachine.languages.text.problems import invalid, refuse
 from softmachine.languages.text.reader import StatementReader
 
 __all__ = ["looks_like", "parse", "to_text"]
 
+HEADERS = ("program", "alphabet", "output")
 HEADER = re.compile(r"^[ \t]*(?:alphabet|output)[ \t]+\S", re.MULTILINE)
+HEADER_AS_NAME = re.compile(r"\s*\w+\(\s*i\s*\)\s*=")
+OUTPUT = re.compile(r"[ \t]*output[ \t]")
+DEFINITION = re.compile(r"^[ \t]*[^\W\d]\w*[ \t]*\([ \t]*i[ \t]*\)[ \t]*=", re.MULTILINE)
 
 
 def looks_like(text: str) -> bool:
@@ -64,6 +71,24 @@ def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Pr
     if problems:
         raise invalid(f"S-RASP program {called!r}", problems, Place(source), lines)
     return Program(name=called, alphabet=alphabet, definitions=definitions, output=reader.output, place=Place(source))
+
+
+def statements(lines: list[str]) -> Iterator[Statement]:
+    """The statements of a text."""
+    return layout.statements(lines, keyword=_keyword, without_comment=_without_comment, separate=_follows_header)
+
+
+def _keyword(line: str) -> str:
+    return Statement(line, 1).keyword
+
+
+def _follows_header(line: str, keyword: str) -> bool:
+    return keyword in HEADERS and bool(DEFINITION.match(line) or OUTPUT.match(line))
+
+
+def _without_comment(line: str, keyword: str) -> str:
+    of_alphabet = keyword == "alphabet"
+    return layout.up_to_comment(line, WORD if of_alphabet else QUOTED_OR_HASH, apart=of_alphabet)
 
 
 class _Reader(StatementReader):
@@ -100,7 +125,7 @@ class _Reader(StatementReader):
         from lark.exceptions import UnexpectedInput
 
         try:
-            tree = parser().parse(statement.text)
+            tree = parser("srasp").parse(statement.text)
         except UnexpectedInput as error:
             self.unreadable(statement, partial(explain, error, statement.text))
             return

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from softmachine.languages.srasp.expressions import Value
-from softmachine.languages.srasp.printer import quote
+from softmachine.languages.srasp.printing import quote
 
 MOST_SHOWN = 8
 

@@ -33,12 +33,9 @@ from softmachine.languages.temporal.structure import (
     Operator,
     conjunction,
     core,
-    depth,
     disjunction,
     fragment,
     operators,
-    outside,
-    size,
     subformulas,
     symbols,
 )
@@ -50,8 +47,8 @@ __all__ = [
     "Previous", "Next", "Since", "Until", "Reading", "Once", "Historically", "Eventually", "Always",
     "Comparison", "Relation", "Linear", "Count", "LeftCount", "RightCount",
     "Predicate", "Position", "predicate",
-    "conjunction", "disjunction", "core", "subformulas", "symbols", "depth", "size",
-    "Fragment", "Operator", "fragment", "operators", "outside",
+    "conjunction", "disjunction", "core", "subformulas", "symbols",
+    "Fragment", "Operator", "fragment", "operators",
     "Specification", "parse", "parse_formula", "to_text", "looks_like",
     "truth", "satisfies",
 ]  # fmt: skip

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from softmachine.errors import InvalidError
-from softmachine.languages.linear import Linear, Relation
+from softmachine.languages.linear import Linear, Number, Relation
 from softmachine.languages.temporal import formula as tl
-from softmachine.languages.temporal.counting import (
-    LARGEST_NUMBER,
-    Comparison,
-    Count,
-    LeftCount,
-    Position,
-    Predicate,
-    RightCount,
-)
+from softmachine.languages.temporal.counting import Comparison, Count, LeftCount, Position, Predicate, RightCount
 from softmachine.languages.temporal.formula import Formula
-from softmachine.languages.temporal.mistakes import SYMBOLS, unknown_name
-from softmachine.languages.text.grammar import signed_sum
+from softmachine.languages.temporal.mistakes import QUOTE, SYMBOLS, bare_q, unknown_name
+from softmachine.languages.text.grammar import SumBuilder
 from softmachine.languages.text.layout import ESCAPED
 from softmachine.languages.text.mistakes import Mistake, clipped, place_of
 
@@ -29,6 +21,7 @@ if TYPE_CHECKING:
 DEEPEST = 200
 """Operators nested in one another. Every one becomes a layer; nobody writes so many by hand."""
 
+CONSTANTS = {"TRUE": tl.TRUE, "FALSE": tl.FALSE, "FIRST": tl.First(), "LAST": tl.Last()}
 UNARY = {
     "NOT": tl.Not, "PREVIOUS": tl.Previous, "NEXT": tl.Next, "ONCE": tl.Once, "HISTORICALLY": tl.Historically,
     "EVENTUALLY": tl.Eventually, "ALWAYS": tl.Always,
@@ -46,7 +39,7 @@ def unquoted(text: str, line: int, column: int) -> str:
         Mistake: If a quote or a symbol is missing, or a backslash stands before something that needs none.
     """
     if text[0] != text[-1] or len(text) < 2:
-        raise Mistake("this quote is not closed on its line", line, column, SYMBOLS)
+        raise Mistake(QUOTE, line, column, SYMBOLS)
     if len(text) == 2:
         raise Mistake("there is no symbol between these quotes", line, column, SYMBOLS)
     for match in re.finditer(r"\\(.)", text):
@@ -56,127 +49,91 @@ def unquoted(text: str, line: int, column: int) -> str:
     return re.sub(r"\\(.)", lambda match: ESCAPED[match[1]], text[1:-1])
 
 
-class Builder:
-    """Makes formulas, terms and counts from their parts."""
+class FormulaBuilder(SumBuilder[Number]):
+    """Makes formulas from symbols and connectives, and sums of numbers from theirs."""
 
-    product_example = "2*#<[Q_a]"
-
-    def start(self, parts: list[Any]) -> Formula:
-        """The whole text."""
-        formula: Formula = parts[0]
-        return formula
-
-    def iff(self, parts: list[Any]) -> Formula:
+    def iff(self, left: Formula, sign: Token, right: Formula) -> Formula:
         """``p <-> q``."""
-        return at(parts[1], tl.Iff(parts[0], parts[2]))
+        return at(sign, tl.Iff(left, right))
 
-    def implies(self, parts: list[Any]) -> Formula:
+    def implies(self, left: Formula, sign: Token, right: Formula) -> Formula:
         """``p -> q``."""
-        return at(parts[1], tl.Implies(parts[0], parts[2]))
+        return at(sign, tl.Implies(left, right))
 
-    def or_(self, parts: list[Any]) -> Formula:
+    def or_(self, first: Formula, sign: Token, *others: Formula) -> Formula:
         """``p or q or …``."""
-        return at(parts[1], tl.Or(tuple(parts[::2])))
+        return at(sign, tl.Or((first, *others[::2])))
 
-    def and_(self, parts: list[Any]) -> Formula:
+    def and_(self, first: Formula, sign: Token, *others: Formula) -> Formula:
         """``p and q and …``."""
-        return at(parts[1], tl.And(tuple(parts[::2])))
+        return at(sign, tl.And((first, *others[::2])))
 
-    def temporal(self, parts: list[Any]) -> Formula:
-        """``p since q`` and the like."""
-        kind, reading = TEMPORAL[parts[1].type]
-        return at(parts[1], kind(parts[0], parts[2], reading))
-
-    def unary(self, parts: list[Any]) -> Formula:
+    def unary(self, sign: Token, of: Formula) -> Formula:
         """``not p`` and the like."""
-        return at(parts[0], UNARY[parts[0].type](parts[1]))
+        return at(sign, UNARY[sign.type](of))
 
-    def symbol(self, parts: list[Any]) -> Formula:
+    def symbol(self, name: Token) -> Formula:
         """``Q_a``."""
-        return tl.Symbol(parts[0].removeprefix("Q_"))
+        return tl.Symbol(name.removeprefix("Q_"))
 
-    def quoted(self, parts: list[Any]) -> Formula:
+    def quoted(self, text: Token) -> Formula:
         """``'long symbol'``."""
-        return tl.Symbol(unquoted(str(parts[0]), parts[0].line, parts[0].column))
+        return tl.Symbol(unquoted(str(text), *place_of(text)))
 
-    def true(self, _: list[Any]) -> Formula:
-        """``true``."""
-        return tl.TRUE
+    def constant(self, word: Token) -> Formula:
+        """``true``, ``false``, ``first`` or ``last``."""
+        return CONSTANTS[word.type]
 
-    def false(self, _: list[Any]) -> Formula:
-        """``false``."""
-        return tl.FALSE
-
-    def first(self, _: list[Any]) -> Formula:
-        """``first``."""
-        return tl.First()
-
-    def last(self, _: list[Any]) -> Formula:
-        """``last``."""
-        return tl.Last()
-
-    def stray_name(self, parts: list[Any]) -> Formula:
-        """A word that is not a formula."""
-        raise unknown_name(parts[0])
-
-    def bare_q(self, parts: list[Any]) -> Formula:
+    def bare_q(self, token: Token) -> Formula:
         """``Q_`` without a symbol."""
-        raise Mistake("Q_ needs the name of a symbol", parts[0].line, parts[0].column, SYMBOLS)
+        raise bare_q(token)
 
-    def comparison(self, parts: list[Any]) -> Formula:
+
+class Builder(FormulaBuilder[Count]):
+    """Makes formulas of temporal logic, and what they say about counts."""
+
+    not_linear = ("a product of two counts is not linear", "multiply a count with a number only, as in 2*#<[Q_a]")
+
+    def temporal(self, left: Formula, sign: Token, right: Formula) -> Formula:
+        """``p since q`` and the like."""
+        kind, reading = TEMPORAL[sign.type]
+        return at(sign, kind(left, right, reading))
+
+    def stray_name(self, name: Token) -> Formula:
+        """A word that is not a formula."""
+        raise unknown_name(name)
+
+    def comparison(self, left: Linear[Count], relation: Token, right: Linear[Count]) -> Formula:
         """``term <= term``."""
-        left, relation, right = parts
         return at(relation, Comparison(left, Relation.written(relation), right))
 
-    def predicate(self, parts: list[Any]) -> Formula:
+    def predicate(self, name: Token, of: Position | Count, *parameters: int) -> Formula:
         """``odd(i)`` and the like."""
-        name, of, *parameters = parts
         try:
-            return at(name, Predicate(str(name), of, tuple(parameters)))
+            return at(name, Predicate(str(name), of, parameters))
         except InvalidError as error:
-            problem = f"predicate {clipped(name)!r}: {error.problems[0]}"
-            raise Mistake(problem, name.line, name.column) from None
+            raise Mistake(f"predicate {clipped(name)!r}: {error.problems[0]}", *place_of(name)) from None
 
-    def argument(self, parts: list[Any]) -> Position | Count:
+    def argument(self, number: Token | Count) -> Position | Count:
         """What a predicate is applied to."""
-        if isinstance(parts[0], LeftCount | RightCount):
-            return parts[0]
-        if parts[0] != "i":
+        if isinstance(number, LeftCount | RightCount):
+            return number
+        if number != "i":
             hint = "a predicate is one of the position i or of a count, as in odd(i) or odd(#<[Q_a])"
-            raise Mistake(f"{clipped(parts[0])!r} is not a number", parts[0].line, parts[0].column, hint)
+            raise Mistake(f"{clipped(number)!r} is not a number", *place_of(number), hint)
         return Position()
 
-    def count(self, parts: list[Any]) -> Count:
+    def count(self, sign: Token, of: Formula) -> Count:
         """``#<[p]`` or ``#>[p]``."""
-        return (LeftCount if parts[0].type == "LEFT" else RightCount)(parts[1])
+        return (LeftCount if sign.type == "LEFT" else RightCount)(of)
 
-    def counted(self, parts: list[Any]) -> Linear[Count]:
+    def counted(self, count: Count) -> Linear[Count]:
         """A count in a term."""
-        return Linear(((1, parts[0]),))
+        return Linear(((1, count),))
 
-    def constant(self, parts: list[Any]) -> Linear[Count]:
-        """A number in a term."""
-        return Linear((), _integer(parts[0]))
-
-    def integer(self, parts: list[Any]) -> int:
+    def integer(self, *parts: Token) -> int:
         """A parameter of a predicate."""
-        return _integer(parts[-1]) * (-1 if len(parts) == 2 else 1)
-
-    def product(self, parts: list[Any]) -> Linear[Count]:
-        """``2*#<[p]``, where all factors but one are numbers."""
-        result: Linear[Count] = parts[0]
-        for sign, factor in zip(parts[1::2], parts[2::2], strict=True):
-            if result.terms and factor.terms:
-                hint = f"multiply a count with a number only, as in {self.product_example}"
-                raise Mistake("a product of two counts is not linear", sign.line, sign.column, hint)
-            result = factor.constant * result if result.terms else result.constant * factor
-            if result.largest > LARGEST_NUMBER:
-                raise _too_large(sign)
-        return result
-
-    def term(self, parts: list[Any]) -> Linear[Count]:
-        """A sum, with a sign in front of every product but perhaps the first."""
-        return signed_sum(parts)
+        return self.natural(parts[-1]) * (-1 if len(parts) == 2 else 1)
 
 
 def at(token: Token, formula: Formula) -> Formula:
@@ -185,14 +142,3 @@ def at(token: Token, formula: Formula) -> Formula:
         hint = "chains of and and or are no nesting; split other formulas"
         raise Mistake(f"operators are nested more than {DEEPEST} deep", *place_of(token), hint)
     return formula
-
-
-def _integer(token: Token) -> int:
-    digits = token.lstrip("0") or "0"
-    if len(digits) > len(str(LARGEST_NUMBER)) or int(digits) > LARGEST_NUMBER:
-        raise _too_large(token)
-    return int(digits)
-
-
-def _too_large(token: Token) -> Mistake:
-    return Mistake("this number is too large", *place_of(token), "10^18 is the largest there is")

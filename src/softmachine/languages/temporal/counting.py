@@ -79,7 +79,7 @@ class Predicate(Formula):
     parameters: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        predicates.check(self.name, self.parameters)
+        predicates.definition_of(self.name, self.parameters)
         super().__post_init__()
 
     @property

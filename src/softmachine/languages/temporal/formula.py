@@ -10,9 +10,9 @@ recursive.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar
 
 from softmachine.errors import InvalidError, UsageError
 
@@ -35,6 +35,8 @@ class Formula:
     depth: int
     """How many operators are nested in it; 0 for an atom."""
     _hash: int
+    _label: tuple[object, ...]
+    __match_args__: ClassVar[tuple[str, ...]] = ()
 
     @property
     def parts(self) -> tuple[Formula, ...]:
@@ -43,8 +45,11 @@ class Formula:
 
     @property
     def label(self) -> tuple[object, ...]:
-        """What it says apart from its parts."""
-        return ()
+        """What it says apart from its parts: what it was made of that is no formula."""
+        return tuple(value for value in self._made_of() if not isinstance(value, Formula | tuple))
+
+    def _made_of(self) -> tuple[object, ...]:
+        return tuple(getattr(self, name) for name in self.__match_args__)
 
     def __post_init__(self) -> None:
         for part in self.parts:
@@ -52,9 +57,10 @@ class Formula:
                 raise UsageError(
                     f"{type(self).__name__} is made of formulas, not of {part!r}", hint="see parse_formula"
                 )
-        # Kept, so that neither goes down into the parts again.
+        # Kept, so that nothing goes down into the parts again.
         object.__setattr__(self, "depth", max((1 + part.depth for part in self.parts), default=0))
-        object.__setattr__(self, "_hash", hash((type(self), self.label, self.parts)))
+        object.__setattr__(self, "_label", self.label)
+        object.__setattr__(self, "_hash", hash((type(self), self._label, self.parts)))
 
     def __hash__(self) -> int:
         return self._hash
@@ -68,7 +74,7 @@ class Formula:
             one, two = pairs.pop()
             if one is two or (id(one), id(two)) in met:
                 continue
-            if one._hash != two._hash or type(one) is not type(two) or one.label != two.label:
+            if one._hash != two._hash or type(one) is not type(two) or one._label != two._label:
                 return False
             if len(one.parts) != len(two.parts):
                 return False
@@ -76,9 +82,9 @@ class Formula:
             pairs += zip(one.parts, two.parts, strict=True)
         return True
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[type[Formula], tuple[object, ...]]:
         # Hashes of texts differ between processes.
-        return type(self), tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+        return type(self), self._made_of()
 
     def __invert__(self) -> Not:
         return Not(self)
@@ -115,22 +121,12 @@ class Symbol(Formula):
             )
         super().__post_init__()
 
-    @property
-    def label(self) -> tuple[object, ...]:
-        """The symbol."""
-        return (self.symbol,)
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Constant(Formula):
     """``true`` or ``false``, everywhere."""
 
     value: bool
-
-    @property
-    def label(self) -> tuple[object, ...]:
-        """The value."""
-        return (self.value,)
 
 
 TRUE, FALSE = Constant(True), Constant(False)
@@ -234,11 +230,6 @@ class Iff(_Binary):
 @dataclass(frozen=True, eq=False, repr=False)
 class _Temporal(_Binary):
     reading: Reading = Reading.STANDARD
-
-    @property
-    def label(self) -> tuple[object, ...]:
-        """The reading."""
-        return (self.reading,)
 
 
 class Since(_Temporal):

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from softmachine.errors import Place, SourceError
 from softmachine.languages.temporal.predicates import RESERVED, predicate_names
-from softmachine.languages.text.mistakes import Mistake, alternatives, clipped, never_closed, open_brackets, place_of
+from softmachine.languages.text.mistakes import Case, Explainer, Mistake, Stuck, clipped, place_of
 from softmachine.languages.text.problems import columns
 
 if TYPE_CHECKING:
-    from lark import Token, UnexpectedCharacters, UnexpectedToken
+    from lark import Token
 
 WIDTH = 60
 """So many characters of a line are shown on either side of a mistake."""
+QUOTE = "this quote is not closed on its line"
 SYMBOLS = "a symbol a is written Q_a, and one with other characters than letters and digits in quotes: '('"
 COMPARISONS = "counts and numbers compare, as in #<[Q_a] <= 3; join two comparisons with and"
 COUNTS = (
     "a count is written #<[Q_a] or #>[Q_a]; a comment begins at the start of a line or after two blanks, "
     "and not with #["
 )
-SPELLED = {
-    "AND": "an operator such as 'and'", "RELATION": "a comparison such as '<='", "LPAR": "'('", "LSQB": "'['",
-    "COMMA": "','", "RPAR": "')'", "RSQB": "']'", "$END": "the end",
-}  # fmt: skip
 
 
 def error_of(mistake: Mistake, text: str, source: str) -> SourceError:
@@ -41,16 +37,12 @@ def excerpt(text: str, line: int, column: int) -> str:
     start, end = max(0, column - 1 - WIDTH), column - 1 + WIDTH
     before = ("…" if start else "") + content[start : column - 1]
     after = content[column - 1 : end] + ("…" if end < len(content) else "")
-    return f"    {_visible(before)}{_visible(after)}\n    {_blank(before)}^"
+    # As many blanks as the text before is wide in a terminal.
+    return f"    {_visible(before + after)}\n    {' ' * sum(map(columns, before))}^"
 
 
 def _visible(text: str) -> str:
     return "".join(character if character.isprintable() else " " if character == "\t" else "�" for character in text)
-
-
-def _blank(text: str) -> str:
-    """As many blanks as the text is wide in a terminal."""
-    return " " * sum(map(columns, text))
 
 
 def unknown_name(token: Token) -> Mistake:
@@ -72,72 +64,53 @@ def unknown_name(token: Token) -> Mistake:
     return Mistake(f"{name!r} means nothing here", *place_of(token), hint)
 
 
-def unexpected_character(
-    error: UnexpectedCharacters, text: str, *, where: str = "into a formula", counts: str = COUNTS
-) -> Mistake:
-    """A character with which nothing begins that may stand there; ``counts`` says how counts are written."""
-    character = text[error.pos_in_stream or 0]
-    if character in "'\"":
-        return Mistake("this quote is not closed on its line", error.line, error.column, SYMBOLS)
-    hint = counts if character in "#←" else SYMBOLS
-    return Mistake(f"{character!r} does not belong {where}", error.line, error.column, hint)
+def bare_q(token: Token) -> Mistake:
+    """``Q_`` without a symbol."""
+    return Mistake("Q_ needs the name of a symbol", *place_of(token), SYMBOLS)
 
 
-def unexpected_token(error: UnexpectedToken) -> Mistake:
-    """Something that may stand in a formula, but not there."""
-    token = error.token
-    stack = error.interactive_parser.parser_state.value_stack if error.interactive_parser else []
-    previous = next(iter(reversed(stack)), None)
-    kind = getattr(previous, "type", None)
-    ended = token.type == "$END"
-    if ended and not stack:
+def _no_formula_or_name(stuck: Stuck) -> Mistake | None:
+    """No formula at all, or a word that means nothing, at the place or before it."""
+    previous = stuck.stack[-1] if stuck.stack else None
+    if stuck.ended and not stuck.stack:
         return Mistake("there is no formula here", 1, 1, "a formula is like Q_a since Q_b, or #<[Q_a] = 2*#<[Q_b]")
-    if previous is not None and kind == "BARE_Q":
-        return Mistake("Q_ needs the name of a symbol", *place_of(previous), SYMBOLS)
-    if previous is not None and kind == "NAME" and "RPAR" not in error.accepts:
+    if previous is not None and previous.type == "BARE_Q":
+        return bare_q(previous)
+    if previous is not None and previous.type == "NAME" and "RPAR" not in stuck.accepts:
         return unknown_name(previous)
-    if token.type == "NAME" and "NOT" not in error.accepts and "INTEGER" not in error.accepts:
-        return unknown_name(token)
-    unmatched = unmatched_bracket(token, stack, error.accepts)
-    if unmatched:
-        return unmatched
-    place = (token.end_line or 1, token.end_column or 1) if ended else place_of(token)
-    found = "the formula ends too early" if ended else f"{clipped(token)!r} cannot stand here"
-    return Mistake(f"{found}: expected {_expected(error.accepts)}", *place, _hint(token, error.accepts))
-
-
-def unmatched_bracket(token: Token, stack: Sequence[Any], accepts: set[str]) -> Mistake | None:
-    """A bracket that is never closed, or that closes none, if that is what is wrong at a token."""
-    brackets = open_brackets(stack)
-    if token.type == "$END" and brackets and {"RPAR", "RSQB"} & accepts:
-        return never_closed(brackets[-1])
-    if token.type in ("RPAR", "RSQB") and not brackets:
-        return Mistake("there is no open bracket for this one to close", *place_of(token))
+    if stuck.token.type == "NAME" and not stuck.accepts & {"NOT", "INTEGER"}:
+        return unknown_name(stuck.token)
     return None
 
 
-def _expected(terminals: set[str]) -> str:
-    """What may come, in words."""
-    first = []
-    if "NOT" in terminals:
-        first = ["a formula"]
-    elif "LEFT" in terminals and "NAME" in terminals:
-        first = ["i or a count"]
-    elif "LEFT" in terminals:
-        first = ["a count or a number"]
-    elif "INTEGER" in terminals:
-        first = ["a number"]
-    return alternatives(first, SPELLED, terminals)
+def _expected(words: list[str]) -> str:
+    return "expected " + " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
-def _hint(token: Token, accepts: set[str]) -> str | None:
-    """What may have been meant."""
-    if token.type == "RELATION":
-        return COMPARISONS
-    if token.type == "IMPLIES" and "RELATION" in accepts:
-        return "'at least' is written >="
-    if token.type in ("LEFT", "RIGHT") and "TIMES" in accepts:
-        return "write a product with *, as in 2*#<[Q_a]"
-    if token.type == "$END" and "RELATION" in accepts:
-        return COMPARISONS
-    return None
+explain = Explainer(
+    whole="the formula",
+    first=_no_formula_or_name,
+    quote=(QUOTE, SYMBOLS),
+    character="{} does not belong into a formula",
+    character_hints={"#": COUNTS, "←": COUNTS, "": SYMBOLS},
+    kinds={
+        "NOT": "a formula",
+        "LEFT NAME": "i or a count",
+        "LEFT": "a count or a number",
+        "INTEGER": "a number",
+    },
+    spelled={
+        "AND": "an operator such as 'and'", "RELATION": "a comparison such as '<='", "LPAR": "'('", "LSQB": "'['",
+        "COMMA": "','", "RPAR": "')'", "RSQB": "']'", "$END": "the end",
+    },
+    expected=_expected,
+    cases=(
+        Case("RELATION", "", COMPARISONS),
+        Case("IMPLIES", "RELATION", "'at least' is written >="),
+        Case("LEFT RIGHT", "TIMES", "write a product with *, as in 2*#<[Q_a]"),
+        Case("$END", "RELATION", COMPARISONS),
+    ),
+    as_hints=True,
+    ending="$END",
+    closing="RPAR RSQB",
+)  # fmt: skip

@@ -95,33 +95,27 @@ def holds(name: str, number: int, parameters: tuple[int, ...] = ()) -> bool:
     Raises:
         InvalidError: If there is no such predicate, or it has no truth value at this number.
     """
-    return _value(name, _definition(name, parameters), number, parameters)
+    return _value(name, definition_of(name, parameters), number, parameters)
 
 
-def check(name: str, parameters: tuple[int, ...]) -> None:
-    """Make sure that there is such a predicate, with such parameters.
+def definition_of(name: str, parameters: tuple[int, ...]) -> Definition:
+    """What a predicate with these parameters means.
 
     Raises:
-        InvalidError: If not.
+        InvalidError: If there is no such predicate, or it does not take them.
     """
-    _definition(name, parameters)
-
-
-def _definition(name: str, parameters: tuple[int, ...]) -> Definition:
-    problem: str | None
-    if name not in _DEFINITIONS:
+    definition = _DEFINITIONS.get(name)
+    problem = None
+    if definition is None:
         known = ", ".join(_DEFINITIONS)
         problem = f"there is no predicate of this name, only {known}; `predicate(name, function)` defines more"
-        raise InvalidError(f"predicate {name!r}", [problem])
-    definition = _DEFINITIONS[name]
-    problem = None
-    if len(parameters) != len(definition.parameters):
+    elif len(parameters) != len(definition.parameters):
         usage = ",".join(["i", *definition.parameters])
         problem = f"it is written {name}({usage}), with {len(definition.parameters)} parameters, not {len(parameters)}"
     elif definition.problem:
         problem = definition.problem(*parameters)
-    if problem:
-        raise InvalidError(f"predicate {name!r}", [problem])
+    if definition is None or problem:
+        raise InvalidError(f"predicate {name!r}", [str(problem)])
     return definition
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -45,19 +45,6 @@ def symbols(formula: Formula) -> tuple[str, ...]:
     return tuple(part.symbol for part in subformulas(formula) if isinstance(part, tl.Symbol))
 
 
-def depth(formula: Formula) -> int:
-    """How many operators are nested in a formula; 0 for an atom."""
-    return formula.depth
-
-
-def size(formula: Formula) -> int:
-    """How many atoms and operators the text of a formula has: what occurs twice counts twice."""
-    sizes: dict[Formula, int] = {}
-    for part in subformulas(formula):
-        sizes[part] = 1 + sum(sizes[inner] for inner in part.parts)
-    return sizes[formula]
-
-
 class Operator(StrEnum):
     """What a formula may need apart from symbols and Boolean connectives, with the names of the literature."""
 
@@ -76,14 +63,17 @@ class Operator(StrEnum):
 
 FUTURE = frozenset({Operator.NEXT, Operator.UNTIL, Operator.LAST, Operator.RIGHT_COUNT})
 """The operators that look at what comes after a position."""
+OPERATORS: dict[type[Formula], Operator] = {
+    tl.Previous: Operator.PREVIOUS, tl.Next: Operator.NEXT, tl.First: Operator.FIRST, tl.Last: Operator.LAST,
+    tl.Since: Operator.SINCE, tl.Once: Operator.SINCE, tl.Historically: Operator.SINCE,
+    tl.Until: Operator.UNTIL, tl.Eventually: Operator.UNTIL, tl.Always: Operator.UNTIL,
+}  # fmt: skip
+"""The operators that formulas stand for or abbreviate."""
 
 
 @dataclass(frozen=True)
 class Fragment:
-    """A part of the logic: formulas with no other operators than these. Derived ones count as what they abbreviate.
-
-    ``in`` asks for an operator, ``<=`` whether another fragment contains this one.
-    """
+    """A part of the logic: formulas with no other operators than these. Derived ones count as what they abbreviate."""
 
     operators: frozenset[Operator]
 
@@ -91,12 +81,6 @@ class Fragment:
     def past(self) -> bool:
         """Whether the value at a position depends on nothing after it, as a future-masked transformer needs it."""
         return not self.operators & FUTURE
-
-    def __contains__(self, operator: Operator) -> bool:
-        return operator in self.operators
-
-    def __le__(self, other: Fragment) -> bool:
-        return self.operators <= other.operators
 
     def __str__(self) -> str:
         return f"TL[{', '.join(operator for operator in Operator if operator in self.operators)}]"
@@ -107,35 +91,17 @@ def fragment(formula: Formula) -> Fragment:
     return Fragment(frozenset().union(*(operators(part) for part in subformulas(formula))))
 
 
-def outside(formula: Formula, allowed: Collection[Operator]) -> Formula | None:
-    """A smallest subformula with an operator that is not allowed, or None: the formula is in the fragment."""
-    return next((part for part in subformulas(formula) if not operators(part) <= set(allowed)), None)
-
-
 def operators(formula: Formula) -> frozenset[Operator]:
     """The operators of a formula itself, apart from those of its parts."""
     match formula:
-        case tl.Previous():
-            found = [Operator.PREVIOUS]
-        case tl.Next():
-            found = [Operator.NEXT]
-        case tl.Since() | tl.Once() | tl.Historically():
-            found = [Operator.SINCE]
-        case tl.Until() | tl.Eventually() | tl.Always():
-            found = [Operator.UNTIL]
-        case tl.First():
-            found = [Operator.FIRST]
-        case tl.Last():
-            found = [Operator.LAST]
         case Comparison(left, _, right):
-            found = [Operator.COMPARISON, *(_side(count) for _, count in left.terms + right.terms)]
+            return frozenset({Operator.COMPARISON, *(_side(count) for _, count in left.terms + right.terms)})
         case Predicate(number=Position()):
-            found = [Operator.POSITION_PREDICATE]
+            return frozenset({Operator.POSITION_PREDICATE})
         case Predicate(number=LeftCount() | RightCount() as count):
-            found = [Operator.COUNT_PREDICATE, _side(count)]
+            return frozenset({Operator.COUNT_PREDICATE, _side(count)})
         case _:
-            found = []
-    return frozenset(found)
+            return frozenset({OPERATORS[type(formula)]} if type(formula) in OPERATORS else ())
 
 
 def _side(count: Count) -> Operator:

@@ -23,24 +23,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import cache
-from importlib.resources import files
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from softmachine.errors import Place
 from softmachine.languages.formats import Format
 from softmachine.languages.source import check_size, name_of
 from softmachine.languages.temporal.building import Builder, unquoted
 from softmachine.languages.temporal.formula import Formula
-from softmachine.languages.temporal.mistakes import error_of, unexpected_character, unexpected_token
+from softmachine.languages.temporal.mistakes import error_of, explain
 from softmachine.languages.temporal.printing import formula_text, quoted
 from softmachine.languages.temporal.specification import Specification
 from softmachine.languages.temporal.structure import symbols
-from softmachine.languages.text.grammar import lalr_parser
+from softmachine.languages.text.grammar import parser
 from softmachine.languages.text.mistakes import Mistake, clipped
-
-if TYPE_CHECKING:
-    from lark import Lark
 
 LONGEST_NAME = 60
 HEADER = re.compile(r"\ufeff?(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*alphabet(?=\s|$)(?P<letters>[^\n]*)")
@@ -98,15 +93,13 @@ def parse_formula(text: str, *, source: str = "<string>") -> Formula:
     Raises:
         SourceError: If it cannot be read.
     """
-    from lark import UnexpectedCharacters, UnexpectedToken
+    from lark import UnexpectedInput
 
     check_size(text, source, "a formula may have")
     try:
-        return cast("Formula", _parser().parse(text))
-    except UnexpectedCharacters as error:
-        raise error_of(unexpected_character(error, text), text, source) from None
-    except UnexpectedToken as error:
-        raise error_of(unexpected_token(error), text, source) from None
+        return cast("Formula", parser("temporal", Builder).parse(text))
+    except UnexpectedInput as error:
+        raise error_of(explain(error, text), text, source) from None
     except Mistake as mistake:
         raise error_of(mistake, text, source) from None
 
@@ -125,12 +118,6 @@ def to_text(what: Specification | Formula, *, unicode: bool = False) -> str:
         return text
     letters = (letter if re.fullmatch(r"\w+", letter) else quoted(letter) for letter in what.alphabet)
     return f"alphabet {' '.join(letters)}\n{text}"
-
-
-@cache
-def _parser() -> Lark:
-    grammar = files("softmachine.languages.temporal").joinpath("grammar.lark").read_text(encoding="utf-8")
-    return lalr_parser(grammar, builder=Builder())
 
 
 def _header(text: str, source: str) -> tuple[tuple[str, ...] | None, str]:

@@ -12,10 +12,9 @@ from collections.abc import Iterator
 from string import ascii_uppercase, digits
 
 from softmachine.errors import Place, SourceError
-from softmachine.languages.formats import Format
+from softmachine.languages.formats import Format, refuse
 from softmachine.languages.source import check_size, name_of
 from softmachine.languages.turing.machine import Rule, Tape, TuringMachine
-from softmachine.languages.turing.obstacles import refuse
 
 HALT = "Z"
 MISSING = "---"
@@ -28,16 +27,7 @@ def looks_like(text: str) -> bool:
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> TuringMachine:
-    """The machine that a code describes.
-
-    Args:
-        text: The code.
-        source: Where it comes from, for messages.
-        name: What to call the machine; by default its file, or the code itself.
-
-    Raises:
-        SourceError: If it is not such a code.
-    """
+    """The machine that a code describes."""
     check_size(text, source, "a machine may be described in")
     code = text.strip()
     start = len(text) - len(text.lstrip())
@@ -94,11 +84,7 @@ def _row(state: str, row: str, states: int, place: Place) -> Iterator[Rule]:
 
 
 def to_text(machine: TuringMachine) -> str:
-    """The code of a machine.
-
-    Raises:
-        UsageError: If no code describes the machine, with the reasons.
-    """
+    """The code of a machine."""
     refuse(machine, "bbchallenge", _obstacles(machine))
     states = machine.states[:-1] if _has_halting_state(machine) else machine.states
     return "_".join("".join(_cell(machine.rule(state, (symbol,))) for symbol in machine.symbols) for state in states)

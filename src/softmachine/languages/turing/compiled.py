@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,42 +30,35 @@ def advance(machine: TuringMachine, configuration: Configuration, max_steps: int
     """
     if len(machine.states) * len(machine.symbols) ** machine.tapes > LARGEST_TABLE or not machine.rules:
         return
-    symbols = (machine.blank, *(symbol for symbol in machine.symbols if symbol != machine.blank))
-    table = _table(machine, symbols)
-    tapes = _Tapes(configuration, symbols, two_way=machine.tape is Tape.TWO_WAY)
-    heads = np.array([head - tapes.first for head in configuration.heads], dtype=np.int64)
+    tapes = _Tapes(machine, configuration, two_way=machine.tape is Tape.TWO_WAY)
+    table = _table(machine, tapes.number)
     progress = np.array([machine.states.index(configuration.state), configuration.steps], dtype=np.int64)
     loop = _one_tape if machine.tapes == 1 else _many_tapes
     outcome = CHUNK_DONE
     while outcome != STOPPED and progress[1] < max_steps:
-        outcome = loop(table, tapes.array, heads, progress, min(max_steps, int(progress[1]) + CHUNK))
+        outcome = loop(table, tapes.array, tapes.heads, progress, min(max_steps, int(progress[1]) + CHUNK))
         if outcome == OFF_THE_ARRAY:
-            heads += tapes.grow()
+            tapes.grow()
     configuration.state = machine.states[progress[0]]
     configuration.steps = int(progress[1])
-    configuration.heads = [int(head) + tapes.first for head in heads]
-    configuration.cells = tapes.cells(symbols)
+    tapes.restore(configuration)
 
 
 def replay(machine: TuringMachine, configuration: Configuration, actions: tuple[Action, ...], codes: Integers) -> None:
     """Apply actions, given by their numbers, one after the other, in place."""
-    symbols = (machine.blank, *(symbol for symbol in machine.symbols if symbol != machine.blank))
-    number = {symbol: index for index, symbol in enumerate(symbols)}
-    shape = (len(actions), machine.tapes)
-    write = np.array([[number[symbol] for symbol in action.write] for action in actions], dtype=np.int64)
-    move = np.array([[MOVES[letter] for letter in action.move] for action in actions], dtype=np.int64)
-    tapes = _Tapes(configuration, symbols, two_way=True)
-    heads = np.array([head - tapes.first for head in configuration.heads], dtype=np.int64)
+    tapes = _Tapes(machine, configuration, two_way=True)
+    shape, number = (len(actions), machine.tapes), tapes.number
+    write = np.array([[number[symbol] for symbol in action.write] for action in actions], dtype=np.int64).reshape(shape)
+    move = np.array([[MOVES[letter] for letter in action.move] for action in actions], dtype=np.int64).reshape(shape)
     done = 0
     while done < len(codes):
-        done += _replayed(write.reshape(shape), move.reshape(shape), tapes.array, heads, codes[done : done + CHUNK])
-        if done < len(codes) and (heads.min() < 1 or heads.max() >= tapes.array.shape[1] - 1):
-            heads += tapes.grow()
+        done += _replayed(write, move, tapes.array, tapes.heads, codes[done : done + CHUNK])
+        if done < len(codes) and (tapes.heads.min() < 1 or tapes.heads.max() >= tapes.array.shape[1] - 1):
+            tapes.grow()
     if len(codes):
         configuration.state = actions[int(codes[-1])].state
     configuration.steps += len(codes)
-    configuration.heads = [int(head) + tapes.first for head in heads]
-    configuration.cells = tapes.cells(symbols)
+    tapes.restore(configuration)
 
 
 class _Table(NamedTuple):
@@ -82,21 +76,19 @@ class _Table(NamedTuple):
     left_end: int
 
 
-def _table(machine: TuringMachine, symbols: tuple[str, ...]) -> _Table:
+def _table(machine: TuringMachine, symbol_number: dict[str, int]) -> _Table:
+    base = len(symbol_number)
     state_number = {state: number for number, state in enumerate(machine.states)}
-    symbol_number = {symbol: number for number, symbol in enumerate(symbols)}
-    rule_of = np.full((len(machine.states), len(symbols) ** machine.tapes), -1, dtype=np.int32)
+    rule_of = np.full((len(machine.states), base**machine.tapes), -1, dtype=np.int32)
     for number, rule in enumerate(machine.rules):
-        reading = 0
-        for symbol in rule.read:
-            reading = reading * len(symbols) + symbol_number[symbol]
+        reading = reduce(lambda digits, symbol: digits * base + symbol_number[symbol], rule.read, 0)
         rule_of[state_number[rule.state], reading] = number
     return _Table(
         rule_of=rule_of,
         next=np.array([state_number[rule.next] for rule in machine.rules], dtype=np.int32),
         write=np.array([[symbol_number[symbol] for symbol in rule.write] for rule in machine.rules], dtype=np.int32),
         move=np.array([[MOVES[move] for move in rule.move] for rule in machine.rules], dtype=np.int32),
-        base=len(symbols),
+        base=base,
         left_end={Tape.TWO_WAY: TWO_WAY, Tape.STAY: STAY, Tape.ERROR: ERROR}[machine.tape],
     )
 
@@ -104,7 +96,9 @@ def _table(machine: TuringMachine, symbols: tuple[str, ...]) -> _Table:
 class _Tapes:
     """The tapes as one array [tape, index] that grows. Index 0 is cell ``first``; the blank is symbol 0."""
 
-    def __init__(self, configuration: Configuration, symbols: tuple[str, ...], *, two_way: bool) -> None:
+    def __init__(self, machine: TuringMachine, configuration: Configuration, *, two_way: bool) -> None:
+        symbols = dict.fromkeys((machine.blank, *machine.symbols))
+        self.number = {symbol: index for index, symbol in enumerate(symbols)}
         written = [0, *configuration.heads, *(cell for cells in configuration.cells for cell in cells)]
         margin = max(written) - min(written) + 1024
         self.two_way = two_way
@@ -112,23 +106,25 @@ class _Tapes:
         length = max(written) + margin - self.first
         dtype = np.uint8 if len(symbols) <= 256 else np.int32
         self.array: Integers = np.zeros((len(configuration.cells), length), dtype=dtype)
-        number = {symbol: index for index, symbol in enumerate(symbols)}
+        self.heads: Integers = np.array([head - self.first for head in configuration.heads], dtype=np.int64)
         for row, cells in zip(self.array, configuration.cells, strict=True):
             for cell, symbol in cells.items():
-                row[cell - self.first] = number[symbol]
+                row[cell - self.first] = self.number[symbol]
 
-    def grow(self) -> int:
-        """Make room at the ends; say by how much every index rose."""
+    def grow(self) -> None:
+        """Make room at the ends."""
         tapes, length = self.array.shape
         left = length // 2 if self.two_way else 0
         array = np.zeros((tapes, left + length + length // 2), dtype=self.array.dtype)
         array[:, left : left + length] = self.array
         self.array, self.first = array, self.first - left
-        return left
+        self.heads += left
 
-    def cells(self, symbols: tuple[str, ...]) -> list[dict[int, str]]:
-        """For each tape its symbols by cell, without blanks."""
-        return [
+    def restore(self, configuration: Configuration) -> None:
+        """Put the heads and the symbols, without blanks, where they belong."""
+        symbols = list(self.number)
+        configuration.heads = [int(head) + self.first for head in self.heads]
+        configuration.cells = [
             {index + self.first: symbols[row[index]] for index in np.flatnonzero(row).tolist()} for row in self.array
         ]
 

@@ -42,15 +42,6 @@ class Contents:
         first, last = min(written), max(written)
         return cls(first, tuple(cells.get(cell, blank) for cell in range(first, last + 1)))
 
-    def at(self, cell: int, blank: str) -> str:
-        """The symbol in a cell."""
-        index = cell - self.first
-        return self.symbols[index] if 0 <= index < len(self.symbols) else blank
-
-    def trimmed(self, blank: str) -> Contents:
-        """The same tape without the blanks at the two ends of the stretch."""
-        return Contents.of(dict(enumerate(self.symbols, self.first)), blank)
-
 
 @dataclass(slots=True)
 class Configuration:
@@ -72,11 +63,7 @@ class Configuration:
 
     @classmethod
     def initial(cls, machine: TuringMachine, word: str | Iterable[str]) -> Configuration:
-        """The start: the input on the first tape from cell 0 on, every head on cell 0.
-
-        Raises:
-            InputError: If a symbol of the input is not in the machine's alphabet.
-        """
+        """The start: the input on the first tape from cell 0 on, every head on cell 0."""
         cells: list[dict[int, str]] = [{} for _ in range(machine.tapes)]
         cells[0] = dict(enumerate(machine.word(word)))
         return cls(machine.start, cells, [0] * machine.tapes, machine.blank)

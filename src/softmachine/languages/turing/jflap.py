@@ -13,10 +13,9 @@ from collections.abc import Iterator
 from html import escape
 
 from softmachine.errors import Place, SourceError
-from softmachine.languages.formats import Format
+from softmachine.languages.formats import Format, refuse
 from softmachine.languages.source import check_size, name_of
 from softmachine.languages.turing.machine import MOVES, Rule, Tape, TuringMachine
-from softmachine.languages.turing.obstacles import refuse
 from softmachine.languages.turing.xml_nodes import XmlNode, read_xml
 
 BLANK = "□"
@@ -30,17 +29,7 @@ def looks_like(text: str) -> bool:
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> TuringMachine:
-    """The machine that a file describes. Transitions that leave a final state never apply: a warning says so.
-
-    Args:
-        text: The contents of the file.
-        source: Where they come from, for messages.
-        name: What to call the machine; by default its file.
-
-    Raises:
-        SourceError: If it is not such a file, or uses what is not supported.
-        InvalidError: If it describes no deterministic Turing machine.
-    """
+    """The machine that a file describes. Transitions that leave a final state never apply: a warning says so."""
     check_size(text, source, "a machine may be described in")
     root = read_xml(text.removeprefix("\ufeff"), source)
     kind = root.text_of("type")
@@ -165,11 +154,7 @@ def _move(node: XmlNode, where: str) -> str:
 
 
 def to_text(machine: TuringMachine) -> str:
-    """A file that JFLAP opens, with the states on a circle.
-
-    Raises:
-        UsageError: If JFLAP has no such machines, with the reasons.
-    """
+    """A file that JFLAP opens, with the states on a circle."""
     refuse(machine, "JFLAP", _obstacles(machine))
     number = {state: index for index, state in enumerate(machine.states)}
     tapes = [f"\t<tapes>{machine.tapes}</tapes>"] if machine.tapes > 1 else []

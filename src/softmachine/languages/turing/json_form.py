@@ -30,7 +30,7 @@ def machine_to_json(machine: TuringMachine) -> dict[str, object]:
     }
 
 
-def machine_from_json(data: dict[str, Any]) -> TuringMachine:
+def machine_from_json(data: Any) -> TuringMachine:
     """The machine that :func:`machine_to_json` described.
 
     Raises:

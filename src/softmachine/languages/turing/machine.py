@@ -7,12 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
+from html import escape
 from typing import ClassVar
 
 from softmachine.errors import InvalidError, Place
 from softmachine.languages.source import read_word
 
 MOVES: Mapping[str, int] = {"L": -1, "S": 0, "R": +1}
+MOST_COLUMNS = 24
+"""A table of rules for a notebook shows so many readings."""
 
 
 class Tape(StrEnum):
@@ -115,11 +118,7 @@ class TuringMachine:
         return Verdict.HALT
 
     def word(self, text: str | Iterable[str]) -> tuple[str, ...]:
-        """An input as symbols: text is read character by character, or split at blanks if symbols are longer.
-
-        Raises:
-            InputError: If a symbol is not in the alphabet.
-        """
+        """An input as symbols: text is read character by character, or split at blanks if symbols are longer."""
         return read_word(text, self.alphabet, self.name)
 
     def spell(self, symbols: Iterable[str]) -> str:
@@ -134,8 +133,6 @@ class TuringMachine:
         )
 
     def _repr_html_(self) -> str:
-        from softmachine.languages.turing.html import machine_table
-
         return machine_table(self)
 
 
@@ -204,3 +201,40 @@ def _repeated(what: str, names: tuple[str, ...]) -> Iterator[str]:
 
 def _some(names: tuple[str, ...], most: int = 12) -> str:
     return " ".join(names[:most]) + (" …" if len(names) > most else "") or "there are none"
+
+
+def machine_table(machine: TuringMachine) -> str:
+    """A table of the machine's rules: a row a state, a column a reading, in the cells what to write, move and go to."""
+    readings = list(dict.fromkeys(rule.read for rule in machine.rules))
+    if machine.tapes == 1:
+        readings = [(symbol,) for symbol in machine.symbols]
+    shown = readings[:MOST_COLUMNS]
+    header = "".join(f"<th>{_code(read)}</th>" for read in shown) + ("<th>…</th>" if len(readings) > len(shown) else "")
+    rows = "".join(
+        f"<tr><th>{escape(state)}{_marks(machine, state)}</th>"
+        + "".join(f"<td>{_cell(machine.rule(state, read))}</td>" for read in shown)
+        + "</tr>"
+        for state in machine.states
+    )
+    return (
+        f"<table><caption>{escape(str(machine))}</caption>"
+        f"<thead><tr><th>state</th>{header}</tr></thead><tbody>{rows}</tbody></table>"
+    )
+
+
+def _marks(machine: TuringMachine, state: str) -> str:
+    marks = [
+        mark
+        for mark, group in (("start", (machine.start,)), ("accept", machine.accept), ("reject", machine.reject))
+        if state in group
+    ]
+    return f" <small>{', '.join(marks)}</small>" if marks else ""
+
+
+def _cell(rule: Rule | None) -> str:
+    return "" if rule is None else f"{_code(rule.write)} {' '.join(rule.move)} {escape(rule.next)}"
+
+
+def _code(symbols: tuple[str, ...]) -> str:
+    # A blank that is a blank should be seen.
+    return " ".join(f"<code>{escape(symbol if symbol.strip() else '␣')}</code>" for symbol in symbols)

@@ -43,17 +43,7 @@ def looks_like(text: str) -> bool:
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> TuringMachine:
-    """The machine that a document describes.
-
-    Args:
-        text: The document.
-        source: Where it comes from, for messages.
-        name: What to call the machine; by default what the document says, or its file.
-
-    Raises:
-        SourceError: If it is not YAML or not such a document.
-        InvalidError: If it describes no Turing machine.
-    """
+    """The machine that a document describes."""
     check_size(text, source, "a machine may be described in")
     root = read_yaml(text, Place(source, 1, 1))
     entries = root.entries("the document")

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
+from softmachine.languages.formats import refuse
 from softmachine.languages.turing.machine import Rule, Tape, TuringMachine
-from softmachine.languages.turing.obstacles import refuse
 
 # What other readers of YAML take for something else than text.
 SPECIAL_WORDS = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
@@ -17,11 +17,7 @@ SYMBOLS_A_LINE = 12
 
 
 def to_text(machine: TuringMachine) -> str:
-    """The document that describes a machine. What the format has no word for is in keys of ours, where needed.
-
-    Raises:
-        UsageError: If the machine has more than one tape.
-    """
+    """The document that describes a machine. What the format has no word for is in keys of ours, where needed."""
     refuse(machine, "turingmachine.io", _obstacles(machine))
     lines = [f"name: {_scalar(machine.name)}"]
     if machine.default_input:

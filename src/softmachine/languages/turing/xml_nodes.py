@@ -36,11 +36,7 @@ class XmlNode:
 
 
 def read_xml(text: str, source: str) -> XmlNode:
-    """The outermost element of a document.
-
-    Raises:
-        SourceError: If it is not XML, is nested absurdly, or has a DTD or entities.
-    """
+    """The outermost element of a document."""
     from defusedxml import DefusedXmlException
     from defusedxml.ElementTree import DefusedXMLParser, ParseError
 
@@ -60,18 +56,16 @@ def read_xml(text: str, source: str) -> XmlNode:
         raise SourceError(f"cannot read this as XML: {problem}", place=builder.place()) from None
     except ValueError as error:
         raise SourceError(f"cannot read this as XML: {error}", place=Place(source)) from None
-    assert builder.root is not None  # or else the parser had complained
-    return builder.root
+    return builder.open[0].children[0]
 
 
 class _Builder:
-    """What the parser reports to; it asks the parser where it is."""
+    """What the parser reports to; it asks the parser where it is. The document is the outermost node that is open."""
 
     def __init__(self, source: str) -> None:
         self.source = source
         self.parser: Any = None
-        self.open: list[XmlNode] = []
-        self.root: XmlNode | None = None
+        self.open = [XmlNode("", {}, Place(source))]
 
     def place(self) -> Place:
         expat = self.parser.parser
@@ -79,17 +73,13 @@ class _Builder:
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         node = XmlNode(tag, dict(attributes), self.place())
-        if len(self.open) >= DEEPEST:
+        if len(self.open) > DEEPEST:
             raise SourceError(f"elements are nested more than {DEEPEST} deep", place=node.place)
-        if self.open:
-            self.open[-1].children.append(node)
-        else:
-            self.root = node
+        self.open[-1].children.append(node)
         self.open.append(node)
 
     def end(self, tag: str) -> None:  # noqa: ARG002 - the parser has checked that it is the innermost element's
         self.open.pop()
 
     def data(self, data: str) -> None:
-        if self.open:
-            self.open[-1].text += data
+        self.open[-1].text += data

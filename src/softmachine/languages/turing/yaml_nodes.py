@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from softmachine.errors import Place, SourceError
@@ -46,11 +45,7 @@ class YamlNode:
         return SourceError(message, place=self.place, hint=hint)
 
     def scalar(self, what: str) -> str:
-        """The text of a scalar.
-
-        Raises:
-            SourceError: If this is a list or a mapping.
-        """
+        """The text of a scalar."""
         if self.kind != "single value":
             raise self.error(f"{what} should be a single value, not a {self.kind}")
         return self.text
@@ -61,11 +56,7 @@ class YamlNode:
             yield node.scalar(f"an entry of {what}"), node
 
     def rows(self, what: str) -> tuple[tuple[YamlNode, YamlNode], ...]:
-        """The keys and values of a mapping; null is an empty one.
-
-        Raises:
-            SourceError: If this is a list or a scalar.
-        """
+        """The keys and values of a mapping; null is an empty one."""
         if self.kind != "mapping" and not self.is_null:
             raise self.error(f"{what} should be a mapping (key: value), not a {self.kind}")
         return self.pairs
@@ -94,16 +85,21 @@ def read_yaml(text: str, place: Place) -> YamlNode:
     import yaml
 
     try:
-        node = yaml.compose(text, Loader=_loader())
+        events = yaml.parse(text, Loader=yaml.SafeLoader)
+        next(events)
+        if isinstance(next(events), yaml.StreamEndEvent):
+            raise SourceError("there is nothing in this document", place=place)
+        node = _node(events, place)
+        next(events)
+        if not isinstance(event := next(events), yaml.StreamEndEvent):
+            raise _unreadable("but found another document", _place(event.start_mark, place))
     except yaml.MarkedYAMLError as error:
         problem = (error.problem or "this is not YAML").replace("'\\t'", "a tab")
-        raise SourceError(f"cannot read this as YAML: {problem}", place=_place(error.problem_mark, place)) from None
+        raise _unreadable(problem, _place(error.problem_mark, place)) from None
     except (yaml.YAMLError, ValueError, OverflowError) as error:
-        problem = str(error).partition("\n")[0]
-        raise SourceError(f"cannot read this as YAML: {problem}", place=place) from None
-    if node is None:
-        raise SourceError("there is nothing in this document", place=place)
-    return _node(node, place)
+        raise _unreadable(str(error).partition("\n")[0], place) from None
+    assert node is not None  # A document is not over before it began.
+    return node
 
 
 def read_embedded(node: YamlNode, text: str, what: str) -> YamlNode:
@@ -133,36 +129,26 @@ def _place(mark: Any, origin: Place) -> Place:
     return Place(origin.source, (origin.line or 1) + mark.line, origin.column + mark.column)
 
 
-def _node(node: Any, origin: Place) -> YamlNode:
-    place = _place(node.start_mark, origin)
-    if node.id == "scalar":
-        return YamlNode("single value", place, text=node.value, style=node.style or "")
-    if node.id == "sequence":
-        return YamlNode("list", place, items=tuple(_node(item, origin) for item in node.value))
-    pairs = tuple((_node(key, origin), _node(value, origin)) for key, value in node.value)
-    return YamlNode("mapping", place, pairs=pairs)
+def _unreadable(problem: str, place: Place) -> SourceError:
+    return SourceError(f"cannot read this as YAML: {problem}", place=place)
 
 
-@cache
-def _loader() -> Any:
-    """The class of loaders that compose nodes and nothing else; made late because importing yaml takes long."""
+def _node(events: Iterator[Any], origin: Place, depth: int = 1) -> YamlNode | None:
+    """The node that comes next; None where a list or a mapping ends."""
     import yaml
 
-    class NodeLoader(yaml.SafeLoader):
-        depth = 0
-
-        def compose_node(self, parent: Any, index: Any) -> Any:
-            event: Any = self.peek_event()  # type: ignore[no-untyped-call]
-            if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-                self.refuse("anchors and aliases (&x, *x) are not supported; write it out, or use synonyms", event)
-            self.depth += 1
-            if self.depth > DEEPEST:
-                self.refuse(f"lists and mappings are nested more than {DEEPEST} deep", event)
-            node = super().compose_node(parent, index)
-            self.depth -= 1
-            return node
-
-        def refuse(self, problem: str, event: Any) -> None:
-            raise yaml.composer.ComposerError(None, None, problem, event.start_mark)
-
-    return NodeLoader
+    event = next(events)
+    place = _place(event.start_mark, origin)
+    if isinstance(event, yaml.SequenceEndEvent | yaml.MappingEndEvent):
+        return None
+    if event.anchor:
+        problem = "anchors and aliases (&x, *x) are not supported; write it out, or use synonyms"
+        raise _unreadable(problem, place)
+    if depth > DEEPEST:
+        raise _unreadable(f"lists and mappings are nested more than {DEEPEST} deep", place)
+    if isinstance(event, yaml.ScalarEvent):
+        return YamlNode("single value", place, text=event.value, style=event.style or "")
+    children = tuple(iter(lambda: _node(events, origin, depth + 1), None))
+    if isinstance(event, yaml.SequenceStartEvent):
+        return YamlNode("list", place, items=children)
+    return YamlNode("mapping", place, pairs=tuple(zip(children[::2], children[1::2], strict=True)))

@@ -20,7 +20,7 @@ from softmachine.languages.counter import (
 from softmachine.languages.crasp import ACCEPT, REJECT, Program
 from softmachine.languages.crasp.from_counter import counter_program, transition_tokens
 from softmachine.packed import Codes
-from softmachine.theorems.crasp.tokens import CHAIN, CraspCodec, thought_remark
+from softmachine.theorems.crasp.tokens import CraspCodec
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,10 @@ class CounterCodec(DecoderCodec[CounterMachine]):
         if result.verdict is not None:
             yield ACCEPT if result.accepted else REJECT
 
-    def remarks(self) -> Iterator[tuple[str, str]]:
-        """How long chains of thought are."""
-        yield CHAIN, thought_remark(self.program)
+    @property
+    def chain(self) -> Program:
+        """The program."""
+        return self.program
 
     def read(self, word: Word, tokens: Sequence[str]) -> CounterOutcome:
         """What a chain of thought says: the verdict, and the counters after all transitions.

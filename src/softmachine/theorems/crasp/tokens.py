@@ -9,14 +9,10 @@ from itertools import islice
 from softmachine.codec import AnsweringCodec, Codec, DecoderCodec, Interface, Outcome, Prompt, Word
 from softmachine.errors import InputError
 from softmachine.languages.crasp import ACCEPT, REJECT, Evaluation, Program, generate
-from softmachine.languages.crasp.analysis import growth, thoughts
 from softmachine.languages.crasp.evaluate import stuck
 from softmachine.theorems.shared.special_tokens import START, unused
 
 VERDICTS = {ACCEPT: "accept", REJECT: "reject"}
-CHAIN = "chain of thought"
-SHORT_INPUTS, FEW, MOST_TOKENS = range(1, 11), 12, 5_000
-"""Chains of thought are measured on so few inputs of each of these lengths, up to so many tokens."""
 
 
 STUCK = "<stuck>"
@@ -75,9 +71,10 @@ class CraspCodec(OfProgram, DecoderCodec[Program]):
             if count >= max_steps:
                 return
 
-    def remarks(self) -> Iterator[tuple[str, str]]:
-        """How long chains of thought are."""
-        yield CHAIN, thought_remark(self.program)
+    @property
+    def chain(self) -> Program:
+        """The program."""
+        return self.source
 
     def read(self, word: Word, tokens: Sequence[str]) -> Outcome:
         """What a chain of thought comes to.
@@ -145,14 +142,3 @@ class CraspOutcome(Outcome):
             position = len(evaluation.tokens)
             values = (f"{name} = {str(evaluation.value(name, position)).lower()}" for name in names)
             yield f"{step:>5}  {what:<{width}}  {', '.join(values)}".rstrip()
-
-
-def thought_remark(program: Program) -> str:
-    """How long the chains of thought of a program are, on short inputs."""
-    found = list(thoughts(program, SHORT_INPUTS, samples=FEW, max_tokens=MOST_TOKENS))
-    longest = [each for each in found if each.most is not None]
-    if not longest:
-        return f"no run on short inputs ends within {MOST_TOKENS:,} tokens"
-    fit = growth(found)
-    most = f"at most {longest[-1].most:,} tokens on inputs of length {longest[-1].length} that were tried"
-    return f"{most}; {fit}" if fit else most

@@ -7,20 +7,18 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from softmachine.errors import ConstructionError
+from softmachine.languages.linear import Relation
 from softmachine.languages.srasp import Kind, Program
 from softmachine.languages.srasp.expressions import (
     Add,
     And,
     Compare,
-    Comparison,
     Conditional,
     Expression,
     Integer,
-    Letter,
     Member,
     Not,
     Or,
-    Position,
     Subtract,
     Symbol,
     Truth,
@@ -33,7 +31,7 @@ from softmachine.signals.signal import Affine
 from softmachine.theorems.srasp.numbers import Finder, Number, choose_constants, whole
 
 Value: TypeAlias = Signal | Number
-Read: TypeAlias = Letter | Vector | Position
+Read: TypeAlias = Vector
 
 
 class Pointwise:
@@ -56,7 +54,7 @@ class Pointwise:
     def of(self, expression: Expression) -> Value:
         """The signal of an expression of any type."""
         match expression:
-            case Letter() | Vector() | Position():
+            case Vector():
                 return self.read(expression)
             case Integer(number):
                 return whole(number, self.one)
@@ -108,7 +106,7 @@ class Pointwise:
         kind = self.program.type_of(expression.left).kind
         if kind is Kind.INTEGER:
             return self.compare_numbers(
-                str(expression), self.number(expression.left) - self.number(expression.right), expression.comparison
+                str(expression), self.number(expression.left) - self.number(expression.right), expression.relation
             )
         left, right = self.finite(expression.left), self.finite(expression.right)
         if kind is Kind.BOOLEAN:
@@ -116,7 +114,7 @@ class Pointwise:
             equal = (self.one - different).known(BIT)
         else:
             equal = self.same_symbol(expression, left, right)
-        return equal if expression.comparison is Comparison.EQUAL else (self.one - equal).known(BIT)
+        return equal if expression.relation is Relation.EQUAL else (self.one - equal).known(BIT)
 
     def same_symbol(self, expression: Compare, left: Signal, right: Signal) -> Signal:
         """Whether two symbols are equal: for one of those that both may be, both are."""
@@ -127,7 +125,7 @@ class Pointwise:
         both = [all_of(f"{expression}: {symbol}", left[symbol], right[symbol]).forms[0] for symbol in common]
         return named(str(expression), Signal((Affine.sum(both),), (BIT,)))
 
-    def compare_numbers(self, name: str, difference: Number, comparison: Comparison) -> Signal:
+    def compare_numbers(self, name: str, difference: Number, comparison: Relation) -> Signal:
         """How an integer compares with 0; right if it is within 1/4 of the integer."""
         number = self.finder.value(name, difference)
         unless_one = 1 - self.one
@@ -139,12 +137,12 @@ class Pointwise:
 
         at_least, at_most = not_negative(f"{name}: ≥", number), not_negative(f"{name}: ≤", -number)
         decided = {
-            Comparison.AT_LEAST: at_least,
-            Comparison.AT_MOST: at_most,
-            Comparison.LESS: self.one - at_least,
-            Comparison.GREATER: self.one - at_most,
-            Comparison.EQUAL: at_least + at_most - self.one,
-            Comparison.UNEQUAL: 2 * self.one - at_least - at_most,
+            Relation.AT_LEAST: at_least,
+            Relation.AT_MOST: at_most,
+            Relation.LESS: self.one - at_least,
+            Relation.GREATER: self.one - at_most,
+            Relation.EQUAL: at_least + at_most - self.one,
+            Relation.UNEQUAL: 2 * self.one - at_least - at_most,
         }[comparison]
         return named(name, decided.known(BIT), restores=number)
 

@@ -34,8 +34,9 @@ from fractions import Fraction
 
 from softmachine.errors import ConstructionError
 from softmachine.languages import srasp
+from softmachine.languages.linear import Relation
 from softmachine.languages.srasp import Definition, Equality, Lookup, Product, Sum, normalise, operations
-from softmachine.languages.srasp.expressions import Choice, Comparison, Letter, Position, Truth, Vector, at_i
+from softmachine.languages.srasp.expressions import Choice, Truth, Vector, at_i
 from softmachine.languages.srasp.expressions import Mask as Visible
 from softmachine.signals import Program, Signal, attend, constant, named, position, recogniser, relu, stack
 from softmachine.signals.gadgets import all_of, any_of, rounded
@@ -112,9 +113,9 @@ class _Builder:
     def read(self, expression: Read) -> Value:
         """What a letter, a vector or the position is at a position itself."""
         match expression:
-            case Letter():
+            case Vector("in"):
                 return self.letters
-            case Position():
+            case Vector("pos"):
                 return here()
             case Vector(name):
                 return self.values[name]
@@ -199,7 +200,7 @@ class _Builder:
         checking = Pointwise(self.source, self.finder, self.read, one=constant(1))
         for equality, x in zip(equal, xs, strict=True):
             difference = x - number_value(next(found))
-            bits.append(checking.compare_numbers(f"{name}: {equality}", difference, Comparison.EQUAL))
+            bits.append(checking.compare_numbers(f"{name}: {equality}", difference, Relation.EQUAL))
         matched = bits[0] if len(bits) == 1 else all_of(f"{name} matches", *bits)
         return matched, list(found)
 

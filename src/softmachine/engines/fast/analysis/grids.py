@@ -52,6 +52,12 @@ class Number:
         return self.grid is not None and self.grid.power == 0
 
     @property
+    def over(self) -> int:
+        """The constant that it is over."""
+        assert self.grid is not None
+        return self.grid.over
+
+    @property
     def size(self) -> int:
         """The largest absolute value of the numerator."""
         return max(abs(self.low), abs(self.high))
@@ -59,10 +65,9 @@ class Number:
     @property
     def spread(self) -> Fraction:
         """How far two such numbers can be apart, wherever they are."""
-        assert self.grid is not None
-        if self.grid.power:  # over different denominators
-            return Fraction(max(self.high, 0) - min(self.low, 0), self.grid.over)
-        return Fraction(self.high - self.low, self.grid.over)
+        if self.steady:
+            return Fraction(self.high - self.low, self.over)
+        return Fraction(max(self.high, 0) - min(self.low, 0), self.over)  # over different denominators
 
 
 FRACTION = Number(None)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from softmachine.engines.fast.analysis.flow import Flow, FlowHead, Position, Unit
@@ -18,24 +18,54 @@ from softmachine.engines.fast.analysis.grids import (
     Numbers,
     feature_number,
 )
-from softmachine.engines.fast.analysis.plans import ByPosition, Dense, Forest, Groups, Parabola, Plan, Uniform
-from softmachine.engines.fast.indexes.forest import MANY
-from softmachine.engines.fast.indexes.gated import gated
-from softmachine.engines.fast.indexes.records import Record, score_for_good
+from softmachine.engines.fast.analysis.plans import (
+    ByPosition,
+    Dense,
+    Gated,
+    Groups,
+    Parabola,
+    Plan,
+    Record,
+    Score,
+    Uniform,
+)
 from softmachine.text import many
 from softmachine.transformer.attention import Choice, Mask
 from softmachine.transformer.features import I_SQUARED, Distance, I, Relation
 
 ONE = Fraction(1)
+MANY = 128
+"""More different keys than this are too many to tell how many."""
+MOST_KINDS = 4
+"""Keys of more kinds do not get a table for each kind."""
+Pair = tuple[Form, Form]
 
 
 @dataclass(frozen=True)
 class _Split:
-    """A score: Σ query · key + slope · j + curve · j²."""
+    """A head, what it retrieves, and its score: Σ query · key + slope · j + curve · j²."""
 
-    pairs: tuple[tuple[Form, Form], ...]
+    head: FlowHead
+    results: tuple[tuple[int, int], ...]
+    values: tuple[Number, ...]
+    pairs: tuple[Pair, ...]
     slope: Form
     curve: Form
+
+    @property
+    def served(self) -> tuple[FlowHead, tuple[tuple[int, int], ...], tuple[Number, ...]]:
+        """What every plan begins with."""
+        return self.head, self.results, self.values
+
+    @property
+    def single(self) -> bool:
+        """Whether of keys that tie one is chosen."""
+        return self.head.weighting.choice in (Choice.LEFTMOST, Choice.RIGHTMOST)
+
+    @property
+    def whole(self) -> bool:
+        """Whether all values are integers over constants."""
+        return all(value.steady for value in self.values)
 
 
 class Planner:
@@ -58,7 +88,7 @@ class Planner:
 
     def _visit(self, item: int | FlowHead) -> None:
         if isinstance(item, FlowHead):
-            plan = self._plan(item)
+            plan = self._plan(self._split(item))
             self.plans[item] = plan
             for (number, _), known in zip(plan.results, plan.numbers, strict=True):
                 self.numbers.atoms[number] = known
@@ -75,37 +105,30 @@ class Planner:
                 else:
                     self.numbers.atoms[item] = Number(known.grid, max(known.low, 0), max(known.high, 0))
 
-    def _plan(self, head: FlowHead) -> Plan:
-        split = self._split(head)
-        results = tuple(self.flow.retrieved(head))
-        values = tuple(self.numbers.of(head.value[component]) for _, component in results)
+    def _plan(self, split: _Split) -> Plan:
+        head = split.head
         if head.bias not in (None, Distance()):
-            return self._dense(head, results, values, split, head.bias)
-        uniform = not split.pairs and split.slope.is_zero and split.curve.is_zero
-        if uniform:
-            return self._uniform(head, results, values)
+            return self._dense(split, head.bias)
+        if not split.pairs and split.slope.is_zero and split.curve.is_zero:
+            return self._uniform(split)
         if not split.pairs:
-            return self._by_position(head, results, values, split)
-        plan = None
-        score = score_for_good(head, values, self.numbers)
-        if score is not None:
-            numbers = self._chosen(head, values, head.weighting.choice in (Choice.LEFTMOST, Choice.RIGHTMOST))
-            return Record(head, results, values, numbers, "the query is constant: a key's score never changes", score)
-        if head.name not in self.general:
-            plan = self._parabola(head, results, values, split)
-        if plan is None and head.name not in self.general and head.weighting.hard:
-            plan = gated(self, head, results, values, split.pairs, split.slope)
-        return plan or self._groups(head, results, values, split)
+            return self._by_position(split)
+        found: Plan | None = self._record(split)
+        if found is None and head.name not in self.general and split.whole:
+            found = self._parabola(split) or self._gated(split)
+        return found or self._groups(split)
 
     def _split(self, head: FlowHead) -> _Split:
+        results = tuple(self.flow.retrieved(head))
+        values = tuple(self.numbers.of(head.value[component]) for _, component in results)
         plain, square = (self._places.get(feature, -2) for feature in (I, I_SQUARED))
         both = list(zip(head.query, head.key, strict=True))
         slope = combination((key.terms.get(plain, Fraction(0)), query) for query, key in both)
         curve = combination((key.terms.get(square, Fraction(0)), query) for query, key in both)
         if head.bias == Distance():
             slope = combination([(ONE, slope)], -ONE)
-        pairs: dict[tuple[object, ...], tuple[Form, Form]] = {}
-        for query, key in zip(head.query, head.key, strict=True):
+        pairs: dict[tuple[object, ...], Pair] = {}
+        for query, key in both:
             rest = combination([(ONE, key.without([plain, square]))], -key.constant)
             if rest.is_zero:
                 continue
@@ -117,128 +140,125 @@ class Planner:
         if kept and not curve.is_zero:
             kept = (*kept, (curve, Form(terms={square: ONE})))
             curve = Form()
-        return _Split(kept, slope, curve)
+        return _Split(head, results, values, kept, slope, curve)
 
-    def _uniform(self, head: FlowHead, results: tuple[tuple[int, int], ...], values: tuple[Number, ...]) -> Plan:
-        choice = head.weighting.choice
-        if choice in (Choice.LEFTMOST, Choice.RIGHTMOST):
-            numbers = tuple(_with_nothing(value) if value.steady else FRACTION for value in values)
-            which = "first" if choice is Choice.LEFTMOST else "last"
-            return Uniform(head, results, values, numbers, f"all keys score the same, so the {which} is chosen")
-        numbers = tuple(self._mean(head, value) for value in values)
-        return Uniform(head, results, values, numbers, "all keys score the same: the mean of what was seen")
+    def _uniform(self, split: _Split) -> Uniform:
+        if split.single:
+            numbers = tuple(_with_nothing(value) if value.steady else FRACTION for value in split.values)
+            which = "first" if split.head.weighting.choice is Choice.LEFTMOST else "last"
+            return Uniform(*split.served, numbers, f"all keys score the same, so the {which} is chosen")
+        numbers = tuple(self._mean(split.head, value) for value in split.values)
+        return Uniform(*split.served, numbers, "all keys score the same: the mean of what was seen")
 
     def _mean(self, head: FlowHead, value: Number) -> Number:
         if not value.steady or head.mask is not Mask.CAUSAL:
             return FRACTION
-        assert value.grid is not None
         most = self.numbers.horizon
-        return Number(Grid(value.grid.over, 1), min(value.low * most, value.low), max(value.high * most, value.high))
+        return Number(Grid(value.over, 1), min(value.low * most, value.low), max(value.high * most, value.high))
 
-    def _by_position(
-        self, head: FlowHead, results: tuple[tuple[int, int], ...], values: tuple[Number, ...], split: _Split
-    ) -> Plan:
-        pair = self.numbers.linear([split.slope, split.curve])
-        slope, curve = pair or (None, None)
+    def _by_position(self, split: _Split) -> ByPosition:
+        slope, curve = self.numbers.linear([split.slope, split.curve]) or (None, None)
         vertex = None
         if slope and curve and (fixed := curve.fixed) is not None and fixed < 0:
             vertex = slope.divided(-2 * fixed)
-        single = vertex is not None or head.weighting.choice in (Choice.LEFTMOST, Choice.RIGHTMOST)
-        numbers = self._chosen(head, values, single)
+        numbers = self._chosen(split, vertex is not None or split.single)
         what = "the score is a parabola of the position"
         if vertex is not None:
             what += " with an integer vertex, so one key is best"
-        return ByPosition(head, results, values, numbers, what, (split.slope, split.curve), slope, curve, vertex)
+        return ByPosition(*split.served, numbers, what, (split.slope, split.curve), slope, curve, vertex)
 
-    def _parabola(
-        self, head: FlowHead, results: tuple[tuple[int, int], ...], values: tuple[Number, ...], split: _Split
-    ) -> Plan | None:
+    def _record(self, split: _Split) -> Record | None:
+        """The best score so far, if no query changes the score of a key; None if one may."""
+        head = split.head
+        if head.bias is not None or not split.whole or not all(query.is_constant for query in head.query):
+            return None
+        form = combination((query.constant, key) for query, key in zip(head.query, head.key, strict=True))
+        found = self.numbers.linear([form])
+        if not found or found[0].grid.power:
+            return None
+        why = "the query is constant: a key's score never changes"
+        return Record(*split.served, self._chosen(split, split.single), why, self._score(split), found[0])
+
+    def _parabola(self, split: _Split) -> Parabola | None:
         """A table for -(k-q)² with a smaller part for recency; None if that cannot be proved."""
-        if len(split.pairs) != 2 or not all(value.steady for value in values):
+        recency = self.numbers.linear([split.slope])
+        if len(split.pairs) != 2 or recency is None:
             return None
         for first, second in (split.pairs, split.pairs[::-1]):
-            plan = self._parabola_in(head, results, values, split.slope, first, second)
-            if plan:
-                return plan
+            found = self._integer_lookup(split.head, recency[0], first, second)
+            if found is None:
+                continue
+            x, square, vertex, curve, later, grid, _ = found
+            forms = (first[0], second[0]), (first[1], second[1])
+            why = f"the score is {curve}·(x - q)² for integers x, and {_of_equal_keys(later)}"
+            numbers = tuple(map(_with_nothing, split.values))
+            return Parabola(*split.served, numbers, why, x, square, vertex, later, *forms, recency[0], grid)
         return None
 
-    def _parabola_in(
-        self,
-        head: FlowHead,
-        results: tuple[tuple[int, int], ...],
-        values: tuple[Number, ...],
-        slope: Form,
-        first: tuple[Form, Form],
-        second: tuple[Form, Form],
-    ) -> Plan | None:
-        keys = [self.numbers.linear([key]) for key in (first[1], second[1])]
-        queries = self.numbers.linear([first[0], second[0]])
-        recency = self.numbers.linear([slope])
-        if not (keys[0] and keys[1] and queries and recency):
+    def _gated(self, split: _Split) -> Gated | None:
+        """A plan with a table for each kind of key; None if that cannot be proved."""
+        recency = self.numbers.linear([split.slope])
+        if split.head.mask is not Mask.CAUSAL or recency is None:
             return None
-        x, square = keys[0][0], keys[1][0]
-        if x.grid != Grid() or square.grid != Grid() or not x.terms or not square.terms:
+        for gates, first, second in _gates(split.pairs):
+            kinds, extra = _kinds(gates, self.flow.vocabulary)
+            if len(extra) > MOST_KINDS:
+                continue
+            found = self._integer_lookup(split.head, recency[0], first, second, extra)
+            if found is None or found[2].grid.power:
+                continue
+            x, square, vertex, curve, later, _, added = found
+            why = (
+                f"the score is {curve}·(x - q)² for integers x, and a number for each of {len(extra)} kinds of tokens; "
+                f"{_of_equal_keys(later)}"
+            )
+            common = *split.served, tuple(map(_with_nothing, split.values)), why, self._score(split)
+            return Gated(*common, x, square, vertex, curve, kinds, added, later)
+        return None
+
+    def _integer_lookup(
+        self, head: FlowHead, recency: Linear, first: Pair, second: Pair, extra: Iterable[Form] = ()
+    ) -> tuple[Linear, Linear, Linear, int, bool, Grid, tuple[Linear, ...]] | None:
+        """Two components as a lookup of an integer x, if they are one and the position only breaks ties.
+
+        Returns:
+            x, its square, the vertex, the coefficient of the square, whether the later of equal keys is better, the
+            denominators of scores, and the extra forms over these.
+        """
+        keys = [self.numbers.linear([key]) for _, key in (first, second)]
+        queries = self.numbers.linear([*extra, first[0], second[0]])
+        if not (keys[0] and keys[1] and queries):
             return None
-        curve = queries[1].fixed
-        if curve is None or curve >= 0:
+        x, square, curve = keys[0][0], keys[1][0], queries[-1].fixed
+        if x.grid != Grid() or square.grid != Grid() or not x.terms or not square.terms or curve is None or curve >= 0:
             return None
-        vertex = queries[0].divided(-2 * curve)
-        later = self.breaks_ties(head, recency[0], queries[0].grid)
+        vertex = queries[-2].divided(-2 * curve)
+        later = _breaks_ties(head, recency, queries[-2].grid)
         if vertex is None or later is None:
             return None
-        numbers = tuple(_with_nothing(value) for value in values)
-        why = (
-            f"the score is {curve}·(x - q)² for integers x, and of equal keys the {'later' if later else 'earlier'} is "
-            "better by less than a step; checked for every key: its second component is x²"
-        )
-        forms = (first[0], second[0]), (first[1], second[1])
-        return Parabola(
-            head, results, values, numbers, why, x, square, vertex, later, *forms, recency[0], queries[0].grid
-        )
+        return x, square, vertex, curve, later, queries[-2].grid, tuple(queries[:-2])
 
-    def breaks_ties(self, head: FlowHead, recency: Linear, scores: Grid) -> bool | None:
-        """Whether the later of two equal keys is better (or the earlier); None unless the position only breaks ties."""
-        if recency.low > 0 or recency.high < 0:
-            # slope · j < 1 / (over · s^power), the least difference of two scores of different keys.
-            size = max(abs(recency.low), abs(recency.high))
-            small = size * scores.over <= recency.grid.over and recency.grid.power > scores.power
-            return recency.low > 0 if small else None
-        if recency.low == recency.high == 0 and head.weighting.choice in (Choice.LEFTMOST, Choice.RIGHTMOST):
-            return head.weighting.choice is Choice.RIGHTMOST
-        return None
-
-    def _groups(
-        self, head: FlowHead, results: tuple[tuple[int, int], ...], values: tuple[Number, ...], split: _Split
-    ) -> Plan:
-        queries, keys = zip(*split.pairs, strict=True)
-        fractional = not all(self.numbers.of(key).steady for key in keys)
-        single = head.weighting.choice in (Choice.LEFTMOST, Choice.RIGHTMOST)
-        numbers = self._chosen(head, values, single)
-        what = f"{many(len(keys), 'component')} of the key, {'fractions' if fractional else 'integers'}"
-        different = self._different(keys)
-        if different is not None and different <= MANY:
+    def _groups(self, split: _Split) -> Groups:
+        score = self._score(split)
+        what = f"{many(len(score.keys), 'component')} of the key, {'fractions' if score.fractional else 'integers'}"
+        different = self._different(score.keys)
+        if different is None or different > MANY:
+            why = f"{what} of which nothing more is known: every different key may have to be looked at"
+        else:
             why = f"{what}; no more than {many(different, 'different key')}, looked at one by one"
-            return Groups(head, results, values, numbers, why, queries, keys, split.slope, fractional)
-        why = f"{what} of which nothing more is known: searched by branch and bound, from {MANY} different keys on"
-        return Forest(head, results, values, numbers, why, queries, keys, split.slope, fractional)
+        return Groups(*split.served, self._chosen(split, split.single), why, score)
 
-    def _dense(
-        self,
-        head: FlowHead,
-        results: tuple[tuple[int, int], ...],
-        values: tuple[Number, ...],
-        split: _Split,
-        bias: Relation,
-    ) -> Plan:
-        pairs = split.pairs
+    def _dense(self, split: _Split, bias: Relation) -> Dense:
         if not split.curve.is_zero:
-            pairs = (*pairs, (split.curve, Form(terms={self._places[I_SQUARED]: ONE})))
-        queries, keys = tuple(query for query, _ in pairs), tuple(key for _, key in pairs)
-        fractional = not all(self.numbers.of(key).steady for key in keys)
-        single = head.weighting.choice in (Choice.LEFTMOST, Choice.RIGHTMOST)
-        numbers = tuple(_with_nothing(value) if single and value.steady else FRACTION for value in values)
+            square = (split.curve, Form(terms={self._places[I_SQUARED]: ONE}))
+            split = replace(split, pairs=(*split.pairs, square))
+        numbers = tuple(_with_nothing(value) if split.single and value.steady else FRACTION for value in split.values)
         why = f"the bias {bias} is any function of two positions, so every key is compared; the time grows with the run"
-        return Dense(head, results, values, numbers, why, queries, keys, split.slope, fractional, bias)
+        return Dense(*split.served, numbers, why, self._score(split), bias)
+
+    def _score(self, split: _Split) -> Score:
+        queries, keys = tuple(query for query, _ in split.pairs), tuple(key for _, key in split.pairs)
+        return Score(queries, keys, split.slope, not all(self.numbers.of(key).steady for key in keys))
 
     def _different(self, keys: tuple[Form, ...]) -> int | None:
         """No more than so many different keys there are; None if that is not known."""
@@ -250,13 +270,49 @@ class Planner:
             count *= known.high - known.low + 1
         return count
 
-    def _chosen(self, head: FlowHead, values: tuple[Number, ...], single: bool) -> tuple[Number, ...]:
+    def _chosen(self, split: _Split, single: bool) -> tuple[Number, ...]:
         """What is known of values, of one key or as means of several.
 
         Of integers, means are taken to be integers, too, until one is not: then the head is among the general ones.
         """
-        whole = all(value.steady for value in values) and head.name not in self.general
-        return tuple(_with_nothing(value) if value.steady and (single or whole) else FRACTION for value in values)
+        whole = split.whole and split.head.name not in self.general
+        return tuple(_with_nothing(value) if value.steady and (single or whole) else FRACTION for value in split.values)
+
+
+def _breaks_ties(head: FlowHead, recency: Linear, scores: Grid) -> bool | None:
+    """Whether the later of two equal keys is better (or the earlier); None unless the position only breaks ties."""
+    if recency.low > 0 or recency.high < 0:
+        # slope · j < 1 / (over · s^power), the least difference of two scores of different keys.
+        size = max(abs(recency.low), abs(recency.high))
+        small = size * scores.over <= recency.grid.over and recency.grid.power > scores.power
+        return recency.low > 0 if small else None
+    if recency.low == recency.high == 0 and head.weighting.choice in (Choice.LEFTMOST, Choice.RIGHTMOST):
+        return head.weighting.choice is Choice.RIGHTMOST
+    return None
+
+
+def _of_equal_keys(later: bool) -> str:
+    which = "later" if later else "earlier"
+    return f"of equal keys the {which} is better by less than a step; checked for every key: its second component is x²"
+
+
+def _gates(pairs: tuple[Pair, ...]) -> Iterator[tuple[list[Pair], Pair, Pair]]:
+    """The components that the token decides, and the two others, in both orders."""
+    gates = [pair for pair in pairs if pair[1].of_token]
+    rest = [pair for pair in pairs if not pair[1].of_token]
+    if gates and len(rest) == 2:
+        yield gates, rest[0], rest[1]
+        yield gates, rest[1], rest[0]
+
+
+def _kinds(gates: list[Pair], vocabulary: int) -> tuple[tuple[int, ...], list[Form]]:
+    """The kind of each token, and what each kind adds to the score."""
+    found: dict[tuple[Fraction, ...], int] = {}
+    kinds = tuple(
+        found.setdefault(tuple(key.at_token(token) for _, key in gates), len(found)) for token in range(vocabulary)
+    )
+    queries = [query for query, _ in gates]
+    return kinds, [combination(zip(entry, queries, strict=True)) for entry in found]
 
 
 def _with_nothing(value: Number) -> Number:

@@ -5,11 +5,12 @@ curve · j². Then, from the cheapest:
 
 - nothing differs between keys: running sums;
 - only the position counts: the best position of a parabola, in closed form;
+- the query is constant: the best score so far;
 - the rest is a parabola in one integer, and the position only breaks ties: a table indexed by that integer (that the
   second component is the square of the first is checked for every key);
+- the same, plus a number for each of a few kinds of tokens: a table for each kind;
 - a part of the score is any function of the two positions: every key is looked at;
-- anything else: equal keys in groups. If there may be many different keys, a k-d forest finds the best of them; if not,
-  every group is looked at.
+- anything else: equal keys in groups.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 from softmachine.engines.fast.analysis.flow import FlowHead
 from softmachine.engines.fast.analysis.forms import Form
 from softmachine.engines.fast.analysis.grids import Grid, Linear, Number
-from softmachine.transformer.attention import Choice
+from softmachine.transformer.attention import Choice, Mask
 from softmachine.transformer.features import Relation
 
 
@@ -42,6 +43,18 @@ class Plan:
     why: str
 
     kind = "plan"
+    takes_means = False
+    """Whether the values of several keys may be added up."""
+
+    @property
+    def causal(self) -> bool:
+        """Whether a position sees itself."""
+        return self.head.mask is Mask.CAUSAL
+
+    @property
+    def single(self) -> bool:
+        """Whether of keys that tie one is chosen."""
+        return self.head.weighting.choice in (Choice.LEFTMOST, Choice.RIGHTMOST)
 
     @property
     def whole(self) -> bool:
@@ -49,9 +62,14 @@ class Plan:
         return all(number.steady for number in self.values)
 
     @property
+    def width(self) -> int:
+        """The integers that a value is kept as: numerators, or these and denominators."""
+        return len(self.results) * (1 if self.whole else 2)
+
+    @property
     def evenly(self) -> bool:
         """Whether means of tied values are taken to be integers, as the values are; that is checked at every step."""
-        return False
+        return self.takes_means and not self.single and any(number.grid is not None for number in self.numbers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,11 +96,12 @@ class ByPosition(Plan):
     vertex: Linear | None
 
     kind = "closed form in the position"
+    takes_means = True
 
     @property
     def evenly(self) -> bool:
-        """Whether means of tied values are taken to be integers."""
-        return self.vertex is None and _are_means(self)
+        """Whether means of tied values are taken to be integers; if the best is known to be one, there are none."""
+        return self.vertex is None and super().evenly
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,9 +131,9 @@ class Parabola(Plan):
     kind = "table indexed by an integer"
 
 
-@dataclass(frozen=True, eq=False)
-class Groups(Plan):
-    """Equal keys in groups.
+@dataclass(frozen=True)
+class Score:
+    """A score: Σ query · key + slope · j.
 
     Args:
         queries: The components of the query, and
@@ -127,43 +146,84 @@ class Groups(Plan):
     keys: tuple[Form, ...]
     slope: Form
     fractional: bool
+
+    @property
+    def key_width(self) -> int:
+        """The integers that a key is kept as."""
+        return len(self.keys) * (2 if self.fractional else 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Compared(Plan):
+    """The scores of keys differ, and are compared.
+
+    Args:
+        score: What they are.
+    """
+
+    score: Score
+
+    takes_means = True
+
+
+@dataclass(frozen=True, eq=False)
+class Record(Compared):
+    """The query is constant: every key has one score for good, so that the best so far is all there is to keep.
+
+    Args:
+        lasting: The score of a key, over a constant.
+    """
+
+    lasting: Linear
+
+    kind = "the best so far"
+
+
+@dataclass(frozen=True, eq=False)
+class Gated(Compared):
+    """The score is a parabola in an integer x, plus a number for each kind of token, plus a smaller part for recency.
+
+    "The latest token of this kind that wrote to this cell": the kind is a component of the key that the token decides,
+    and for every kind there is a table indexed by the cell. The best of each table are compared.
+
+    Args:
+        x: The key's integer, and
+        square: its square, both over constants.
+        vertex: Where the parabola is largest.
+        curve: The coefficient of the square, below 0.
+        kinds: For each token, of which kind its key is.
+        extra: For each kind, what it adds to the score, over the same denominator as the curve.
+        later: Of equal scores, whether the last is chosen (or else the first).
+    """
+
+    x: Linear
+    square: Linear
+    vertex: Linear
+    curve: int
+    kinds: tuple[int, ...]
+    extra: tuple[Linear, ...]
+    later: bool
+
+    kind = "tables indexed by an integer"
+    takes_means = False
+
+
+@dataclass(frozen=True, eq=False)
+class Groups(Compared):
+    """Equal keys in groups."""
 
     kind = "groups of equal keys"
 
-    @property
-    def evenly(self) -> bool:
-        """Whether means of tied values are taken to be integers."""
-        return _are_means(self)
-
 
 @dataclass(frozen=True, eq=False)
-class Forest(Groups):
-    """Equal keys in groups, of which there may be many, so that trees are kept over them."""
-
-    kind = "k-d forest over groups of equal keys"
-
-
-@dataclass(frozen=True, eq=False)
-class Dense(Plan):
+class Dense(Compared):
     """Every visible key is looked at, because the score has a part that is any function of the two positions.
 
     Args:
-        queries: The components of the query, and
-        keys: of the key, without the position's part.
-        slope: The coefficient of the key's position.
-        fractional: Whether keys are fractions.
         bias: The function of the two positions.
     """
 
-    queries: tuple[Form, ...]
-    keys: tuple[Form, ...]
-    slope: Form
-    fractional: bool
     bias: Relation
 
     kind = "every key"
-
-
-def _are_means(plan: Plan) -> bool:
-    single = plan.head.weighting.choice in (Choice.LEFTMOST, Choice.RIGHTMOST)
-    return not single and any(number.grid is not None for number in plan.numbers)
+    takes_means = False

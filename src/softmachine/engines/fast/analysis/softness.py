@@ -15,7 +15,7 @@ from fractions import Fraction
 from softmachine.engines.fast.analysis.flow import Flow, FlowHead, Position, Unit
 from softmachine.engines.fast.analysis.forms import Form
 from softmachine.engines.fast.analysis.grids import Linear, Numbers
-from softmachine.engines.fast.analysis.plans import ByPosition, Groups, Parabola, Plan, Uniform
+from softmachine.engines.fast.analysis.plans import ByPosition, Compared, Dense, Parabola, Plan, Score, Uniform
 from softmachine.transformer.features import I_SQUARED, NEXT, I, Monomial
 
 _UP = 1 + 1e-9
@@ -32,14 +32,12 @@ class Softness:
     Args:
         positions: It holds for runs of so many positions.
         errors: For each atom, how far it can be from hard attention's.
-        masses: For each softmax head, the weight on keys that hard attention does not choose.
         doubt: How far a logit can be off.
         margin: The least difference of two logits that differ.
     """
 
     positions: int
     errors: dict[int, float]
-    masses: dict[FlowHead, float]
     doubt: float
     margin: float
 
@@ -60,11 +58,10 @@ def soften(flow: Flow, numbers: Numbers, plans: dict[FlowHead, Plan]) -> Softnes
         Unproved: If they are not bounded.
     """
     bounds = _Bounds(numbers)
-    masses: dict[FlowHead, float] = {}
     try:
         for item in flow.order:
             if isinstance(item, FlowHead):
-                masses |= bounds.head(plans[item])
+                bounds.head(plans[item])
             elif isinstance(unit := flow.atoms[item], Unit):
                 bounds.errors[item] = bounds.of(unit.form)
                 if unit.step and bounds.errors[item]:
@@ -77,7 +74,7 @@ def soften(flow: Flow, numbers: Numbers, plans: dict[FlowHead, Plan]) -> Softnes
         doubt = max(map(bounds.of, flow.logits), default=0.0)
     except OverflowError:
         raise Unproved("a bound is beyond all floating-point numbers") from None
-    return Softness(numbers.horizon, bounds.errors, masses, doubt, 1 / logits[0].grid.over)
+    return Softness(numbers.horizon, bounds.errors, doubt, 1 / logits[0].grid.over)
 
 
 class _Bounds:
@@ -92,42 +89,40 @@ class _Bounds:
         """How far a form can be off."""
         return _up(sum(float(abs(weight)) * self.errors[number] for number, weight in form.terms.items()))
 
-    def head(self, plan: Plan) -> dict[FlowHead, float]:
-        """Bound what a head retrieves; its mass on wrong keys."""
-        head = plan.head
-        soft = not head.weighting.hard and not isinstance(plan, Uniform)
-        try:
-            mass, spread = self._mass(plan) if soft else (0.0, None)
-        except Unproved as reason:
-            raise Unproved(f"head {head.name!r}, a softmax: {reason}") from None
-        if not soft and self._disturbed(plan):
+    def head(self, plan: Plan) -> None:
+        """Bound what a head retrieves."""
+        head, mass = plan.head, 0.0
+        if not head.weighting.hard and not isinstance(plan, Uniform):
+            try:
+                mass = self._mass(plan)
+            except Unproved as reason:
+                raise Unproved(f"head {head.name!r}, a softmax: {reason}") from None
+        elif self._disturbed(plan):
             raise Unproved(f"head {head.name!r} makes a hard choice by numbers that are not exact")
         for (number, component), value in zip(plan.results, plan.values, strict=True):
             form = head.value[component]
-            moved = self._moved(form, spread) if spread and isinstance(plan, ByPosition) else None
+            moved = self._moved(form, mass) if mass and isinstance(plan, ByPosition) else None
             if moved is None:
                 if mass and value.grid is None:
                     raise Unproved(f"head {head.name!r}, a softmax: nothing is known of how far its values are apart")
                 moved = mass * float(value.spread) if mass else 0.0
             self.errors[number] = _up(self.of(form) + moved)
-        return {head: mass} if soft else {}
 
     def _disturbed(self, plan: Plan) -> bool:
         return not isinstance(plan, Uniform) and any(self.of(form) for form in (*plan.head.query, *plan.head.key))
 
-    def _mass(self, plan: Plan) -> tuple[float, tuple[float, float, float] | None]:
-        """The weight on wrong keys; and by distance d from the best position, the sums of weight · 1, d and d²."""
+    def _mass(self, plan: Plan) -> float:
+        """The weight on wrong keys; if only positions count, also the sums of weight · d and weight · d²."""
         match plan:
             case ByPosition(vertex=vertex, curve=curve) if vertex is not None and curve is not None:
-                spread = self._by_position(plan, curve)
-                return spread[0], spread
+                return self._by_position(plan, curve)
             case Parabola():
-                return self._recency(plan), None
-            case Groups(fractional=False):
-                return self._by_score(plan), None
+                return self._recency(plan)
+            case Compared(score=score) if not score.fractional and not isinstance(plan, Dense):
+                return self._by_score(plan.head, score)
         raise Unproved(f"there is no bound for what is not its best key ({plan.kind})")
 
-    def _by_position(self, plan: ByPosition, curve: Linear) -> tuple[float, float, float]:
+    def _by_position(self, plan: ByPosition, curve: Linear) -> float:
         scale, power = self._scale(plan.head)
         fixed = curve.fixed
         assert fixed is not None
@@ -137,29 +132,26 @@ class _Bounds:
         least = gap - _up(disturbed)
         if least < _LEAST:
             raise Unproved(_WARM)
-        # Σ over both sides of d^k e^(-g d²), d ≥ 1: the terms fall by e^(-3g) · 4 or faster.
-        first = 2 * math.exp(-least)
-        total = _up(first / (1 - 4 * math.exp(-3 * least)))
-        return total, total, total
+        # Σ over both sides of d^k e^(-g d²), d ≥ 1, k ≤ 2: the terms fall by e^(-3g) · 4 or faster.
+        return _up(2 * math.exp(-least) / (1 - 4 * math.exp(-3 * least)))
 
-    def _moved(self, form: Form, spread: tuple[float, float, float] | None) -> float | None:
+    def _moved(self, form: Form, mass: float) -> float | None:
         """How far the mean of a value is from the best position's, if the value follows from position and token."""
-        assert spread is not None
         flow, moved = self.numbers.flow, 0.0
         if form.tokens:
             entries = [form.tokens.get(token, Fraction(0)) for token in range(flow.vocabulary)]
-            moved += float(max(entries) - min(entries)) * spread[0]
+            moved += float(max(entries) - min(entries)) * mass
         for number, weight in form.terms.items():
             item = flow.atoms[number]
             if isinstance(item, Position) and item.feature == I:
-                moved += float(abs(weight)) * spread[1]
+                moved += float(abs(weight)) * mass
             elif isinstance(item, Position) and item.feature == I_SQUARED:
-                moved += float(abs(weight)) * (2 * self.positions * spread[1] + spread[2])
+                moved += float(abs(weight)) * (2 * self.positions * mass + mass)
             else:
                 known = self.numbers.atoms[number]
                 if known.grid is None:
                     return None
-                moved += float(abs(weight) * known.spread) * spread[0]
+                moved += float(abs(weight) * known.spread) * mass
         return _up(moved)
 
     def _recency(self, plan: Parabola) -> float:
@@ -186,35 +178,30 @@ class _Bounds:
     def _disturbance(self, plan: Parabola) -> float:
         """How far the score of a key can be off, before scaling."""
         (query, bend), (key, square) = plan.queries, plan.keys
-        known = self.numbers.of(query)
-        assert known.grid is not None
         if self.of(bend):
             raise Unproved("the curve of its parabola is not exact")
-        bends = self.numbers.of(bend)
-        assert bends.grid is not None
-        largest = float(known.size) / known.grid.over
-        curve = float(bends.size) / bends.grid.over
+        known, bends = self.numbers.of(query), self.numbers.of(bend)
+        largest, curve = float(known.size) / known.over, float(bends.size) / bends.over
         reach = float(plan.x.number.size)
         off, off_square, wrong = self.of(key), self.of(square), self.of(query)
         return _up(largest * off + wrong * (reach + off) + curve * off_square)
 
-    def _by_score(self, plan: Groups) -> float:
+    def _by_score(self, head: FlowHead, score: Score) -> float:
         """Scores are integers over a common denominator, so that different ones differ by a step at least.
 
         Keys that tie share the weight; if scores are off by δ, evenly but for a factor of exp(2δ).
         """
-        scale, power = self._scale(plan.head)
-        forms, off = [], self.of(plan.slope) * self.positions
-        for query, key in zip(plan.queries, plan.keys, strict=True):
+        scale, power = self._scale(head)
+        forms, off = [], self.of(score.slope) * self.positions
+        for query, key in zip(score.queries, score.keys, strict=True):
             known, asked = self.numbers.of(key), self.numbers.of(query)
-            assert known.grid is not None
-            forms.append(query.scaled(Fraction(1, known.grid.over)))
+            forms.append(query.scaled(Fraction(1, known.over)))
             wrong, wrong_key = self.of(query), self.of(key)
             if asked.grid is None:
                 raise Unproved("nothing is known of its queries")
-            largest, reach = float(asked.size) / asked.grid.over, float(known.size) / known.grid.over
+            largest, reach = float(asked.size) / asked.over, float(known.size) / known.over
             off += largest * wrong_key + wrong * (reach + wrong_key)
-        linear = self.numbers.linear([*forms, plan.slope])
+        linear = self.numbers.linear([*forms, score.slope])
         if linear is None:
             raise Unproved("nothing is known of how far different scores are apart")
         disturbed = _up(2 * off * scale * _UP * _highest(self.positions, power))

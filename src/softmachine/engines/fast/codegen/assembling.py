@@ -1,15 +1,16 @@
-"""The module that all parts of the code become."""
+"""The module that all parts of the code become: what is kept, the steps, the decision, what is written down."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from softmachine.engines.fast.analysis.flow import Flow
 from softmachine.engines.fast.analysis.plans import Plan
-from softmachine.engines.fast.codegen.serving import Serving
+from softmachine.engines.fast.codegen.serving import HeadWriter
 from softmachine.engines.fast.codegen.tail import Tail
-from softmachine.engines.fast.codegen.writing import Writer
+from softmachine.engines.fast.codegen.writing import HERE, Writer
+from softmachine.engines.fast.indexes.storages import Table
 from softmachine.engines.fast.status import CODES
-from softmachine.engines.fast.store import LARGE
 
 _CHECK_MEANS = ("        if uneven:", "            break")
 _TELL_MEANS = ("    if uneven:", "        status = UNEVEN")
@@ -40,8 +41,7 @@ def recorded(writer: Writer, record: Sequence[int]) -> list[str]:
 
 
 def assembled(
-    writer: Writer,
-    serving: Serving,
+    writer: HeadWriter,
     body: list[str],
     decision: list[str],
     tail: Tail | None,
@@ -52,15 +52,14 @@ def assembled(
     parameters = ["tokens", "said", "T", "follow", "info", "scalars", "limit", "first_answer", "memory", "directions"]
     parameters += ["hidden", "logits"]
     parameters += [f"tail{k}" for k in range(len(tail.data) if tail else 0)]
-    parameters += [array for storage in serving.storages for array in storage.arrays]
+    parameters += [array for storage in writer.storages for array in storage.arrays]
     parameters += ["record"] if record else []
-    parameters += [name for name in LARGE if any(f" {name}(" in line for line in (*body, *serving.early))]
     has_means = any(plan.evenly for plan in plans)
-    tables = [storage.name for storage in serving.storages if storage.kind == "table"]
+    tables = [storage.name for storage in writer.storages if isinstance(storage, Table)]
     bounds = [
         (f"{name}_{part}", f"{name}_meta[{k}]") for name in tables for k, part in enumerate(("first", "least", "most"))
     ]
-    kept = [(name, f"scalars[{k}]") for k, name in enumerate(serving.scalars)]
+    kept = [(name, f"scalars[{k}]") for k, name in enumerate(writer.scalars)]
     lines = [
         *(f"{name} = {value}" for name, value in CODES.items()),
         f"WIDTH = {len(writer.tables)}",
@@ -72,7 +71,7 @@ def assembled(
         "    while i < limit:",
         "        token = np.int64(tokens[i])",
         "        b, s = token * WIDTH, i + 1",
-        *serving.early,
+        *writer.early,
         *body,
         *(_CHECK_MEANS if has_means else ()),
         *record,
@@ -91,7 +90,7 @@ def assembled(
         "                else:",
         "                    tokens[s] = after",
         "                    known = s + 1",
-        *(f"        {name} = {becomes}" for name, becomes in serving.commits),
+        *(f"        {name} = {becomes}" for name, becomes in writer.commits),
         "        i = s",
         "        if status != RUNNING:",
         "            break",
@@ -100,3 +99,67 @@ def assembled(
         "    info[0], info[1], info[2] = i, known, status",
     ]
     return _HEADER + "\n".join(lines) + "\n"
+
+
+def decision(writer: Writer, flow: Flow, tail: Tail | None) -> None:
+    """Find the output of the largest logit."""
+    if tail is None:
+        _largest(writer, flow)
+        return
+    names = []
+    for direction in tail.directions:
+        names.append(writer.fresh("z"))
+        products = (f"{coefficient} * {writer.atom(number, HERE)}" for number, coefficient in direction)
+        writer.write(f"{names[-1]} = {' + '.join(products)}")
+    compute = [
+        *(f"directions[{k}] = {name}" for k, name in enumerate(names)),
+        f"out = decide(token, directions, hidden, logits, {', '.join(f'tail{k}' for k in range(len(tail.data)))})",
+    ]
+    if not tail.memory:
+        for line in compute:
+            writer.write(line)
+        return
+    span = 2 * tail.reach + 2
+    chosen = [names[k] for k in tail.independent]
+    within = " and ".join(f"{-tail.reach} <= {name} <= {tail.reach + 1}" for name in chosen) or "True"
+    index = f"token * {tail.memory}"
+    for k, name in enumerate(chosen):
+        index += f" + ({name} + {tail.reach}) * {span**k}"
+    writer.write("at = -1")
+    writer.write("out = -1")
+    writer.write(f"if {within}:")
+    writer.write(f"    at = {index}")
+    writer.write("    out = memory[at]")
+    writer.write("if out < 0:")
+    for line in compute:
+        writer.write(f"    {line}")
+    writer.write("    if at >= 0 and out >= 0:")
+    writer.write("        memory[at] = out")
+
+
+def _largest(writer: Writer, flow: Flow) -> None:
+    """Compare the logits one by one."""
+    linear = writer.numbers.linear(list(flow.logits))
+    writer.write("out, ties = 0, 1")
+    for o, form in enumerate(flow.logits):
+        if linear is not None:
+            n, d = writer.fresh("l"), "1"
+            writer.write(f"{n} = {writer.numerator(linear[o])}")
+        else:
+            n, d = writer.fraction(form)
+        if o == 0:
+            writer.write("logits[:] = 0")
+            writer.write("logits[0] = 1")
+            writer.write(f"best, best_d = {n}, {d}")
+            continue
+        writer.write(f"sign, bad = compared({n}, {d}, best, best_d)")
+        writer.doubt("bad")
+        writer.write("if sign > 0:")
+        writer.write("    logits[:] = 0")
+        writer.write(f"    logits[{o}] = 1")
+        writer.write(f"    best, best_d, out, ties = {n}, {d}, {o}, 1")
+        writer.write("elif sign == 0:")
+        writer.write("    ties += 1")
+        writer.write(f"    logits[{o}] = 1")
+    writer.write("if ties > 1:")
+    writer.write("    out = -2")

@@ -1,94 +1,91 @@
-"""Code for heads that look up an integer: a table of its values, and the nearest one if it is not there."""
+"""Code for heads that look up an integer: a table of its values, and the nearest one if it is not there.
+
+Among keys of a few kinds there is a table for each, and the best of them all is taken.
+"""
 
 from __future__ import annotations
 
 from softmachine.engines.fast.analysis.grids import HORIZON
-from softmachine.engines.fast.analysis.plans import Parabola
-from softmachine.engines.fast.codegen.serving import Serving, Storage
-from softmachine.transformer.attention import Mask
+from softmachine.engines.fast.analysis.plans import Gated, Parabola
+from softmachine.engines.fast.codegen.serving import HeadWriter, or_nothing
+from softmachine.engines.fast.codegen.writing import HERE
+from softmachine.engines.fast.indexes.storages import Table
 
 
-class IntegerCode:
-    """Code for heads that look up an integer: a table of its values, and the nearest one if it is not there.
+def serve_integer(writer: HeadWriter, plan: Parabola, name: str) -> None:
+    """Write the code of a head that looks up an integer; ``name`` is the stem of its names."""
+    storage, number = writer.store(Table(name, plan.width, plan.head.name))
+    parts = _key_and_value(writer, plan, writer.fresh("x"), writer.fresh("x"))
+    if plan.causal:
+        _insert(writer, plan.later, storage, number, parts, "i")
+    else:
+        kept = [writer.scalar(f"{name}_p{k}", part) for k, part in enumerate(parts)]
+        with writer.at_next_position():
+            _insert(writer, plan.later, storage, number, kept, "i - 1")
+    q, o = writer.fresh("q"), writer.fresh("o")
+    writer.write(f"{q} = {writer.numerator(plan.vertex)}")
+    found = [f"{name}_values[{o} * {storage.width} + {k}]" for k in range(storage.width)]
+    if plan.causal:
+        _nearest(writer, plan.later, name, q, o)
+    else:
+        writer.write("seen = i > 0")
+        writer.write(f"{o} = 0")
+        with writer.indented("if seen:"):
+            _nearest(writer, plan.later, name, q, o)
+        found = or_nothing(plan, found, "seen")
+    writer.name_found(plan, found)
 
-    Args:
-        serving: Where the code goes.
-    """
 
-    def __init__(self, serving: Serving) -> None:
-        self.serving = serving
-        self.writer = serving.writer
+def serve_gated(writer: HeadWriter, plan: Gated, name: str) -> None:
+    """Write the code of a head that looks up an integer among keys of a few kinds."""
+    x, square, kind = writer.fresh("x"), writer.fresh("x"), writer.fresh("k")
+    parts = _key_and_value(writer, plan, x, square)
+    writer.settle()
+    writer.write(f"{kind} = {writer.table(plan.kinds, HERE)}")
+    storages = []
+    for k in range(len(plan.extra)):
+        storage, number = writer.store(Table(f"{name}k{k}", plan.width, plan.head.name, may_be_empty=True))
+        storages.append(storage)
+        with writer.indented(f"if {kind} == {k}:"):
+            _insert(writer, plan.later, storage, number, parts, "i")
+    _best_of_kinds(writer, plan, storages)
 
-    def serve(self, plan: Parabola, name: str) -> None:
-        """Write the code of a head; ``name`` is the stem of its names."""
-        writer = self.writer
-        storage = self.serving.store("table", name, plan)
-        number = len(self.serving.storages) - 1
-        x, square = writer.fresh("x"), writer.fresh("x")
-        writer.write(f"{x} = {writer.numerator(plan.x)}")
-        writer.write(f"{square} = {writer.numerator(plan.square)}")
-        parts = [x, square, *self.serving.values(plan)]
-        if plan.head.mask is Mask.CAUSAL:
-            self.insert(plan.later, storage, number, parts, "i")
-        else:
-            kept = [self.serving.scalar(f"{name}_p{k}", part) for k, part in enumerate(parts)]
-            after, writer.lines = writer.lines, []
-            writer.write("if i > 0:")
-            writer.indent += 1
-            self.insert(plan.later, storage, number, kept, "i - 1")
-            writer.indent -= 1
-            self.serving.early += writer.lines
-            writer.lines = after
-        self._find_integer(plan, storage)
 
-    def insert(self, later: bool, storage: Storage, number: int, parts: list[str], i: str) -> None:
-        """Put the value of a position into a table: ``parts`` are the integer, its square, and what the value is."""
-        writer, name, x = self.writer, storage.name, parts[0]
-        writer.settle()
-        writer.fail(f"abs({x}) > {HORIZON} or {parts[1]} != {x} * {x}", f"REPLAN + {number}")
-        o = writer.fresh("o")
-        writer.write(f"{o} = {x} - {name}_first")
-        writer.write(f"if {o} < 0 or {o} >= {name}_there.size:")
-        writer.write(f"    {name}_meta[3] = {x}")
-        writer.write(f"    status = FULL + {number}")
-        writer.write("    break")
-        if not later:
-            writer.write(f"if {name}_there[{o}] < 0:")
-            writer.indent += 1
-        for k, part in enumerate(parts[2:]):
-            writer.write(f"{name}_values[{o} * {storage.width} + {k}] = {part}")
-        writer.write(f"{name}_there[{o}] = {i}")
-        if not later:
-            writer.indent -= 1
-        writer.write(f"if {x} < {name}_least:")
-        writer.write(f"    {name}_least = {x}")
-        writer.write(f"if {x} > {name}_most:")
-        writer.write(f"    {name}_most = {x}")
+def _key_and_value(writer: HeadWriter, plan: Parabola | Gated, x: str, square: str) -> list[str]:
+    """The key's integer, its square, and the integers that the value is kept as."""
+    writer.write(f"{x} = {writer.numerator(plan.x)}")
+    writer.write(f"{square} = {writer.numerator(plan.square)}")
+    return [x, square, *writer.values(plan)]
 
-    def _find_integer(self, plan: Parabola, storage: Storage) -> None:
-        writer, name = self.writer, storage.name
-        q, o = writer.fresh("q"), writer.fresh("o")
-        writer.write(f"{q} = {writer.numerator(plan.vertex)}")
-        past = plan.head.mask is not Mask.CAUSAL
-        if past:
-            writer.write("seen = i > 0")
-            writer.write(f"{o} = 0")
-            writer.write("if seen:")
-            writer.indent += 1
-        writer.write(f"{o} = {q} - {name}_first")
-        self.nearest(plan.later, storage, q, o)
-        if past:
-            writer.indent -= 1
-        found = [f"{name}_values[{o} * {storage.width} + {k}]" for k in range(storage.width)]
-        if past:
-            found = [f"({part} if seen else 0)" for part in found]
-        self.serving.name_found(plan, found)
 
-    def nearest(self, later: bool, storage: Storage, q: str, o: str) -> None:
-        """If a table that is not empty has nothing at offset ``o``, that of the integer q, go to what is nearest."""
-        writer, name = self.writer, storage.name
-        writer.write(f"if {o} < 0 or {o} >= {name}_there.size or {name}_there[{o}] < 0:")
-        writer.indent += 1
+def _insert(writer: HeadWriter, later: bool, storage: Table, number: int, parts: list[str], i: str) -> None:
+    """Put the value of a position into a table: ``parts`` are the integer, its square, and what the value is."""
+    name, x = storage.name, parts[0]
+    writer.settle()
+    writer.fail(f"abs({x}) > {HORIZON} or {parts[1]} != {x} * {x}", f"REPLAN + {number}")
+    o = writer.fresh("o")
+    writer.write(f"{o} = {x} - {name}_first")
+    writer.write(f"if {o} < 0 or {o} >= {name}_there.size:")
+    writer.write(f"    {name}_meta[3] = {x}")
+    writer.write(f"    status = FULL + {number}")
+    writer.write("    break")
+    indent = ""
+    if not later:
+        writer.write(f"if {name}_there[{o}] < 0:")
+        indent = "    "
+    for k, part in enumerate(parts[2:]):
+        writer.write(f"{indent}{name}_values[{o} * {storage.width} + {k}] = {part}")
+    writer.write(f"{indent}{name}_there[{o}] = {i}")
+    writer.write(f"if {x} < {name}_least:")
+    writer.write(f"    {name}_least = {x}")
+    writer.write(f"if {x} > {name}_most:")
+    writer.write(f"    {name}_most = {x}")
+
+
+def _nearest(writer: HeadWriter, later: bool, name: str, q: str, o: str) -> None:
+    """Let ``o`` be the offset of the integer q in a table that is not empty, or of what is nearest to it."""
+    writer.write(f"{o} = {q} - {name}_first")
+    with writer.indented(f"if {o} < 0 or {o} >= {name}_there.size or {name}_there[{o}] < 0:"):
         writer.write(f"below, above = neighbours({name}_there, {name}_first, {name}_least, {name}_most, {q}, 1)")
         writer.write(f"{o} = below - {name}_first")
         # Of the two neighbours the nearer one, and of two as near the one that the position prefers.
@@ -97,4 +94,52 @@ class IntegerCode:
         tied = f"above - {q} == {q} - below and {name}_there[above - {name}_first] {preferred} {name}_there[{o}]"
         writer.write(f"if above != below and ({nearer} or ({tied})):")
         writer.write(f"    {o} = above - {name}_first")
-        writer.indent -= 1
+
+
+def _best_of_kinds(writer: HeadWriter, plan: Gated, storages: list[Table]) -> None:
+    """Look further and further away from q, until nothing that is further away can be better."""
+    q, best, when, reach, more = (writer.fresh(stem) for stem in "qewrm")
+    found = [writer.fresh("r") for _ in range(plan.width)]
+    writer.write(f"{q} = {writer.numerator(plan.vertex)}")
+    offsets = [writer.fresh("e") for _ in storages]
+    for offset, extra in zip(offsets, plan.extra, strict=True):
+        writer.write(f"{offset} = {writer.numerator(extra)}")
+        writer.doubt(f"abs(float({offset})) >= LIMIT / 2")
+    writer.write(f"{', '.join([reach, best, when, *found])} = {', '.join(['0', '0', '-1', *['0'] * plan.width])}")
+    with writer.indented("while True:"):
+        for storage, offset in zip(storages, offsets, strict=True):
+            _closest(writer, plan, storage, offset, (q, reach, best, when), found)
+        size = f"{-plan.curve}.0 * float({reach} + 1) * float({reach} + 1)"
+        writer.write(f"{more} = False")
+        writer.write(f"if {size} >= LIMIT / 2:")
+        writer.write("    wrong = True")
+        writer.write("else:")
+        for storage, offset in zip(storages, offsets, strict=True):
+            name = storage.name
+            left = f"{name}_least <= {name}_most and ({name}_least < {q} - {reach} or {name}_most > {q} + {reach})"
+            step = f"{-plan.curve} * ({reach} + 1) * ({reach} + 1)"
+            writer.write(f"    {more} |= {left} and ({when} < 0 or {offset} - {step} >= {best})")
+        writer.write(f"if not {more}:")
+        writer.write("    break")
+        writer.write(f"{reach} = 2 * {reach} + 1")
+    writer.doubt("False")
+    writer.name_found(plan, found)
+
+
+def _closest(
+    writer: HeadWriter, plan: Gated, storage: Table, offset: str, names: tuple[str, str, str, str], found: list[str]
+) -> None:
+    """Let the nearest key of one kind be the best, if it is better."""
+    name, (q, reach, best, when) = storage.name, names
+    o, score, away = writer.fresh("o"), writer.fresh("e"), writer.fresh("o")
+    table = f"{name}_there, {name}_first, {name}_least, {name}_most"
+    writer.write(f"{o} = closest({table}, {q}, {reach}, {plan.later})")
+    with writer.indented(f"if {o} >= 0:"):
+        writer.write(f"{away} = {o} + {name}_first - {q}")
+        writer.write(f"wrong |= {-plan.curve}.0 * float({away}) * float({away}) >= LIMIT / 2")
+        writer.write(f"{score} = {offset} - {-plan.curve} * {away} * {away}")
+        newer = f"{name}_there[{o}] {'>' if plan.later else '<'} {when}"
+        writer.write(f"if {when} < 0 or {score} > {best} or ({score} == {best} and {newer}):")
+        writer.write(f"    {best}, {when} = {score}, {name}_there[{o}]")
+        for k, part in enumerate(found):
+            writer.write(f"    {part} = {name}_values[{o} * {storage.width} + {k}]")

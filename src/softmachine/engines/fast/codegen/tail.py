@@ -10,14 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from softmachine.engines.fast.analysis.flow import Flow, FlowHead, Unit
 from softmachine.engines.fast.analysis.grids import ONE, SAFE, Linear, Numbers
-from softmachine.engines.fast.indexes.kernels import kernel
+from softmachine.engines.fast.indexes.kernels import Integers, kernel
 
 Direction = tuple[tuple[int, int], ...]
 UNKNOWN, TIED = -1, -2
@@ -40,7 +38,7 @@ class Tail:
     units: frozenset[int]
     directions: tuple[Direction, ...]
     independent: tuple[int, ...]
-    data: tuple[NDArray[np.int64], ...]
+    data: tuple[Integers, ...]
     reach: int
 
     @property
@@ -103,7 +101,7 @@ def _row(part: Linear, directions: dict[Direction, int], units: Sequence[int]) -
     return row
 
 
-def _tables(parts: Sequence[Linear], vocabulary: int) -> NDArray[np.int64]:
+def _tables(parts: Sequence[Linear], vocabulary: int) -> Integers:
     """For each token, what it and the constants add."""
     constants = [sum(coefficient for coefficient, _, number in part.terms if number == ONE) for part in parts]
     rows = [
@@ -113,7 +111,7 @@ def _tables(parts: Sequence[Linear], vocabulary: int) -> NDArray[np.int64]:
     return np.array(rows, dtype=np.int64).reshape(vocabulary, len(parts))
 
 
-def _sparse(rows: Sequence[Sequence[tuple[int, int]]]) -> tuple[NDArray[np.int64], ...]:
+def _sparse(rows: Sequence[Sequence[tuple[int, int]]]) -> tuple[Integers, ...]:
     """Sparse rows: where each begins, the columns, the coefficients."""
     starts = np.cumsum([0, *map(len, rows)])
     flat = [entry for row in rows for entry in row]
@@ -143,18 +141,18 @@ def _independent(directions: Sequence[Direction]) -> tuple[int, ...]:
 @kernel
 def decide(
     token: int,
-    directions: Any,
-    hidden: Any,
-    logits: Any,
-    unit_tables: Any,
-    unit_starts: Any,
-    unit_columns: Any,
-    unit_values: Any,
-    steps: Any,
-    logit_tables: Any,
-    logit_starts: Any,
-    logit_columns: Any,
-    logit_values: Any,
+    directions: Integers,
+    hidden: Integers,
+    logits: Integers,
+    unit_tables: Integers,
+    unit_starts: Integers,
+    unit_columns: Integers,
+    unit_values: Integers,
+    steps: Integers,
+    logit_tables: Integers,
+    logit_starts: Integers,
+    logit_columns: Integers,
+    logit_values: Integers,
 ) -> int:
     """The output of the largest logit; `TIED` if there are several."""
     units = steps.size

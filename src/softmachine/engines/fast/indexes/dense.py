@@ -7,15 +7,11 @@ integers over a common denominator.
 from __future__ import annotations
 
 from math import lcm
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from softmachine.engines.fast.analysis.grids import SAFE
 from softmachine.engines.fast.indexes.finding import AVERAGE, LEFTMOST
-from softmachine.engines.fast.indexes.groups import compared, integer, score
-from softmachine.engines.fast.indexes.kernels import LIMIT, added, kernel
+from softmachine.engines.fast.indexes.groups import add, compared, integer, score
+from softmachine.engines.fast.indexes.kernels import LIMIT, Integers, kernel
 from softmachine.errors import PrecisionError
 from softmachine.transformer.features import Relation
 
@@ -24,7 +20,7 @@ TABULATED, WANTED, OVER = 0, 1, 2
 and the denominator of the biases."""
 
 
-def tabulate(bias: Relation, query: int, into: NDArray[np.int64]) -> int:
+def tabulate(bias: Relation, query: int, into: Integers) -> int:
     """Write down the biases of all keys up to a query's position, as integers over the denominator that is given back.
 
     Raises:
@@ -44,25 +40,23 @@ def tabulate(bias: Relation, query: int, into: NDArray[np.int64]) -> int:
 
 @kernel
 def search_all(
-    keys: Any,
-    values: Any,
-    biases: Any,
-    meta: Any,
-    query: Any,
+    keys: Integers,
+    values: Integers,
+    biases: Integers,
+    meta: Integers,
+    query: Integers,
     time: int,
     over: int,
     visible: int,
     choice: int,
     fractional_keys: bool,
     fractions: bool,
-    out: Any,
+    out: Integers,
 ) -> tuple[int, bool]:
     """The sum of the values of the best of the first keys, and how many they are; and whether something does not fit.
 
     The score is (query · key + time · position) / over + bias.
     """
-    row = out.size
-    step = 2 if fractions else 1
     best, n, d, count, fits = -1, integer(0), integer(1), 0, True
     for j in range(visible):
         a, b, bad = score(keys, j, query, j, time, fractional_keys)
@@ -76,17 +70,9 @@ def search_all(
             continue
         if sign > 0 or choice != AVERAGE:
             best, n, d, count, fits = j, a, b, 1, True
-            for k in range(row):
+            for k in range(out.size):
                 out[k] = values[j, k]
             continue
         count += 1
-        for k in range(0, row, step):
-            if fractions:
-                p, q, bad = added(out[k], out[k + 1], values[j, k], values[j, k + 1])
-                fits = fits and not bad
-                out[k], out[k + 1] = p, q
-            else:
-                fits = fits and abs(float(out[k])) + abs(float(values[j, k])) < LIMIT
-                if fits:
-                    out[k] += values[j, k]
+        fits = fits and add(out, values[j], fractions)
     return count, not fits

@@ -6,11 +6,20 @@ better, of its first if earlier ones are, and any if it does not count.
 
 from __future__ import annotations
 
-from typing import Any
-
-from softmachine.engines.fast.indexes.forest import COUNT, FIRST, LAST, UNKNOWN
-from softmachine.engines.fast.indexes.groups import GROUPS, compared, integer, score, slot
-from softmachine.engines.fast.indexes.kernels import LIMIT, added, kernel
+from softmachine.engines.fast.indexes.groups import (
+    ALONE,
+    COUNT,
+    FIRST,
+    GROUPS,
+    INSERTED,
+    LAST,
+    add,
+    compared,
+    integer,
+    score,
+    slot,
+)
+from softmachine.engines.fast.indexes.kernels import LIMIT, Integers, kernel
 
 AVERAGE, LEFTMOST, RIGHTMOST = 0, 1, 2
 FEW = 8
@@ -19,143 +28,95 @@ FEW = 8
 
 @kernel
 def search(
-    keys: Any,
-    places: Any,
-    values: Any,
-    table: Any,
-    meta: Any,
-    box: Any,
-    corner: Any,
-    query: Any,
+    keys: Integers,
+    places: Integers,
+    values: Integers,
+    table: Integers,
+    meta: Integers,
+    box: Integers,
+    corner: Integers,
+    query: Integers,
     time: int,
     choice: int,
     fractional_keys: bool,
     fractions: bool,
-    out: Any,
+    out: Integers,
 ) -> tuple[int, bool]:
     """The sum of the values of the best keys, and how many they are; and whether something does not fit.
 
-    If the position does not count and the best corner of the box around all keys is a key, it is the one that is best;
-    else every group is looked at.
+    If the best corner of the box around all keys is a key, and no position makes up for a step away from it, it is the
+    one that is best; else every group is looked at.
     """
-    if time == 0 and not fractional_keys and meta[GROUPS] > FEW:
-        g = at_corner(keys, table, box, corner, query)
+    small = not fractional_keys and all_fit(box, query, time, meta[INSERTED])
+    if meta[GROUPS] > FEW and (small or (time == 0 and not fractional_keys)):
+        g = at_corner(keys, table, box, corner, query, abs(time) * meta[INSERTED])
         if g >= 0:
+            meta[ALONE] = g
             return take(places, values, g, time, choice, out), False
-    best, n, d, count = integer(-1), integer(0), integer(1), integer(0)
+    member = best_member(time, choice)
+    best, n, d, count, ties, fits = integer(-1), integer(0), integer(1), integer(0), integer(0), True
     for g in range(meta[GROUPS]):
-        a, b, bad = score(keys, g, query, when(places, g, time), time, fractional_keys)
-        sign, unsure = compared(a, b, n, d) if best >= 0 else (1, False)
-        if bad or unsure:
+        when = places[g, LAST] if time > 0 else places[g, FIRST]
+        if small:
+            a, b = when * time, integer(1)
+            for k in range(query.size):
+                a += query[k] * keys[g, k]
+        else:
+            a, b, bad = score(keys, g, query, when, time, fractional_keys)
+            if bad:
+                return 0, True
+        sign, bad = compared(a, b, n, d) if best >= 0 else (1, False)
+        if bad:
             return 0, True
-        if sign >= 0:
-            best, count = accepted(places, values, g, sign, time, choice, fractions, out, best, count)
-            n, d = a, b
-    return concluded(places, values, best, time, choice, count, out)
+        if sign > 0:
+            best, n, d, ties, fits = g, a, b, 1, True
+            count = take(places, values, g, time, choice, out)
+        elif sign == 0:
+            ties += 1
+            if choice == AVERAGE:  # a sum that does not fit is no harm if something better comes
+                part = 2 if time == 0 else member
+                fits = fits and add(out, values[g, part * out.size : (part + 1) * out.size], fractions)
+                count += places[g, COUNT] if part == 2 else 1
+            elif (places[g, member] < places[best, member]) == (choice == LEFTMOST):
+                best = g
+                count = take(places, values, g, time, choice, out)
+    meta[ALONE] = best if ties == 1 else -1
+    return count, not fits
 
 
 @kernel
-def when(places: Any, g: int, time: int) -> int:
-    """The position of a group's best member."""
-    return int(places[g, LAST] if time > 0 else places[g, FIRST])
-
-
-@kernel
-def accepted(
-    places: Any,
-    values: Any,
-    g: int,
-    sign: int,
-    time: int,
-    choice: int,
-    fractions: bool,
-    out: Any,
-    best: int,
-    count: int,
-) -> tuple[int, int]:
-    """Take a group that is better than the best so far (sign 1) or as good (sign 0).
-
-    Returns:
-        The best group, and the number of values that were added up: 0 if none yet, UNKNOWN if the sum does not fit.
-    """
-    if choice != AVERAGE:
-        return (g if sign > 0 or sooner(places, g, best, time, choice) else best), 0
-    if sign > 0 or count == 0:
-        count = 0
-        blank(out, fractions)
-    if count != UNKNOWN:
-        more, bad = add_to(places, values, g, time, fractions, out)
-        count = UNKNOWN if bad else count + more
-    return (g if sign > 0 else best), count
-
-
-@kernel
-def blank(out: Any, fractions: bool) -> None:
-    """A sum of nothing."""
-    for k in range(out.size):
-        out[k] = 1 if fractions and k % 2 else 0
-
-
-@kernel
-def concluded(places: Any, values: Any, best: int, time: int, choice: int, count: int, out: Any) -> tuple[int, bool]:
-    """The values of the best, or what was added up; how many there are, and whether the sum does not fit."""
-    if best < 0:
-        return 0, False
-    if choice != AVERAGE:
-        return take(places, values, best, time, choice, out), False
-    return count, count == UNKNOWN
-
-
-@kernel
-def at_corner(keys: Any, table: Any, box: Any, corner: Any, query: Any) -> int:
-    """The group whose key is the only one to have, in every component, what suits the query best; -1 if none."""
+def all_fit(box: Integers, query: Integers, time: int, positions: int) -> bool:
+    """Whether the scores of all keys in a box fit, so that none has to be checked."""
+    size = abs(float(time)) * float(positions)
     for k in range(query.size):
-        if query[k] == 0 and box[0, k] != box[1, k]:
+        size += abs(float(query[k])) * max(abs(float(box[0, k])), abs(float(box[1, k])))
+    return size < LIMIT
+
+
+@kernel
+def at_corner(keys: Integers, table: Integers, box: Integers, corner: Integers, query: Integers, slack: int) -> int:
+    """The group whose key has, in every component, what suits the query best; -1 if there is none.
+
+    And -1 if a key that is a step away from that may be as good or better, with ``slack`` more for its position.
+    """
+    for k in range(query.size):
+        if box[0, k] != box[1, k] and abs(query[k]) <= slack:
             return -1
         corner[k] = box[1, k] if query[k] > 0 else box[0, k]
     return int(table[slot(table, keys, corner, keys.shape[1])])
 
 
 @kernel
-def member(time: int, choice: int) -> int:
-    """Which of a group is best: the first or the last."""
-    if time > 0 or (time == 0 and choice == RIGHTMOST):
-        return LAST
-    return FIRST
-
-
-@kernel
-def sooner(places: Any, g: int, best: int, time: int, choice: int) -> bool:
-    """Whether of two groups with equal scores the first is to be chosen."""
-    here = places[g, member(time, choice)]
-    there = places[best, member(time, choice)]
-    return bool(here < there if choice == LEFTMOST else here > there)
-
-
-@kernel
-def take(places: Any, values: Any, g: int, time: int, choice: int, out: Any) -> int:
+def take(places: Integers, values: Integers, g: int, time: int, choice: int, out: Integers) -> int:
     """The values of one group, and how many they are the sum of."""
     row = out.size
-    which = 2 if choice == AVERAGE and time == 0 else member(time, choice)
+    part = 2 if choice == AVERAGE and time == 0 else best_member(time, choice)
     for k in range(row):
-        out[k] = values[g, which * row + k]
-    return places[g, COUNT] if which == 2 else 1
+        out[k] = values[g, part * row + k]
+    return places[g, COUNT] if part == 2 else 1
 
 
 @kernel
-def add_to(places: Any, values: Any, g: int, time: int, fractions: bool, out: Any) -> tuple[int, bool]:
-    """Add the values of a group; how many they are, and whether the sum does not fit."""
-    row = out.size
-    which = 2 if time == 0 else member(time, AVERAGE)
-    if fractions:
-        for k in range(0, row, 2):
-            n, d, bad = added(out[k], out[k + 1], values[g, which * row + k], values[g, which * row + k + 1])
-            if bad:
-                return 0, True
-            out[k], out[k + 1] = n, d
-    else:
-        for k in range(row):
-            if abs(float(out[k])) + abs(float(values[g, which * row + k])) >= LIMIT:
-                return 0, True
-            out[k] += values[g, which * row + k]
-    return (places[g, COUNT] if which == 2 else 1), False
+def best_member(time: int, choice: int) -> int:
+    """Which of a group is best: the first or the last."""
+    return LAST if time > 0 or (time == 0 and choice == RIGHTMOST) else FIRST

@@ -1,20 +1,21 @@
 """Keys in groups: equal keys together, with the first of them, the last of them, and the sum of all.
 
 Exact for every query: where the position adds to the score, the last (or the first) of a group is its best; where it
-does not, all of a group tie. Memory is a matter of how many different keys there are, not of how many positions. Where
-there may be many of them, a k-d forest is kept over the groups.
+does not, all of a group tie. Memory is a matter of how many different keys there are, not of how many positions.
+
+Nothing here may index outside of an array, whatever the numbers: compiled code does not check.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from softmachine.engines.fast.indexes.kernels import LIMIT, Integers, added, kernel
 
-from softmachine.engines.fast.indexes.forest import COUNT, FIRST, LAST, grow_tree, rounded_down, touch
-from softmachine.engines.fast.indexes.kernels import LIMIT, added, kernel
-
-GROUPS, INSERTED, LATEST, HINT = 0, 1, 2, 3
+FIRST, LAST, COUNT = 0, 1, 2
+"""What the columns of ``places`` are: the first and the last position of a group, and how many it has. A row of
+``values`` has three parts: the value of the first, of the last, and the sum of all."""
+GROUPS, INSERTED, LATEST, ALONE = 0, 1, 2, 3
 """What the numbers in ``meta`` are: how many groups there are, how many positions were put into them, the group of the
-last one, and the group that was found last."""
+last one, and the group that the last search found (-1 if there were several)."""
 FITS, FULL, TOO_LARGE = 0, 1, 2
 
 _PRIME = 2147483647
@@ -22,7 +23,7 @@ _BASE = 1000003
 
 
 @kernel
-def slot(table: Any, keys: Any, key: Any, width: int) -> int:
+def slot(table: Integers, keys: Integers, key: Integers, width: int) -> int:
     """Where in the hash table a key is, or belongs. The table's size is a power of two, and it has empty slots."""
     h = 7
     for k in range(width):
@@ -44,18 +45,39 @@ def slot(table: Any, keys: Any, key: Any, width: int) -> int:
 
 @kernel
 def insert(
-    keys: Any, places: Any, values: Any, table: Any, meta: Any, box: Any, key: Any, value: Any, i: int, fractions: bool
+    keys: Integers,
+    places: Integers,
+    values: Integers,
+    table: Integers,
+    meta: Integers,
+    box: Integers,
+    key: Integers,
+    value: Integers,
+    i: int,
+    fractions: bool,
 ) -> int:
     """Add the key and value of position i, once."""
     if meta[INSERTED] > i:
         return FITS
-    width, row = keys.shape[1], value.size
+    if insert_key(keys, places, table, meta, box, key, i) == FULL:
+        return FULL
+    return insert_value(places, values, meta, value, fractions)
+
+
+@kernel
+def insert_key(
+    keys: Integers, places: Integers, table: Integers, meta: Integers, box: Integers, key: Integers, i: int
+) -> int:
+    """Add the key of position i, once."""
+    if meta[INSERTED] > i:
+        return FITS
+    width = keys.shape[1]
     at = slot(table, keys, key, width)
     g = table[at]
     if g < 0:
-        if meta[GROUPS] >= keys.shape[0] or 2 * (meta[GROUPS] + 1) > table.size:
-            return FULL
         g = meta[GROUPS]
+        if g >= keys.shape[0] or 2 * (g + 1) > table.size:
+            return FULL
         for k in range(width):
             keys[g, k] = key[k]
             if g == 0 or key[k] < box[0, k]:
@@ -64,77 +86,55 @@ def insert(
                 box[1, k] = key[k]
         places[g, FIRST] = i
         places[g, COUNT] = 0
-        for k in range(row):
-            values[g, k] = value[k]
-            values[g, 2 * row + k] = 1 if fractions and k % 2 else 0
-    if fractions:
-        for k in range(0, row, 2):
-            n, d, bad = added(values[g, 2 * row + k], values[g, 2 * row + k + 1], value[k], value[k + 1])
-            if bad:
-                return TOO_LARGE
-            values[g, 2 * row + k], values[g, 2 * row + k + 1] = n, d
-    else:
-        for k in range(row):
-            if abs(float(values[g, 2 * row + k])) + abs(float(value[k])) >= LIMIT:
-                return TOO_LARGE
-            values[g, 2 * row + k] += value[k]
-    for k in range(row):
-        values[g, row + k] = value[k]
+        table[at] = g
+        meta[GROUPS] = g + 1
     places[g, LAST] = i
     places[g, COUNT] += 1
-    if table[at] < 0:
-        table[at] = g
-        meta[GROUPS] += 1
     meta[INSERTED], meta[LATEST] = i + 1, g
     return FITS
 
 
 @kernel
-def insert_in_forest(
-    keys: Any,
-    places: Any,
-    values: Any,
-    table: Any,
-    meta: Any,
-    box: Any,
-    near: Any,
-    order: Any,
-    boxes: Any,
-    marks: Any,
-    rest: Any,
-    key: Any,
-    value: Any,
-    i: int,
-    fractional_keys: bool,
-    fractions: bool,
-) -> int:
-    """Add the key and value of position i, once, and let the forest know."""
-    if meta[INSERTED] > i:
+def insert_value(places: Integers, values: Integers, meta: Integers, value: Integers, fractions: bool) -> int:
+    """Add a value to the group of the key that was added last."""
+    row, g = value.size, meta[LATEST]
+    fresh = places[g, COUNT] == 1
+    for k in range(row):
+        values[g, row + k] = value[k]
+        if fresh:
+            values[g, k] = value[k]
+            values[g, 2 * row + k] = value[k]
+    if fresh:
         return FITS
-    before = meta[GROUPS]
-    found = insert(keys, places, values, table, meta, box, key, value, i, fractions)
-    if found != FITS:
-        return found
-    g = meta[LATEST]
-    if g < before:
-        touch(order, marks, before, g, i, value)
-        return FITS
-    if fractional_keys:
-        for k in range(near.shape[1]):
-            near[g, k] = rounded_down(key[2 * k], key[2 * k + 1])
-    grow_tree(near, places, values, order, boxes, marks, rest, before + 1, fractional_keys, fractions)
-    return FITS
+    return FITS if add(values[g, 2 * row :], value, fractions) else TOO_LARGE
 
 
 @kernel
-def rehash(table: Any, keys: Any, groups: int) -> None:
+def add(total: Integers, value: Integers, fractions: bool) -> bool:
+    """Add a value to a sum; whether it fits."""
+    if fractions:
+        for k in range(0, total.size, 2):
+            n, d, bad = added(total[k], total[k + 1], value[k], value[k + 1])
+            if bad:
+                return False
+            total[k], total[k + 1] = n, d
+    else:
+        for k in range(total.size):
+            if abs(float(total[k])) + abs(float(value[k])) >= LIMIT:
+                return False
+            total[k] += value[k]
+    return True
+
+
+@kernel
+def rehash(table: Integers, keys: Integers, groups: int) -> None:
     """Fill an empty hash table."""
     for g in range(groups):
         table[slot(table, keys, keys[g], keys.shape[1])] = g
 
 
 @kernel
-def score(keys: Any, g: int, query: Any, when: int, time: int, fractions: bool) -> tuple[int, int, bool]:
+def score(keys: Integers, g: int, query: Integers, when: int, time: int, fractions: bool) -> tuple[int, int, bool]:
     """The score of a group as a fraction, and whether it does not fit."""
     if fractions:
         if abs(float(when) * float(time)) >= LIMIT:

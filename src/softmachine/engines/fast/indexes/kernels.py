@@ -10,7 +10,10 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numba
+import numpy as np
+from numpy.typing import NDArray
 
+Integers = NDArray[np.int64]
 LIMIT = 4.0e18
 """Numbers whose floating-point estimate is below this fit into 64 bits, with room for the estimate's rounding."""
 
@@ -104,7 +107,7 @@ def top_of_parabola(slope: int, curve: int, last: int) -> tuple[int, int, int]:
 
 
 @kernel
-def neighbours(there: Any, first: int, least: int, most: int, n: int, d: int) -> tuple[int, int]:
+def neighbours(there: Integers, first: int, least: int, most: int, n: int, d: int) -> tuple[int, int]:
     """The places nearest to n/d, d > 0, at or below and above it, in a table that begins at ``first``.
 
     Every place from ``least`` to ``most`` is inside of the table, and these two are taken. What is missing is given as
@@ -124,7 +127,7 @@ def neighbours(there: Any, first: int, least: int, most: int, n: int, d: int) ->
 
 
 @kernel
-def closest(there: Any, first: int, least: int, most: int, q: int, reach: int, later: bool) -> int:
+def closest(there: Integers, first: int, least: int, most: int, q: int, reach: int, later: bool) -> int:
     """The offset of the taken place nearest to q, no further away than ``reach``; -1 if there is none.
 
     The table begins at ``first``; all its places from ``least`` to ``most`` are inside of it, and these two are taken,

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from softmachine.engines.fast.tables import groups as group
-from softmachine.engines.fast.tables.groups import rehash
-from softmachine.engines.fast.tables.program import mode_of
+from softmachine.engines.fast.indexes import finding
+from softmachine.engines.fast.indexes.groups import GROUPS, rehash
+from softmachine.engines.fast.indexes.kernels import Integers
+from softmachine.engines.fast.tables import heads as column
+from softmachine.engines.fast.tables.heads import Kept
+from softmachine.engines.fast.tables.kernel import Tables
+from softmachine.engines.fast.tables.rows import Vector
+from softmachine.transformer.attention import Choice
 
 if TYPE_CHECKING:
-    from softmachine.engines.fast.tables.code import TableCode
+    from softmachine.engines.fast.tables.interpreted import Interpreted
 
-Integers = NDArray[np.int64]
 START = 64
 """Indexes begin with room for so many groups."""
+CHOICES = {Choice.LEFTMOST: finding.LEFTMOST, Choice.RIGHTMOST: finding.RIGHTMOST}
 
 
 class TableMemory:
@@ -26,100 +31,90 @@ class TableMemory:
         code: What works on it.
     """
 
-    def __init__(self, code: TableCode) -> None:
+    def __init__(self, code: Interpreted) -> None:
         self.code = code
         program = code.program
         self.tables: Integers = np.zeros(1, dtype=np.int64)
         self.scalars: Integers = np.zeros(1, dtype=np.int64)
-        self.n: Integers = np.zeros(program.places, dtype=np.int64)
-        self.d: Integers = np.ones(program.places, dtype=np.int64)
-        self.odd = np.zeros(program.places, dtype=np.bool_)
-        self.state: Integers = np.zeros((len(program.indexes), 4), dtype=np.int64)
-        self.done: Integers = np.zeros(len(program.heads), dtype=np.int64)
+        places = program.places
+        self.vector = Vector(np.zeros(places, dtype=np.int64), np.ones(places, dtype=np.int64), np.zeros(places, bool))
         self.capacities = [START if index.parts else 1 for index in program.indexes]
-        widest = 2 * max([index.parts for index in program.indexes], default=0)
-        self.key: Integers = np.zeros(widest + 1, dtype=np.int64)
-        self.query: Integers = np.zeros(widest + 1, dtype=np.int64)
-        self._lay_out()
-        self.boxes: Integers = np.zeros((2, self._boxes + 1), dtype=np.int64)
-        self.memo: Integers = np.zeros(self._boxes + 1, dtype=np.int64)
+        self.kept = self._laid_out()
 
-    def _lay_out(self) -> None:
-        """Say where in the arrays every index and every head has its room, and make the arrays."""
+    def _laid_out(self) -> Kept:
+        """Arrays in which every index and every head has its room."""
         code, program = self.code, self.code.program
         keys = slots = places = boxes = values = 0
-        self.indexes: Integers = np.zeros((len(program.indexes), 10), dtype=np.int64)
+        indexes = []
         for x, index in enumerate(program.indexes):
-            capacity, width = self.capacities[x], index.parts * (2 if x in code.odd_indexes else 1)
+            capacity, odd = self.capacities[x], x in code.odd_indexes
             hashed = 1 << (2 * capacity - 1).bit_length()
-            self.indexes[x] = [
-                index.key, index.parts, keys, capacity, slots, hashed, places, x in code.odd_indexes, boxes,
-                index.causal,
-            ]  # fmt: skip
-            keys, slots, places = keys + capacity * width, slots + hashed, places + capacity
+            indexes.append([index.key, index.parts, keys, capacity, slots, hashed, places, odd, boxes])
+            keys += capacity * index.parts * (2 if odd else 1)
+            slots, places = slots + hashed, places + capacity
             boxes += 2 * index.parts
-        self.heads: Integers = np.zeros((len(program.heads), 12), dtype=np.int64)
+        heads = []
         for h, head in enumerate(program.heads):
-            odd = h in code.odd_heads
-            self.heads[h] = [
-                head.index, head.query, head.width, head.value, head.size, head.found, *mode_of(head), head.time,
-                program.indexes[head.index].causal, values, odd,
-            ]  # fmt: skip
-            values += self.capacities[head.index] * head.size * (2 if odd else 1)
-        self._boxes = boxes
-        self.keys: Integers = np.zeros(keys + 1, dtype=np.int64)
-        self.slots: Integers = np.full(slots + 1, -1, dtype=np.int64)
-        self.places: Integers = np.zeros((places + 1, 3), dtype=np.int64)
-        self.values: Integers = np.zeros(values + 1, dtype=np.int64)
+            odd, choice = h in code.odd_heads, CHOICES.get(head.head.weighting.choice, finding.AVERAGE)
+            where = [head.index, head.query, head.width, head.value, head.size, head.found, choice, head.time]
+            heads.append([*where, program.indexes[head.index].causal, values, odd])
+            values += 3 * self.capacities[head.index] * head.size * (2 if odd else 1)
+        widest = max([index.parts for index in program.indexes] + [head.size for head in program.heads], default=0)
+        return Kept(
+            heads=np.array(heads, dtype=np.int64).reshape(-1, 11),
+            indexes=np.array(indexes, dtype=np.int64).reshape(-1, 9),
+            done=np.zeros(len(heads), dtype=np.int64),
+            meta=np.zeros((len(indexes), 5), dtype=np.int64),
+            keys=np.zeros(keys, dtype=np.int64),
+            slots=np.full(slots, -1, dtype=np.int64),
+            places=np.zeros((places, 3), dtype=np.int64),
+            values=np.zeros(values, dtype=np.int64),
+            boxes=np.zeros((2, boxes), dtype=np.int64),
+            asked=np.zeros(boxes, dtype=np.int64),
+            room=np.zeros((5, 2 * widest), dtype=np.int64),
+        )
 
     @property
-    def arrays(self) -> list[NDArray[Any]]:
-        """The arrays in the order of the code's parameters."""
-        return [
-            self.n, self.d, self.odd, *self.code.data, self.heads, self.code.past, self.code.sizes, self.indexes,
-            self.state, self.done, self.keys, self.slots, self.places, self.values, self.boxes, self.key, self.query,
-            self.memo,
-        ]  # fmt: skip
+    def arrays(self) -> list[Tables]:
+        """What the code is given."""
+        return [Tables(self.code.program.weights, self.vector, self.kept)]
 
     @property
     def size(self) -> int:
         """Bytes."""
-        return sum(array.nbytes for array in self.arrays)
+        return sum(array.nbytes for array in (*self.vector, *self.kept, *self.code.data))
 
     def tied(self) -> list[int]:
         """The outputs of equal logits, after a tie."""
-        from fractions import Fraction
-
-        first, count = self.code.program.logits[0], self.code.outputs
-        logits = [Fraction(int(self.n[first + o]), int(self.d[first + o])) for o in range(count)]
+        first, begin, end = self.code.program.weights.logits
+        pairs = zip(*(part[first : first + end - begin].tolist() for part in self.vector[:2]), strict=True)
+        logits = [Fraction(n, d) for n, d in pairs]
         return [o for o, logit in enumerate(logits) if logit == max(logits)]
 
     def make_room(self, number: int) -> None:
         """Make room in an index that is full."""
-        old = self.indexes, self.heads, self.keys, self.slots, self.places, self.values
-        before = list(self.capacities)
+        old, before = self.kept, list(self.capacities)
         self.capacities[number] *= 2
-        self._lay_out()
-        for x, capacity in enumerate(before):
-            width = self.indexes[x, group.PARTS] * (2 if self.indexes[x, group.ODD_KEYS] else 1)
-            _move(old[2], self.keys, old[0][x, group.KEYS], self.indexes[x, group.KEYS], capacity * width)
-            _move(old[4], self.places, old[0][x, group.PLACES], self.indexes[x, group.PLACES], capacity)
+        self.kept = new = self._laid_out()._replace(done=old.done, meta=old.meta, boxes=old.boxes, asked=old.asked)
+        for x, (was, now) in enumerate(zip(old.indexes, new.indexes, strict=True)):
+            width = was[column.PARTS] * (1 + was[column.ODD_KEYS])
+            _move(old.keys, was[column.KEYS], new.keys, now[column.KEYS], before[x] * width)
+            _move(old.places, was[column.PLACES], new.places, now[column.PLACES], before[x])
             if x == number:
-                rehash(x, self.indexes, self.state, self.keys, self.slots)
+                keys = new.keys[now[column.KEYS] :][: now[column.CAPACITY] * width].reshape(-1, width)
+                rehash(new.slots[now[column.SLOTS] :][: now[column.HASHED]], keys, int(new.meta[x, GROUPS]))
             else:
-                hashed = self.indexes[x, group.HASHED]
-                _move(old[3], self.slots, old[0][x, group.SLOTS], self.indexes[x, group.SLOTS], hashed)
-        for h, head in enumerate(self.code.program.heads):
-            width = head.size * (2 if self.heads[h, group.ODD_VALUES] else 1)
-            begin, end = old[1][h, group.VALUES], self.heads[h, group.VALUES]
-            _move(old[5], self.values, begin, end, before[head.index] * width)
+                _move(old.slots, was[column.SLOTS], new.slots, now[column.SLOTS], was[column.HASHED])
+        for was, now in zip(old.heads, new.heads, strict=True):
+            row = 3 * was[column.SIZE] * (1 + was[column.ODD_VALUES])
+            _move(old.values, was[column.VALUES], new.values, now[column.VALUES], before[was[column.INDEX]] * row)
 
     def forget(self) -> None:
         """Begin anew: what was remembered of the positions is gone, the room for it is not."""
-        self.state[:] = 0
-        self.done[:] = 0
-        self.slots[:] = -1
+        self.kept.meta[:] = 0
+        self.kept.done[:] = 0
+        self.kept.slots[:] = -1
 
 
-def _move(source: Integers, target: Integers, start: int, to: int, count: int) -> None:
+def _move(source: Integers, start: int, target: Integers, to: int, count: int) -> None:
     target[to : to + count] = source[start : start + count]

@@ -12,13 +12,12 @@ from fractions import Fraction
 from math import lcm
 
 import numpy as np
-from numpy.typing import NDArray
 
 from softmachine.engines.fast.analysis.grids import SAFE, Declined
-from softmachine.engines.fast.tables import groups as group
+from softmachine.engines.fast.indexes.kernels import Integers
 from softmachine.engines.fast.tables import rows as row
-from softmachine.engines.fast.tables.kernel import HEAD, ROWS
-from softmachine.transformer.attention import Choice, Mask
+from softmachine.engines.fast.tables.kernel import HEAD, ROWS, Weights
+from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import (
     I_SQUARED,
     INVERSE,
@@ -33,7 +32,6 @@ from softmachine.transformer.features import (
 )
 from softmachine.transformer.weights import AffineMap, Head, Layer, Transformer
 
-Integers = NDArray[np.int64]
 Entries = Sequence[tuple[int, Fraction]]
 MOST_PARTS = 1 << 12
 """Keys with more components are declined, so that the scores of small integers fit."""
@@ -69,26 +67,15 @@ class Program:
 
     Args:
         places: How long the vector is.
-        embedding: [token, coordinate], numerators, and
-        overs: their denominators.
-        features: For each feature its kind, two parameters, and its place.
-        ops: What to do at a position, in this order: rows from one to another, or a head.
-        rows: Where rows begin, where they go to, activations, biases, denominators, whether they might not fit even for
-            small integers; columns and weights.
+        weights: The weights.
         heads: The heads.
         indexes: Their keys.
-        logits: The place of the first logit; and the rows that compute them.
     """
 
     places: int
-    embedding: Integers
-    overs: Integers
-    features: Integers
-    ops: Integers
-    rows: tuple[NDArray[np.int64] | NDArray[np.bool_], ...]
+    weights: Weights
     heads: tuple[TableHead, ...]
     indexes: tuple[TableIndex, ...]
-    logits: tuple[int, int, int]
 
 
 def tabulate(transformer: Transformer) -> Program:
@@ -106,14 +93,11 @@ class _Builder:
         self.places = transformer.width
         self.versions = [0] * transformer.width
         """How often each coordinate was written to: keys made of the same numbers are the same."""
-        self.starts: list[int] = [0]
-        self.where: list[int] = []
-        self.acts: list[int] = []
-        self.biases: list[int] = []
-        self.overs: list[int] = []
-        self.large: list[bool] = []
-        self.columns: list[int] = []
-        self.weights: list[int] = []
+        self.rows: list[tuple[int, int, int, int, bool]] = []
+        """For each row where it goes to, its activation, its bias, the denominator, and whether it is large."""
+        self.entries: list[tuple[int, int]] = []
+        """The columns and weights of all rows."""
+        self.starts = [0]
         self.ops: list[tuple[int, int, int]] = []
         self.features: list[tuple[int, int, int, int]] = []
         self.heads: list[TableHead] = []
@@ -129,22 +113,20 @@ class _Builder:
                 for number, layer in enumerate(block.layers, depth + 1):
                     self.layer(layer, f"layer {number}" + (f", turn {turn + 1}" if block.count(None) > 1 else ""))
             depth += len(block.layers)
-        logits, first = self.room(len(transformer.outputs)), len(self.where)
+        logits, first = self.room(len(transformer.outputs)), len(self.rows)
         self.affine(logits, transformer.unembedding, range(len(transformer.outputs)))
         embedding, overs = self.embedding()
-        kinds = (np.int64, np.int64, np.int64, np.int64, np.int64, np.bool_, np.int64, np.int64)
-        lists = (self.starts, self.where, self.acts, self.biases, self.overs, self.large, self.columns, self.weights)
-        return Program(
-            places=self.places,
+        past = [h for h, head in enumerate(self.heads) if not self.indexes[head.index].causal]
+        weights = Weights(
+            rows=row.Rows(np.array(self.starts), *_table(self.rows, 5).T.copy(), *_table(self.entries, 2).T.copy()),
             embedding=embedding,
             overs=overs,
-            features=np.array(self.features, dtype=np.int64).reshape(-1, 4),
-            ops=np.array(self.ops, dtype=np.int64).reshape(-1, 3),
-            rows=tuple(np.array(entries, dtype=kind) for entries, kind in zip(lists, kinds, strict=True)),
-            heads=tuple(self.heads),
-            indexes=tuple(self.indexes),
-            logits=(logits, first, len(self.where)),
+            features=_table(self.features, 4),
+            ops=_table(self.ops, 3),
+            past=np.array(past, dtype=np.int64),
+            logits=np.array([logits, first, len(self.rows)], dtype=np.int64),
         )
+        return Program(self.places, weights, tuple(self.heads), tuple(self.indexes))
 
     def room(self, count: int) -> int:
         """New places; the first of them."""
@@ -158,14 +140,10 @@ class _Builder:
         weights = [int(weight * over) for _, weight in kept]
         if max(map(abs, [*weights, int(bias * over), over])) >= SAFE:
             raise Declined("its weights are not integers of 62 bits over a common denominator")
-        self.columns += [column for column, _ in kept]
-        self.weights += weights
-        self.starts.append(len(self.columns))
-        self.where.append(to)
-        self.acts.append(act)
-        self.biases.append(int(bias * over))
-        self.overs.append(over)
-        self.large.append(sum(map(abs, weights)) * row.SMALL + abs(int(bias * over)) >= SAFE)
+        self.entries += zip((column for column, _ in kept), weights, strict=True)
+        self.starts.append(len(self.entries))
+        large = sum(map(abs, weights)) * row.SMALL + abs(int(bias * over)) >= SAFE
+        self.rows.append((to, act, int(bias * over), over, large))
 
     def affine(self, to: int, affine: AffineMap, which: Iterable[int], acts: Sequence[int] = ()) -> None:
         """Rows of an affine map of the stream."""
@@ -174,8 +152,8 @@ class _Builder:
 
     def computed(self, first: int) -> None:
         """Let the rows since the first one be computed now."""
-        if len(self.where) > first:
-            self.ops.append((ROWS, first, len(self.where)))
+        if len(self.rows) > first:
+            self.ops.append((ROWS, first, len(self.rows)))
 
     def added(self, coordinate: int, entries: Entries, bias: Fraction = Fraction(0)) -> None:
         """Add to a coordinate of the stream."""
@@ -196,7 +174,7 @@ class _Builder:
                     plain[item] = self.room(1)
                     self.features.append((*item, plain[item]))
                 sums[coordinate].append((plain[item], weight * factor))
-        first = len(self.where)
+        first = len(self.rows)
         for coordinate, (entries, constant) in enumerate(zip(sums, constants, strict=True)):
             self.added(coordinate, entries, constant)
         self.computed(first)
@@ -213,11 +191,11 @@ class _Builder:
 
     def layer(self, layer: Layer, label: str) -> None:
         """Heads, what they add, the units, and what they add."""
-        first, before = len(self.where), len(self.heads)
+        first, before = len(self.rows), len(self.heads)
         found = [self.head(head, label) for head in layer.heads]
         self.computed(first)
         self.ops += [(HEAD, number, 0) for number in range(before, len(self.heads))]
-        first = len(self.where)
+        first = len(self.rows)
         for coordinate in range(self.transformer.width):
             pairs = zip(layer.heads, found, strict=True)
             self.added(coordinate, [(at[c], w) for head, at in pairs for c, w in head.output.rows[coordinate]])
@@ -266,6 +244,10 @@ class _Builder:
         return self._known[signature]
 
 
+def _table(rows: Sequence[Sequence[int]], width: int) -> Integers:
+    return np.array(rows, dtype=np.int64).reshape(-1, width)
+
+
 def _plain(item: Feature) -> tuple[list[tuple[Fraction, tuple[int, int, int]]], Fraction]:
     """A feature as a combination of those that the kernel knows, and a constant."""
     terms, constant = item.expansion
@@ -289,14 +271,3 @@ def _known(item: Feature) -> tuple[int, int, int]:
 
 
 _MONOMIALS = {I: row.PLAIN, I_SQUARED: row.SQUARE, INVERSE: row.INVERSE, INVERSE**2: row.INVERSE_SQUARE}
-
-
-def mode_of(head: TableHead) -> tuple[int, int]:
-    """Which values of a group a head needs, and which of tied keys."""
-    choice = {Choice.LEFTMOST: group.LEFTMOST, Choice.RIGHTMOST: group.RIGHTMOST}.get(
-        head.head.weighting.choice, group.AVERAGE
-    )
-    if choice == group.AVERAGE and not head.time:
-        return group.TOTAL, choice
-    last = head.time > 0 or (not head.time and choice == group.RIGHTMOST)
-    return group.LAST if last else group.FIRST, choice

@@ -7,9 +7,12 @@ fraction, term by term, with a flag that says if it does not fit.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
-from softmachine.engines.fast.indexes.kernels import added, is_prime, kernel, lowest, times
+import numpy as np
+from numpy.typing import NDArray
+
+from softmachine.engines.fast.indexes.kernels import Integers, added, is_prime, kernel, lowest, times
 
 SMALL = 1 << 24
 """Larger integers are odd."""
@@ -17,12 +20,44 @@ KEEP, RELU, STEP = 0, 1, 2
 PLAIN, SQUARE, INVERSE, INVERSE_SQUARE, BIT, MOD, POWER_OF_TWO, PRIME = range(8)
 
 
+class Vector(NamedTuple):
+    """All numbers of a position: numerators, denominators, and which are odd."""
+
+    n: Integers
+    d: Integers
+    odd: NDArray[np.bool_]
+
+
+class Rows(NamedTuple):
+    """Sparse rows.
+
+    Args:
+        starts: Where the entries of each row begin.
+        where: The place that its sum goes to.
+        acts: Its activation.
+        biases: Its bias, over
+        overs: its denominator, which its weights are over as well.
+        large: Whether the sum might not fit even for small integers.
+        columns: The places that entries read.
+        weights: Their numerators.
+    """
+
+    starts: Integers
+    where: Integers
+    acts: Integers
+    biases: Integers
+    overs: Integers
+    large: Integers
+    columns: Integers
+    weights: Integers
+
+
 @kernel
-def put(n: Any, d: Any, odd: Any, at: int, value: int, over: int) -> None:
+def put(vector: Vector, at: int, value: int, over: int) -> None:
     """Keep a number."""
-    n[at] = value
-    d[at] = over
-    odd[at] = over != 1 or value > SMALL or value < -SMALL
+    vector.n[at] = value
+    vector.d[at] = over
+    vector.odd[at] = over != 1 or value > SMALL or value < -SMALL
 
 
 @kernel
@@ -46,41 +81,36 @@ def feature(kind: int, a: int, b: int, i: int) -> tuple[int, int]:
 
 
 @kernel
-def rows(
-    first: int, last: int, n: Any, d: Any, odd: Any, starts: Any, where: Any, acts: Any, biases: Any, overs: Any,
-    large: Any, columns: Any, weights: Any,
-) -> bool:  # fmt: skip
-    """Compute rows of a map; whether a number does not fit."""
+def compute(rows: Rows, first: int, last: int, vector: Vector) -> bool:
+    """Compute rows; whether a number does not fit."""
     for r in range(first, last):
-        total, over = biases[r], overs[r]
-        strange = large[r]
-        for k in range(starts[r], starts[r + 1]):
-            c = columns[k]
-            total += weights[k] * n[c]
-            strange |= odd[c]
+        total, over = rows.biases[r], rows.overs[r]
+        strange = rows.large[r] != 0
+        for k in range(rows.starts[r], rows.starts[r + 1]):
+            c = rows.columns[k]
+            total += rows.weights[k] * vector.n[c]
+            strange |= vector.odd[c]
         if strange:
-            total, over, bad = slow_row(r, n, d, starts, biases, overs, columns, weights)
+            total, over, bad = slow_row(rows, r, vector)
             if bad:
                 return True
         elif over != 1:
             total, over = lowest(total, over)
-        if acts[r] == RELU and total < 0:
+        if rows.acts[r] == RELU and total < 0:
             total, over = 0, 1
-        elif acts[r] == STEP:
+        elif rows.acts[r] == STEP:
             total, over = (1 if total >= 0 else 0), 1
-        put(n, d, odd, where[r], total, over)
+        put(vector, rows.where[r], total, over)
     return False
 
 
 @kernel
-def slow_row(
-    r: int, n: Any, d: Any, starts: Any, biases: Any, overs: Any, columns: Any, weights: Any
-) -> tuple[int, int, bool]:
-    """A row of a map, term by term."""
-    total, over = lowest(biases[r], overs[r])
-    for k in range(starts[r], starts[r + 1]):
-        c = columns[k]
-        p, q, bad = times(weights[k], overs[r], n[c], d[c])
+def slow_row(rows: Rows, r: int, vector: Vector) -> tuple[int, int, bool]:
+    """A row, term by term."""
+    total, over = lowest(rows.biases[r], rows.overs[r])
+    for k in range(rows.starts[r], rows.starts[r + 1]):
+        c = rows.columns[k]
+        p, q, bad = times(rows.weights[k], rows.overs[r], vector.n[c], vector.d[c])
         if bad:
             return 0, 1, True
         total, over, bad = added(total, over, p, q)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,24 +11,27 @@ from numpy.typing import NDArray
 from softmachine.engines.fast.analysis.flow import Flow, FlowHead, Position, Unit
 from softmachine.engines.fast.analysis.grids import HORIZON, Declined
 from softmachine.engines.fast.analysis.planner import Planner
-from softmachine.engines.fast.analysis.plans import ByPosition, Dense, Groups, Parabola, Plan, Uniform
+from softmachine.engines.fast.analysis.plans import (
+    ByPosition,
+    Dense,
+    Gated,
+    Groups,
+    Parabola,
+    Plan,
+    Record,
+    Uniform,
+)
 from softmachine.engines.fast.analysis.softness import Softness, Unproved, soften
-from softmachine.engines.fast.codegen.assembling import assembled, recorded
-from softmachine.engines.fast.codegen.deciding import decision
-from softmachine.engines.fast.codegen.serve_dense import DenseCode
-from softmachine.engines.fast.codegen.serve_gated import GatedCode
-from softmachine.engines.fast.codegen.serve_groups import GroupCode
-from softmachine.engines.fast.codegen.serve_integer import IntegerCode
-from softmachine.engines.fast.codegen.serve_position import PositionCode
-from softmachine.engines.fast.codegen.serve_uniform import UniformCode
-from softmachine.engines.fast.codegen.serving import Serving, Storage
+from softmachine.engines.fast.codegen.assembling import assembled, decision, recorded
+from softmachine.engines.fast.codegen.serve_groups import serve_dense, serve_groups
+from softmachine.engines.fast.codegen.serve_integer import serve_gated, serve_integer
+from softmachine.engines.fast.codegen.serve_position import serve_position
+from softmachine.engines.fast.codegen.serve_running import serve_record, serve_uniform
+from softmachine.engines.fast.codegen.serving import HeadWriter
 from softmachine.engines.fast.codegen.tail import Tail, tail_of
-from softmachine.engines.fast.codegen.writing import Writer
-from softmachine.engines.fast.indexes.gated import Gated
-from softmachine.engines.fast.indexes.records import Record, RecordCode
-
-if TYPE_CHECKING:
-    from softmachine.engines.fast.indexes.memory import Memory
+from softmachine.engines.fast.indexes.memory import Memory
+from softmachine.engines.fast.indexes.storages import Storage
+from softmachine.text import many
 
 MOST_LINES, MOST_CHARACTERS = 5_000, 80_000
 """Longer code is not compiled: that would take minutes."""
@@ -40,8 +42,8 @@ class TooLong(Exception):  # noqa: N818  (not an error: the model is interpreted
 
 
 @dataclass(frozen=True)
-class Code:
-    """Generated code, and what it needs.
+class Emitted:
+    """The code that was generated for a decoder, and what it needs.
 
     Args:
         text: The module's text; it defines ``advance``.
@@ -65,9 +67,29 @@ class Code:
 
     def memory(self) -> Memory:
         """Fresh memory for a run."""
-        from softmachine.engines.fast.indexes.memory import Memory
-
         return Memory(self)
+
+    def explanation(self) -> list[tuple[str, str, str, str]]:
+        """For each head: the layer, its name, the index that serves it, and why."""
+        return [(plan.head.layer, plan.head.name, plan.kind, plan.why) for plan in self.plans]
+
+    def summary(self) -> list[str]:
+        """What there is to say of the model as a whole."""
+        numbers = many(len(self.flow.order) - len(self.plans), "number")
+        tables = many(self.tables.shape[1], "table")
+        lines = [f"{many(len(self.plans), 'head')}, {numbers} a position; what only the token decides is in {tables}"]
+        if self.tail:
+            count = many(len(self.tail.independent), "number")
+            kept = f"remembered for small values of {count}" if self.tail.memory else "computed each time"
+            lines.append(f"the last {many(len(self.tail.units), 'unit')} and the logits are {kept}")
+        if self.proof:
+            lines.append(
+                f"softmax decides as hard attention does: up to {self.horizon:,} positions no logit is off by more "
+                f"than {self.proof.doubt:.1e}, and different ones differ by {self.proof.margin:g} or more"
+            )
+        else:
+            lines.append(f"exact for runs up to {self.horizon:,} positions; a number that does not fit stops the run")
+        return lines
 
     @property
     def data(self) -> tuple[NDArray[np.int64], ...]:
@@ -80,7 +102,7 @@ class Code:
         return self.proof.positions if self.proof else HORIZON
 
 
-def generate(flow: Flow, general: Iterable[str] = (), record: Sequence[int] = ()) -> Code:
+def emit(flow: Flow, general: Iterable[str] = (), record: Sequence[int] = ()) -> Emitted:
     """The code of a flow.
 
     Args:
@@ -94,26 +116,24 @@ def generate(flow: Flow, general: Iterable[str] = (), record: Sequence[int] = ()
         TooLong: If the code would take too long to compile.
     """
     planner, proof = _planned(flow, general)
-    writer = Writer(planner.numbers)
-    serving = Serving(writer)
+    writer = HeadWriter(planner.numbers)
     tail = tail_of(flow, planner.numbers)
     for item in flow.order:
         if isinstance(item, FlowHead):
-            _head(serving, planner.plans[item])
+            _head(writer, planner.plans[item])
         elif tail is None or item not in tail.units:
             _unit(writer, item)
     writer.settle()
     body, writer.lines = writer.lines, []
     decision(writer, flow, tail)
     writer.settle()
-    deciding = writer.lines
-    serving.tabulate(writer.features)
+    writer.tabulate()
     plans = tuple(planner.plans[item] for item in flow.order if isinstance(item, FlowHead))
-    text = assembled(writer, serving, body, deciding, tail, recorded(writer, record), plans)
+    text = assembled(writer, body, writer.lines, tail, recorded(writer, record), plans)
     if text.count("\n") > MOST_LINES or len(text) > MOST_CHARACTERS:
         raise TooLong
     tables = np.array(writer.tables, dtype=np.int64).reshape(len(writer.tables), flow.vocabulary).T.copy()
-    return Code(text, tables, len(serving.scalars), tuple(serving.storages), tail, plans, flow, proof)
+    return Emitted(text, tables, len(writer.scalars), tuple(writer.storages), tail, plans, flow, proof)
 
 
 def _planned(flow: Flow, general: Iterable[str]) -> tuple[Planner, Softness | None]:
@@ -138,29 +158,29 @@ def _planned(flow: Flow, general: Iterable[str]) -> tuple[Planner, Softness | No
     raise Declined(f"softmax is not proved to decide as hard attention does, at any length: {reason}")
 
 
-def _head(serving: Serving, plan: Plan) -> None:
+def _head(writer: HeadWriter, plan: Plan) -> None:
     """The code of a head."""
-    name = f"h{len(serving.storages)}_{len(serving.scalars)}"
+    name = f"h{len(writer.storages)}_{len(writer.scalars)}"
     label = f"{plan.head.layer}, {plan.head.name}".encode("unicode_escape").decode()
-    serving.writer.write(f"# {label}: {plan.kind}")
+    writer.write(f"# {label}: {plan.kind}")
     match plan:
         case Uniform():
-            UniformCode(serving).serve(plan, name)
+            serve_uniform(writer, plan, name)
         case ByPosition():
-            PositionCode(serving).serve(plan, name)
+            serve_position(writer, plan, name)
         case Parabola():
-            IntegerCode(serving).serve(plan, name)
+            serve_integer(writer, plan, name)
         case Record():
-            RecordCode(serving).serve(plan, name)
+            serve_record(writer, plan, name)
         case Gated():
-            GatedCode(serving).serve(plan, name)
+            serve_gated(writer, plan, name)
         case Groups():
-            GroupCode(serving).serve(plan, name)
+            serve_groups(writer, plan, name)
         case Dense():
-            DenseCode(serving).serve(plan, name)
+            serve_dense(writer, plan, name)
 
 
-def _unit(writer: Writer, number: int) -> None:
+def _unit(writer: HeadWriter, number: int) -> None:
     """The code of a hidden unit; position features are written where they are used."""
     item = writer.numbers.flow.atoms[number]
     if isinstance(item, Position) and writer.numbers.atoms[number].grid is None:

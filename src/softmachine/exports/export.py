@@ -1,17 +1,14 @@
-"""Exporting: from a source or a model to a folder that other people's software loads."""
+"""Exporting: from a model to a folder that other people's software loads, with inputs that are tried before."""
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import islice, product
 from pathlib import Path
 
 from softmachine import zoo
-from softmachine.api import compile  # noqa: A004
 from softmachine.certify import certify, softened
 from softmachine.codec import Codec, DecoderCodec
 from softmachine.compiler import compile_program
@@ -19,14 +16,13 @@ from softmachine.errors import ConstructionError, InputError, UsageError
 from softmachine.exports.dialogue import dialogue_of
 from softmachine.exports.exported import Exported
 from softmachine.exports.fits import require_decoder, require_encoder, require_length
-from softmachine.exports.folder import MARK, listing, new_folder, require_free
+from softmachine.exports.folder import require_free
 from softmachine.exports.formats import StockFormat, stock_format
 from softmachine.exports.lengths import words_that_fit
 from softmachine.languages.source import Source
 from softmachine.model import Model
 from softmachine.progress import Tell, nobody
-from softmachine.sources import read_source
-from softmachine.theorems import Theorem, theorem_for, theorems_for
+from softmachine.theorems import Theorem, theorems_for
 
 SHARPNESS = 32
 """The scaled gap of every head: e⁻³² is less than float32 can see beside 1."""
@@ -37,40 +33,32 @@ RANDOM_WORDS_ANSWERED = 8
 """So many random words of each of a few lengths are tried of a model that answers at once, else one."""
 
 
-def export_stock(
-    item: Source | Model,
-    folder: Path,
-    *,
-    to: str,
-    length: int | None,
-    dtype: str | None,
-    theorem: str | Theorem | None,
-    force: bool,
-    tell: Tell = nobody,
-) -> Exported:
-    """Write a model, compiled on the way if need be, in a stock format; see :func:`softmachine.export`."""
-    form, dtype = stock_format(to), dtype or "float32"
+def ready(to: str, dtype: str, folder: Path, length: int | None, *, force: bool) -> StockFormat:
+    """The format of this name, after seeing that there is nothing in the way: no minutes of compiling for nothing.
+
+    Raises:
+        UsageError: If there is no such format, or what is wanted cannot be written.
+    """
+    form = stock_format(to)
     form.require_dtype(dtype)
     require_free(folder, force=force)
     require_length(DEFAULT_LENGTH if length is None else length)
     form.require_libraries()
-    if isinstance(item, Model):
-        positions, compiled = _positions(item, length), item
-    else:
-        positions = DEFAULT_LENGTH if length is None else length
-        tell("compiling")
-        wanted = theorem or stock_theorem(item, form, dtype)
-        chosen = wanted if isinstance(wanted, Theorem) else theorem_for(item, wanted)
-        attention = "hard" if "hard" in chosen.attentions else "soft"
-        compiled = compile(item, chosen, attention=attention, length=positions if chosen.length else None)
-    model = _softened(compiled, positions, form, tell)
+    return form
+
+
+def written(
+    model: Model, folder: Path, form: StockFormat, *, length: int, dtype: str, force: bool, tell: Tell = nobody
+) -> Exported:
+    """Write a model in a stock format, with softmax at a temperature that is certified for the length."""
+    model = _softened(model, length, form, tell)
     tell("choosing inputs to try")
     return form.write(
         model,
         folder,
-        length=positions,
+        length=length,
         dtype=dtype,
-        dialogue=dialogue_of(model, _words(model, positions), positions),
+        dialogue=dialogue_of(model, _words(model, length), length),
         about=f"{model.source}",
         remedy=_remedy(model, form, dtype),
         force=force,
@@ -78,91 +66,7 @@ def export_stock(
     )
 
 
-SETS: dict[str, tuple[tuple[str, int], ...]] = {
-    "interp": (
-        ("majority-crasp", 64),
-        ("flip-flop-formula", 64),
-        ("dyck-1-crasp", 64),
-        ("parity-formula", 64),
-        ("majority-formula", 64),
-        ("bigram-formula", 64),
-        ("parity-counter", 64),
-        ("dyck-1-formula", 64),
-        ("alternating-formula", 64),
-        ("bit-inversion", 64),
-        ("increment", 64),
-        ("parity", 64),
-        ("divisible-by-three", 64),
-        ("busy-beaver-3", 64),
-        ("busy-beaver-4", 128),
-        ("palindrome", 128),
-        ("binary-addition", 256),
-        ("two-tape-palindrome", 128),
-    ),
-    "encoders": (
-        ("majority-formula", 32),
-        ("bigram-program", 32),
-        ("flip-flop-formula", 32),
-        ("last-symbol", 32),
-        ("shift-program", 32),
-        ("lookahead-adder-4", 128),
-        ("sorting-6", 128),
-        ("trigram-program", 32),
-        ("dyck-1-program", 32),
-        ("response-formula", 32),
-        ("induction-head", 32),
-        ("majority-rule", 32),
-        ("reverse-program", 32),
-        ("flip-flop-program", 32),
-        ("dyck-2-program", 32),
-        ("two-hop-induction-head", 32),
-    ),
-}
-"""Ready-made sets of models with known circuits, of growing size: the zoo's names, and numbers of positions.
-
-``interp`` is for decoders, ``encoders`` for formats that see all positions.
-"""
-
-
-def export_set(
-    name: str, folder: Path, *, to: str, dtype: str | None, force: bool, tell: Tell = nobody
-) -> tuple[Exported, ...]:
-    """Write every model of a set to a folder of its own in one folder, all or nothing; see :data:`SETS`."""
-    if name not in SETS:
-        raise UsageError(f"there is no set {name!r}", hint=f"there is {', '.join(SETS)}")
-    form = stock_format(to)
-    if name == "encoders" and not form.encodes:
-        raise UsageError(f"the set encoders cannot be written as {to}", hint="it is for --to bert or --to onnx")
-    if name == "interp" and not (form.decodes and form.positions):
-        raise UsageError(f"the set interp cannot be written as {to}", hint="choose gpt2, gpt2-default or onnx")
-    written: list[Exported] = []
-    with new_folder(folder, force=force) as new:
-        for number, (source, length) in enumerate(SETS[name], 1):
-            made = export_stock(
-                read_source(source),
-                new / source,
-                to=to,
-                length=length,
-                dtype=dtype,
-                theorem=None,
-                force=False,
-                tell=partial(_told_of_one, tell, f"{source} ({number} of {len(SETS[name])})"),
-            )
-            written.append(replace(made, folder=folder / source))
-        models = [
-            {"folder": item.folder.name, "architecture": item.architecture, "positions": item.length}
-            for item in written
-        ]
-        facts = {"format": "softmachine-set", "version": 1, "name": name, "models": models, "files": listing(new)}
-        (new / MARK).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
-    return tuple(written)
-
-
-def _told_of_one(tell: Tell, model: str, doing: str) -> None:
-    tell(f"{model}: {doing}")
-
-
-def _positions(model: Model, length: int | None) -> int:
+def positions_of(model: Model, length: int | None) -> int:
     """The number of positions to write: what is wanted, at most what the weights were made for."""
     if None not in (length, model.length) and (length or 0) > (model.length or 0):
         raise UsageError(f"{model.name!r} was made for {model.length} positions, not {length}")

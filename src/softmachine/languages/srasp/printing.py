@@ -1,29 +1,12 @@
-"""S-RASP as text: the form that ``syntax.parse`` reads."""
+"""S-RASP as text, the form that ``syntax.parse`` reads, and as tables for notebooks."""
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING
 
-from softmachine.languages.srasp.expressions import (
-    Add,
-    And,
-    Attention,
-    Compare,
-    Conditional,
-    Expression,
-    Integer,
-    Letter,
-    Mask,
-    Member,
-    Not,
-    Or,
-    Position,
-    PrefixSum,
-    Subtract,
-    Symbol,
-    Truth,
-    Vector,
-)
+from softmachine.languages.srasp import expressions as ex
+from softmachine.languages.srasp.expressions import Expression
 
 if TYPE_CHECKING:
     from softmachine.languages.srasp.program import Program
@@ -46,6 +29,20 @@ def to_text(program: Program) -> str:
     return "\n".join(lines) + "\n"
 
 
+def program_table(program: Program) -> str:
+    """A table of the program's vectors: a row a vector, with its type and its definition."""
+    rows = "".join(
+        f"<tr><th>{escape(entry.name)}{' <small>output</small>' if entry.name == program.output else ''}</th>"
+        f"<td>{escape(str(program.types[entry.name]))}</td>"
+        f'<td style="text-align: left"><code>{escape(show(entry.body))}</code></td></tr>'
+        for entry in program.definitions
+    )
+    return (
+        f"<table><caption>{escape(str(program))}</caption>"
+        f"<thead><tr><th>vector</th><th>type</th><th>definition</th></tr></thead><tbody>{rows}</tbody></table>"
+    )
+
+
 def quote(symbol: str) -> str:
     """A symbol in quotes, as expressions have it."""
     return f"'{''.join(_escape(character) for character in symbol)}'"
@@ -59,48 +56,44 @@ def show(expression: Expression, demanded: int = WHOLE) -> str:
 
 def _show(expression: Expression) -> tuple[str, int]:
     match expression:
-        case Letter(at=at):
-            return f"in({at})", UNIT
-        case Vector(name=name, at=at):
+        case ex.Vector(name=name, at=at):
             return f"{name}({at})", UNIT
-        case Position(at=at):
-            return f"pos({at})", UNIT
-        case Symbol(value=symbol):
+        case ex.Symbol(value=symbol):
             return quote(symbol), UNIT
-        case Integer(value=number):
+        case ex.Integer(value=number):
             return str(number), UNIT
-        case Truth(value=value):
+        case ex.Truth(value=value):
             return "true" if value else "false", UNIT
-        case Not(operand=Member() as member):
+        case ex.Not(operand=ex.Member() as member):
             return f"{show(member.operand, SUM)} not in {_set(member.symbols)}", COMPARISON
-        case Not(operand=operand):
+        case ex.Not(operand=operand):
             return f"not {show(operand, NOT)}", NOT
-        case And(parts=parts):
+        case ex.And(parts=parts):
             return " and ".join(show(part, NOT) for part in parts), AND
-        case Or(parts=parts):
+        case ex.Or(parts=parts):
             return " or ".join(show(part, AND) for part in parts), OR
-        case Compare(comparison=comparison, left=left, right=right):
-            return f"{show(left, SUM)} {comparison} {show(right, SUM)}", COMPARISON
-        case Member(operand=operand, symbols=symbols):
+        case ex.Compare(relation=relation, left=left, right=right):
+            return f"{show(left, SUM)} {relation} {show(right, SUM)}", COMPARISON
+        case ex.Member(operand=operand, symbols=symbols):
             return f"{show(operand, SUM)} in {_set(symbols)}", COMPARISON
-        case Add(left=left, right=right):
+        case ex.Add(left=left, right=right):
             return f"{show(left, SUM)} + {show(right, UNIT)}", SUM
         # -5 is a number, so 0 - 5 has to be written as what it is.
-        case Subtract(left=Integer(value=0), right=right) if not (isinstance(right, Integer) and right.value > 0):
+        case ex.Subtract(ex.Integer(0), right) if not (isinstance(right, ex.Integer) and right.value > 0):
             return f"-{show(right, UNIT)}", UNIT
-        case Subtract(left=left, right=right):
+        case ex.Subtract(left=left, right=right):
             return f"{show(left, SUM)} - {show(right, UNIT)}", SUM
-        case Conditional(condition=condition, then=then, otherwise=otherwise):
+        case ex.Conditional(condition=condition, then=then, otherwise=otherwise):
             return f"{show(then, OR)} if {show(condition, OR)} else {show(otherwise)}", WHOLE
-        case PrefixSum(term=term):
+        case ex.PrefixSum(term=term):
             return f"psum j : {show(term, OR)}", WHOLE
-        case Attention():
+        case ex.Attention():
             return _attention(expression), WHOLE
 
 
-def _attention(attention: Attention) -> str:
-    mask = "j" if attention.mask is Mask.NONE else attention.mask.value
-    where = "" if attention.predicate == Truth(True) else f" where {show(attention.predicate, OR)}"
+def _attention(attention: ex.Attention) -> str:
+    mask = "j" if attention.mask is ex.Mask.NONE else attention.mask.value
+    where = "" if attention.predicate == ex.Truth(True) else f" where {show(attention.predicate, OR)}"
     value, default = show(attention.value, OR), show(attention.default)
     return f"{attention.choice} {mask}{where} : {value} else {default}"
 

@@ -10,7 +10,7 @@ from itertools import islice, product
 from softmachine.errors import StuckError, UsageError
 from softmachine.languages.crasp.incremental import generate
 from softmachine.languages.crasp.program import Program
-from softmachine.measure.slice_growth import Fit, fit
+from softmachine.measure.fitting import Fit, fit
 
 SAMPLES = 64
 MAX_TOKENS = 100_000

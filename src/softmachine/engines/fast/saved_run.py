@@ -1,4 +1,4 @@
-"""Checkpoints: a run on disk, from which it goes on as if nothing had happened.
+"""Saved runs: a run on disk, from which it goes on as if nothing had happened.
 
 The file is in the safetensors format: plain arrays and a header, nothing that could be executed. It is written in one
 piece, so that a full disk or a power cut leaves the last one, and takes the place of nothing but a checkpoint. What is
@@ -19,10 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.engines.fast import status
-from softmachine.engines.fast.codegen.code import Code
-from softmachine.engines.fast.indexes.memory import Memory, consistent
+from softmachine.engines.fast.codegen.emitted import Emitted
+from softmachine.engines.fast.indexes.memory import Memory
 from softmachine.engines.fast.segments import SegmentedPass
-from softmachine.engines.fast.tables.code import TableCode
 from softmachine.engines.fast.tables.memory import TableMemory
 from softmachine.errors import Place, SourceError, UsageError
 from softmachine.packed import Packed
@@ -30,6 +29,8 @@ from softmachine.packed import Packed
 if TYPE_CHECKING:
     from softmachine.engines.fast.engine import FastEngine, FastPass
 
+Tokens = NDArray[Any]
+Arrays = dict[str, NDArray[Any]]
 FORMAT = "softmachine checkpoint 1"
 SEGMENTS_FORMAT = "softmachine checkpoint of segments 1"
 _LARGEST = 2**62
@@ -79,7 +80,7 @@ def save(run: FastPass | SegmentedPass, path: Path) -> None:
         _save(path, _whole(run), common | {"format": FORMAT, "prompt": str(run.prompt)})
 
 
-def _whole(run: FastPass) -> dict[str, NDArray[Any]]:
+def _whole(run: FastPass) -> Arrays:
     """The arrays of a run in one context; of a large model only the tokens, which are read again."""
     if isinstance(run.memory, TableMemory):
         return {"tokens": run.tokens[: run.known].copy()}
@@ -91,7 +92,7 @@ def _prompt(run: SegmentedPass) -> str:
     return hashlib.sha256(json.dumps(run.first_prompt).encode()).hexdigest()
 
 
-def _save(path: Path, arrays: dict[str, NDArray[Any]], header: dict[str, str]) -> None:
+def _save(path: Path, arrays: Arrays, header: dict[str, str]) -> None:
     """Write a file in one piece."""
     from safetensors.numpy import save as to_bytes
 
@@ -117,6 +118,10 @@ def _save(path: Path, arrays: dict[str, NDArray[Any]], header: dict[str, str]) -
         ) from None
 
 
+class _RefusedError(Exception):
+    """A file is not taken, and why."""
+
+
 def load(run: FastPass | SegmentedPass, path: Path) -> None:
     """Let a fresh run of the same model and prompt go on from a file.
 
@@ -129,74 +134,73 @@ def load(run: FastPass | SegmentedPass, path: Path) -> None:
         with safe_open(str(path), framework="numpy") as file:
             header = file.metadata() or {}
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (it is no dictionary)
+        _adopt(run, header, arrays)
+    except _RefusedError as refused:
+        why = str(refused)
     except (OSError, SafetensorError, ValueError, KeyError) as problem:
-        raise _wrong(path, f"cannot be read: {problem}") from None
+        why = f"cannot be read: {problem}"
+    else:
+        return
+    raise SourceError(f"the checkpoint {why}", place=Place(str(path)), hint="start without --resume")
+
+
+def _adopt(run: FastPass | SegmentedPass, header: dict[str, str], arrays: Arrays) -> None:
     known = header.get("format") in (FORMAT, SEGMENTS_FORMAT)
     if not known or header.get("checksum") != _checksum(arrays):
-        raise _wrong(path, "is damaged, or not one of softmachine's")
+        raise _RefusedError("is damaged, or not one of softmachine's")
     _adopt_plans(run.engine, header.get("general", "[]"))
     segmented = isinstance(run, SegmentedPass)
     if segmented != (header["format"] == SEGMENTS_FORMAT) or header.get("model") != run.engine.digest:
-        raise _wrong(path, "is of another model, or of another version of softmachine")
+        raise _RefusedError("is of another model, or of another version of softmachine")
+    prompt = _prompt(run) if isinstance(run, SegmentedPass) else str(run.prompt)
+    if header.get("prompt") != prompt:
+        raise _RefusedError("is of a run on another input")
     if isinstance(run, SegmentedPass):
-        _load_segments(run, path, header, arrays)
-    else:
-        _load_whole(run, path, header, arrays)
+        _adopt_segments(run, arrays)
+        return
+    tokens = arrays.get("tokens")
+    if tokens is None or not _are_tokens(run, tokens) or tokens.dtype != run.tokens.dtype:
+        raise _RefusedError("does not fit the model")
+    if not np.array_equal(tokens[: run.prompt], run.tokens[: run.prompt]):
+        raise _RefusedError("is of a run on another input")
+    if isinstance(run.engine.code, Emitted):
+        _adopt_memory(run, Memory(run.engine.code), tokens, arrays)
+    else:  # the tokens of a large model are read again
+        prompt_length = run.prompt
+        run.again(tokens)
+        run.prompt = prompt_length
 
 
-def _wrong(path: Path, what: str) -> SourceError:
-    return SourceError(f"the checkpoint {what}", place=Place(str(path)), hint="start without --resume")
+def _are_tokens(run: FastPass, tokens: Tokens) -> bool:
+    """Whether an array can be the numbers of tokens."""
+    within = tokens.ndim == 1 and len(tokens) and tokens.dtype in (np.uint8, np.int32) and int(tokens.min()) >= 0
+    return bool(within) and int(tokens.max()) < len(run.engine.transformer.vocabulary)
 
 
-def _load_segments(run: SegmentedPass, path: Path, header: dict[str, str], arrays: dict[str, NDArray[Any]]) -> None:
-    if header.get("prompt") != _prompt(run):
-        raise _wrong(path, "is of a run on another input")
+def _adopt_segments(run: SegmentedPass, arrays: Arrays) -> None:
     said: Packed[str] = Packed(run.current.names)
-    vocabulary = len(run.engine.transformer.vocabulary)
     for number in range(len(arrays)):
         part = arrays.get(f"said {number}")
-        whole = part is not None and part.ndim == 1 and part.dtype in (np.uint8, np.int32) and len(part)
-        if part is None or not whole or int(part.min()) < 0 or int(part.max()) >= vocabulary:
-            raise _wrong(path, "does not fit the model")
+        if part is None or not _are_tokens(run.current, part):
+            raise _RefusedError("does not fit the model")
         said.extend(part)
     if len(said):
         run.go_on_from(said)
 
 
-def _load_whole(run: FastPass, path: Path, header: dict[str, str], arrays: dict[str, NDArray[Any]]) -> None:
-    given = run.tokens[: run.given].copy()
-    if isinstance(run.engine.code, TableCode):
-        _read_again(run, path, header, arrays.get("tokens"), given)
-        return
-    tokens, info, scalars = (arrays.get(name) for name in ("tokens", "info", "scalars"))
-    memory = Memory(run.engine.code)
-    if tokens is None or info is None or scalars is None or not _plausible(run, memory, tokens, info, scalars):
-        raise _wrong(path, "does not fit the model")
-    if header.get("prompt") != str(run.prompt) or not np.array_equal(tokens[: run.prompt], given[: run.prompt]):
-        raise _wrong(path, "is of a run on another input")
+def _adopt_memory(run: FastPass, memory: Memory, tokens: Tokens, arrays: Arrays) -> None:
+    info, scalars = arrays.get("info"), arrays.get("scalars")
+    if info is None or scalars is None or not _plausible(memory, len(tokens), info, scalars):
+        raise _RefusedError("does not fit the model")
+    for storage in memory.code.storages:
+        found = [array for name in storage.arrays if (array := arrays.get(f"storage {name}")) is not None]
+        if not storage.fits(found, int(info[status.AT])):
+            raise _RefusedError("does not fit the model")
+        memory.parts |= zip(storage.arrays, found, strict=True)
     memory.scalars = scalars
-    parts = {name: arrays.get(f"storage {name}") for name in memory.parts}
-    if not all(consistent(storage, parts, int(info[status.AT])) for storage in memory.code.storages):
-        raise _wrong(path, "does not fit the model")
-    memory.parts = {name: part for name, part in parts.items() if part is not None}
-    run.memory, run.tokens, run.info, run.given = memory, tokens.astype(run.tokens.dtype), info, len(tokens)
+    run.memory, run.tokens, run.info, run.given = memory, tokens, info, len(tokens)
     run.info[status.STATUS] = status.RUNNING
     run.first_answer = run.prompt - 1
-
-
-def _read_again(
-    run: FastPass, path: Path, header: dict[str, str], tokens: NDArray[Any] | None, given: NDArray[Any]
-) -> None:
-    """Let a run of a large model begin with the tokens of a checkpoint."""
-    vocabulary, prompt = len(run.engine.transformer.vocabulary), run.prompt
-    if tokens is None or tokens.ndim != 1 or tokens.dtype != run.tokens.dtype or not len(tokens):
-        raise _wrong(path, "does not fit the model")
-    if int(tokens.min()) < 0 or int(tokens.max()) >= vocabulary:
-        raise _wrong(path, "does not fit the model")
-    if header.get("prompt") != str(prompt) or not np.array_equal(tokens[:prompt], given[:prompt]):
-        raise _wrong(path, "is of a run on another input")
-    run.again(tokens)
-    run.prompt = prompt
 
 
 def _adopt_plans(engine: FastEngine, general: str) -> None:
@@ -205,29 +209,21 @@ def _adopt_plans(engine: FastEngine, general: str) -> None:
         names = json.loads(general)
     except ValueError:
         names = []
-    known = {plan.head.name for plan in engine.code.plans} if isinstance(engine.code, Code) else set()
+    known = {plan.head.name for plan in engine.code.plans} if isinstance(engine.code, Emitted) else set()
     if isinstance(names, list) and all(isinstance(name, str) and name in known for name in names):
         engine.use_general(frozenset(names))
 
 
-def _plausible(
-    run: FastPass, memory: Memory, tokens: NDArray[np.int64], info: NDArray[np.int64], scalars: NDArray[np.int64]
-) -> bool:
-    whole = info.dtype == scalars.dtype == np.int64 and tokens.ndim == 1 and tokens.dtype == run.tokens.dtype
-    if not whole or info.shape != (4,) or scalars.shape != memory.scalars.shape or not len(tokens):
+def _plausible(memory: Memory, count: int, info: NDArray[np.int64], scalars: NDArray[np.int64]) -> bool:
+    """Whether a run of so many tokens can have left these numbers."""
+    whole = info.dtype == scalars.dtype == np.int64
+    if not whole or info.shape != (4,) or scalars.shape != memory.scalars.shape:
         return False
-    at, known = int(info[status.AT]), int(info[status.KNOWN])
-    vocabulary = len(run.engine.transformer.vocabulary)
-    return (
-        0 <= at <= known == len(tokens)
-        and info[status.STATUS] == status.RUNNING
-        and tokens.min() >= 0
-        and int(tokens.max()) < vocabulary
-        and bool((np.abs(scalars.astype(np.float64)) < _LARGEST).all())
-    )
+    running = 0 <= info[status.AT] <= info[status.KNOWN] == count and info[status.STATUS] == status.RUNNING
+    return bool(running) and bool((np.abs(scalars.astype(np.float64)) < _LARGEST).all())
 
 
-def _checksum(arrays: dict[str, NDArray[np.int64]]) -> str:
+def _checksum(arrays: Arrays) -> str:
     digest = hashlib.sha256()
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])

@@ -1,0 +1,309 @@
+"""What is kept between positions: named arrays, which begin small, grow when they are full, and may come from a file.
+
+Arrays from a file are looked at before compiled code works on them, which checks nothing: no number in them may lead
+outside of an array.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from softmachine.engines.fast.analysis.grids import HORIZON, SAFE, feature_number
+from softmachine.engines.fast.indexes.dense import OVER, TABULATED, WANTED, tabulate
+from softmachine.engines.fast.indexes.groups import ALONE, COUNT, FIRST, GROUPS, INSERTED, LAST, LATEST, rehash
+from softmachine.engines.fast.indexes.kernels import Integers
+from softmachine.errors import PrecisionError
+from softmachine.transformer.features import Feature, Relation
+
+Shapes = tuple[tuple[int, ...], ...]
+START = 64
+"""Storages begin with so many entries."""
+
+
+@dataclass(frozen=True)
+class Storage:
+    """What a head keeps between positions.
+
+    Args:
+        name: The stem of the arrays' names.
+        width: The integers of a row of values.
+        head: The head that it is for.
+    """
+
+    name: str
+    width: int
+    head: str
+
+    parts: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def arrays(self) -> tuple[str, ...]:
+        """The names of the arrays that the code is given."""
+        return tuple(f"{self.name}_{part}" for part in self.parts)
+
+    def shapes(self, capacity: int) -> Shapes:
+        """The shapes of the arrays, with room for so many entries."""
+        raise NotImplementedError
+
+    def fresh(self, capacity: int = START) -> list[Integers]:
+        """The arrays with nothing in them."""
+        return [np.zeros(shape, dtype=np.int64) for shape in self.shapes(capacity)]
+
+    def empty(self, arrays: list[Integers]) -> None:
+        """Let the arrays serve another run."""
+
+    def larger(self, arrays: list[Integers]) -> list[Integers]:
+        """The arrays with more room."""
+        raise NotImplementedError
+
+    def fits(self, arrays: list[Integers], positions: int) -> bool:
+        """Whether arrays from a file are what the code could have left after so many positions."""
+        alike = [
+            array.dtype == np.int64 and array.ndim == like.ndim and array.shape[1:] == like.shape[1:]
+            for array, like in zip(arrays, self.fresh(), strict=False)
+        ]
+        return len(arrays) == len(self.parts) and all(alike) and self.consistent(arrays, positions)
+
+    def consistent(self, arrays: list[Integers], positions: int) -> bool:
+        """The same, of arrays of the right kind."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Rows(Storage):
+    """A row of values for each position."""
+
+    parts = ("rows",)
+
+    def shapes(self, capacity: int) -> Shapes:
+        """One array."""
+        return ((capacity * self.width,),)
+
+    def larger(self, arrays: list[Integers]) -> list[Integers]:
+        """Twice as long."""
+        return [np.concatenate([arrays[0], np.zeros_like(arrays[0])])]
+
+    def consistent(self, arrays: list[Integers], positions: int) -> bool:
+        """Whether there is a row for each position."""
+        return bool(arrays[0].size >= positions * self.width)
+
+
+@dataclass(frozen=True)
+class FeatureValues(Storage):
+    """The values of a position feature that code cannot compute: numerators, or these and denominators.
+
+    What a feature promises of its values (its denominator, its range) is what the analysis builds on, so every value is
+    checked against it.
+    """
+
+    feature: Feature
+
+    parts = ("values",)
+
+    @staticmethod
+    def of(name: str, item: Feature) -> FeatureValues:
+        """The storage of a feature."""
+        return FeatureValues(name, 1 if feature_number(item).grid else 2, "", item)
+
+    def fresh(self, capacity: int = START) -> list[Integers]:
+        """The values of the first positions."""
+        return [self.tabulated(0, capacity)]
+
+    def larger(self, arrays: list[Integers]) -> list[Integers]:
+        """Twice as long."""
+        count = arrays[0].size // self.width
+        return [np.concatenate([arrays[0], self.tabulated(count, 2 * count)])]
+
+    def consistent(self, arrays: list[Integers], positions: int) -> bool:
+        """Whether these are the feature's values."""
+        del positions
+        count = len(arrays[0])
+        return count >= START and np.array_equal(arrays[0], self.tabulated(0, count // self.width))
+
+    def tabulated(self, start: int, stop: int) -> Integers:
+        """The values at some positions, as they are kept.
+
+        Raises:
+            PrecisionError: If a value does not fit, or is not what the feature promises.
+        """
+        item, known = self.feature, feature_number(self.feature)
+        kept: list[int] = []
+        for i in range(start, stop):
+            value = item.at(i)
+            if known.grid is None:
+                kept += [value.numerator, value.denominator]
+                continue
+            above = value * known.over * Fraction(i + 1) ** known.grid.power
+            if above.denominator != 1 or not known.low <= above <= known.high:
+                raise PrecisionError(f"the position feature {item.name} is {value} at {i}, which it promises not to be")
+            kept.append(int(above))
+        if max(map(abs, kept), default=0) >= SAFE:
+            raise PrecisionError(
+                f"the position feature {item.name} has values that do not fit into 62 bits", hint="use --engine dense"
+            )
+        return np.array(kept, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Table(Storage):
+    """A row of values for each integer, and when it was written.
+
+    Args:
+        may_be_empty: Whether nothing may have been put into it, however long the run.
+    """
+
+    may_be_empty: bool = False
+
+    parts = ("there", "values", "meta")
+
+    def fresh(self, capacity: int = START) -> list[Integers]:
+        """A table around 0; ``meta`` has its first integer, the least and the largest in it, and one that is wanted."""
+        meta = np.array([-capacity // 2, 2 * HORIZON, -2 * HORIZON, 0], dtype=np.int64)
+        return [np.full(capacity, -1, dtype=np.int64), np.zeros(capacity * self.width, dtype=np.int64), meta]
+
+    def empty(self, arrays: list[Integers]) -> None:
+        """Forget all integers, not where the table begins."""
+        arrays[0][:] = -1
+        arrays[2][1:] = self.fresh()[2][1:]
+
+    def larger(self, arrays: list[Integers]) -> list[Integers]:
+        """Let the table reach the integer that is wanted, and as much further as it is long."""
+        there, values, meta = arrays
+        first, wanted = int(meta[0]), int(meta[3])
+        low, high = first, first + there.size
+        if wanted < low:
+            low = wanted - there.size
+        else:
+            high = wanted + there.size + 1
+        wider, rows, _ = self.fresh(high - low)
+        wider[first - low : first - low + there.size] = there
+        rows[(first - low) * self.width : (first - low + there.size) * self.width] = values
+        meta[0] = low
+        return [wider, rows, meta]
+
+    def consistent(self, arrays: list[Integers], positions: int) -> bool:
+        """Whether the integers that are said to be there are inside of the table."""
+        there, values, meta = arrays
+        if meta.shape != (4,) or values.size != there.size * self.width or not there.size:
+            return False
+        first, least, most = (int(number) for number in meta[:3])
+        if least > most:
+            return (positions <= 1 or self.may_be_empty) and bool((there < 0).all()) and abs(first) <= HORIZON
+        inside = first <= least and most < first + there.size and abs(first) <= 4 * HORIZON
+        return inside and bool(there[least - first] >= 0 and there[most - first] >= 0)
+
+
+@dataclass(frozen=True)
+class KeyGroups(Storage):
+    """Equal keys in groups.
+
+    Args:
+        key_width: The integers of a key.
+        components: The integers of a query.
+    """
+
+    key_width: int
+    components: int
+
+    parts = ("keys", "places", "values", "slots", "meta", "box", "key", "value", "query", "out")
+
+    def shapes(self, capacity: int) -> Shapes:
+        """Room for so many groups, a power of two; and the key, value and query of the present position."""
+        keys, width = self.key_width, self.width
+        kept = ((capacity, keys), (capacity, 3), (capacity, 3 * width), (4 * capacity,), (4,), (2, keys))
+        return *kept, (keys,), (width,), (self.components,), (width,)
+
+    def fresh(self, capacity: int = START) -> list[Integers]:
+        """No groups."""
+        arrays = super().fresh(capacity)
+        arrays[3].fill(-1)
+        return arrays
+
+    def empty(self, arrays: list[Integers]) -> None:
+        """Forget all groups."""
+        arrays[3].fill(-1)
+        arrays[4].fill(0)
+
+    def larger(self, arrays: list[Integers]) -> list[Integers]:
+        """Room for twice as many groups."""
+        larger = self.fresh(2 * len(arrays[0]))
+        for part, array, before in zip(self.parts, larger, arrays, strict=True):
+            if part != "slots":
+                array[: len(before)] = before
+        keys, _, _, slots, meta, *_ = larger
+        rehash(slots, keys, int(meta[GROUPS]))
+        return larger
+
+    def consistent(self, arrays: list[Integers], positions: int) -> bool:
+        """Whether every group has its place in the hash table, and its positions are in the past."""
+        keys, places, values, slots, meta = arrays[:5]
+        capacity = len(keys)
+        shapes = zip(arrays[4:], self.shapes(START)[4:], strict=True)
+        if capacity < 1 or capacity & (capacity - 1) or any(array.shape != shape for array, shape in shapes):
+            return False
+        groups = int(meta[GROUPS])
+        sizes = capacity == len(places) == len(values) and 0 <= groups <= capacity
+        if not sizes or slots.size & (slots.size - 1) or 2 * groups > slots.size:
+            return False
+        used = np.sort(slots[slots >= 0])
+        if not np.array_equal(used, np.arange(groups)) or slots.min() < -1:
+            return False
+        here = places[:groups]
+        return bool(
+            0 <= meta[INSERTED] <= positions + 1
+            and 0 <= meta[LATEST] < max(groups, 1)
+            and -1 <= meta[ALONE] < max(groups, 1)
+            and (here[:, FIRST] >= 0).all()
+            and (here[:, LAST] >= here[:, FIRST]).all()
+            and (here[:, LAST] < positions + 1).all()
+            and (here[:, COUNT] >= 1).all()
+        )
+
+
+@dataclass(frozen=True)
+class EveryKey(Storage):
+    """Every key and value, and what the bias adds to each of them at the present position.
+
+    Args:
+        key_width: The integers of a key.
+        components: The integers of a query.
+        bias: The bias.
+    """
+
+    key_width: int
+    components: int
+    bias: Relation
+
+    parts = ("keys", "values", "biases", "meta", "query", "out")
+
+    def shapes(self, capacity: int) -> Shapes:
+        """Room for so many positions; and the query of the present one."""
+        kept = ((capacity, self.key_width), (capacity, self.width), (capacity,))
+        return *kept, (3,), (self.components,), (self.width,)
+
+    def empty(self, arrays: list[Integers]) -> None:
+        """Forget which biases are there."""
+        arrays[3].fill(0)
+
+    def larger(self, arrays: list[Integers]) -> list[Integers]:
+        """The arrays with the biases that are wanted next, and room for that position."""
+        biases, meta = arrays[2:4]
+        wanted = int(meta[WANTED])
+        if wanted >= len(biases):
+            larger = self.fresh(2 * max(wanted, len(biases)))
+            for array, before in zip(larger, arrays, strict=True):
+                array[: len(before)] = before
+            arrays, (biases, meta) = larger, larger[2:4]
+        meta[OVER] = tabulate(self.bias, wanted, biases)
+        meta[TABULATED] = wanted + 1
+        return arrays
+
+    def consistent(self, arrays: list[Integers], positions: int) -> bool:
+        """Whether the arrays are long enough; biases are then tabulated anew."""
+        keys, values, biases, meta, _, _ = arrays
+        meta[:] = 0
+        return len(keys) == len(values) == len(biases) >= max(positions, 1) and meta.shape == (3,)

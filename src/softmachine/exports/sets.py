@@ -1,0 +1,100 @@
+"""Ready-made sets of models with known circuits, written one by one into one folder."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from softmachine.errors import UsageError
+from softmachine.exports.exported import Exported
+from softmachine.exports.folder import MARK, listing, new_folder
+from softmachine.exports.formats import stock_format
+from softmachine.progress import Tell, nobody
+
+
+class Export(Protocol):
+    """What writes one model, compiled on the way: :func:`softmachine.export`."""
+
+    def __call__(
+        self, model: str, folder: Path, *, to: str, length: int | None, dtype: str | None, tell: Tell
+    ) -> Exported:
+        """Write the model of a source."""
+
+
+SETS: dict[str, tuple[tuple[str, int], ...]] = {
+    "interp": (
+        ("majority-crasp", 64),
+        ("flip-flop-formula", 64),
+        ("dyck-1-crasp", 64),
+        ("parity-formula", 64),
+        ("majority-formula", 64),
+        ("bigram-formula", 64),
+        ("parity-counter", 64),
+        ("dyck-1-formula", 64),
+        ("alternating-formula", 64),
+        ("bit-inversion", 64),
+        ("increment", 64),
+        ("parity", 64),
+        ("divisible-by-three", 64),
+        ("busy-beaver-3", 64),
+        ("busy-beaver-4", 128),
+        ("palindrome", 128),
+        ("binary-addition", 256),
+        ("two-tape-palindrome", 128),
+    ),
+    "encoders": (
+        ("majority-formula", 32),
+        ("bigram-program", 32),
+        ("flip-flop-formula", 32),
+        ("last-symbol", 32),
+        ("shift-program", 32),
+        ("lookahead-adder-4", 128),
+        ("sorting-6", 128),
+        ("trigram-program", 32),
+        ("dyck-1-program", 32),
+        ("response-formula", 32),
+        ("induction-head", 32),
+        ("majority-rule", 32),
+        ("reverse-program", 32),
+        ("flip-flop-program", 32),
+        ("dyck-2-program", 32),
+        ("two-hop-induction-head", 32),
+    ),
+}
+"""Ready-made sets of models with known circuits, of growing size: the zoo's names, and numbers of positions.
+
+``interp`` is for decoders, ``encoders`` for formats that see all positions.
+"""
+
+
+def export_set(
+    name: str, folder: Path, *, to: str, dtype: str | None, force: bool, export: Export, tell: Tell = nobody
+) -> tuple[Exported, ...]:
+    """Write every model of a set to a folder of its own in one folder, all or nothing; see :data:`SETS`."""
+    if name not in SETS:
+        raise UsageError(f"there is no set {name!r}", hint=f"there is {', '.join(SETS)}")
+    form = stock_format(to)
+    if name == "encoders" and not form.encodes:
+        raise UsageError(f"the set encoders cannot be written as {to}", hint="it is for --to bert or --to onnx")
+    if name == "interp" and not (form.decodes and form.positions):
+        raise UsageError(f"the set interp cannot be written as {to}", hint="choose gpt2, gpt2-default or onnx")
+    written: list[Exported] = []
+    with new_folder(folder, force=force) as new:
+        for number, (source, length) in enumerate(SETS[name], 1):
+            told = partial(_told_of_one, tell, f"{source} ({number} of {len(SETS[name])})")
+            made = export(source, new / source, to=to, length=length, dtype=dtype, tell=told)
+            written.append(replace(made, folder=folder / source))
+        models = [
+            {"folder": item.folder.name, "architecture": item.architecture, "positions": item.length}
+            for item in written
+        ]
+        facts = {"format": "softmachine-set", "version": 1, "name": name, "models": models, "files": listing(new)}
+        (new / MARK).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    return tuple(written)
+
+
+def _told_of_one(tell: Tell, model: str, doing: str) -> None:
+    tell(f"{model}: {doing}")
