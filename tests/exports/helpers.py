@@ -7,11 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from softmachine.exporting import _softened
-
 import softmachine as sm
 from softmachine.codec import Codec
-from softmachine.exports.formats import STOCK_FORMATS
+from softmachine.exports.export import _softened
+from softmachine.exports.formats import stock_format
 from softmachine.languages.source import Source
 from softmachine.model import Model
 from softmachine.progress import nobody
@@ -84,4 +83,4 @@ def stock_model(source: str | Source, theorem: str, length: int, to: str = "gpt2
     chosen = theorem_for(loaded, theorem)
     attention = "hard" if "hard" in chosen.attentions else "soft"
     compiled = sm.compile(loaded, chosen, attention=attention, length=length if chosen.length else None)
-    return _softened(compiled, length, STOCK_FORMATS[to], nobody)
+    return _softened(compiled, length, stock_format(to), nobody)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import softmachine as sm
-from softmachine import exporting
+from softmachine import api
 from softmachine.errors import SourceError, UsageError
 from softmachine.exports.folder import new_folder
 from softmachine.exports.formats import StockFormat
@@ -170,7 +170,7 @@ def test_an_interruption_leaves_one_model_and_all_other_files(
 
 def test_without_torch_the_message_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    monkeypatch.setattr(exporting, "compile_program", lambda *_: pytest.fail("nothing is compiled for nothing"))
+    monkeypatch.setattr(api, "compile_program", lambda *_: pytest.fail("nothing is compiled for nothing"))
     with pytest.raises(UsageError, match="exporting needs torch, which is not installed") as caught:
         sm.export("increment", tmp_path / "model", length=16)
     assert caught.value.hint == "pip install 'softmachine[hf]'"
@@ -310,10 +310,10 @@ def test_transformer_lens_shows_head_symbol_and_state_in_the_residual_stream(tmp
 @pytest.mark.slow
 @needs_torch
 def test_the_sets_for_interpretability_have_at_least_twelve_models_of_growing_size(tmp_path: Path) -> None:
-    from softmachine.exporting import export_set
+    from softmachine.exports.sets import export_set
 
     for name, to in (("interp", "gpt2"), ("encoders", "bert")):
-        written = export_set(name, tmp_path / name, to=to, dtype=None, force=False)
+        written = export_set(name, tmp_path / name, to=to, dtype=None, force=False, export=sm.export)
         assert len(written) >= 12
         assert all((item.folder / "model.safetensors").is_file() for item in written)
         assert written[0].parameters * 10 < written[-1].parameters

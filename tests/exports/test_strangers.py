@@ -13,8 +13,7 @@ import pytest
 import softmachine as sm
 from softmachine.engines.check import all_words
 from softmachine.errors import UsageError
-from softmachine.exports import checkpoint
-from softmachine.exports.formats import STOCK_FORMATS
+from softmachine.exports import checkpoint, llama
 from softmachine.exports.llama import qwen2
 from tests.exports.helpers import agree, answers, any_codec_of, ask, codec_of, runs, spelled
 
@@ -129,7 +128,7 @@ def test_a_tokenizer_that_reads_otherwise_than_it_should_is_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     careless = partial(checkpoint.fill, place=lambda *args: replace(qwen2(*args), tokenizer="AutoTokenizer"))
-    monkeypatch.setitem(STOCK_FORMATS, "qwen2", replace(STOCK_FORMATS["qwen2"], fill=careless))
+    monkeypatch.setattr(llama, "STOCK", tuple(replace(form, fill=careless) for form in llama.STOCK))
     with pytest.raises(UsageError, match="does not read '<bos> <run>' right"):
         sm.export("palindrome", tmp_path / "model", to="qwen2", length=24)
     assert list(tmp_path.iterdir()) == []
