@@ -41,6 +41,11 @@ class Kind:
         """Whether the number is an integer."""
         return self.over == INTEGERS
 
+    @property
+    def grows(self) -> bool:
+        """Whether a bound depends on the length."""
+        return any(self.low.coefficients[1:]) or any(self.high.coefficients[1:])
+
     def within(self, other: Kind) -> bool:
         """Whether every number of this kind is of the other kind."""
         inside = other.low.surely_at_most(self.low) and self.high.surely_at_most(other.high)

@@ -129,6 +129,11 @@ def token(
     return of_node(Token(name, kinds, exact, labels=labels), exclusive=exclusive)
 
 
+def one_hot(name: str, labels: tuple[str, ...], others: tuple[str, ...] = ()) -> Signal:
+    """Which of these tokens is at this position; zero at others."""
+    return token(name, {key: tuple(int(key == label) for label in labels) for key in (*labels, *others)}, labels=labels)
+
+
 def position(feature: Feature, name: str | None = None) -> Signal:
     """A feature of the position."""
     return of_node(Position(name or feature.name, (Kind(feature.low, feature.high, feature.over),), feature))

@@ -9,7 +9,7 @@ before. Layers, loops and widths add up.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from fractions import Fraction
 
@@ -47,75 +47,51 @@ def stacked(name: str, reduction: Program, recogniser: Program, *, offset: int, 
     is_letter = flag("is letter", [0] * offset + [1] * bits)
     is_padding = flag("is padding", [0] * (offset + bits) + [1] * (length - bits))
     letter = named("letter", relu("letter", said + is_letter - 1).known(BIT))
-    outside = flag("is outside", [1] * offset)
-    rebuilt = _Rebuilt(letter, is_letter, is_padding, padding[0], outside, offset)
-    logits = rebuilt.signal(recogniser.logits)
+    avoided = avoiding(flag("is outside", [1] * offset))
+
+    def read(table: Token) -> Signal:
+        """A token's table as forms: a row for 0, what 1 has more, and a row for padding."""
+        zeros = (Fraction(0),) * len(table.kinds)
+        rows = zip(*(table.table.get(item, zeros) for item in ("0", "1", padding[0])), strict=True)
+        return stack(*(is_letter * zero + letter * (one - zero) + is_padding * pad for zero, one, pad in rows))
+
+    logits = _rebuilt(recogniser.logits, read, avoided, offset)
     positions = offset + length
     return Program(name, reduction.vocabulary, recogniser.outputs, logits, recogniser.margin, positions=positions)
 
 
-class _Rebuilt:
-    """The recogniser's signals, on what the reduction says."""
+def _rebuilt(signal: Signal, read: Callable[[Token], Signal], avoided: tuple[Signal, Signal], offset: int) -> Signal:
+    """The recogniser's signal on what ``read`` gives in place of tokens; its positions begin with the offset."""
+    atoms: dict[Atom, Affine] = {}
+    carried: dict[Carried, Carried] = {}
 
-    def __init__(
-        self, letter: Signal, is_letter: Signal, is_padding: Signal, padding: str, outside: Signal, offset: int
-    ) -> None:
-        self.letter = letter
-        self.is_letter = is_letter
-        self.is_padding = is_padding
-        self.padding = padding
-        self.offset = offset
-        self.avoided = avoiding(outside)
-        self.atoms: dict[Atom, Affine] = {}
-        self.carried: dict[Carried, Carried] = {}
-
-    def signal(self, signal: Signal) -> Signal:
-        for node in inputs_first(signal.forms):
-            self.node(node)
-        return Signal(self.forms(signal.forms), signal.kinds, signal.labels)
-
-    def forms(self, forms: Iterable[Affine]) -> tuple[Affine, ...]:
+    def forms(old: Iterable[Affine]) -> tuple[Affine, ...]:
         return tuple(
-            Affine.sum([Affine({}, form.constant), *(self.atoms[atom] * factor for atom, factor in form.terms.items())])
-            for form in forms
+            Affine.sum([Affine({}, form.constant), *(atoms[atom] * factor for atom, factor in form.terms.items())])
+            for form in old
         )
 
-    def node(self, node: Node) -> None:
-        """Rebuild one node; what it reads has been rebuilt."""
+    def again(node: Node) -> Signal:
+        """The same node; what it reads has been rebuilt."""
         match node:
             case Token():
-                self.place(node, self.token(node))
+                return read(node)
             case Position():
-                self.place(node, position(Shifted(self.offset, node.feature)).known(_with_zero(node.kinds[0])))
+                with_zero = union([node.kinds[0], exactly(Fraction(0))])
+                return position(Shifted(offset, node.feature)).known(with_zero)
             case Attention():
-                extra_query, extra_key = self.avoided
-                head = node.over(self.forms)
-                query, key = (*head.query, *extra_query.forms), (*head.key, *extra_key.forms)
+                head = node.over(forms)
+                query, key = (*head.query, *avoided[0].forms), (*head.key, *avoided[1].forms)
                 # What stands before has queries of no meaning, so that nothing is promised of them.
                 kinds = tuple(Kind(kind.low, kind.high, None) for kind in node.kinds)
-                self.place(node, of_node(replace(head, kinds=kinds, query=query, key=key, single=False, gap=None)))
+                return of_node(replace(head, kinds=kinds, query=query, key=key, single=False, gap=None))
             case Carried():
-                self.carried[node] = replace(node)
-                self.place(node, of_node(self.carried[node]))
+                carried[node] = replace(node)
+                return of_node(carried[node])
             case Loop():
-                self.place(node, of_node(replace(node.over(self.forms), carried=self.carried[node.carried])))
-            case _:
-                self.place(node, of_node(node.over(self.forms)))
+                return of_node(replace(node.over(forms), carried=carried[node.carried]))
+        return of_node(node.over(forms))
 
-    def place(self, node: Node, signal: Signal) -> None:
-        self.atoms |= {(node, k): form for k, form in enumerate(signal.forms)}
-
-    def token(self, node: Token) -> Signal:
-        """A token's table as forms: a row for 0, what 1 has more, and a row for padding."""
-        zeros = (Fraction(0),) * len(node.kinds)
-        zero, one, padding = (node.table.get(item, zeros) for item in ("0", "1", self.padding))
-        parts = [
-            self.is_letter * zero[k] + self.letter * (one[k] - zero[k]) + self.is_padding * padding[k]
-            for k in range(len(node.kinds))
-        ]
-        return stack(*parts)
-
-
-def _with_zero(kind: Kind) -> Kind:
-    """A kind that also has 0."""
-    return union([kind, exactly(Fraction(0))])
+    for node in inputs_first(signal.forms):
+        atoms |= {(node, k): form for k, form in enumerate(again(node).forms)}
+    return Signal(forms(signal.forms), signal.kinds, signal.labels)

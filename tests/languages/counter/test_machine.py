@@ -51,6 +51,11 @@ def test_tests_that_exclude_each_other_are_proven_to(one: str, two: str) -> None
     assert parse(f"{HEAD}q: {one} -> yes\nq: {two} -> no").determinism.proven
 
 
+def test_a_counter_that_cancels_out_has_a_value_too() -> None:
+    assert parse(HEAD + "q: a + b = a + 1 -> yes\nq: x != x -> no\nq: else -> no").determinism.proven
+    assert "both apply when a = 0, b = 1, x = 0" in refusal("q: a + b = a + 1 -> yes\nq: x = x and b >= 1 -> no")
+
+
 def test_transitions_of_different_states_and_else_never_overlap() -> None:
     machine = parse(HEAD + "q: a >= 0 -> r\nr: a >= 0 -> yes\nr: else -> no")
     assert machine.determinism.proven

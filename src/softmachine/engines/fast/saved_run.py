@@ -1,7 +1,7 @@
 """Saved runs: a run on disk, from which it goes on as if nothing had happened.
 
 The file is in the safetensors format: plain arrays and a header, nothing that could be executed. It is written in one
-piece, so that a full disk or a power cut leaves the last one, and takes the place of nothing but a checkpoint. What is
+piece, so that a full disk or a power cut leaves the last one, and takes the place of nothing but a saved run. What is
 read is checked before compiled code works on it: that it belongs to the same model, its checksum, and that no index
 points outside of an array.
 """
@@ -38,7 +38,7 @@ _LONGEST_HEADER = 1 << 24
 
 
 def require_free(path: Path) -> None:
-    """Complain if there is something else than a checkpoint.
+    """Complain if there is something else than a saved run.
 
     Raises:
         UsageError: If so.
@@ -51,7 +51,7 @@ def require_free(path: Path) -> None:
 
 
 def _taken(path: Path) -> bool:
-    """Whether there is something that does not begin as a checkpoint does: a length, and a header with our format."""
+    """Whether there is something that does not begin as a saved run does: a length, and a header with our format."""
     if not os.path.lexists(path) or (path.is_symlink() and not path.exists()):
         return False
     if not path.is_file():

@@ -12,9 +12,8 @@ from typing import TypeAlias
 from softmachine.errors import InvalidError
 from softmachine.languages.counter.printing import name_text
 from softmachine.languages.linear import Linear, Relation, linear_text
-from softmachine.languages.temporal.formula import And, Constant, Formula, Not, Or
+from softmachine.languages.temporal.formula import And, Constant, Formula, Not, Or, subformulas
 from softmachine.languages.temporal.printing import Level, Writer
-from softmachine.languages.temporal.structure import subformulas
 from softmachine.languages.text.grammar import LARGEST_NUMBER
 
 DEEPEST = 100
@@ -37,11 +36,6 @@ class CounterComparison(Formula):
         if max(self.left.largest, self.right.largest) > LARGEST_NUMBER:
             raise InvalidError("the comparison", [f"it has a number beyond {LARGEST_NUMBER:,}"])
         super().__post_init__()
-
-    @property
-    def label(self) -> tuple[object, ...]:
-        """All of it."""
-        return self.left, self.relation, self.right
 
     @property
     def difference(self) -> Linear[str]:
@@ -74,6 +68,13 @@ def comparisons(condition: Condition | None) -> Iterator[CounterComparison]:
     """The comparisons in a condition, each once, from left to right."""
     parts = () if condition is None else subformulas(condition)
     return (part for part in parts if isinstance(part, CounterComparison))
+
+
+def counters_in(condition: Condition | None) -> Iterator[str]:
+    """The counters that a condition asks for, from left to right."""
+    for comparison in comparisons(condition):
+        for _, name in comparison.left.terms + comparison.right.terms:
+            yield name
 
 
 def compare(left: str | int | Linear[str], relation: str, right: str | int | Linear[str]) -> CounterComparison:

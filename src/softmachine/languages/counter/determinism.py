@@ -32,30 +32,21 @@ PAIR_BUDGET = 20_000
 
 
 @dataclass(frozen=True)
-class Overlap:
-    """Two transitions of a state that both apply for some values of the counters."""
-
-    one: Transition
-    two: Transition
-    witness: Mapping[str, int]
-
-
-@dataclass(frozen=True)
 class Determinism:
     """What is known of the tests of a machine.
 
     Args:
-        overlaps: Pairs of transitions whose tests hold together.
+        overlaps: Pairs of transitions whose tests hold together, and values of the counters for which they do.
         proven: Whether all pairs were decided and none overlaps.
     """
 
-    overlaps: tuple[Overlap, ...]
+    overlaps: tuple[tuple[Transition, Transition, Mapping[str, int]], ...]
     proven: bool
 
 
 def determinism(machine: CounterMachine) -> Determinism:
     """Which transitions overlap. ``else`` overlaps with none by definition."""
-    overlaps: list[Overlap] = []
+    overlaps: list[tuple[Transition, Transition, Mapping[str, int]]] = []
     budget = Budget(BUDGET)
     finished = True
     for state in machine.states:
@@ -69,7 +60,7 @@ def determinism(machine: CounterMachine) -> Determinism:
             decided, witness = _decide([first, second], budget)
             finished = finished and decided
             if witness is not None:
-                overlaps.append(Overlap(one, two, {name: witness.get(name, 0) for name in machine.counters}))
+                overlaps.append((one, two, {name: witness.get(name, 0) for name in machine.counters}))
     return Determinism(tuple(overlaps), proven=finished and not overlaps)
 
 
@@ -87,11 +78,11 @@ def always_negative(machine: CounterMachine) -> Iterator[tuple[Transition, str]]
 
 def _decide(conditions: list[Condition], budget: Budget) -> tuple[bool, dict[str, int] | None]:
     """Whether the question was decided, and values for which the conditions hold together."""
-    own = Budget(min(PAIR_BUDGET, budget.left))
-    before = own.left
+    given = min(PAIR_BUDGET, budget.left)
+    own = Budget(given)
     try:
         return True, common_solution(conditions, own)
     except OutOfBudgetError:
         return False, None
     finally:
-        budget.left -= before - max(own.left, 0)
+        budget.left -= given - max(own.left, 0)

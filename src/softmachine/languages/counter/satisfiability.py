@@ -20,7 +20,7 @@ from functools import cached_property, reduce
 from itertools import islice
 from typing import TypeAlias
 
-from softmachine.languages.counter.condition import Condition, CounterComparison, comparisons, holds
+from softmachine.languages.counter.condition import Condition, CounterComparison, counters_in, holds
 from softmachine.languages.linear import Linear, Relation
 from softmachine.languages.temporal.formula import And, Constant, Not, Or
 
@@ -101,9 +101,8 @@ def common_solution(conditions: Sequence[Condition], budget: Budget) -> dict[str
         OutOfBudgetError: If the budget does not suffice to find out.
     """
     budget.spend(len(conditions))
-    names = dict.fromkeys(
-        name for condition in conditions for each in comparisons(condition) for _, name in each.difference.terms
-    )
+    # A counter that cancels, as in x = x, has a value, too.
+    names = dict.fromkeys(name for condition in conditions for name in counters_in(condition))
     box = reduce(intersection, map(enclosing_box, conditions))
     if box is None:
         return None

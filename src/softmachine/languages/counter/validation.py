@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from softmachine.languages.counter.condition import DEEPEST, TOO_DEEP, comparisons
+from softmachine.languages.counter.condition import DEEPEST, TOO_DEEP, counters_in
 from softmachine.languages.counter.determinism import always_negative
 from softmachine.languages.text.grammar import LARGEST_NUMBER
 from softmachine.languages.text.problems import MOST_REPORTED
@@ -62,13 +62,7 @@ def _transition_problems(machine: CounterMachine, transition: Transition) -> Ite
     if transition.test is not None and transition.test.depth > DEEPEST:
         yield f"the test of {where(transition)}: {TOO_DEEP}"
     known = set(machine.counters)
-    tested = (
-        name
-        for comparison in comparisons(transition.test)
-        for side in (comparison.left, comparison.right)
-        for _, name in side.terms
-    )
-    for name in dict.fromkeys((*tested, *(name for name, _ in transition.updates))):
+    for name in dict.fromkeys((*counters_in(transition.test), *(name for name, _ in transition.updates))):
         if name not in known:
             counters = " ".join(machine.counters) or "none"
             yield f"{where(transition)} uses counter {name!r}, which does not exist (there are {counters})"
@@ -84,11 +78,10 @@ def _transition_problems(machine: CounterMachine, transition: Transition) -> Ite
 
 
 def _overlaps(machine: CounterMachine) -> Iterator[str]:
-    for overlap in machine.determinism.overlaps:
-        values = ", ".join(f"{name} = {value:,}" for name, value in overlap.witness.items())
+    for one, two, witness in machine.determinism.overlaps:
+        values = ", ".join(f"{name} = {value:,}" for name, value in witness.items())
         when = f"both apply when {values}" if values else "both apply"
-        pair = f"{where(overlap.one)} and {where(overlap.two)}"
-        yield f"it is not deterministic: {pair} {when}; make one test exclude the other"
+        yield f"it is not deterministic: {where(one)} and {where(two)} {when}; make one test exclude the other"
 
 
 def _negative(machine: CounterMachine) -> Iterator[str]:

@@ -20,8 +20,19 @@ from softmachine.languages.crasp.formula import Comparison, NamedFormula
 from softmachine.languages.crasp.program import Program
 from softmachine.languages.crasp.terms import Conditional, Count, Maximum, Minimum, NamedTerm, Number, Term
 from softmachine.languages.linear import Linear, Relation
-from softmachine.languages.temporal.formula import FALSE, TRUE, And, Constant, Formula, Iff, Implies, Not, Or
-from softmachine.languages.temporal.structure import conjunction, disjunction, subformulas
+from softmachine.languages.temporal.formula import (
+    FALSE,
+    TRUE,
+    And,
+    Constant,
+    Formula,
+    Iff,
+    Implies,
+    Not,
+    Or,
+    subformulas,
+)
+from softmachine.languages.temporal.structure import conjunction, disjunction
 
 LONGEST = 256
 """A conjunction or disjunction in brackets is not joined with the one around it if that gets more operands."""

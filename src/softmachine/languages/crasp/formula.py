@@ -36,11 +36,6 @@ class NamedFormula(Formula):
 
     name: str
 
-    @property
-    def label(self) -> tuple[object, ...]:
-        """The name."""
-        return (self.name,)
-
     def write(self, _writer: Writer) -> tuple[str, Level]:
         """The name."""
         return self.name, Level.ATOM

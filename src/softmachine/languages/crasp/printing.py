@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from softmachine.languages.crasp.terms import Conditional, Count, Maximum, Minimum, NamedTerm, Number, Term, formulas_in
 from softmachine.languages.linear import Linear, linear_text
+from softmachine.languages.temporal.formula import subformulas
 from softmachine.languages.temporal.printing import ASCII, Level, Writer, quoted
-from softmachine.languages.temporal.structure import subformulas
 
 if TYPE_CHECKING:
     from softmachine.languages.crasp.program import Program

@@ -20,8 +20,7 @@ from softmachine.languages.crasp.formula import Comparison
 from softmachine.languages.crasp.program import ACCEPT, REJECT, Program
 from softmachine.languages.crasp.terms import Count
 from softmachine.languages.decisions import Compared, Decision, decide
-from softmachine.languages.temporal.formula import TRUE, And, Constant, Formula, Not, Or, Symbol
-from softmachine.languages.temporal.structure import subformulas
+from softmachine.languages.temporal.formula import TRUE, And, Constant, Formula, Not, Or, Symbol, subformulas
 
 START = 0
 """The number of the place before the first token, as if it were a token."""

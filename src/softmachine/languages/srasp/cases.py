@@ -11,8 +11,7 @@ from softmachine.errors import ConstructionError
 from softmachine.languages.linear import Relation
 from softmachine.languages.srasp import expressions as ex
 from softmachine.languages.srasp.evaluate import Meaning, meaning_of
-from softmachine.languages.srasp.expressions import Expression, Value, children
-from softmachine.languages.srasp.printing import show
+from softmachine.languages.srasp.expressions import Expression, Value, children, show
 from softmachine.languages.srasp.program import Program
 
 MOST_CASES = 1 << 12

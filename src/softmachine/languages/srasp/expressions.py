@@ -52,8 +52,6 @@ class Node:
     place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     def __str__(self) -> str:
-        from softmachine.languages.srasp.printing import show
-
         return show(cast(Expression, self))
 
 
@@ -233,3 +231,72 @@ def at_i(expression: Expression) -> Expression:
     if isinstance(expression, Vector):
         return replace(expression, at="i")
     return rebuild(expression, at_i)
+
+
+# How tightly each form binds; an operand that binds more loosely than its place demands is put in parentheses.
+WHOLE, OR, AND, NOT, COMPARISON, SUM, UNIT = range(7)
+
+
+def quote(symbol: str) -> str:
+    """A symbol in quotes, as expressions have it."""
+    return f"'{''.join(_escape(character) for character in symbol)}'"
+
+
+def show(expression: Expression, demanded: int = WHOLE) -> str:
+    """An expression as text, in parentheses if it binds more loosely than demanded."""
+    text, binding = _show(expression)
+    return f"({text})" if binding < demanded else text
+
+
+def _show(expression: Expression) -> tuple[str, int]:
+    match expression:
+        case Vector(name=name, at=at):
+            return f"{name}({at})", UNIT
+        case Symbol(value=symbol):
+            return quote(symbol), UNIT
+        case Integer(value=number):
+            return str(number), UNIT
+        case Truth(value=value):
+            return "true" if value else "false", UNIT
+        case Not(operand=Member() as member):
+            return f"{show(member.operand, SUM)} not in {_set(member.symbols)}", COMPARISON
+        case Not(operand=operand):
+            return f"not {show(operand, NOT)}", NOT
+        case And(parts=parts):
+            return " and ".join(show(part, NOT) for part in parts), AND
+        case Or(parts=parts):
+            return " or ".join(show(part, AND) for part in parts), OR
+        case Compare(relation=relation, left=left, right=right):
+            return f"{show(left, SUM)} {relation} {show(right, SUM)}", COMPARISON
+        case Member(operand=operand, symbols=symbols):
+            return f"{show(operand, SUM)} in {_set(symbols)}", COMPARISON
+        case Add(left=left, right=right):
+            return f"{show(left, SUM)} + {show(right, UNIT)}", SUM
+        # -5 is a number, so 0 - 5 has to be written as what it is.
+        case Subtract(Integer(0), right) if not (isinstance(right, Integer) and right.value > 0):
+            return f"-{show(right, UNIT)}", UNIT
+        case Subtract(left=left, right=right):
+            return f"{show(left, SUM)} - {show(right, UNIT)}", SUM
+        case Conditional(condition=condition, then=then, otherwise=otherwise):
+            return f"{show(then, OR)} if {show(condition, OR)} else {show(otherwise)}", WHOLE
+        case PrefixSum(term=term):
+            return f"psum j : {show(term, OR)}", WHOLE
+        case Attention():
+            return _attention(expression), WHOLE
+
+
+def _attention(attention: Attention) -> str:
+    mask = "j" if attention.mask is Mask.NONE else attention.mask.value
+    where = "" if attention.predicate == Truth(True) else f" where {show(attention.predicate, OR)}"
+    value, default = show(attention.value, OR), show(attention.default)
+    return f"{attention.choice} {mask}{where} : {value} else {default}"
+
+
+def _set(symbols: tuple[str, ...]) -> str:
+    return "{" + ", ".join(quote(symbol) for symbol in symbols) + "}"
+
+
+def _escape(character: str) -> str:
+    if character in "'\\":
+        return "\\" + character
+    return character if character.isprintable() else repr(character)[1:-1]

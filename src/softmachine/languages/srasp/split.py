@@ -20,8 +20,7 @@ from softmachine.languages.linear import Relation
 from softmachine.languages.srasp.cases import Side, compares_integers
 from softmachine.languages.srasp.equality import Equality, separate
 from softmachine.languages.srasp.evaluate import Meaning, meaning_of
-from softmachine.languages.srasp.expressions import Compare, Expression, children, indices
-from softmachine.languages.srasp.printing import show
+from softmachine.languages.srasp.expressions import Compare, Expression, children, indices, show
 from softmachine.languages.srasp.program import Program
 
 MOST_EQUALITIES = 6

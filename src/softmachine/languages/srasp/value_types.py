@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from softmachine.languages.srasp.expressions import Value
-from softmachine.languages.srasp.printing import quote
+from softmachine.languages.srasp.expressions import Value, quote
 
 MOST_SHOWN = 8
 

@@ -25,6 +25,7 @@ from softmachine.languages.temporal.formula import (
     Since,
     Symbol,
     Until,
+    subformulas,
 )
 from softmachine.languages.temporal.predicates import predicate
 from softmachine.languages.temporal.specification import Specification
@@ -36,7 +37,6 @@ from softmachine.languages.temporal.structure import (
     disjunction,
     fragment,
     operators,
-    subformulas,
     symbols,
 )
 from softmachine.languages.temporal.syntax import looks_like, parse, parse_formula, to_text

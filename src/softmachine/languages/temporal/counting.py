@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 from softmachine.errors import InvalidError
-from softmachine.languages.linear import Linear, Relation
+from softmachine.languages.linear import Linear, Relation, linear_text
 from softmachine.languages.temporal import predicates
 from softmachine.languages.temporal.formula import Formula
+from softmachine.languages.temporal.printing import Level, Writer
 
 LARGEST_NUMBER = 10**18
 """No coefficient, constant or parameter may be larger."""
@@ -64,6 +66,11 @@ class Comparison(Formula):
         kinds = (tuple((coefficient, type(count)) for coefficient, count in side.terms) for side in sides)
         return (self.relation, *kinds, *(side.constant for side in sides))
 
+    def write(self, writer: Writer) -> tuple[str, Level]:
+        """Both sides, and the relation between them."""
+        left, right = (linear_text(side, partial(_number_text, writer)) for side in (self.left, self.right))
+        return f"{left} {writer.words.get(self.relation, self.relation)} {right}", Level.ATOM
+
     @property
     def difference(self) -> Linear[Count]:
         """Left side minus right side, every count once: the comparison is between this and 0."""
@@ -91,3 +98,14 @@ class Predicate(Formula):
     def label(self) -> tuple[object, ...]:
         """The name, the parameters, and whether the number is the position, a left or a right count."""
         return (self.name, self.parameters, type(self.number))
+
+    def write(self, writer: Writer) -> tuple[str, Level]:
+        """The name, and in parentheses the number and the parameters."""
+        arguments = [_number_text(writer, self.number), *map(str, self.parameters)]
+        return f"{self.name}({','.join(arguments)})", Level.ATOM
+
+
+def _number_text(writer: Writer, number: Position | LeftCount | RightCount) -> str:
+    if isinstance(number, Position):
+        return "i"
+    return f"{writer.word(number)}[{writer.written[number.of][0]}]"

@@ -8,9 +8,8 @@ from softmachine.languages.linear import Linear
 from softmachine.languages.temporal import formula as tl
 from softmachine.languages.temporal import predicates
 from softmachine.languages.temporal.counting import Comparison, Count, LeftCount, Position, Predicate, RightCount
-from softmachine.languages.temporal.formula import Formula
+from softmachine.languages.temporal.formula import Formula, subformulas
 from softmachine.languages.temporal.specification import Specification
-from softmachine.languages.temporal.structure import subformulas
 
 
 def truth(formula: Formula | Specification, word: str | Iterable[str]) -> tuple[bool, ...]:

@@ -12,12 +12,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from softmachine.errors import InvalidError, UsageError
-
-if TYPE_CHECKING:
-    from softmachine.languages.temporal.printing import Level, Writer
+from softmachine.languages.temporal.printing import ASCII, UNICODE, Level, Writer, symbol_text
 
 
 class Reading(StrEnum):
@@ -96,12 +94,10 @@ class Formula:
         return Or((*(self.operands if isinstance(self, Or) else (self,)), other))
 
     def write(self, _writer: Writer) -> tuple[str, Level]:
-        """Its text, and how tightly that holds together. Only formulas of other logics need to say so themselves."""
+        """Its text, given those of its parts, and how tightly that holds together."""
         raise UsageError(f"{type(self).__name__} has no text form")
 
     def __str__(self) -> str:
-        from softmachine.languages.temporal.printing import formula_text
-
         return formula_text(self)
 
     def __repr__(self) -> str:
@@ -121,12 +117,20 @@ class Symbol(Formula):
             )
         super().__post_init__()
 
+    def write(self, _writer: Writer) -> tuple[str, Level]:
+        """``Q_a``, or in quotes."""
+        return symbol_text(self.symbol), Level.ATOM
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Constant(Formula):
     """``true`` or ``false``, everywhere."""
 
     value: bool
+
+    def write(self, _writer: Writer) -> tuple[str, Level]:
+        """``true`` or ``false``."""
+        return "true" if self.value else "false", Level.ATOM
 
 
 TRUE, FALSE = Constant(True), Constant(False)
@@ -136,10 +140,18 @@ TRUE, FALSE = Constant(True), Constant(False)
 class First(Formula):
     """``first``: this is position 1."""
 
+    def write(self, _writer: Writer) -> tuple[str, Level]:
+        """``first``."""
+        return "first", Level.ATOM
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Last(Formula):
     """``last``: this is position n."""
+
+    def write(self, _writer: Writer) -> tuple[str, Level]:
+        """``last``."""
+        return "last", Level.ATOM
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -152,6 +164,10 @@ class Unary(Formula):
     def parts(self) -> tuple[Formula, ...]:
         """The argument."""
         return (self.of,)
+
+    def write(self, writer: Writer) -> tuple[str, Level]:
+        """The operator, then the argument."""
+        return writer.word(self) + writer.inside(self.of, Level.UNARY), Level.UNARY
 
 
 class Not(Unary):
@@ -203,9 +219,17 @@ class _Several(Formula):
 class And(_Several):
     """``φ and ψ and …``: all of two or more operands."""
 
+    def write(self, writer: Writer) -> tuple[str, Level]:
+        """The operands, joined."""
+        return writer.word(self).join(writer.inside(part, Level.SINCE) for part in self.operands), Level.AND
+
 
 class Or(_Several):
     """``φ or ψ or …``: some of two or more operands."""
+
+    def write(self, writer: Writer) -> tuple[str, Level]:
+        """The operands, joined."""
+        return writer.word(self).join(writer.inside(part, Level.AND) for part in self.operands), Level.OR
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -222,14 +246,29 @@ class _Binary(Formula):
 class Implies(_Binary):
     """``φ -> ψ``."""
 
+    def write(self, writer: Writer) -> tuple[str, Level]:
+        """It groups to the right."""
+        left, right = writer.inside(self.left, Level.OR), writer.inside(self.right, Level.IMPLIES)
+        return left + writer.word(self) + right, Level.IMPLIES
+
 
 class Iff(_Binary):
     """``φ <-> ψ``."""
+
+    def write(self, writer: Writer) -> tuple[str, Level]:
+        """It groups to the right."""
+        left, right = writer.inside(self.left, Level.IMPLIES), writer.inside(self.right, Level.IFF)
+        return left + writer.word(self) + right, Level.IFF
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Temporal(_Binary):
     reading: Reading = Reading.STANDARD
+
+    def write(self, writer: Writer) -> tuple[str, Level]:
+        """With ``!`` for the paper's reading."""
+        name = type(self).__name__.lower() + ("!" if self.reading is Reading.PAPER else "")
+        return f"{writer.inside(self.left, Level.UNARY)} {name} {writer.inside(self.right, Level.SINCE)}", Level.SINCE
 
 
 class Since(_Temporal):
@@ -238,3 +277,35 @@ class Since(_Temporal):
 
 class Until(_Temporal):
     """``φ until ψ``: ψ holds here or somewhere after, and φ from here on before that. See `Reading`."""
+
+
+def subformulas(*formulas: Formula) -> tuple[Formula, ...]:
+    """Every formula that these are made of, each once and after its own parts; for one formula the last is itself."""
+    found: dict[Formula, None] = {}
+    waiting = [(formula, False) for formula in reversed(formulas)]
+    while waiting:
+        current, ready = waiting.pop()
+        if current in found:
+            continue
+        if ready:
+            found[current] = None
+        else:
+            waiting.append((current, True))
+            waiting += [(part, False) for part in reversed(current.parts)]
+    return tuple(found)
+
+
+def formula_text(formula: Formula, *, unicode: bool = False) -> str:
+    """The text of a formula, which `parse_formula` reads back as the same, with no more parentheses than needed.
+
+    Args:
+        formula: The formula.
+        unicode: With ¬ ∧ ∨ → ↔ ⊖ ⊕ and ←# →# instead of words and #< #>.
+
+    Raises:
+        UsageError: If the text would be longer than 16 MiB.
+    """
+    writer = Writer(UNICODE if unicode else ASCII)
+    for part in subformulas(formula):
+        writer.write(part)
+    return writer.written[formula][0]

@@ -10,8 +10,7 @@ from typing import ClassVar
 
 from softmachine.errors import InvalidError, Place
 from softmachine.languages.source import read_word
-from softmachine.languages.temporal.formula import Formula
-from softmachine.languages.temporal.printing import formula_text
+from softmachine.languages.temporal.formula import Formula, formula_text
 from softmachine.languages.temporal.structure import fragment, symbols
 
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 from softmachine.languages.linear import Linear
 from softmachine.languages.temporal import formula as tl
 from softmachine.languages.temporal.counting import Comparison, Count, LeftCount, Position, Predicate, RightCount
-from softmachine.languages.temporal.formula import Formula
+from softmachine.languages.temporal.formula import Formula, subformulas
 
 
 def conjunction(formulas: Iterable[Formula]) -> Formula:
@@ -22,22 +22,6 @@ def disjunction(formulas: Iterable[Formula]) -> Formula:
     """Some of any number of formulas: false if there are none."""
     operands = tuple(formulas)
     return tl.Or(operands) if len(operands) > 1 else operands[0] if operands else tl.FALSE
-
-
-def subformulas(*formulas: Formula) -> tuple[Formula, ...]:
-    """Every formula that these are made of, each once and after its own parts; for one formula the last is itself."""
-    found: dict[Formula, None] = {}
-    waiting = [(formula, False) for formula in reversed(formulas)]
-    while waiting:
-        current, ready = waiting.pop()
-        if current in found:
-            continue
-        if ready:
-            found[current] = None
-        else:
-            waiting.append((current, True))
-            waiting += [(part, False) for part in reversed(current.parts)]
-    return tuple(found)
 
 
 def symbols(formula: Formula) -> tuple[str, ...]:

@@ -29,9 +29,9 @@ from softmachine.errors import Place
 from softmachine.languages.formats import Format
 from softmachine.languages.source import check_size, name_of
 from softmachine.languages.temporal.building import Builder, unquoted
-from softmachine.languages.temporal.formula import Formula
+from softmachine.languages.temporal.formula import Formula, formula_text
 from softmachine.languages.temporal.mistakes import error_of, explain
-from softmachine.languages.temporal.printing import formula_text, quoted
+from softmachine.languages.temporal.printing import quoted
 from softmachine.languages.temporal.specification import Specification
 from softmachine.languages.temporal.structure import symbols
 from softmachine.languages.text.grammar import parser

@@ -13,15 +13,16 @@ the smallest b for S = 2^(b-1) is searched, and every pair of addresses is check
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from math import ceil, floor, log
 
-from softmachine.signals import Signal, constant, relu, stack
+from softmachine.signals import Signal, attend, constant, relu, stack
 from softmachine.signals.kinds import BIT, integer
 from softmachine.signals.primitives import named
-from softmachine.transformer.attention import AVERAGE_HARD, Weighting, softmax
+from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting, softmax
 from softmachine.transformer.features import Constant, unit_vector
 
 UNIT = 2
@@ -54,6 +55,12 @@ def by_bits(soft: bool, positions: int) -> Weighting:
     if not soft:
         return AVERAGE_HARD
     return softmax(Constant(max(4, ceil(log(16 * positions) / UNIT))))
+
+
+def fetched(name: str, pairs: Iterable[tuple[Signal, Signal]], value: Signal, weighting: Weighting) -> Signal:
+    """What ``value`` is at the keys, of all positions, that serve the queries best: scores of pairs add up. Gap: 2."""
+    query, key = (stack(*side) for side in zip(*pairs, strict=True))
+    return attend(name, query=query, key=key, value=value, mask=Mask.ALL, weighting=weighting, gap=UNIT, single=True)
 
 
 def settled(name: str, signal: Signal, where: Signal) -> Signal:

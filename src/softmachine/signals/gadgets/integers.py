@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from softmachine.errors import ConstructionError
 from softmachine.signals.kinds import BIT, Kind
 from softmachine.signals.primitives import named, relu
@@ -22,6 +24,37 @@ def at_least(name: str, number: Signal, bound: int) -> Signal:
     reached = relu(f"{name}: from {bound - 1}", number - (bound - 1))
     passed = relu(f"{name}: from {bound}", number - bound)
     return named(name, (reached - passed).known(BIT))
+
+
+def compared(name: str, number: Signal, relation: str, one: Signal) -> Signal:
+    """Whether a number compares with 0 as "<", "<=", "=", "!=", ">=" or ">"; right if it is within 1/4 of an integer.
+
+    Gives a bit, and 0 where ``one`` is 0 instead of 1; the number must be 0 there. Four units.
+    """
+
+    def not_negative(label: str, signal: Signal) -> Signal:
+        shifted = signal - (1 - one)
+        rise, stop = (relu(f"{label}: from {cut}", shifted - cut) for cut in (Fraction(-3, 4), Fraction(-1, 4)))
+        return (2 * (rise - stop)).known(BIT)
+
+    at_least, at_most = not_negative(f"{name}: ≥", number), not_negative(f"{name}: ≤", -number)
+    return named(name, by_signs(relation, at_least, at_most, one).known(BIT), restores=number)
+
+
+def by_signs(relation: str, at_least: Signal, at_most: Signal, one: Signal) -> Signal:
+    """Whether x ~ 0, given whether x ≥ 0 and whether x ≤ 0; true is ``one``, false is 0. No unit."""
+    match relation:
+        case ">=":
+            return at_least
+        case "<=":
+            return at_most
+        case "<":
+            return one - at_least
+        case ">":
+            return one - at_most
+        case "=":
+            return at_least + at_most - one
+    return one - (at_least + at_most - one)
 
 
 def clip(name: str, number: Signal, low: int, high: int) -> Signal:

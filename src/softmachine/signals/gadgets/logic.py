@@ -47,7 +47,7 @@ def select(name: str, condition: Signal, then: Signal, otherwise: Signal) -> Sig
     kinds = [union(pair) for pair in zip(then.kinds, otherwise.kinds, strict=True)]
     parts = []
     for k, kind in enumerate(kinds):
-        if any(kind.low.coefficients[1:]) or any(kind.high.coefficients[1:]):
+        if kind.grows:
             raise ConstructionError(f"select {name!r} takes numbers with constant bounds, but one is {kind}")
         low, span = kind.low.at(0), kind.high.at(0) - kind.low.at(0)
         first = relu(f"{name}: then", then[k] - low - span * (1 - condition))

@@ -17,17 +17,17 @@ differ by 1/(i+1), so that float32 holds for |h| < 1,800 (and so always for N â‰
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from softmachine.languages.turing import Action, Tape, TuringMachine, Verdict
+from softmachine.languages.turing import Tape, TuringMachine
 from softmachine.signals import Program, Signal, Vocabulary, attend, constant, named, position, stack
-from softmachine.signals.gadgets import Row, gate, lookup, mean, table
+from softmachine.signals.gadgets import gate, lookup, mean
 from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import Fall
-from softmachine.theorems.chapter_8.theorem import Move, action_labels, held_back, on_tape
-from softmachine.theorems.shared.stream_tokens import POSITIONS, Placed, Start, StreamCodec
+from softmachine.theorems.shared.stream_signals import differing, next_token, own, state_of, under_head, written
+from softmachine.theorems.shared.stream_tokens import POSITIONS, Meaning, Start, StreamCodec
+from softmachine.theorems.shared.transition import move_of, on_tape
 from softmachine.theorems.shared.turing_tokens import Begin, Given
 from softmachine.theorems.theorem import Stock, Theorem
 from softmachine.transformer.features import INVERSE, Bit, I, Predecessor
@@ -38,27 +38,27 @@ def signals(codec: StreamCodec) -> Program:
     machine, tapes = codec.machine, range(codec.machine.tapes)
     tokens = Vocabulary(codec.meanings)
 
-    # Unpack the token.
+    # What the token says.
     start = tokens.bit("<bos>", lambda token: isinstance(token, Start))
     given = tokens.bit("is input", lambda token: isinstance(token, Given))
     state = state_of(tokens, machine)
     wrote = [written(tokens, machine, k) for k in tapes]
-    move = [Move(tokens, machine, k) for k in tapes]
+    move = [move_of(tokens, machine, k) for k in tapes]
 
-    # Layer 1. The heads' positions, as shares of i+1; and the cell that this token wrote, one move earlier.
+    # Step 1. Layer 1: the heads' positions, as shares of i+1; and the cell that this token wrote, one move earlier.
     shares = mean("mean of moves", stack(*(part.value for part in move)))
     input_cell = gate("input cell/(i+1)", position(Predecessor()), off=~given)
     cell_share = [shares[k] - move[k].share + (input_cell if k == 0 else 0) for k in tapes]
 
-    # Layer 2. Their addresses in bits.
+    # Step 2. Layer 2: their addresses in bits.
     nonzero = ~start
     head = [_address(codec, "head", k, shares[k], nonzero) for k in tapes]
     cell = [_address(codec, "cell", k, cell_share[k], nonzero) for k in tapes]
 
-    # Layer 3. The symbols under the heads: the latest write to the cell, else a blank.
+    # Step 3. Layer 3: the symbols under the heads: the latest write to the cell, else a blank.
     symbol = []
     for k in tapes:
-        silent = writes_nothing(tokens, machine, k)
+        silent = _writes_nothing(tokens, machine, k)
         found = attend(
             on_tape(machine, "last write", k),
             query=stack(*differing(head[k].digits), constant(-1), constant(1)),
@@ -70,7 +70,7 @@ def signals(codec: StreamCodec) -> Program:
         )
         symbol.append(under_head(machine, k, found))
 
-    # The transition.
+    # Step 4. The transition.
     return tokens.program(machine.name, next_token(codec, state, symbol, [part.at_end for part in head]), Fraction(1))
 
 
@@ -106,83 +106,10 @@ def _address(codec: StreamCodec, what: str, tape: int, share: Signal, nonzero: S
     return Address(digits, ~named(f"{name} is not 0", (right[-1] + left[-1]).known(BIT)))
 
 
-def differing(digits: Signal) -> Iterator[Signal]:
-    """A query that costs 2 for each digit in which an address (see :func:`own`) differs: every term of a match is 0."""
-    for k in range(len(digits)):
-        yield stack(-2 * ~digits[k], -2 * digits[k])
-
-
-def own(digits: Signal, silent: Signal) -> Iterator[Signal]:
-    """An address as a key: each bit and its complement; of silent tokens, which stand at address 0, all are 0."""
-    for k in range(len(digits)):
-        yield stack(digits[k], ~digits[k] - silent)
-
-
-def state_of(tokens: Vocabulary[object], machine: TuringMachine) -> Signal:
-    """The state after this token; <run> is where the machine starts."""
-
-    def state(token: object) -> str | None:
-        if isinstance(token, Action):
-            return token.state
-        return machine.start if isinstance(token, Begin) else None
-
-    return tokens.onehot("state", machine.states, state)
-
-
-def written(tokens: Vocabulary[object], machine: TuringMachine, tape: int) -> Signal:
-    """The symbol that this token wrote; tokens that write nothing answer for cells that nobody has written: blank."""
-
-    def symbol(token: object) -> str | None:
-        if isinstance(token, Action):
-            return token.write[tape]
-        if isinstance(token, Given) and tape == 0:
-            return token.symbol
-        return None if isinstance(token, Verdict) else machine.blank
-
-    return tokens.onehot(on_tape(machine, "wrote", tape), machine.symbols, symbol)
-
-
-def writes_nothing(tokens: Vocabulary[object], machine: TuringMachine, tape: int) -> Signal:
+def _writes_nothing(tokens: Vocabulary[Meaning], machine: TuringMachine, tape: int) -> Signal:
     """Whether this token leaves a tape as it is; its head is still on cell 0 then. Nobody looks at verdicts."""
     quiet = (Start, Begin) if tape == 0 else (Start, Begin, Given)
     return tokens.bit(on_tape(machine, "writes nothing", tape), lambda token: isinstance(token, quiet))
-
-
-def under_head(machine: TuringMachine, tape: int, found: Signal) -> Signal:
-    """What a head reads, under its name."""
-    bits = found.known(BIT).labelled(machine.symbols, exclusive=True)
-    return named(on_tape(machine, "symbol", tape), bits)
-
-
-def next_token(
-    codec: StreamCodec, state: Signal, symbol: list[Signal], at_end: list[Signal], cells: list[Signal] | None = None
-) -> dict[str, Signal]:
-    """The logits: the largest decides, by a margin of at least 1.
-
-    An action counts 2 if all of its parts are next (and, if tokens say so, the heads are on its cells modulo M), else
-    at most 0. A verdict counts 1 in its states, so that it wins exactly where no rule applies.
-    """
-    machine, tapes = codec.machine, range(codec.machine.tapes)
-    rows = [
-        Row(
-            str(rule),
-            (state[rule.state], *(symbol[k][rule.read[k]] for k in tapes), *conditions),
-            action_labels(Action(rule.next, rule.write, move)),
-        )
-        for rule in machine.rules
-        for conditions, move in held_back(machine, rule, at_end)
-    ]
-    following = table("next", tuple(dict.fromkeys(label for row in rows for label in row.outputs)), rows)
-    logits: dict[str, Signal] = {}
-    for token, meaning in codec.meanings.items():
-        if isinstance(meaning, Action):
-            parts = [following[label] for label in action_labels(meaning)]
-            if cells and isinstance(meaning, Placed):
-                parts += [cells[k][str(meaning.cells[k])] for k in tapes]
-            logits[token] = 2 * (stack(*parts).total - (len(parts) - 1))
-        elif isinstance(meaning, Verdict):
-            logits[token] = state.among([q for q in machine.states if machine.verdict(q) is meaning])
-    return logits
 
 
 THEOREMS = (
@@ -200,6 +127,7 @@ THEOREMS = (
             "The mean of all moves is head/(i+1).",
             "Position |head| is found, and its bits are read: the address of the cell.",
             "Addresses are compared bit by bit; of the writes to the cell, the latest wins by 1/N.",
+            "The transition: one unit a rule, and the action with all of its parts has the largest logit.",
         ),
         length=POSITIONS,
         stock=Stock(("float32", "float64"), positions=True),

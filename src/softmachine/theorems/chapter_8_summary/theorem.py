@@ -11,15 +11,13 @@ Costs: 8 layers for one tape, one more for every other; one token a step, and in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
 from softmachine.languages.turing import Action, Tape, TuringMachine, Verdict
 from softmachine.signals import Program, Signal, Vocabulary, attend, constant, named, position, relu, stack
 from softmachine.signals.gadgets import (
-    Located,
-    Row,
     Squared,
     all_of,
     at_least,
@@ -30,29 +28,51 @@ from softmachine.signals.gadgets import (
     gate,
     here,
     latest,
-    locate,
     lookup,
     mean,
     previous,
-    table,
     where_zero,
 )
 from softmachine.signals.kinds import BIT
-from softmachine.theorems.chapter_8.theorem import NOTHING, Move, action_labels, held_back, moved, on_tape
+from softmachine.theorems.chapter_8.theorem import located, written_symbol
 from softmachine.theorems.chapter_8_summary.tokens import Begin, Column, Meaning, Start, SummaryCodec
+from softmachine.theorems.shared.transition import (
+    action_labels,
+    move_of,
+    moved,
+    next_of,
+    on_tape,
+    rule_rows,
+    twice_if_all,
+    verdict_logit,
+)
 from softmachine.theorems.shared.turing_tokens import Given
 from softmachine.theorems.theorem import Theorem
 from softmachine.transformer.features import INVERSE, I
 
 
-def signals(codec: SummaryCodec) -> Program:
-    """The decoder of a machine."""
-    return _Decoder(codec).program()
+@dataclass(frozen=True)
+class _Tape:
+    """What is known of a tape at every token.
+
+    Args:
+        told: The symbol that a token of the prompt tells.
+        wrote: The symbol that a step wrote.
+        head: The place of the head after this token.
+        cell: The place that a step wrote to.
+        under: The symbol under the head, if the prompt tells it.
+    """
+
+    told: Signal
+    wrote: Signal
+    head: Squared
+    cell: Squared
+    under: Signal
 
 
 @dataclass(frozen=True)
-class _Dump:
-    """What is known while a summary is written.
+class _Next:
+    """What comes next while a summary is written.
 
     Args:
         going_on: A bit: whether a column comes next.
@@ -69,166 +89,48 @@ class _Dump:
     state: Signal
 
 
-class _Decoder:
-    def __init__(self, codec: SummaryCodec) -> None:
-        self.codec, self.machine = codec, codec.machine
-        self.tapes = range(codec.machine.tapes)
-        self.tokens: Vocabulary[Meaning] = Vocabulary(codec.meanings)
-        self.two_way = codec.machine.tape is Tape.TWO_WAY
-        self.runs = self.tokens.bit("step", lambda token: isinstance(token, Action))
-        self.first = first_position("position 0")
+def signals(codec: SummaryCodec) -> Program:
+    """The decoder of a machine."""
+    machine = codec.machine
+    tokens: Vocabulary[Meaning] = Vocabulary(codec.meanings)
 
-    def name(self, what: str, tape: int) -> str:
-        return on_tape(self.machine, what, tape)
+    # Step 1. The places of the heads, and of the cells that tokens wrote to, as in chapter 8.
+    state = tokens.onehot("state", machine.states, lambda m: m.state if isinstance(m, Action | Begin) else None)
+    tapes = _tapes(tokens, machine)
+    heads = [tape.head for tape in tapes]
 
-    def program(self) -> Program:
-        """The proof."""
-        machine, tokens, tapes = self.machine, self.tokens, self.tapes
+    # Step 2. The symbols under the heads: the latest write, or what the prompt tells, or a blank. The transition.
+    runs = tokens.bit("step", lambda token: isinstance(token, Action))
+    symbol = [_symbol(machine, k, "symbol", tape, tape.head, tape.under, runs) for k, tape in enumerate(tapes)]
+    at_end = [relu(on_tape(machine, "at left end", k), 2 - head.value).known(BIT) for k, head in enumerate(heads)]
+    rows = list(rule_rows(machine, state, symbol, at_end, lambda action: ("rule", *action_labels(action))))
+    following = next_of(rows, "rule")
 
-        # Steps 1 and 2 as in chapter 8: the places of the heads, and of the cells that tokens wrote to.
-        state = tokens.onehot("state", machine.states, _state)
-        told = [tokens.onehot(self.name("told", k), machine.symbols, _told(k)) for k in tapes]
-        wrote = [tokens.onehot(self.name("wrote", k), machine.symbols, _wrote(k)) for k in tapes]
-        move = [Move(tokens, machine, k, _moved) for k in tapes]
-        shares = mean("mean of moves", stack(*(part.value for part in move)))
-        head, cell = [], []
-        for k in tapes:
-            share = shares[k] + position(INVERSE)  # the place of cell 0 is 1
-            head.append(self.located("head", k, share, told[k]))
-            cell.append(self.located("cell", k, share - move[k].share).number)
-
-        # Step 3. The symbols under the heads: the latest write, or what the prompt tells, or a blank.
-        symbol = [self.symbol(k, "symbol", head[k].number, head[k].read, cell[k], wrote[k]) for k in tapes]
-
-        # Step 4. The transition; and a summary, if the run is long enough.
-        at_end = [relu(self.name("at left end", k), 2 - head[k].number.value).known(BIT) for k in tapes]
-        rows = list(self.rows(state, symbol, at_end))
-        labels = tuple(dict.fromkeys(label for row in rows for label in row.outputs))
-        following = table("next", (*labels, "rule"), rows)
-        dump = self.dump(head, cell, told, wrote, state)
-        return tokens.program(machine.name, self.logits(following, state, dump), margin=Fraction(1))
-
-    def located(self, what: str, tape: int, share: Signal, read: Signal = NOTHING) -> Located:
-        name = self.name(what, tape)
-        return locate(name, named(f"{name}/(i+1)", share), read, negative=self.two_way)
-
-    def symbol(self, tape: int, what: str, at: Squared, told: Signal, cell: Squared, wrote: Signal) -> Signal:
-        """The symbol at a place: the latest that was written there, or what the prompt tells, or a blank."""
-        name = self.name(what, tape)
-        last = latest(f"last write for {name}", stack(cell.value, wrote), where=self.runs, equal=(cell, at))
-        bits = last[1:].known(BIT).labelled(self.machine.symbols, exclusive=True)
-        written = where_zero(f"written {name}", bits, last[0] - at.value)
-        untouched = gate(f"untouched {name}", told, off=written.total)
-        return first_of(name, written, untouched, labels=self.machine.symbols, default=self.machine.blank)
-
-    def rows(self, state: Signal, symbol: list[Signal], at_end: list[Signal]) -> Iterator[Row]:
-        """One row a rule: what is emitted where it applies; at a left end, several."""
-        for rule in self.machine.rules:
-            read = (state[rule.state], *(symbol[k][rule.read[k]] for k in self.tapes))
-            for conditions, move in held_back(self.machine, rule, at_end):
-                labels = action_labels(Action(rule.next, rule.write, move))
-                yield Row(str(rule), (*read, *conditions), ("rule", *labels))
-
-    def dump(
-        self, head: list[Located], cell: list[Squared], told: list[Signal], wrote: list[Signal], state: Signal
-    ) -> _Dump:
-        """The next column: SUMM sees how far the heads have been, and every column counts from there."""
-        tokens = self.tokens
-        begins = tokens.bit("prompt ends", lambda token: isinstance(token, Begin))
-        summary = tokens.bit("SUMM", lambda token: token == Start(summary=True))
-        closing = relu("summary begins", summary - self.first).known(BIT)
-        late = exists("in the run", begins)
-        column = all_of("column in the run", tokens.bit("column", lambda token: isinstance(token, Column)), late)
-        end = broadcast("prompt's end", [self.first, begins], position(I))
-        reached = [named(self.name("reached", k), head[k].number.value + self.first) for k in self.tapes]
-        low = constant(1)
-        if self.two_way:
-            lows = [
-                attend(self.name("lowest", k), query=constant(1), key=-reached[k], value=reached[k], gap=1, single=True)
-                for k in self.tapes
-            ]
-            low = self.least("lowest", [constant(1), *lows])
-        highs = [
-            attend(self.name("highest", k), query=constant(1), key=reached[k], value=reached[k], gap=1, single=True)
-            for k in self.tapes
-        ]
-        high = -self.least("highest", [1 - end, *(-item for item in highs)])
-        last_state = previous("last state", state)
-        kept = stack(position(I), low, high, *(head[k].number.value for k in self.tapes), last_state)
-        seen = broadcast("summary's beginning", [self.first, closing], kept)
-        since, low, high, heads = seen[0], seen[1], seen[2], seen[3 : 3 + len(head)]
-        place = named("next place", low + position(I) - since)
-        writing = (closing + column).known(BIT)
-        room = at_least("a column is left", high - place, 0)
-        going_on = all_of("a column comes", writing, room)
-        at, found = self.square(place, told)
-        symbols = [self.symbol(k, "told symbol", at, found[k], cell[k], wrote[k]) for k in self.tapes]
-        before = [at_least(self.name("head further right", k), heads[k] - place, 1) for k in self.tapes]
-        self.due = at_least("three times the prompt", position(I) - 4 * end, 0)
-        return _Dump(
-            going_on=going_on,
-            ending=relu("summary ends", writing - room).known(BIT),
-            symbol=symbols,
-            before=before,
-            state=seen[3 + len(head) :].known(BIT).labelled(self.machine.states, exclusive=True),
-        )
-
-    def least(self, name: str, numbers: list[Signal]) -> Signal:
-        """The least of integers: a - ReLU(a - b), again and again."""
-        least = numbers[0]
-        for index, number in enumerate(numbers[1:], 1):
-            least = named(f"{name} of {index + 1}", least - relu(f"{name}: more than {index}", least - number))
-        return least
-
-    def square(self, place: Signal, told: list[Signal]) -> tuple[Squared, list[Signal]]:
-        """A place with its square, and what the prompt tells of it."""
-        own = here()
-        found = lookup("next place", place, stack(own.value, own.square, *told))
-        value, square, read = found[0], found[1], found[2:]
-        if self.two_way:
-            mirrored = lookup("-next place", -place, stack(own.value, own.square))
-            value, square = value - mirrored[0], square + mirrored[1]
-        size = len(self.machine.symbols)
-        parts = [
-            read[k * size : (k + 1) * size].known(BIT).labelled(self.machine.symbols, exclusive=True)
-            for k in self.tapes
-        ]
-        named_parts = [named(self.name("told at the next place", k), part) for k, part in enumerate(parts)]
-        return Squared(named("place", value), named("place²", square)), named_parts
-
-    def logits(self, following: Signal, state: Signal, dump: _Dump) -> dict[str, Signal]:
-        """The logits: a summary 4, an action 2, a verdict 1, a column or the end of a summary 2 or 3."""
-        machine = self.machine
-        full = all_of("summary comes", self.runs, self.due, following["rule"])
-        column: dict[tuple[int, object], Signal] = {}
-        for k in self.tapes:
-            shut = 1 - dump.going_on
-            symbols = gate(self.name("column", k), dump.symbol[k], off=shut)
-            column |= {(k, symbol): symbols[symbol] for symbol in machine.symbols}
-            column[k, True] = gate(self.name("column before", k), dump.before[k], off=shut)
-            column[k, False] = gate(self.name("column not before", k), 1 - dump.before[k], off=shut)
-        told = gate("state to go on in", dump.state, off=1 - dump.ending)
-        logits: dict[str, Signal] = {}
-        for token, meaning in self.codec.meanings.items():
-            match meaning:
-                case Action():
-                    parts = [following[label] for label in action_labels(meaning)]
-                    logits[token] = 2 * (stack(*parts).total - (len(parts) - 1))
-                case Verdict():
-                    logits[token] = state.among([q for q in machine.states if machine.verdict(q) is meaning])
-                case Start(summary=True):
-                    logits[token] = 4 * full
-                case Begin():
-                    logits[token] = 3 * told[meaning.state]
-                case Column():
-                    parts = [column[k, symbol] for k, symbol in enumerate(meaning.symbols)]
-                    parts += [column[k, here_before] for k, here_before in enumerate(meaning.before)]
-                    logits[token] = 2 * (stack(*parts).total - (len(parts) - 1))
-        return logits
+    # Step 3. When the run is three times as long as its prompt, the next prompt, column by column.
+    first = first_position("position 0")
+    begins = tokens.bit("prompt ends", lambda token: isinstance(token, Begin))
+    end = broadcast("prompt's end", [first, begins], position(I))
+    due = at_least("three times the prompt", position(I) - 4 * end, 0)
+    comes = all_of("summary comes", runs, due, following["rule"])
+    late = exists("in the run", begins)
+    summary = _summary(tokens, machine, tapes, state, runs, late, first, end)
+    return tokens.program(machine.name, _logits(codec, following, state, comes, summary), margin=Fraction(1))
 
 
-def _state(token: Meaning) -> str | None:
-    return token.state if isinstance(token, Action | Begin) else None
+def _tapes(tokens: Vocabulary[Meaning], machine: TuringMachine) -> list[_Tape]:
+    """Where the heads are: as far to the right as columns and moves have taken them from place 1, that of cell 0."""
+    count = range(machine.tapes)
+    told = [tokens.onehot(on_tape(machine, "told", k), machine.symbols, _told(k)) for k in count]
+    wrote = [written_symbol(tokens, machine, k) for k in count]
+    move = [move_of(tokens, machine, k, _moved) for k in count]
+    shares = mean("mean of moves", stack(*(part.value for part in move)))
+    tapes = []
+    for k in count:
+        share = shares[k] + position(INVERSE)
+        head = located(machine, "head", k, share, told[k])
+        cell = located(machine, "cell", k, share - move[k].share)
+        tapes.append(_Tape(told[k], wrote[k], head.number, cell.number, head.read))
+    return tapes
 
 
 def _moved(token: Meaning, tape: int) -> str | None:
@@ -247,8 +149,117 @@ def _told(tape: int) -> Callable[[Meaning], str | None]:
     return told
 
 
-def _wrote(tape: int) -> Callable[[Meaning], str | None]:
-    return lambda token: token.write[tape] if isinstance(token, Action) else None
+def _symbol(machine: TuringMachine, k: int, what: str, tape: _Tape, at: Squared, told: Signal, runs: Signal) -> Signal:
+    """The symbol at a place: the latest that was written there, or what the prompt tells, or a blank."""
+    name = on_tape(machine, what, k)
+    last = latest(f"last write for {name}", stack(tape.cell.value, tape.wrote), where=runs, equal=(tape.cell, at))
+    bits = last[1:].known(BIT).labelled(machine.symbols, exclusive=True)
+    found = where_zero(f"written {name}", bits, last[0] - at.value)
+    untouched = gate(f"untouched {name}", told, off=found.total)
+    return first_of(name, found, untouched, labels=machine.symbols, default=machine.blank)
+
+
+def _summary(
+    tokens: Vocabulary[Meaning],
+    machine: TuringMachine,
+    tapes: list[_Tape],
+    state: Signal,
+    runs: Signal,
+    late: Signal,
+    first: Signal,
+    end: Signal,
+) -> _Next:
+    """The next column: SUMM sees how far the heads have been, and every column counts from there."""
+    begins = tokens.bit("SUMM", lambda token: token == Start(summary=True))
+    closing = relu("summary begins", begins - first).known(BIT)
+    column = all_of("column in the run", tokens.bit("column", lambda token: isinstance(token, Column)), late)
+    low, high = _reached(machine, tapes, first, end)
+    heads = [tape.head.value for tape in tapes]
+    kept = stack(position(I), low, high, *heads, previous("last state", state))
+    seen = broadcast("summary's beginning", [first, closing], kept)
+    since, low, high, heads_then, last_state = (
+        seen[0],
+        seen[1],
+        seen[2],
+        seen[3 : 3 + len(tapes)],
+        seen[3 + len(tapes) :],
+    )
+    place = named("next place", low + position(I) - since)
+    writing = (closing + column).known(BIT)
+    room = at_least("a column is left", high - place, 0)
+    at, told = _squared(machine, place, tapes)
+    further = [on_tape(machine, "head further right", k) for k in range(machine.tapes)]
+    return _Next(
+        going_on=all_of("a column comes", writing, room),
+        ending=relu("summary ends", writing - room).known(BIT),
+        symbol=[_symbol(machine, k, "told symbol", tape, at, told[k], runs) for k, tape in enumerate(tapes)],
+        before=[at_least(name, heads_then[k] - place, 1) for k, name in enumerate(further)],
+        state=last_state.known(BIT).labelled(machine.states, exclusive=True),
+    )
+
+
+def _reached(machine: TuringMachine, tapes: list[_Tape], first: Signal, end: Signal) -> tuple[Signal, Signal]:
+    """The leftmost and the rightmost place in use: cell 0, the end of the prompt, or wherever a head has been."""
+    reached = [named(on_tape(machine, "reached", k), tape.head.value + first) for k, tape in enumerate(tapes)]
+
+    def extreme(what: str, k: int, sign: int) -> Signal:
+        name, place = on_tape(machine, what, k), reached[k]
+        return attend(name, query=constant(1), key=sign * place, value=place, gap=1, single=True)
+
+    low = constant(1)
+    if machine.tape is Tape.TWO_WAY:
+        low = _least("lowest", [low, *(extreme("lowest", k, -1) for k in range(machine.tapes))])
+    return low, -_least("highest", [1 - end, *(-extreme("highest", k, 1) for k in range(machine.tapes))])
+
+
+def _least(name: str, numbers: list[Signal]) -> Signal:
+    """The least of integers: a - ReLU(a - b), again and again."""
+    least = numbers[0]
+    for index, number in enumerate(numbers[1:], 1):
+        least = named(f"{name} of {index + 1}", least - relu(f"{name}: more than {index}", least - number))
+    return least
+
+
+def _squared(machine: TuringMachine, place: Signal, tapes: list[_Tape]) -> tuple[Squared, list[Signal]]:
+    """A place with its square, and what the prompt tells of it, tape by tape."""
+    own = here()
+    found = lookup("next place", place, stack(own.value, own.square, *(tape.told for tape in tapes)))
+    value, square, read = found[0], found[1], found[2:]
+    if machine.tape is Tape.TWO_WAY:
+        mirrored = lookup("-next place", -place, stack(own.value, own.square))
+        value, square = value - mirrored[0], square + mirrored[1]
+    size, told = len(machine.symbols), []
+    for k in range(machine.tapes):
+        part = read[k * size : (k + 1) * size].known(BIT).labelled(machine.symbols, exclusive=True)
+        told.append(named(on_tape(machine, "told at the next place", k), part))
+    return Squared(named("place", value), named("place²", square)), told
+
+
+def _logits(codec: SummaryCodec, following: Signal, state: Signal, comes: Signal, summary: _Next) -> dict[str, Signal]:
+    """The logits: a summary 4, an action 2, a verdict 1, a column or the end of a summary 2 or 3."""
+    machine, shut = codec.machine, 1 - summary.going_on
+    symbol, before, not_before = [], [], []
+    for k in range(machine.tapes):
+        symbol.append(gate(on_tape(machine, "column", k), summary.symbol[k], off=shut))
+        before.append(gate(on_tape(machine, "column before", k), summary.before[k], off=shut))
+        not_before.append(gate(on_tape(machine, "column not before", k), 1 - summary.before[k], off=shut))
+    told = gate("state to go on in", summary.state, off=1 - summary.ending)
+    logits: dict[str, Signal] = {}
+    for token, meaning in codec.meanings.items():
+        match meaning:
+            case Action():
+                logits[token] = twice_if_all(following[label] for label in action_labels(meaning))
+            case Verdict():
+                logits[token] = verdict_logit(machine, state, meaning)
+            case Start(summary=True):
+                logits[token] = 4 * comes
+            case Begin():
+                logits[token] = 3 * told[meaning.state]
+            case Column():
+                parts = [symbol[k][name] for k, name in enumerate(meaning.symbols)]
+                parts += [(before if is_before else not_before)[k] for k, is_before in enumerate(meaning.before)]
+                logits[token] = twice_if_all(parts)
+    return logits
 
 
 THEOREMS = (

@@ -11,7 +11,7 @@ from softmachine.transformer.features import NO_ADDRESS
 
 
 @dataclass(frozen=True)
-class Place:
+class Slot:
     """What stands at one position: an input, a gate, or an argument of a gate.
 
     Args:
@@ -54,13 +54,13 @@ class Layout:
         return {wire: index for index, wire in enumerate(self.circuit.wires)}
 
     @cached_property
-    def places(self) -> tuple[Place, ...]:
+    def places(self) -> tuple[Slot, ...]:
         """What stands at each position."""
-        found = [Place(index, index) for index in range(self.circuit.width)]
+        found = [Slot(index, index) for index in range(self.circuit.width)]
         for gate in self.circuit.ordered:
             own = self.address[gate.name]
-            found.append(Place(own, own, gate))
-            found += [Place(self.address[wire], own, gate, is_argument=True) for wire in gate.inputs]
+            found.append(Slot(own, own, gate))
+            found += [Slot(self.address[wire], own, gate, is_argument=True) for wire in gate.inputs]
         return tuple(found)
 
     @cached_property
@@ -69,7 +69,7 @@ class Layout:
         wires = self.circuit.wires
         return {wires[place.own]: index for index, place in enumerate(self.places) if place.own != NO_ADDRESS}
 
-    def table(self, entry: Callable[[Place], int]) -> tuple[int, ...]:
+    def table(self, entry: Callable[[Slot], int]) -> tuple[int, ...]:
         """A table with an entry for each position."""
         return tuple(map(entry, self.places))
 

@@ -23,54 +23,70 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 from softmachine.languages.circuit import Circuit, GateKind
 from softmachine.signals import Program, Signal, attend, constant, loop, named, position, recogniser, relu, stack
-from softmachine.signals.gadgets.bit_addresses import UNIT, avoiding, by_bits, matching, settled, unit_scale
+from softmachine.signals.gadgets.bit_addresses import UNIT, avoiding, by_bits, fetched, matching, settled, unit_scale
 from softmachine.signals.gadgets.wiring import address_width, binary_address, flag, unit_address
 from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import token
-from softmachine.theorems.circuit.layout import Layout, Place
+from softmachine.theorems.circuit.layout import Layout, Slot
 from softmachine.theorems.circuit.tokens import PAD, Addresses, CircuitCodec
 from softmachine.theorems.theorem import Theorem
-from softmachine.transformer.attention import AVERAGE_HARD, Mask, softmax
-from softmachine.transformer.features import NO_ADDRESS, Feature, Table, ceil_log2
+from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting, softmax
+from softmachine.transformer.features import NO_ADDRESS, Table, ceil_log2
 
 TOKENS = ("0", "1", PAD)
 
 
+def turn_of_gates(
+    value: Signal,
+    *,
+    given: Signal,
+    wire: tuple[Signal, Signal],
+    own_arguments: tuple[tuple[Signal, Signal], ...],
+    is_argument: Signal,
+    is_plain: Signal,
+    is_not: Signal,
+    wants_one: Signal,
+    wants_zero: Signal,
+    weighting: Weighting,
+) -> Signal:
+    """What wires hold after gates AND, OR (plain) and NOT have looked once more, from what they hold and were given.
+
+    Queries and keys of ``wire`` lead an argument to the wire that it is, those of ``own_arguments`` a gate to its
+    arguments. A gate is decided by an argument that is 1, if it ``wants_one``, or 0, if it ``wants_zero``.
+    """
+    # Step 2. An argument fetches the bit of the wire that it is.
+    argument = settled("argument", fetched("wire", [wire], value, weighting), is_argument)
+    # Step 3. A gate finds the argument that decides it, and takes its bit.
+    decisive = (UNIT * wants_one, argument - 1), (UNIT * wants_zero, -argument)
+    decides = fetched("decides", [*own_arguments, *decisive], argument, weighting)
+    plain, same = settled("AND or OR", decides, is_plain), settled("not NOT", decides, is_not)
+    return (given + plain + is_not - same).known(BIT)
+
+
 def binary_signals(layout: Layout, *, soft: bool) -> Program:
     """A transformer that says at the position of every wire what it holds; gates are AND, OR and NOT."""
+    # Step 1. The wiring as position features.
     width = address_width(len(layout.circuit.wires))
     own = binary_address("own address", width, layout.table(lambda place: place.own))
     source = binary_address("source", width, layout.table(lambda place: place.source))
     target = binary_address("target", width, layout.table(lambda place: place.target))
-    wants_one = flag("of OR", layout.parts(GateKind.OR))
-    wants_zero = flag("of AND or NOT", layout.parts(GateKind.AND, GateKind.NOT))
     is_gate = flag("is gate", layout.table(lambda place: int(place.is_gate)))
-    is_plain = flag("is AND or OR", layout.gates(GateKind.AND, GateKind.OR))
-    is_not = flag("is NOT", layout.gates(GateKind.NOT))
-    weighting = by_bits(soft, len(layout.places))
-
-    def turn(value: Signal) -> Signal:
-        query, key = matching(source, own)
-        wire = attend(
-            "wire", query=query, key=key, value=value, mask=Mask.ALL, weighting=weighting, gap=UNIT, single=True
-        )
-        argument = settled("argument", wire, _is_argument(layout))
-        pairs = [
-            matching(target, target),
-            avoiding(is_gate),
-            (UNIT * wants_one, argument - 1),
-            (UNIT * wants_zero, -argument),
-        ]
-        query, key = (stack(*side) for side in zip(*pairs, strict=True))
-        decides = attend(
-            "decides", query=query, key=key, value=argument, mask=Mask.ALL, weighting=weighting, gap=UNIT, single=True
-        )
-        plain = settled("AND or OR", decides, is_plain)
-        return _new_value(layout, plain, is_not - settled("not NOT", decides, is_not))
-
+    turn = partial(
+        turn_of_gates,
+        given=_given(layout),
+        wire=matching(source, own),
+        own_arguments=(matching(target, target), avoiding(is_gate)),
+        is_argument=_is_argument(layout),
+        is_plain=flag("is AND or OR", layout.gates(GateKind.AND, GateKind.OR)),
+        is_not=flag("is NOT", layout.gates(GateKind.NOT)),
+        wants_one=flag("of OR", layout.parts(GateKind.OR)),
+        wants_zero=flag("of AND or NOT", layout.parts(GateKind.AND, GateKind.NOT)),
+        weighting=by_bits(soft, len(layout.places)),
+    )
     return _evaluated(layout, turn)
 
 
@@ -79,16 +95,15 @@ def unit_signals(layout: Layout, *, soft: bool) -> Program:
     numbers = unit_scale(len(layout.circuit.wires), len(layout.places), soft)
     weighting = softmax(1) if soft else AVERAGE_HARD
 
-    def address(name: str, table: tuple[int, ...]) -> Signal:
-        return unit_address(name, numbers.bits, table)
+    def address(name: str, entry: Callable[[Slot], int]) -> Signal:
+        return unit_address(name, numbers.bits, layout.table(entry))
 
-    of_input = address("input's address", layout.table(lambda place: NO_ADDRESS if place.gate else place.own))
-    of_gate = address("gate's address", layout.table(lambda place: place.own if place.gate else NO_ADDRESS))
-    source = address("source", layout.table(lambda place: place.source))
-    of_argument = address(
-        "argument's gate", layout.table(lambda place: place.target if place.is_argument else NO_ADDRESS)
-    )
-    is_not = flag("is NOT", layout.gates(GateKind.NOT))
+    # Step 1. The wiring as position features.
+    of_input = address("input's address", lambda place: NO_ADDRESS if place.gate else place.own)
+    of_gate = address("gate's address", lambda place: place.own if place.gate else NO_ADDRESS)
+    source = address("source", lambda place: place.source)
+    of_argument = address("argument's gate", lambda place: place.target if place.is_argument else NO_ADDRESS)
+    is_argument, is_not = _is_argument(layout), flag("is NOT", layout.gates(GateKind.NOT))
     steepness = 1 << ceil_log2(4 * max((len(gate.inputs) for gate in layout.circuit.gates), default=1))
 
     def found(name: str, wanted: Signal, held: Signal, value: Signal) -> Signal:
@@ -101,11 +116,13 @@ def unit_signals(layout: Layout, *, soft: bool) -> Program:
         return named(name, decided.known(BIT), restores=Fraction(1, 4) * rise)
 
     def turn(value: Signal) -> Signal:
-        argument = settled("argument", found("wire", source, of_input + of_gate, value), _is_argument(layout))
+        # Step 2. An argument fetches the bit of the wire that it is.
+        argument = settled("argument", found("wire", source, of_input + of_gate, value), is_argument)
+        # Step 3. A gate compares the share of its arguments that are 1 with its threshold.
         share = found("share of ones", of_input + of_gate + of_argument, of_input + of_argument, argument)
-        plain = above("enough", share, position(_limit(layout, "threshold", negated=False)))
-        inverse = is_not - above("not NOT", share, position(_limit(layout, "half at NOT", negated=True)))
-        return _new_value(layout, plain, inverse)
+        plain = above("enough", share, _limit(layout, "threshold", negated=False))
+        same = above("not NOT", share, _limit(layout, "half at NOT", negated=True))
+        return (_given(layout) + plain + is_not - same).known(BIT)
 
     return _evaluated(layout, turn)
 
@@ -114,17 +131,17 @@ def _is_argument(layout: Layout) -> Signal:
     return flag("is argument", layout.table(lambda place: int(place.is_argument)))
 
 
-def _limit(layout: Layout, name: str, *, negated: bool) -> Feature:
+def _limit(layout: Layout, name: str, *, negated: bool) -> Signal:
     """(θ - 1/2)/K at the gates that are negated or those that are not; elsewhere 2, more than any share."""
 
-    def ratio(place: Place) -> tuple[int, int]:
+    def ratio(place: Slot) -> Fraction:
         gate = place.gate
         if gate is None or not place.is_gate or not gate.inputs or (gate.kind is GateKind.NOT) is not negated:
-            return 2, 1
+            return Fraction(2)
         needed = {GateKind.OR: 1, GateKind.NOT: 1, GateKind.AND: len(gate.inputs)}
-        return 2 * needed.get(gate.kind, gate.at_least) - 1, 2 * len(gate.inputs)
+        return Fraction(2 * needed.get(gate.kind, gate.at_least) - 1, 2 * len(gate.inputs))
 
-    return Table(name, tuple(Fraction(*ratio(place)) for place in layout.places))
+    return position(Table(name, tuple(map(ratio, layout.places))))
 
 
 def _given(layout: Layout) -> Signal:
@@ -135,12 +152,8 @@ def _given(layout: Layout) -> Signal:
     return (bit + flag("is ONE", ones)).known(BIT)
 
 
-def _new_value(layout: Layout, plain: Signal, inverse: Signal) -> Signal:
-    """What a wire holds after a turn: at most one of the parts is not 0."""
-    return (_given(layout) + plain + inverse).known(BIT)
-
-
 def _evaluated(layout: Layout, turn: Callable[[Signal], Signal]) -> Program:
+    # Step 4. As many turns as the circuit is deep.
     value = named("value", _given(layout))
     if layout.circuit.depth:
         value = loop("layers of gates", times=layout.circuit.depth, carry=value, body=turn)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -28,10 +29,19 @@ class Addresses(StrEnum):
         return Basis.AC if self is Addresses.BINARY else Basis.TC
 
 
-class OfCircuit:
-    """What the codecs of circuits have in common."""
+@dataclass(frozen=True)
+class OfCircuit(AnsweringCodec[Circuit]):
+    """What the codecs of circuits have in common: the answer at a wire's position is what it holds."""
 
-    source: Circuit
+    @property
+    @abstractmethod
+    def written(self) -> Circuit:
+        """The circuit that is computed, in the gates that there are."""
+
+    @property
+    @abstractmethod
+    def position(self) -> Mapping[str, int]:
+        """The position of each of its wires."""
 
     @property
     def circuit(self) -> Circuit:
@@ -43,10 +53,41 @@ class OfCircuit:
         """A bit for each input wire."""
         return self.source.width
 
+    @property
+    def output_positions(self) -> list[int]:
+        """Where the outputs are."""
+        return [self.position[wire] for wire in self.written.outputs]
+
+    def interface(self) -> Interface:
+        """A bit for each input wire, and where the outputs are; one output is a verdict."""
+        positions = self.output_positions
+        return Interface(
+            symbols=self.alphabet,
+            meaning="At a wire it is whether the wire holds 1; elsewhere it means nothing.",
+            inputs=self.circuit.inputs,
+            outputs=tuple(zip(self.circuit.outputs, positions, strict=True)),
+            verdict=positions[0] if len(positions) == 1 else None,
+        )
+
+    def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
+        """What every wire holds; nobody cares for other positions."""
+        del max_steps
+        held = wire_values(self.written, self.circuit.word(word))
+        at = {position: wire for wire, position in self.position.items()}
+        for position in range(len(self.prompt(word).tokens)):
+            yield held[at[position]] if position in at else None
+
+    def read(self, word: Word, said: Sequence[str]) -> Outcome:
+        """The outputs; a circuit with one output accepts if it is 1."""
+        del word
+        bits = [said[position] == "true" for position in self.output_positions]
+        verdict = "halt" if len(bits) != 1 else "accept" if bits[0] else "reject"
+        return Outcome(verdict=verdict, output="".join("1" if bit else "0" for bit in bits))
+
 
 @dataclass(frozen=True)
-class CircuitCodec(OfCircuit, AnsweringCodec[Circuit]):
-    """The input, then padding for every gate and argument; the answer at a wire's position is what it holds."""
+class CircuitCodec(OfCircuit):
+    """The input, then padding for every gate and argument."""
 
     addresses: Addresses = Addresses.BINARY
 
@@ -55,29 +96,20 @@ class CircuitCodec(OfCircuit, AnsweringCodec[Circuit]):
         """Where the wires stand."""
         return Layout.of(self.circuit, self.addresses.basis)
 
+    @property
+    def written(self) -> Circuit:
+        """The circuit that is laid out."""
+        return self.layout.circuit
+
+    @property
+    def position(self) -> Mapping[str, int]:
+        """The position of each wire."""
+        return self.layout.position
+
     def prompt(self, word: Word) -> Prompt:
         """The word and the padding."""
         symbols = self.circuit.word(word)
         return Prompt((*symbols, *[PAD] * (len(self.layout.places) - self.input_length)), self.input_length)
-
-    def interface(self) -> Interface:
-        """A bit for each input wire, and where the outputs are."""
-        positions = [self.layout.position[wire] for wire in self.layout.circuit.outputs]
-        return circuit_interface(self.circuit, self.alphabet, positions)
-
-    def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
-        """What every wire holds; nobody cares for arguments."""
-        del max_steps
-        held = wire_values(self.layout.circuit, self.circuit.word(word))
-        at = {position: wire for wire, position in self.layout.position.items()}
-        for position in range(len(self.layout.places)):
-            yield held[at[position]] if position in at else None
-
-    def read(self, word: Word, said: Sequence[str]) -> Outcome:
-        """The outputs; a circuit with one output accepts if it is 1."""
-        del word
-        positions = [self.layout.position[wire] for wire in self.layout.circuit.outputs]
-        return bits_outcome([said[position] == "true" for position in positions])
 
 
 def wire_values(circuit: Circuit, word: Sequence[str]) -> dict[str, str]:
@@ -87,20 +119,3 @@ def wire_values(circuit: Circuit, word: Sequence[str]) -> dict[str, str]:
     inputs = np.array([[int(symbol == "1")] for symbol in word], dtype=np.uint64).reshape(len(word), 1)
     held = evaluate_wires(circuit, inputs, circuit.wires)
     return {wire: "true" if int(bits[0]) & 1 else "false" for wire, bits in zip(circuit.wires, held, strict=True)}
-
-
-def circuit_interface(circuit: Circuit, symbols: tuple[str, ...], positions: Sequence[int]) -> Interface:
-    """What goes in and comes out of a circuit whose outputs are at these positions; one output is a verdict."""
-    return Interface(
-        symbols=symbols,
-        meaning="At a wire it is whether the wire holds 1; elsewhere it means nothing.",
-        inputs=circuit.inputs,
-        outputs=tuple(zip(circuit.outputs, positions, strict=True)),
-        verdict=positions[0] if len(positions) == 1 else None,
-    )
-
-
-def bits_outcome(bits: Sequence[bool]) -> Outcome:
-    """The outcome of a run that leaves bits: one of them is a verdict."""
-    verdict = "halt" if len(bits) != 1 else "accept" if bits[0] else "reject"
-    return Outcome(verdict=verdict, output="".join("1" if bit else "0" for bit in bits))

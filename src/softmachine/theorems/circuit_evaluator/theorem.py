@@ -21,14 +21,16 @@ times; width 14p + O(1).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from functools import partial
 
 from softmachine.languages.circuit import Circuit
-from softmachine.signals import Program, Signal, attend, constant, loop, named, recogniser, relu, stack
-from softmachine.signals.gadgets.bit_addresses import UNIT, by_bits, doubled, matching, settled
+from softmachine.signals import Program, Signal, constant, loop, named, recogniser, relu, stack
+from softmachine.signals.gadgets.bit_addresses import by_bits, doubled, fetched, matching, settled
 from softmachine.signals.gadgets.wiring import binary_address
 from softmachine.signals.kinds import BIT, SIGN
 from softmachine.signals.primitives import token
+from softmachine.theorems.circuit.theorem import turn_of_gates
 from softmachine.theorems.circuit.tokens import PAD
 from softmachine.theorems.circuit_evaluator.tokens import (
     ARGUMENT,
@@ -41,7 +43,7 @@ from softmachine.theorems.circuit_evaluator.tokens import (
     pointer_width,
 )
 from softmachine.theorems.theorem import Theorem
-from softmachine.transformer.attention import Mask
+from softmachine.transformer.attention import Weighting
 
 
 def most_gates(length: int) -> int:
@@ -51,7 +53,16 @@ def most_gates(length: int) -> int:
 
 def signals(length: int, *, soft: bool) -> Program:
     """A transformer that says at every input and every gate what it holds, for sequences of this length."""
-    return recogniser(f"circuit-evaluator-{length}", TOKENS, _Builder(length, soft).value(), positions=length)
+    weighting = by_bits(soft, length)
+    # Step 1. The number that ends at each last bit.
+    numbers = _numbers(length, weighting)
+    # Step 2. Pointers, by which gates find their arguments and these their wires.
+    turn = _turn(numbers, length, weighting)
+    # Step 3. Gates look at their arguments, turn after turn.
+    value, times = named("value", _is(ONE)), most_gates(length)
+    if times:
+        value = loop("layers of gates", times=times, carry=value, body=turn)
+    return recogniser(f"circuit-evaluator-{length}", TOKENS, value, positions=length)
 
 
 def _is(*tokens: str) -> Signal:
@@ -59,126 +70,77 @@ def _is(*tokens: str) -> Signal:
     return token(f"is {' or '.join(tokens)}", {name: (int(name in tokens),) for name in TOKENS})
 
 
-class _Builder:
-    """The stages, for sequences of one length."""
-
-    def __init__(self, length: int, soft: bool) -> None:
-        self.length = length
-        self.bits = pointer_width(length)
-        self.weighting = by_bits(soft, length)
-        self.here = self.neighbour("i", 0)
-        self.is_input, self.is_gate, self.is_argument = _is(ZERO, ONE), _is(*GATES), _is(ARGUMENT)
-
-    def neighbour(self, name: str, distance: int) -> Signal:
-        """The address of the position at a distance; beyond the ends, the last one."""
-        last = self.length - 1
-        return binary_address(name, self.bits, [min(max(i + distance, 0), last) for i in range(self.length)])
-
-    def fetch(self, name: str, pairs: list[tuple[Signal, Signal]], value: Signal) -> Signal:
-        """What ``value`` is where queries and keys agree best."""
-        query, key = (stack(*side) for side in zip(*pairs, strict=True))
-        weighting = self.weighting
-        return attend(
-            name, query=query, key=key, value=value, mask=Mask.ALL, weighting=weighting, gap=UNIT, single=True
-        )
-
-    def value(self) -> Signal:
-        """What inputs and gates hold in the end."""
-        return self.evaluated(self.pointers(self.numbers()))
-
-    def numbers(self) -> Signal:
-        """At the last bit of every number, the number, the highest bit first (Lemma B.7).
-
-        The loop carries where a bit is in its number (one-hot) and the number so far; from turn t on, the t-th bits are
-        right.
-        """
-        is_bit, is_one = _is("0", "1"), _is("1")
-        before = [matching(self.neighbour("i - 1", -1), self.here)]
-        begins = self.fetch("mark before", before, _is(ARGUMENT, OF))
-
-        def turn(state: Signal) -> Signal:
-            found = self.fetch("predecessor", before, state)
-            place = stack(begins, found[: self.bits - 1])
-            places = [settled(f"is bit {k}", place[k], is_bit) for k in range(self.bits)]
-            digits = [
-                settled(f"digit {k}", found[self.bits + k], is_bit) + settled(f"own digit {k}", place[k], is_one)
-                for k in range(self.bits)
-            ]
-            return stack(*places, *digits).known(BIT)
-
-        nothing = constant(0, 2 * self.bits).known(BIT)
-        return loop("reading numbers", times=self.bits, carry=nothing, body=turn)[self.bits :]
-
-    def pointers(self, numbers: Signal) -> _Pointers:
-        """Addresses of wires at inputs, gates and arguments, as signed bits."""
-        first, second = self.bits, 2 * self.bits + 1
-
-        def ahead(name: str, distance: int, where: Signal) -> list[Signal]:
-            """Where a bit is 1, the number that ends at a distance, as signed bits; elsewhere 0."""
-            address = self.neighbour(f"i + {distance}", distance)
-            found = self.fetch(name, [matching(address, self.here)], numbers)
-            digits = reversed(range(self.bits))  # Addresses have the lowest bit first.
-            return [doubled(f"{name} {k}", found[k], where) - where for k in digits]
-
-        sources = ahead("source", first, self.is_argument)
-        targets = ahead("target", second, self.is_argument)
-        gates = ahead("gate", second + 1, self.is_gate)
-        inputs = [self.gated(k) for k in range(self.bits)]
-        others = _is("0", "1", OF, PAD)
-        own = [(gates[k] + inputs[k]).known(SIGN) for k in range(self.bits)]
-        return _Pointers(
-            own=named("own address", stack(*own)),
-            reads=named(
-                "source address", stack(*((own[k] + sources[k] - others).known(SIGN) for k in range(self.bits)))
-            ),
-            seeks=named(
-                "sought address", stack(*((own[k] - others - self.is_argument).known(SIGN) for k in range(self.bits)))
-            ),
-            serves=named("target address", stack(*((targets[k] + inputs[k]).known(SIGN) for k in range(self.bits)))),
-        )
-
-    def gated(self, k: int) -> Signal:
-        """A signed bit of the position at inputs, which are numbered by it; elsewhere 0."""
-        sign, where = self.here[k], self.is_input
-        return relu(f"input +{k}", sign + where - 1) - relu(f"input -{k}", where - sign - 1)
-
-    def evaluated(self, pointers: _Pointers) -> Signal:
-        """What inputs and gates hold, when as many turns have been made as there can be gates."""
-        given, is_plain, is_not = _is(ONE), _is("AND", "OR"), _is("NOT")
-        wants_one, wants_zero = _is("OR"), _is("AND", "NOT")
-
-        def turn(value: Signal) -> Signal:
-            wire = self.fetch("wire", [matching(pointers.reads, pointers.own)], value)
-            argument = settled("argument", wire, self.is_argument)
-            pairs = [
-                matching(pointers.seeks, pointers.serves),
-                (UNIT * wants_one, argument - 1),
-                (UNIT * wants_zero, -argument),
-            ]
-            decides = self.fetch("decides", pairs, argument)
-            plain, same = settled("AND or OR", decides, is_plain), settled("not NOT", decides, is_not)
-            return (given + plain + is_not - same).known(BIT)
-
-        start = named("value", given)
-        times = most_gates(self.length)
-        return loop("layers of gates", times=times, carry=start, body=turn) if times else start
+def _neighbour(name: str, distance: int, length: int) -> Signal:
+    """The address of the position at a distance; beyond the ends, the last one."""
+    return binary_address(name, pointer_width(length), [min(max(i + distance, 0), length - 1) for i in range(length)])
 
 
-@dataclass(frozen=True)
-class _Pointers:
-    """Addresses of wires as signed bits.
+def _numbers(length: int, weighting: Weighting) -> Signal:
+    """At the last bit of every number, the number, the highest bit first (Lemma B.7).
 
-    Args:
-        own: At inputs and gates, their own; elsewhere none.
-        reads: At arguments, the wire that they are; at inputs and gates their own; elsewhere wire 0.
-        seeks: At inputs and gates, their own; elsewhere wire 0.
-        serves: At arguments, their gate; at inputs their own; elsewhere none.
+    The loop carries where a bit is in its number (one-hot) and the number so far; from turn t on, the t-th bits are
+    right.
     """
+    bits, is_bit, is_one = pointer_width(length), _is("0", "1"), _is("1")
+    before = [matching(_neighbour("i - 1", -1, length), _neighbour("i", 0, length))]
+    begins = fetched("mark before", before, _is(ARGUMENT, OF), weighting)
 
-    own: Signal
-    reads: Signal
-    seeks: Signal
-    serves: Signal
+    def turn(state: Signal) -> Signal:
+        found = fetched("predecessor", before, state, weighting)
+        place = stack(begins, found[: bits - 1])
+        places = [settled(f"is bit {k}", place[k], is_bit) for k in range(bits)]
+        digits = [
+            settled(f"digit {k}", found[bits + k], is_bit) + settled(f"own digit {k}", place[k], is_one)
+            for k in range(bits)
+        ]
+        return stack(*places, *digits).known(BIT)
+
+    nothing = constant(0, 2 * bits).known(BIT)
+    return loop("reading numbers", times=bits, carry=nothing, body=turn)[bits:]
+
+
+def _turn(numbers: Signal, length: int, weighting: Weighting) -> Callable[[Signal], Signal]:
+    """A turn of gates with their pointers, which are addresses of wires as signed bits.
+
+    Inputs and gates have their own address, and arguments have none; arguments read the wire that they are, inputs and
+    gates themselves; gates seek their arguments by their own address; arguments serve their gate, inputs themselves.
+    """
+    bits, here = pointer_width(length), _neighbour("i", 0, length)
+    is_input, is_gate, is_argument, others = _is(ZERO, ONE), _is(*GATES), _is(ARGUMENT), _is("0", "1", OF, PAD)
+
+    def ahead(name: str, distance: int, where: Signal) -> Signal:
+        """Where a bit is 1, the number that ends at a distance, as signed bits; elsewhere 0."""
+        address = _neighbour(f"i + {distance}", distance, length)
+        found = fetched(name, [matching(address, here)], numbers, weighting)
+        digits = reversed(range(bits))  # Addresses have the lowest bit first.
+        return stack(*(doubled(f"{name} {k}", found[k], where) - where for k in digits))
+
+    def gated(k: int) -> Signal:
+        """A signed bit of the position at inputs, which are numbered by it; elsewhere 0."""
+        return relu(f"input +{k}", here[k] + is_input - 1) - relu(f"input -{k}", is_input - here[k] - 1)
+
+    def everywhere(bit: Signal) -> Signal:
+        return stack(*[bit] * bits)
+
+    sources = ahead("source", bits, is_argument)
+    targets = ahead("target", 2 * bits + 1, is_argument)
+    inputs = stack(*map(gated, range(bits)))
+    own = (ahead("gate", 2 * bits + 2, is_gate) + inputs).known(SIGN)
+    reads = (own + sources - everywhere(others)).known(SIGN)  # Other tokens read wire 0.
+    seeks = (own - everywhere(others) - everywhere(is_argument)).known(SIGN)  # As if they were wire 0.
+    serves = (targets + inputs).known(SIGN)
+    return partial(
+        turn_of_gates,
+        given=_is(ONE),
+        wire=matching(named("source address", reads), named("own address", own)),
+        own_arguments=(matching(named("sought address", seeks), named("target address", serves)),),
+        is_argument=is_argument,
+        is_plain=_is("AND", "OR"),
+        is_not=_is("NOT"),
+        wants_one=_is("OR"),
+        wants_zero=_is("AND", "NOT"),
+        weighting=weighting,
+    )
 
 
 THEOREMS = (

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
-from softmachine.codec import AnsweringCodec, Interface, Outcome, Prompt, Word
+from softmachine.codec import Interface, Prompt, Word
 from softmachine.errors import ConstructionError
 from softmachine.languages.circuit import Basis, Builder, Circuit, GateKind, simplified
-from softmachine.theorems.circuit.tokens import PAD, OfCircuit, bits_outcome, circuit_interface, wire_values
+from softmachine.theorems.circuit.tokens import PAD, OfCircuit
 from softmachine.transformer.features import ceil_log2
 
 ZERO, ONE = "x=0", "x=1"
@@ -37,7 +37,7 @@ def serialised(circuit: Circuit, word: Sequence[str], bits: int) -> tuple[list[s
 
 
 @dataclass(frozen=True)
-class EvaluatorCodec(OfCircuit, AnsweringCodec[Circuit]):
+class EvaluatorCodec(OfCircuit):
     """The circuit and its input as tokens, padded to a length; the answer at a wire's token is what it holds.
 
     The weights depend on the length only; circuit and input are what the transformer reads.
@@ -77,20 +77,7 @@ class EvaluatorCodec(OfCircuit, AnsweringCodec[Circuit]):
 
     def interface(self) -> Interface:
         """A token for each input wire, and where the outputs are."""
-        return circuit_interface(self.circuit, (ZERO, ONE), [self.position[wire] for wire in self.written.outputs])
-
-    def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
-        """What every wire holds; nobody cares for other tokens."""
-        del max_steps
-        held = wire_values(self.written, self.circuit.word(word))
-        at = {position: wire for wire, position in self.position.items()}
-        for position in range(self.length):
-            yield held[at[position]] if position in at else None
-
-    def read(self, word: Word, said: Sequence[str]) -> Outcome:
-        """The outputs; a circuit with one output accepts if it is 1."""
-        del word
-        return bits_outcome([said[self.position[wire]] == "true" for wire in self.written.outputs])
+        return replace(super().interface(), symbols=(ZERO, ONE))
 
 
 def _tokens(circuit: Circuit, bits: int) -> int:

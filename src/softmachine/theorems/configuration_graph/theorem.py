@@ -17,7 +17,7 @@ from softmachine.signals import Program, attend, recogniser, stack
 from softmachine.signals.gadgets.bit_addresses import UNIT, by_bits, matching, settled
 from softmachine.signals.gadgets.wiring import address_width, binary_address, flag
 from softmachine.signals.kinds import BIT
-from softmachine.signals.primitives import token
+from softmachine.signals.primitives import one_hot
 from softmachine.signals.reduction import stacked
 from softmachine.theorems.configuration_graph.tokens import PAD, ConfigurationCodec, Configurations
 from softmachine.theorems.connectivity import theorem as connectivity
@@ -28,36 +28,40 @@ from softmachine.transformer.features import NO_ADDRESS
 
 def signals(configurations: Configurations, *, soft: bool) -> Program:
     """A transformer that recognises words of at most so many letters, by its answer for (start, accept)."""
-    machine, length, vertices = configurations.machine, configurations.length, configurations.vertices
-    second = connectivity.signals(vertices, soft=soft)
-    first = reduction(configurations, length + connectivity.positions(vertices), soft=soft)
-    pairs, positions = vertices**2, connectivity.positions(vertices)
-    return stacked(machine.name, first, second, offset=length, bits=pairs, length=positions)
+    length, vertices = configurations.length, configurations.vertices
+    positions = connectivity.positions(vertices)
+    connects = connectivity.signals(vertices, soft=soft)
+    # Steps 1 and 2. What leads to what.
+    leads = reduction(configurations, length + positions, soft=soft)
+    # Step 3. Connectivity, stacked on it.
+    name = configurations.machine.name
+    return stacked(name, leads, connects, offset=length, bits=vertices**2, length=positions)
 
 
 def reduction(configurations: Configurations, positions: int, *, soft: bool) -> Program:
     """A transformer that says at position n + iN + j whether configuration i leads to configuration j."""
     machine, length, vertices = configurations.machine, configurations.length, configurations.vertices
     symbols = (*machine.alphabet, machine.blank)
-    cells = [0] * vertices**2
-    needs = {symbol: [0] * vertices**2 for symbol in symbols}
-    always = [0] * vertices**2
+    # Step 1. Which cell, and which symbol in it, leads from one configuration to another; or whether any does.
+    pairs = vertices**2
+    cells, always = [0] * pairs, [0] * pairs
+    needs = {symbol: [0] * pairs for symbol in symbols}
     for origin, target, cell, symbol in configurations.edges():
         place = origin * vertices + target
         if 0 <= cell < length:
             cells[place], needs[symbol][place] = cell, 1
         else:
             always[place] = 1
+    # Step 2. Each pair of configurations looks at its letter.
     before = [0] * length
     edge = flag("leads anyway", [*before, *always])
     if length:
         width = address_width(length)
         query, key = matching(
             binary_address("cell", width, [*before, *cells]),
-            binary_address("own cell", width, [*range(length), *[NO_ADDRESS] * vertices**2]),
+            binary_address("own cell", width, [*range(length), *[NO_ADDRESS] * pairs]),
         )
-        rows = {item: tuple(int(item == symbol) for symbol in symbols) for item in (*symbols, PAD)}
-        letters = token("symbol", rows, labels=symbols)
+        letters = one_hot("symbol", symbols, others=(PAD,))
         weighting = by_bits(soft, positions)
         read = attend("read", query=query, key=key, value=letters, mask=Mask.ALL, weighting=weighting, gap=UNIT)
         parts = [edge, *(settled(f"leads on {s}", read[s], flag(f"needs {s}", [*before, *needs[s]])) for s in symbols)]

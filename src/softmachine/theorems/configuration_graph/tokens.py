@@ -53,9 +53,11 @@ class Configurations:
         return len(self.all) + 1
 
     @property
-    def start(self) -> int:
-        """The number of the first configuration."""
-        return self.vertices - 1 if self.machine.start in self.machine.accept else self.number((self.machine.start, 0))
+    def answer_position(self) -> int:
+        """Where the answer stands: at the pair of the first configuration and acceptance."""
+        accepts = self.machine.start in self.machine.accept
+        start = self.vertices - 1 if accepts else self.number((self.machine.start, 0))
+        return self.length + start * self.vertices + self.vertices - 1
 
     def number(self, configuration: Configuration) -> int:
         """The number of a configuration."""
@@ -102,11 +104,6 @@ class Configurations:
         return found
 
 
-def answer_position(configurations: Configurations) -> int:
-    """Where the answer stands: at the pair of the first configuration and acceptance."""
-    return configurations.length + configurations.start * configurations.vertices + configurations.vertices - 1
-
-
 @dataclass(frozen=True)
 class ConfigurationCodec(OfMachine, AnsweringCodec[TuringMachine]):
     """The word, blanks up to n letters, then padding; one position says whether the machine accepts."""
@@ -136,7 +133,7 @@ class ConfigurationCodec(OfMachine, AnsweringCodec[TuringMachine]):
 
     def interface(self) -> Interface:
         """One position says whether the machine accepts."""
-        at = answer_position(self.configurations)
+        at = self.configurations.answer_position
         return Interface(
             symbols=self.alphabet,
             meaning="At one position it is whether the machine accepts; elsewhere it means nothing.",
@@ -149,13 +146,12 @@ class ConfigurationCodec(OfMachine, AnsweringCodec[TuringMachine]):
         del max_steps
         # A machine that only reads and makes more steps than it has configurations goes on forever.
         result = execute(self.machine, self.machine.word(word), max_steps=self.configurations.vertices)
-        at = answer_position(self.configurations)
+        said = "true" if result.verdict is not None and str(result.verdict) == "accept" else "false"
         for position in range(len(self.prompt(word).tokens)):
-            accepted = result.verdict is not None and str(result.verdict) == "accept"
-            yield ("true" if accepted else "false") if position == at else None
+            yield said if position == self.configurations.answer_position else None
 
     def read(self, word: Word, said: Sequence[str]) -> Outcome:
         """Accepted if an accepting configuration can be reached."""
         del word
-        accepted = said[answer_position(self.configurations)] == "true"
+        accepted = said[self.configurations.answer_position] == "true"
         return Outcome(verdict="accept" if accepted else "reject")

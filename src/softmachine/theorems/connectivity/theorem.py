@@ -18,15 +18,14 @@ from fractions import Fraction
 
 from softmachine.errors import ConstructionError
 from softmachine.languages.graph import Graph
-from softmachine.signals import Program, Signal, attend, constant, loop, named, recogniser, relu, stack
+from softmachine.signals import Program, Signal, constant, loop, named, recogniser, relu, stack
 from softmachine.signals.gadgets import any_of
-from softmachine.signals.gadgets.bit_addresses import UNIT, avoiding, by_bits, matching, settled
+from softmachine.signals.gadgets.bit_addresses import UNIT, avoiding, by_bits, fetched, matching, settled
 from softmachine.signals.gadgets.wiring import binary_address, flag
 from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import token
 from softmachine.theorems.connectivity.tokens import PAD, GraphCodec
 from softmachine.theorems.theorem import Theorem
-from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import ceil_log2
 
 TOKENS = ("0", "1", PAD)
@@ -63,21 +62,20 @@ def closure(vertices: int, edge: Signal, *, soft: bool) -> Signal:
         edge: At the position of (i, j), whether there is an edge from i to j; elsewhere 0.
         soft: Whether attention is softmax.
     """
+    # Step 1. A position for each pair and each triple.
     first, middle, last, is_pair, is_triple = _fields(vertices)
     weighting = by_bits(soft, positions(vertices))
 
-    def fetch(name: str, wanted: Signal, others: Signal, value: Signal, more: tuple[Signal, Signal] | None) -> Signal:
+    def fetch(name: str, wanted: Signal, others: Signal, value: Signal, *more: tuple[Signal, Signal]) -> Signal:
         """What ``value`` is at the pair or triple with the wanted ends, of those that are no ``others``."""
-        parts = [matching(wanted, stack(first, last)), avoiding(others), *([more] if more else [])]
-        query, key = (stack(*side) for side in zip(*parts, strict=True))
-        return attend(
-            name, query=query, key=key, value=value, mask=Mask.ALL, weighting=weighting, gap=UNIT, single=True
-        )
+        return fetched(name, [matching(wanted, stack(first, last)), avoiding(others), *more], value, weighting)
 
     def turn(reached: Signal) -> Signal:
-        before = fetch("i to k", stack(first, middle), is_triple, reached, None)
-        after = fetch("k to j", stack(middle, last), is_triple, reached, None)
+        # Step 2. A triple fetches whether there are paths of half the length.
+        before = fetch("i to k", stack(first, middle), is_triple, reached)
+        after = fetch("k to j", stack(middle, last), is_triple, reached)
         both = _both(before, after, is_triple)
+        # Step 3. A pair looks for a triple that has both.
         preferred = (constant(UNIT), both - 1)
         some = fetch("i to j over some k", stack(first, last), is_pair, both, preferred)
         return settled("reached", some, is_pair)

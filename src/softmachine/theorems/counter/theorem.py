@@ -13,9 +13,9 @@ from __future__ import annotations
 from softmachine.languages.counter import CounterMachine
 from softmachine.signals import Program
 from softmachine.theorems.counter.tokens import CounterCodec
+from softmachine.theorems.crasp.averages import InRelation
 from softmachine.theorems.crasp.theorem import COST, POSITIONS, UNIFORM, of_program
 from softmachine.theorems.crasp.truth import Sign
-from softmachine.theorems.crasp.variant import InRelation
 from softmachine.theorems.theorem import Theorem
 
 _COUNTED = "Lemma 3.5 and Proposition 2.1: a counter machine as C-RASP with chain of thought, "

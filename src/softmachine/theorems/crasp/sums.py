@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from softmachine.languages.crasp import Comparison, Core, Count, counted
 from softmachine.languages.linear import Linear, Relation
 from softmachine.languages.temporal import And, Formula, Not, Or
+from softmachine.theorems.shared.special_tokens import unused
 
 
 @dataclass(frozen=True)
-class Sum:
+class CountSum:
     """What a comparison adds up, without its constant, in an order that does not depend on how it is written."""
 
     terms: tuple[tuple[int, Count], ...]
 
     @staticmethod
-    def of(comparison: Comparison) -> Sum:
+    def of(comparison: Comparison) -> CountSum:
         """The sum on the left side of a comparison with 0."""
-        return Sum(tuple(sorted(counted(comparison)[0], key=lambda term: str(term[1].of))))
+        return CountSum(tuple(sorted(counted(comparison)[0], key=lambda term: str(term[1].of))))
 
     @property
     def sign(self) -> int:
@@ -26,9 +28,9 @@ class Sum:
         return 1 if self.terms[0][0] > 0 else -1
 
     @property
-    def positive(self) -> Sum:
+    def positive(self) -> CountSum:
         """The same sum, or its negative, such that the first coefficient is positive."""
-        return Sum(tuple((self.sign * factor, count) for factor, count in self.terms))
+        return CountSum(tuple((self.sign * factor, count) for factor, count in self.terms))
 
     @property
     def largest(self) -> int:
@@ -39,16 +41,27 @@ class Sum:
         return str(Comparison(Linear(self.terms), Relation.EQUAL, Linear())).removesuffix(" = 0")
 
 
+SHARE = CountSum(())
+"""Nothing is counted, and the constant is 1: its average is 1/(i+1)."""
+
+
+@dataclass(frozen=True)
 class Names:
     """What formulas and sums are called: by the name that the program gives them, or as they are written."""
 
-    def __init__(self, plain: Core) -> None:
-        self.formulas = {body: name for name, body in reversed(list(plain.formulas.items()))}
-        self.formulas |= {body: f"rule {k} ({head})" for k, (head, body) in enumerate(plain.rules, start=1)}
-        self.sums: dict[Sum, str] = {}
+    formulas: Mapping[Formula, str]
+    sums: Mapping[CountSum, str]
+
+    @staticmethod
+    def of(plain: Core) -> Names:
+        """The names in a program."""
+        formulas = {body: name for name, body in reversed(list(plain.formulas.items()))}
+        formulas |= {body: f"rule {k} ({head})" for k, (head, body) in enumerate(plain.rules, start=1)}
+        sums = {SHARE: unused("start", plain.terms)}
         for name, term in plain.terms.items():
             if term.terms and not term.constant:
-                self.sums.setdefault(Sum.of(Comparison(term, Relation.EQUAL, Linear())), name)
+                sums.setdefault(CountSum.of(Comparison(term, Relation.EQUAL, Linear())), name)
+        return Names(formulas, sums)
 
     def __getitem__(self, formula: Formula) -> str:
         if formula in self.formulas:
@@ -68,13 +81,13 @@ class Names:
                 return self.comparison(formula)[0].replace("≥", "=").replace("≤", "=")
         return str(formula)
 
-    def sum(self, of: Sum) -> str:
+    def sum(self, of: CountSum) -> str:
         """The name of a sum."""
         return self.sums.get(of) or str(of)
 
     def comparison(self, comparison: Comparison) -> tuple[str, str]:
         """What T ≥ 0 and T ≤ 0 say of the positive sum in T."""
-        of, constant_ = Sum.of(comparison), counted(comparison)[1]
+        of, constant_ = CountSum.of(comparison), counted(comparison)[1]
         text, bound = self.sum(of.positive), -of.sign * constant_
         above, below = f"{text} ≥ {bound}", f"{text} ≤ {bound}"
         return (above, below) if of.sign > 0 else (below, above)

@@ -7,7 +7,7 @@ at which every count is 0, so that i+1 positions are seen at position i.
 - A comparison T ≥ 0 of counts, T = Σ c_k #[φ_k] + c, is *one* number: averaging Σ c_k φ_k(j) gives (T - c)/(i+1), and
   averaging [j = 0] gives u = 1/(i+1). So (T + 1/2)u is known, which is at least u/2 away from 0 and has the sign that
   decides; for T ≤ 0 it is (1/2 - T)u. All comparisons whose counts are nested equally deep share one head.
-- The sign becomes a truth value in one of three ways (:class:`.crasp_truth.Sign`). Without Heaviside and without a
+- The sign becomes a truth value in one of three ways (:class:`.truth.Sign`). Without Heaviside and without a
   bound on the length, it is 1/(i+1) or 0 instead of 1 or 0; Boolean logic can be done in units of 1/(i+1), and the
   largest logit stays the largest. Only counting needs 1: then what is counted must be a matter of tokens alone.
 - What a formula says before the first position is known beforehand, so that the start token's share of a count is
@@ -30,20 +30,19 @@ Width: the tokens; 1 for each sum that is compared, and 1 for 1/(i+1); 1 for eac
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from fractions import Fraction
 
 from softmachine.errors import ConstructionError
-from softmachine.languages.crasp import Comparison, Core, Program, core
+from softmachine.languages.crasp import Comparison, Program, core
 from softmachine.languages.temporal import And, Constant, Formula, Not, Or, Symbol, subformulas
 from softmachine.signals import Program as Signals
 from softmachine.signals import Signal, relu, stack
-from softmachine.signals.primitives import token
-from softmachine.theorems.crasp.comparisons import HALF, Comparisons
-from softmachine.theorems.crasp.sums import Names
+from softmachine.signals.primitives import one_hot
+from softmachine.theorems.crasp.averages import HALF, Averages, InRelation
+from softmachine.theorems.crasp.sums import SHARE, CountSum, Names
 from softmachine.theorems.crasp.tokens import CraspAnswersCodec, CraspCodec, OfProgram, special_tokens
-from softmachine.theorems.crasp.truth import Sign, Truth, Truths
-from softmachine.theorems.crasp.variant import InRelation, Variant
+from softmachine.theorems.crasp.truth import Logic, Sign, decided_by_token
 from softmachine.theorems.theorem import Theorem
 
 UNIFORM = "no position features, nothing of the length; uniform attention (through R: a relative bias, scale O(log i))"
@@ -53,100 +52,57 @@ POSITIONS = "the number of positions, for the input, what follows it, and one mo
 
 def of_program(program: Program, sign: Sign, attention: str, length: int | None) -> Signals:
     """A decoder that writes the chain of thought; without one, a transformer that says at every position what holds."""
-    builder = _Builder(core(program), Variant(sign, attention == "soft", length))
-    return builder.recogniser() if program.accept is not None else builder.decoder()
-
-
-class _Builder:
-    """The truth value of each formula, depth by depth: what is counted comes before what counts it."""
-
-    def __init__(self, plain: Core, variant: Variant) -> None:
-        self.core = plain
-        self.variant = variant
-        self.names = Names(plain)
-        self.start_token, self.stuck_token = special_tokens(plain.program)
-        self.tokens = (self.start_token, *plain.program.tokens)
-        rows = {symbol: tuple(int(symbol == letter) for letter in self.tokens) for symbol in self.tokens}
-        self.letters = token("token", rows, labels=self.tokens)
-        self.start = self.letters[self.start_token]
-        self.done: dict[Formula, Truth] = {}
-        bodies = [body for _, body in plain.rules] if plain.accept is None else [plain.accept]
-        formulas = list(dict.fromkeys(part for body in bodies for part in subformulas(body)))
-        levels = _levels(formulas)
-        self.truths = Truths(self.letters, variant.sign, variant.length)
-        comparisons = Comparisons(variant, self.truths, self.start, self.names, self.done)
-        self.build(part for part in formulas if not levels[part])
-        for depth in range(1, max(1, *levels.values()) + 1):
-            here = [part for part in formulas if levels[part] == depth]
-            self.done |= comparisons.at_depth(depth, [part for part in here if isinstance(part, Comparison)])
-            self.build(part for part in here if not isinstance(part, Comparison))
-
-    def build(self, formulas: Iterable[Formula]) -> None:
-        """The truth values of symbols and Boolean operators, given those of their parts."""
-        truths = self.truths
+    plain = core(program)
+    names = Names.of(plain)
+    start_token, stuck_token = special_tokens(program)
+    tokens = (start_token, *program.tokens)
+    letters = one_hot("token", tokens)
+    bodies = [body for _, body in plain.rules] if plain.accept is None else [plain.accept]
+    without_counts, *with_counts = _by_depth(bodies)
+    known = decided_by_token(without_counts, frozenset(tokens))
+    means: dict[CountSum, Signal] = {}
+    for depth, formulas in enumerate(with_counts, start=1):
+        comparisons = [formula for formula in formulas if isinstance(formula, Comparison)]
+        # Step 1. Averages over the past: what comparisons of this depth add up, over i+1; and 1/(i+1).
+        averages = Averages(letters, letters[start_token], known, names, attention == "soft", sign is not Sign.RELU)
+        means |= averages.over_past(depth, comparisons)
+        # Step 2. Signs.
+        logic = Logic(letters, means[SHARE], sign, length)
+        for comparison in comparisons:
+            above, below = averages.sides(comparison, means)
+            known[comparison] = logic.compared(comparison.relation, names.comparison(comparison), above, below)
+        # Step 3. Boolean operators.
         for formula in formulas:
-            match formula:
-                case Symbol(symbol):
-                    self.done[formula] = Truth(frozenset([symbol]))
-                case Constant(value):
-                    self.done[formula] = truths.constant(value)
-                case Not(of):
-                    self.done[formula] = truths.negation(self.done[of])
-                case And():
-                    self.done[formula] = truths.conjunction(self.names[formula], self.conjuncts(formula, True))
-                case Or():
-                    none = truths.conjunction(f"not ({self.names[formula]})", self.conjuncts(formula, False))
-                    self.done[formula] = truths.negation(none)
-                case _:
-                    raise ConstructionError(f"there is no construction for {str(formula)!r}")
-
-    def conjuncts(self, formula: Formula, value: bool) -> Iterator[Truth]:
-        """What must all be true for a formula to have a truth value: as many parts as one operator can take."""
-        match formula:
-            case Not(of):
-                yield from self.conjuncts(of, not value)
-            case And(operands) if value:
-                yield from (truth for operand in operands for truth in self.conjuncts(operand, True))
-            case Or(operands) if not value:
-                yield from (truth for operand in operands for truth in self.conjuncts(operand, False))
-            case _:
-                yield self.done[formula] if value else self.truths.negation(self.done[formula])
-
-    def recogniser(self) -> Signals:
-        """At every position, whether the formula holds that decides."""
-        assert self.core.accept is not None
-        above = self.unit_if(self.core.accept) - HALF * self.truths.unit
-        margin = None if self.variant.sign is Sign.RELU else Fraction(1)
-        return Signals(self.core.program.name, self.tokens, ("false", "true"), stack(-above, above), margin)
-
-    def decoder(self) -> Signals:
-        """The next token is that of the first rule that holds: rule k of m has the logit m-k+1 if it does."""
-        logits: dict[str, Signal] = {}
-        for priority, (head, body) in enumerate(reversed(self.core.rules), start=1):
-            rule, later = priority * self.unit_if(body), logits.get(head)
-            logits[head] = rule if later is None else later + relu(f"{head} by an earlier rule", rule - later)
-        outputs = tuple(dict.fromkeys(head for head, _ in self.core.rules))
-        stuck = HALF * self.truths.unit
-        return Signals(
-            self.core.program.name,
-            self.tokens,
-            (*outputs, self.stuck_token),
-            stack(*(logits[head] for head in outputs), stuck),
-            margin=None if self.variant.sign is Sign.RELU else HALF,
-        )
-
-    def unit_if(self, formula: Formula) -> Signal:
-        """One unit where a formula holds, else 0."""
-        return self.truths.signal(self.done[formula], self.names[formula])
+            if not isinstance(formula, Comparison):
+                known[formula] = logic.operator(formula, names[formula], known)
+    # Step 4. The rules, or the formula that decides.
+    holds = [logic.unit_if(known[body], names[body]) for body in bodies]
+    if plain.accept is not None:
+        above = holds[0] - HALF * logic.unit
+        outputs = {"false": -above, "true": above}
+    else:
+        outputs = _first_that_holds([head for head, _ in plain.rules], holds) | {stuck_token: HALF * logic.unit}
+    margin = None if sign is Sign.RELU else Fraction(1) if plain.accept is not None else HALF
+    return Signals(program.name, tokens, tuple(outputs), stack(*outputs.values()), margin)
 
 
-def _levels(formulas: list[Formula]) -> dict[Formula, int]:
-    """How deep counts are nested in each formula, given in order."""
-    levels: dict[Formula, int] = {}
-    for formula in formulas:
-        inner = max((levels[part] for part in formula.parts), default=0)
-        levels[formula] = inner + isinstance(formula, Comparison)
-    return levels
+def _by_depth(bodies: Iterable[Formula]) -> list[list[Formula]]:
+    """All formulas in formulas, parts first, by how deep counts are nested in them; there is a list for depth 1."""
+    depth: dict[Formula, int] = {}
+    for formula in dict.fromkeys(part for body in bodies for part in subformulas(body)):
+        if not isinstance(formula, Symbol | Constant | Not | And | Or | Comparison):
+            raise ConstructionError(f"there is no construction for {str(formula)!r}")
+        depth[formula] = max((depth[part] for part in formula.parts), default=0) + isinstance(formula, Comparison)
+    return [[formula for formula in depth if depth[formula] == k] for k in range(max(1, *depth.values()) + 1)]
+
+
+def _first_that_holds(heads: list[str], holds: list[Signal]) -> dict[str, Signal]:
+    """The logit of each token: rule k of m has m-k+1 if it holds, and of two rules for one token the earlier counts."""
+    logits: dict[str, Signal] = {}
+    for priority, (head, held) in enumerate(reversed(list(zip(heads, holds, strict=True))), start=1):
+        rule, later = priority * held, logits.get(head)
+        logits[head] = rule if later is None else later + relu(f"{head} by an earlier rule", rule - later)
+    return {head: logits[head] for head in heads}
 
 
 def _codec(program: Program, length: int | None) -> OfProgram:

@@ -13,8 +13,6 @@ from softmachine.languages.crasp.evaluate import stuck
 from softmachine.theorems.shared.special_tokens import START, unused
 
 VERDICTS = {ACCEPT: "accept", REJECT: "reject"}
-
-
 STUCK = "<stuck>"
 
 
@@ -131,9 +129,6 @@ class CraspOutcome(Outcome):
         """The input, and then each token with the named terms after it."""
         evaluation = Evaluation(self.program, self.word)
         names = [definition.name for definition in self.program.definitions]
-        yield from self._lines(evaluation, names)
-
-    def _lines(self, evaluation: Evaluation, names: list[str]) -> Iterator[str]:
         said = [self.program.spell(self.word) or "(empty word)", *self.thought]
         width = max(map(len, islice(said, 200)))
         for step, what in enumerate(said):

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeAlias
 
+from softmachine.languages.linear import Relation
+from softmachine.languages.temporal import And, Constant, Formula, Not, Or, Symbol
 from softmachine.signals import Signal, constant, named, relu, stack, step
+from softmachine.signals.gadgets.integers import by_signs
 from softmachine.signals.kinds import BIT, SHARES, Kind
 from softmachine.transformer.bounds import Bound
 
 STEEPNESS = 4
 """Numbers whose sign is asked for are at least 1/(4(i+1)) away from 0."""
+
+Truth: TypeAlias = frozenset[str] | Signal
+"""A truth value at every position: the tokens where it is true, if the token decides; else a unit where it is, or 0."""
 
 
 class Sign(StrEnum):
@@ -26,89 +33,105 @@ class Sign(StrEnum):
 
 
 @dataclass(frozen=True)
-class Truth:
-    """A truth value at every position.
-
-    Args:
-        tokens: If the token alone decides: the tokens where it is true.
-        signal: Otherwise: the unit where it is true, else 0.
-    """
-
-    tokens: frozenset[str] = frozenset()
-    signal: Signal | None = None
-
-
-class Truths:
+class Logic:
     """How truth values are made and combined. One feed-forward layer an operator, where the token does not decide.
 
     Args:
         letters: The token, one-hot.
+        share: 1/(i+1).
         sign: How signs become truth values.
         length: The number of positions they are made for, if they are bounded.
     """
 
+    letters: Signal
     share: Signal
-    """1/(i+1); there is a head for it before there is anything to take the sign of."""
-
-    def __init__(self, letters: Signal, sign: Sign, length: int | None) -> None:
-        self.letters = letters
-        self.everywhere = frozenset(letters.labels or ())
-        self.sign = sign
-        self.length = length
+    sign: Sign
+    length: int | None
 
     @property
     def unit(self) -> Signal:
         """What is there where something is true."""
         return self.share if self.sign is Sign.RELU else constant(1)
 
-    def constant(self, value: bool) -> Truth:
-        """True or false everywhere."""
-        return Truth(self.everywhere if value else frozenset())
+    def unit_if(self, truth: Truth, name: str) -> Signal:
+        """The unit where it is true, else 0."""
+        if isinstance(truth, Signal):
+            return truth
+        holds = self.letters.among(truth)
+        return relu(name, self.unit - (1 - holds)) if self.sign is Sign.RELU else holds
 
-    def not_negative(self, name: str, number: Signal) -> Truth:
+    def compared(self, relation: Relation, names: tuple[str, str], above: Signal, below: Signal) -> Signal:
+        """Whether T ~ 0, from numbers that are positive iff T ≥ 0, and iff T ≤ 0, and what these are called."""
+        at_least, at_most = self.positive(names[0], above), self.positive(names[1], below)
+        return self.exact(by_signs(relation, at_least, at_most, self.unit))
+
+    def positive(self, name: str, number: Signal) -> Signal:
         """Whether a number that is at least 1/(4(i+1)) away from 0 is positive. One or two units."""
         if self.sign is Sign.HEAVISIDE:
-            return Truth(signal=step(name, number))
+            return step(name, number)
         slope = STEEPNESS * (self.length or 1)
         rise, beyond = relu(f"{name}: from 0", slope * number), relu(f"{name}: beyond", slope * number - self.unit)
         shares = Kind(Bound.of(0), Bound.of(1), SHARES)
-        return Truth(signal=named(name, (rise - beyond).known(shares if self.sign is Sign.RELU else BIT)))
+        return named(name, (rise - beyond).known(shares if self.sign is Sign.RELU else BIT))
 
-    def signal(self, truth: Truth, name: str) -> Signal:
-        """The unit where it is true, else 0."""
-        if truth.signal is not None:
-            return truth.signal
-        holds = self.letters.among(truth.tokens)
-        return holds if self.sign is not Sign.RELU else relu(name, self.unit - (1 - holds))
+    def exact(self, signal: Signal) -> Signal:
+        """A truth value that is known to be one; in units of 1/(i+1) there is nothing to know."""
+        return signal if self.sign is Sign.RELU else signal.known(BIT)
+
+    def operator(self, formula: Formula, name: str, known: Mapping[Formula, Truth]) -> Truth:
+        """The truth value of a Boolean operator around what is known; of And and Or, in one layer."""
+        if isinstance(formula, And):
+            return self.conjunction(name, self.conjuncts(formula, True, known))
+        if isinstance(formula, Or):
+            return self.negation(self.conjunction(f"not ({name})", self.conjuncts(formula, False, known)))
+        return self.negation(known[formula.parts[0]])
+
+    def conjuncts(self, formula: Formula, value: bool, known: Mapping[Formula, Truth]) -> Iterator[Truth]:
+        """What must all be true for a formula to have a truth value: as many parts as one operator can take."""
+        match formula:
+            case Not(of):
+                yield from self.conjuncts(of, not value, known)
+            case And(operands) | Or(operands) if isinstance(formula, And) is value:
+                yield from (truth for operand in operands for truth in self.conjuncts(operand, value, known))
+            case _:
+                yield known[formula] if value else self.negation(known[formula])
 
     def negation(self, truth: Truth) -> Truth:
         """Not: the unit minus it."""
-        if truth.signal is None:
-            return Truth(self.everywhere - truth.tokens)
-        return Truth(signal=self.unit - truth.signal)
+        return self.unit - truth if isinstance(truth, Signal) else frozenset(self.letters.labels or ()) - truth
 
     def conjunction(self, name: str, truths: Iterable[Truth]) -> Truth:
         """And: ReLU(s₁ + … + s_m - (m-1) units - [a token that rules it out])."""
-        tokens, signals = self.everywhere, list[Signal]()
+        everywhere = frozenset(self.letters.labels or ())
+        tokens, signals = everywhere, list[Signal]()
         for truth in truths:
-            if truth.signal is None:
-                tokens &= truth.tokens
+            if isinstance(truth, Signal):
+                signals.append(truth)
             else:
-                signals.append(truth.signal)
+                tokens &= truth
         if not signals or not tokens:
-            return Truth(tokens)
-        if len(signals) == 1 and tokens == self.everywhere:
-            return Truth(signal=signals[0])
+            return tokens
+        if len(signals) == 1 and tokens == everywhere:
+            return signals[0]
         excess = stack(*signals).total - (len(signals) - 1) * self.unit
-        if tokens != self.everywhere:
+        if tokens != everywhere:
             excess = excess - (1 - self.letters.among(tokens))
-        held = relu(name, excess)
-        return Truth(signal=held if self.sign is Sign.RELU else held.known(BIT))
+        return self.exact(relu(name, excess))
 
-    def both_or_neither(self, one: Truth, other: Truth, *, negated: bool) -> Truth:
-        """Of two truth values of which at least one is true: whether both are, or (negated) one is not."""
-        assert one.signal is not None
-        assert other.signal is not None
-        both = one.signal + other.signal - self.unit
-        exact = both if self.sign is Sign.RELU else both.known(BIT)
-        return Truth(signal=self.unit - exact if negated else exact)
+
+def decided_by_token(formulas: Iterable[Formula], tokens: frozenset[str]) -> dict[Formula, Truth]:
+    """The tokens at which formulas without counts hold; given in order, parts first."""
+    where: dict[Formula, frozenset[str]] = {}
+    for formula in formulas:
+        match formula:
+            case Symbol(symbol):
+                where[formula] = frozenset([symbol])
+            case Constant(value):
+                where[formula] = tokens if value else frozenset()
+            case Not(of):
+                where[formula] = tokens - where[of]
+            case And(operands):
+                where[formula] = tokens.intersection(*(where[operand] for operand in operands))
+            case Or(operands):
+                where[formula] = frozenset[str]().union(*(where[operand] for operand in operands))
+    return dict(where)

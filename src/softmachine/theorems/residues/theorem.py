@@ -24,6 +24,7 @@ token <limit>.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
@@ -32,9 +33,9 @@ from softmachine.languages.turing import MOVES, TuringMachine
 from softmachine.signals import Program, Signal, Vocabulary, attend, constant, named, position, relu, stack
 from softmachine.signals.gadgets import mean
 from softmachine.signals.kinds import BIT
-from softmachine.theorems.address_bits.theorem import differing, next_token, own, state_of, under_head, written
-from softmachine.theorems.chapter_8.theorem import on_tape
-from softmachine.theorems.shared.stream_tokens import POSITIONS, Limit, Placed, Start, StreamCodec
+from softmachine.theorems.shared.stream_signals import differing, next_token, own, state_of, under_head, written
+from softmachine.theorems.shared.stream_tokens import LIMIT, POSITIONS, Limit, Meaning, Placed, Start, StreamCodec
+from softmachine.theorems.shared.transition import on_tape
 from softmachine.theorems.shared.turing_tokens import Begin, Given
 from softmachine.theorems.theorem import Stock, Theorem
 from softmachine.transformer.features import Bit
@@ -72,222 +73,231 @@ def modulus_for(machine: TuringMachine, length: int) -> int:
 
 def signals(codec: StreamCodec, *, positions: bool) -> Program:
     """The theorem, for the machine, the number of positions and the modulus that the codec names."""
-    return _Decoder(codec, positions=positions).program()
+    machine, tapes = codec.machine, range(codec.machine.tapes)
+    tokens: Vocabulary[Meaning] = Vocabulary(codec.meanings)
+    state = state_of(tokens, machine)
+    start = tokens.bit("<bos>", lambda token: isinstance(token, Start))
+
+    # Step 1. Layer 1: how often the heads have wrapped around, and the weight of one position; what w is not.
+    shares = mean("mean of wraps", stack(*(_wrapped(codec, tokens, k) for k in tapes), start))
+    weight = named("1/(i+1)", shares[-1])
+    given = _input_digits(codec, tokens, weight, positions) if machine.alphabet else None
+    symbol, at_end, inside = [], [], []
+    for k in tapes:
+        share = named(on_tape(machine, "wraps/(i+1)", k), shares[k])
+        apart = {c: _apart(machine, k, share, weight, c) for c in range(-codec.wraps - 1, codec.wraps + 2)}
+
+        # Step 2. Layer 2: addresses in binary, of the head, and of the cell that this token wrote.
+        head = _head(codec, tokens, k, apart)
+        cell = _cell(codec, tokens, k, apart, given if k == 0 else None)
+
+        # Step 3. Layers 3 and 4: the symbol under the head, the latest write to its cell or the start token's blank.
+        found = _latest(codec, tokens, k, head.digits, cell, start, None if positions else weight)
+        symbol.append(under_head(machine, k, found))
+        inside.append(head.inside)
+        at_end.append(head.at_zero)
+
+    # Step 4. The transition.
+    logits = next_token(codec, state, symbol, at_end, [_onehot_residue(codec, tokens, k) for k in tapes])
+    if Limit() in codec.tokens:
+        logits[LIMIT] = 4 * (len(tapes) - stack(*inside).total)
+    return tokens.program(machine.name, logits, margin=Fraction(1))
 
 
-class _Decoder:
-    def __init__(self, codec: StreamCodec, *, positions: bool) -> None:
-        self.codec, self.machine, self.positions = codec, codec.machine, positions
-        self.tokens = Vocabulary(codec.meanings)
-        self.tapes = range(codec.machine.tapes)
-        self.residue_bits = (codec.modulus - 1).bit_length()
-        self.wraps = codec.wraps
-        self.wrap_bits = (2 * self.wraps).bit_length()
-        self.start = self.tokens.bit("<bos>", lambda token: isinstance(token, Start))
-        self.given = self.tokens.bit("is input", lambda token: isinstance(token, Given))
+def _wrapped(codec: StreamCodec, tokens: Vocabulary[Meaning], tape: int) -> Signal:
+    """+1 or -1 where this token's move takes the head to the next or the previous stretch of M cells."""
+    up, down = (~_not_wrapped(codec, tokens, tape, by) for by in (1, -1))
+    return up - down
 
-    def program(self) -> Program:
-        """The signals."""
-        state = state_of(self.tokens, self.machine)
 
-        # Layer 1. How often the heads have wrapped around, and the weight of one position; what w is not.
-        shares = mean("mean of wraps", stack(*(self.wrapped(k) for k in self.tapes), self.start))
-        self.weight = named("1/(i+1)", shares[-1])
-        symbol, at_end, inside = [], [], []
-        for k in self.tapes:
-            share = named(on_tape(self.machine, "wraps/(i+1)", k), shares[k])
-            apart = {c: self.apart(k, share, c) for c in range(-self.wraps - 1, self.wraps + 2)}
+def _not_wrapped(codec: StreamCodec, tokens: Vocabulary[Meaning], tape: int, by: int) -> Signal:
+    """Whether this token is anything but a step that wraps by so much."""
+    names = {1: "not wrapped up", 0: "not an action that stays", -1: "not wrapped down"}
 
-            # Layer 2. Addresses in binary: of the head, and of the cell that this token wrote.
-            head, inside_k, zero = self.head(k, apart)
-            cell = self.cell(k, apart)
+    def otherwise(token: Meaning) -> bool:
+        return not isinstance(token, Placed) or (token.cells[tape] + MOVES[token.move[tape]]) // codec.modulus != by
 
-            # Layers 3 and 4. The symbol under the head: the latest write to its cell, or the start token's blank.
-            found = self.latest(k, head, cell, written(self.tokens, self.machine, k))
-            symbol.append(under_head(self.machine, k, found))
-            inside.append(inside_k)
-            at_end.append(zero)
+    return tokens.bit(on_tape(codec.machine, names[by], tape), otherwise)
 
-        # The transition.
-        residues = [self.onehot_residue(k) for k in self.tapes]
-        logits = next_token(self.codec, state, symbol, at_end, residues)
-        for token, meaning in self.codec.meanings.items():
-            if isinstance(meaning, Limit):
-                logits[token] = 4 * (len(self.tapes) - stack(*inside).total)
-        return self.tokens.program(self.machine.name, logits, margin=Fraction(1))
 
-    def wrapped(self, tape: int) -> Signal:
-        """+1 or -1 where this token's move takes the head to the next or the previous stretch of M cells."""
-        up, down = ~self.not_wrapped(tape, 1), ~self.not_wrapped(tape, -1)
-        return up - down
+def _apart(machine: TuringMachine, tape: int, share: Signal, weight: Signal, count: int) -> Signal:
+    """0 exactly if the share is ``count`` times the weight of a position, else at least half of that weight."""
+    name = on_tape(machine, f"wraps are not {count}", tape)
+    above = relu(f"{name}: above", share - (count + Fraction(1, 2)) * weight)
+    below = relu(f"{name}: below", (count - Fraction(1, 2)) * weight - share)
+    return named(name, above + below)
 
-    def not_wrapped(self, tape: int, by: int) -> Signal:
-        """Whether this token is anything but a step that wraps by so much."""
-        names = {1: "not wrapped up", 0: "not an action that stays", -1: "not wrapped down"}
-        return self.tokens.bit(
-            on_tape(self.machine, names[by], tape),
-            lambda token: not (isinstance(token, Placed) and self.wrap_of(token, tape) == by),
-        )
 
-    def wrap_of(self, token: Placed, tape: int) -> int:
-        return (token.cells[tape] + MOVES[token.move[tape]]) // self.codec.modulus
+def _is_zero(codec: StreamCodec, name: str, apart: Signal, off: Signal | None = None) -> Signal:
+    """A bit: whether a penalty is 0 (it is never between 0 and 1/2N), and no bit of ``off`` is set."""
+    inner = 1 - 4 * codec.length * apart
+    return relu(name, inner if off is None else inner - off).known(BIT)
 
-    def apart(self, tape: int, share: Signal, count: int) -> Signal:
-        """0 exactly if the share is ``count`` times the weight of a position, else at least half of that weight."""
-        name = on_tape(self.machine, f"wraps are not {count}", tape)
-        above = relu(f"{name}: above", share - (count + Fraction(1, 2)) * self.weight)
-        below = relu(f"{name}: below", (count - Fraction(1, 2)) * self.weight - share)
-        return named(name, above + below)
 
-    def is_zero(self, name: str, apart: Signal, off: Signal | None = None) -> Signal:
-        """A bit: whether a penalty is 0 (it is never between 0 and 1/2N), and no bit of ``off`` is set."""
-        inner = 1 - 4 * self.codec.length * apart
-        return relu(name, inner if off is None else inner - off).known(BIT)
+@dataclass(frozen=True)
+class _Head:
+    """Where a head is.
 
-    def head(self, tape: int, apart: dict[int, Signal]) -> tuple[Signal, Signal, Signal]:
-        """The digits of the head's address, whether it has any, and whether it is 0."""
-        counts = range(-self.wraps, self.wraps + 1)
-        is_count = {c: self.is_zero(on_tape(self.machine, f"head wrapped {c}", tape), apart[c]) for c in counts}
-        high = self.digits(is_count)
-        name = on_tape(self.machine, "head", tape)
-        low = [self.residue_bit(tape, k, after=True) for k in range(self.residue_bits)]
-        inside = named(f"{name} is in reach", stack(*is_count.values()).total.known(BIT))
-        elsewhere = self.tokens.bit(
-            f"{name} residue is not 0", lambda token: self.residue(token, tape, after=True) != 0
-        )
-        at_zero = self.is_zero(f"{name} is 0", apart[0], elsewhere)
-        return named(name, self.labelled([*low, *high])), inside, at_zero
+    Args:
+        digits: Its address in binary.
+        inside: Whether it has one.
+        at_zero: Whether that is cell 0.
+    """
 
-    def cell(self, tape: int, apart: dict[int, Signal]) -> Signal:
-        """The digits of the address that this token wrote, all 0 if it wrote nothing: one move before the head's."""
-        name = on_tape(self.machine, "cell", tape)
-        is_count = {
-            c: stack(
-                *(
-                    self.is_zero(f"{name} wrapped {c}, now {c + by}", apart[c + by], self.not_wrapped(tape, by))
-                    for by in (-1, 0, 1)
-                )
-            ).total
-            for c in range(-self.wraps, self.wraps + 1)
-        }
-        high = self.digits(is_count)
-        low = [self.residue_bit(tape, k, after=False) for k in range(self.residue_bits)]
-        if tape == 0 and self.machine.alphabet:
-            given = self.input_digits()
-            low = [a + b for a, b in zip(low, given, strict=False)]
-            high = [a + b for a, b in zip(high, given[self.residue_bits :], strict=True)]
-        return named(name, self.labelled([*low, *high]))
+    digits: Signal
+    inside: Signal
+    at_zero: Signal
 
-    def digits(self, is_count: dict[int, Signal]) -> list[Signal]:
-        """A number of wraps in binary, plus W so that it is not negative, from one bit for each possible number."""
-        return [
-            stack(constant(0), *(bit for c, bit in is_count.items() if (c + self.wraps) >> k & 1)).total
-            for k in range(self.wrap_bits)
+
+def _head(codec: StreamCodec, tokens: Vocabulary[Meaning], tape: int, apart: dict[int, Signal]) -> _Head:
+    """The address of the head after this token."""
+    machine, name = codec.machine, on_tape(codec.machine, "head", tape)
+    counts = range(-codec.wraps, codec.wraps + 1)
+    is_count = {c: _is_zero(codec, on_tape(machine, f"head wrapped {c}", tape), apart[c]) for c in counts}
+    low = _residue_bits(codec, tokens, tape, after=True)
+    inside = named(f"{name} is in reach", stack(*is_count.values()).total.known(BIT))
+    elsewhere = tokens.bit(f"{name} residue is not 0", lambda token: _residue(codec, token, tape, after=True) != 0)
+    at_zero = _is_zero(codec, f"{name} is 0", apart[0], elsewhere)
+    return _Head(named(name, _labelled(codec, low + _wrap_bits(codec, is_count))), inside, at_zero)
+
+
+def _cell(
+    codec: StreamCodec, tokens: Vocabulary[Meaning], tape: int, apart: dict[int, Signal], given: list[Signal] | None
+) -> Signal:
+    """The digits of the address that this token wrote, all 0 if it wrote nothing: one move before the head's."""
+    name = on_tape(codec.machine, "cell", tape)
+    is_count = {}
+    for c in range(-codec.wraps, codec.wraps + 1):
+        cases = [
+            _is_zero(codec, f"{name} wrapped {c}, now {c + by}", apart[c + by], _not_wrapped(codec, tokens, tape, by))
+            for by in (-1, 0, 1)
         ]
+        is_count[c] = stack(*cases).total
+    digits = _residue_bits(codec, tokens, tape, after=False) + _wrap_bits(codec, is_count)
+    if given:
+        digits = [own + told for own, told in zip(digits, given, strict=True)]
+    return named(name, _labelled(codec, digits))
 
-    def labelled(self, digits: list[Signal]) -> Signal:
-        residues = [f"bit {k} of residue" for k in range(self.residue_bits)]
-        labels = [*residues, *(f"bit {k} of wraps" for k in range(self.wrap_bits))]
-        return stack(*digits).known(BIT).labelled(labels)
 
-    def residue(self, token: object, tape: int, *, after: bool) -> int:
-        """The residue of the head after this token, or of the cell that it wrote; 0 of tokens that do not say it."""
-        if not isinstance(token, Placed):
-            return 0
-        return (token.cells[tape] + (MOVES[token.move[tape]] if after else 0)) % self.codec.modulus
+def _wrap_bits(codec: StreamCodec, is_count: dict[int, Signal]) -> list[Signal]:
+    """A number of wraps in binary, plus W so that it is not negative, from one bit for each possible number."""
+    return _binary({c + codec.wraps: bit for c, bit in is_count.items()}, codec.wrap_bits)
 
-    def residue_bit(self, tape: int, k: int, *, after: bool) -> Signal:
-        name = on_tape(self.machine, f"bit {k} of {'head' if after else 'cell'} residue", tape)
-        return self.tokens.bit(name, lambda token: bool(self.residue(token, tape, after=after) >> k & 1))
 
-    def onehot_residue(self, tape: int) -> Signal:
-        labels = [str(r) for r in range(self.codec.modulus)]
-        return self.tokens.onehot(
-            on_tape(self.machine, "head residue", tape),
-            labels,
-            lambda token: str(self.residue(token, tape, after=True)) if isinstance(token, Placed | Begin) else None,
-        )
+def _binary(is_number: dict[int, Signal], bits: int) -> list[Signal]:
+    """A number in binary, from one bit for each possible number."""
+    return [
+        stack(constant(0), *(bit for number, bit in is_number.items() if number >> k & 1)).total for k in range(bits)
+    ]
 
-    def input_digits(self) -> list[Signal]:
-        """Of an input symbol, the digits of its cell; else 0."""
-        residues, wraps = range(self.residue_bits), range(self.wrap_bits)
-        if self.positions:
-            features = [Bit(k, cells=1) for k in residues]
-            features += [Bit(k, cells=self.codec.modulus, offset=self.wraps) for k in wraps]
-            return [relu(f"input {feature.name}", position(feature) - ~self.given).known(BIT) for feature in features]
-        cells = range(min(self.codec.longest_input, self.codec.length))
-        is_cell = {}
-        for c in cells:  # the symbol stands at position c+1, where (c+2)·u is 1
-            above = relu(f"input cell is not {c}: above", 1 - (c + Fraction(5, 2)) * self.weight)
-            below = relu(f"input cell is not {c}: below", (c + Fraction(3, 2)) * self.weight - 1)
-            is_cell[c] = self.is_zero(f"input cell is {c}", named(f"input cell is not {c}", above + below), ~self.given)
-        size = self.codec.modulus
-        low = [stack(constant(0), *(bit for c, bit in is_cell.items() if c % size >> k & 1)).total for k in residues]
-        high = [
-            stack(constant(0), *(bit for c, bit in is_cell.items() if (c // size + self.wraps) >> k & 1)).total
-            for k in wraps
-        ]
-        return low + high
 
-    def latest(self, tape: int, head: Signal, cell: Signal, wrote: Signal) -> Signal:
-        """What was last written where the head is."""
-        name = on_tape(self.machine, "last write", tape)
-        quiet = self.mute(tape)
-        silent = named(on_tape(self.machine, "wrote no cell", tape), self.start + quiet)
-        cells = list(own(cell, silent))
-        if not self.positions:
-            return attend(
-                name,
-                query=stack(*differing(head), constant(-2), constant(-1)),
-                key=stack(*cells, quiet, self.weight),
-                value=wrote,
-                gap=Fraction(1, self.codec.length * (self.codec.length + 1)),
-                single=True,
-            )
-        bits = self.codec.address_bits
-        inner = bits if self.codec.length <= ONE_STAGE else (bits + 1) // 2
-        place = [position(Bit(k)) for k in range(bits)]
-        size = 1 << inner
-        query, key = [size * part for part in differing(head)], cells
-        if inner < bits:
-            block = self.last_block(tape, head, cells, quiet, place[inner:])
-            query += [size * part for part in differing(block)]
-            key = [*cells, *(stack(bit, ~bit - self.start) for bit in place[inner:])]
+def _labelled(codec: StreamCodec, digits: list[Signal]) -> Signal:
+    labels = [f"bit {k} of residue" for k in range(codec.residue_bits)]
+    labels += [f"bit {k} of wraps" for k in range(codec.wrap_bits)]
+    return stack(*digits).known(BIT).labelled(labels)
+
+
+def _residue(codec: StreamCodec, token: Meaning, tape: int, *, after: bool) -> int:
+    """The residue of the head after this token, or of the cell that it wrote; 0 of tokens that do not say it."""
+    if not isinstance(token, Placed):
+        return 0
+    return (token.cells[tape] + (MOVES[token.move[tape]] if after else 0)) % codec.modulus
+
+
+def _residue_bits(codec: StreamCodec, tokens: Vocabulary[Meaning], tape: int, *, after: bool) -> list[Signal]:
+    what = "head" if after else "cell"
+
+    def bit(k: int) -> Signal:
+        name = on_tape(codec.machine, f"bit {k} of {what} residue", tape)
+        return tokens.bit(name, lambda token: bool(_residue(codec, token, tape, after=after) >> k & 1))
+
+    return [bit(k) for k in range(codec.residue_bits)]
+
+
+def _onehot_residue(codec: StreamCodec, tokens: Vocabulary[Meaning], tape: int) -> Signal:
+    def residue(token: Meaning) -> str | None:
+        return str(_residue(codec, token, tape, after=True)) if isinstance(token, Placed | Begin) else None
+
+    return tokens.onehot(on_tape(codec.machine, "head residue", tape), list(map(str, range(codec.modulus))), residue)
+
+
+def _input_digits(codec: StreamCodec, tokens: Vocabulary[Meaning], weight: Signal, positions: bool) -> list[Signal]:
+    """Of an input symbol, the digits of its cell; else 0."""
+    given = tokens.bit("is input", lambda token: isinstance(token, Given))
+    if positions:
+        features = [Bit(k, cells=1) for k in range(codec.residue_bits)]
+        features += [Bit(k, cells=codec.modulus, offset=codec.wraps) for k in range(codec.wrap_bits)]
+        return [relu(f"input {feature.name}", position(feature) - ~given).known(BIT) for feature in features]
+    is_cell = {}
+    for c in range(min(codec.longest_input, codec.length)):  # the symbol stands at position c+1, where (c+2)·u is 1
+        above = relu(f"input cell is not {c}: above", 1 - (c + Fraction(5, 2)) * weight)
+        below = relu(f"input cell is not {c}: below", (c + Fraction(3, 2)) * weight - 1)
+        is_cell[c] = _is_zero(codec, f"input cell is {c}", named(f"input cell is not {c}", above + below), ~given)
+    low, size = codec.residue_bits, codec.modulus
+    addresses = {(c // size + codec.wraps) << low | c % size: bit for c, bit in is_cell.items()}
+    return _binary(addresses, low + codec.wrap_bits)
+
+
+def _latest(
+    codec: StreamCodec,
+    tokens: Vocabulary[Meaning],
+    tape: int,
+    head: Signal,
+    cell: Signal,
+    start: Signal,
+    weight: Signal | None,
+) -> Signal:
+    """What was last written where the head is; recency is the position, or if there are none, the weight of one."""
+    machine, bits = codec.machine, codec.address_bits
+    name, wrote = on_tape(machine, "last write", tape), written(tokens, machine, tape)
+    mutes = (Begin,) if tape == 0 else (Begin, Given)  # they write nothing, and answer for nothing
+    quiet = tokens.bit(on_tape(machine, "mute", tape), lambda token: isinstance(token, mutes))
+    cells = list(own(cell, named(on_tape(machine, "wrote no cell", tape), start + quiet)))
+    if weight is not None:
         return attend(
             name,
-            query=stack(*query, constant(-size), constant(-4 * size), constant(1)),
-            key=stack(*key, self.start, quiet, _number(place[:inner])),
+            query=stack(*differing(head), constant(-2), constant(-1)),
+            key=stack(*cells, quiet, weight),
             value=wrote,
-            gap=1,
+            gap=Fraction(1, codec.length * (codec.length + 1)),
             single=True,
         )
-
-    def last_block(self, tape: int, head: Signal, cells: list[Signal], quiet: Signal, place: list[Signal]) -> Signal:
-        """The number of the last block of positions in which the head's cell was written, in bits."""
-        name, size = on_tape(self.machine, "last block", tape), 1 << len(place)
-        found = attend(
-            name,
-            query=stack(*(size * part for part in differing(head)), constant(-size), constant(-4 * size), constant(1)),
-            key=stack(*cells, self.start, quiet, _number(place)),
-            value=stack(*place),
-            gap=1,
-            single=True,
-        )
-        # The mean of equal bits may have been rounded: 1 - ReLU(1 - 2x) is 1 for every x ≥ 1/2.
-        bits = 1 - relu(f"{name}: is 0", 1 - 2 * found)
-        return named(name, bits.known(BIT).labelled([f"bit {k}" for k in range(len(place))]))
-
-    def mute(self, tape: int) -> Signal:
-        """Whether this token writes nothing to a tape, and answers for nothing."""
-        quiet = (Begin,) if tape == 0 else (Begin, Given)
-        return self.tokens.bit(on_tape(self.machine, "mute", tape), lambda token: isinstance(token, quiet))
+    place = [position(Bit(k)) for k in range(bits)]
+    if codec.length <= ONE_STAGE:
+        return _latest_by(name, list(differing(head)), cells, start, quiet, place, wrote)
+    inner = (bits + 1) // 2
+    name_of_block = on_tape(machine, "last block", tape)
+    found = _latest_by(name_of_block, list(differing(head)), cells, start, quiet, place[inner:], stack(*place[inner:]))
+    # The mean of equal bits may have been rounded: 1 - ReLU(1 - 2x) is 1 for every x ≥ 1/2.
+    rounded = 1 - relu(f"{name_of_block}: is 0", 1 - 2 * found)
+    block = named(name_of_block, rounded.known(BIT).labelled([f"bit {k}" for k in range(bits - inner)]))
+    in_block = [stack(bit, ~bit - start) for bit in place[inner:]]
+    query = [*differing(head), *differing(block)]
+    return _latest_by(name, query, [*cells, *in_block], start, quiet, place[:inner], wrote)
 
 
-def _number(bits: list[Signal]) -> Signal:
-    total = constant(0)
-    for k, bit in enumerate(bits):
-        total = total + (1 << k) * bit
-    return total
+def _latest_by(
+    name: str,
+    query: list[Signal],
+    key: list[Signal],
+    start: Signal,
+    quiet: Signal,
+    place: list[Signal],
+    read: Signal,
+) -> Signal:
+    """What is read where the digits agree, of several the last by these bits of the position; else at the start."""
+    size = 1 << len(place)
+    number = constant(0)
+    for k, bit in enumerate(place):
+        number = number + (1 << k) * bit
+    return attend(
+        name,
+        query=stack(*(size * part for part in query), constant(-size), constant(-4 * size), constant(1)),
+        key=stack(*key, start, quiet, number),
+        value=read,
+        gap=1,
+        single=True,
+    )
 
 
 def _codec(machine: TuringMachine, length: int, *, longest_input: int = 0) -> StreamCodec:
@@ -305,6 +315,7 @@ _STEPS = (
     "The mean of all wraps is w/(i+1); units compare it with c/(i+1) for each c, exactly.",
     "Penalties become bits, and from then on everything is bits and small integers.",
     "The latest write to the cell is found, in two stages where one would need more than 8 bits.",
+    "The transition: one unit a rule, and the action with all of its parts has the largest logit.",
 )
 _theorem = partial(
     Theorem,

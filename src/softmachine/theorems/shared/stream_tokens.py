@@ -10,23 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
-from typing import Any, ClassVar
 
 from softmachine.codec import Prompt, Word
 from softmachine.errors import InputError
 from softmachine.languages.turing import Action, Configuration, Verdict, execute
-from softmachine.theorems.shared.turing_tokens import (
-    VERDICTS,
-    Begin,
-    Given,
-    TuringCodec,
-    TuringOutcome,
-    actions_of,
-    fresh,
-    outcome_of,
-)
+from softmachine.theorems.shared.turing_tokens import Begin, Given, RunCodec, actions_of, input_tokens, verdict_tokens
 
 START, BEGIN, LIMIT = "<bos>", "<run>", "<limit>"
 POSITIONS = "the number of positions of a sequence: three marks, the input and one for each step"
@@ -49,8 +38,11 @@ class Placed(Action):
     cells: tuple[int, ...]
 
 
+Meaning = Start | Limit | Given | Begin | Action | Verdict
+
+
 @dataclass(frozen=True)
-class StreamCodec(TuringCodec):
+class StreamCodec(RunCodec[Meaning]):
     """Prompts and runs of a machine, for models with a fixed number of positions.
 
     Args:
@@ -65,20 +57,15 @@ class StreamCodec(TuringCodec):
     most_wraps: int = 0
     longest_input: int = 0
 
-    announces: ClassVar[bool] = False
-
-    @cached_property
-    def meanings(self) -> dict[str, Any]:
-        """All tokens, and what they mean. Only actions that some rule takes are tokens."""
-        tokens: dict[str, Any] = {START: Start(), BEGIN: Begin()}
-        tokens |= {VERDICTS[verdict]: verdict for verdict in self.verdicts}
+    def spelled(self) -> Iterator[tuple[str, Meaning]]:
+        """Marks, verdicts, actions (where M is known with their cells) and input symbols."""
+        yield START, Start()
+        yield BEGIN, Begin()
+        yield from verdict_tokens(self.verdicts)
         if self.modulus and self.wraps * self.modulus < self.length:
-            tokens[LIMIT] = Limit()
-        for action in self.actions:
-            tokens[fresh(_text(action), tokens)] = action
-        for symbol in self.machine.alphabet:
-            tokens[fresh(symbol, tokens)] = Given(symbol)
-        return tokens
+            yield LIMIT, Limit()
+        yield from ((_text(action), action) for action in self.actions)
+        yield from input_tokens(self.machine)
 
     @property
     def actions(self) -> tuple[Action, ...]:
@@ -104,6 +91,16 @@ class StreamCodec(TuringCodec):
         """How often a head can wrap around, to either side."""
         return min(-(-self.length // self.modulus), self.most_wraps) if self.modulus else 0
 
+    @property
+    def residue_bits(self) -> int:
+        """How many bits a cell modulo M has."""
+        return (self.modulus - 1).bit_length()
+
+    @property
+    def wrap_bits(self) -> int:
+        """How many bits a number of wraps has, to either side."""
+        return (2 * self.wraps).bit_length()
+
     def reaches(self, head: int) -> bool:
         """Whether the model knows a head on this cell from one on any other."""
         return not self.modulus or -self.wraps <= head // self.modulus <= self.wraps
@@ -128,10 +125,6 @@ class StreamCodec(TuringCodec):
             )
         return Prompt((START, *(self.tokens[Given(symbol)] for symbol in symbols), BEGIN))
 
-    def token_limit(self, max_steps: int) -> int:
-        """One token a step."""
-        return max_steps
-
     def expected(self, word: Word, max_steps: int) -> Iterator[str]:
         """The tokens that the reference interpreter's run stands for, up to a step limit or the last position."""
         word = self.machine.word(word)
@@ -151,10 +144,6 @@ class StreamCodec(TuringCodec):
         if not self.modulus:
             return action
         return Placed(action.state, action.write, action.move, tuple(head % self.modulus for head in heads))
-
-    def read(self, word: Word, tokens: Sequence[str]) -> TuringOutcome:
-        """What a run's tokens (those after the prompt) say: the verdict and, by replaying the actions, the tapes."""
-        return outcome_of(self.machine, word, tokens, self.meanings)
 
 
 def _text(action: Action) -> str:

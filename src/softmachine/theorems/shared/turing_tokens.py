@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import ClassVar
+from typing import ClassVar, Generic, TypeVar
 
 from softmachine.codec import DecoderCodec, Outcome, Prompt, Word
 from softmachine.languages.turing import Action, Rule, Tape, TuringMachine, Verdict, execute, replay
@@ -32,6 +33,7 @@ class Begin:
 
 
 Meaning = Given | Begin | Action | Verdict
+M = TypeVar("M", bound=Hashable)
 
 
 class OfMachine:
@@ -56,7 +58,63 @@ class OfMachine:
 
 
 @dataclass(frozen=True)
-class TuringCodec(OfMachine, DecoderCodec[TuringMachine]):
+class RunCodec(OfMachine, DecoderCodec[TuringMachine], Generic[M]):
+    """Prompts and runs of a machine in tokens that mean something each: an action, a symbol, a verdict or a mark."""
+
+    view: ClassVar[str] = "tape"
+    announces: ClassVar[bool] = False
+    """Whether a run's first token only says where it starts."""
+
+    @abstractmethod
+    def spelled(self) -> Iterator[tuple[str, M]]:
+        """All tokens and what they mean, in order; whatever is spelled like an earlier token gets quotes."""
+
+    @cached_property
+    def meanings(self) -> dict[str, M]:
+        """All tokens, and what they mean. Only actions that some rule takes are tokens."""
+        tokens: dict[str, M] = {}
+        for text, meaning in self.spelled():
+            token = text
+            while token in tokens:
+                token = f"'{token}'"
+            tokens[token] = meaning
+        return tokens
+
+    @cached_property
+    def tokens(self) -> dict[M, str]:
+        """The token of each meaning."""
+        return {meaning: token for token, meaning in self.meanings.items()}
+
+    def stops(self, token: str) -> bool:
+        """Whether the token is a verdict."""
+        return isinstance(self.meanings[token], Verdict)
+
+    def is_step(self, token: str) -> bool:
+        """Whether the token is a step of the machine."""
+        return isinstance(self.meanings[token], Action)
+
+    def read(self, word: Word, said: Sequence[str]) -> TuringOutcome:
+        """What a run's tokens (those after the prompt) say: the verdict and, by replaying the actions, the tapes."""
+        return self.outcome(word, *steps_of(said, self.meanings))
+
+    def outcome(
+        self, word: Word, actions: Sequence[Action], verdict: Verdict | None, printed: Sequence[str] | None = None
+    ) -> TuringOutcome:
+        """What a run came to; the output is what was printed, or else what the actions leave on the first tape."""
+        machine, word = self.machine, self.machine.word(word)
+        left = replay(machine, word, actions).tapes[0].symbols if printed is None else printed
+        return TuringOutcome(
+            verdict=verdict,
+            steps=len(actions),
+            output=machine.spell(left),
+            machine=machine,
+            word=word,
+            actions=actions,
+        )
+
+
+@dataclass(frozen=True)
+class TuringCodec(RunCodec[Meaning]):
     """Prompts and runs of a machine, in tokens.
 
     A run is: the input symbols, BOS, the action (q_start, symbol under the head, no move), one action a step, and a
@@ -66,25 +124,14 @@ class TuringCodec(OfMachine, DecoderCodec[TuringMachine]):
 
     last_action: bool = True
 
-    view: ClassVar[str] = "tape"
     announces: ClassVar[bool] = True
-    """Whether a run's first token only says where it starts."""
 
-    @cached_property
-    def meanings(self) -> dict[str, Meaning]:
-        """All tokens, and what they mean. Only actions that some rule takes are tokens."""
-        tokens: dict[str, Meaning] = {BEGIN: Begin()}
-        tokens |= {VERDICTS[verdict]: verdict for verdict in self.verdicts}
-        for action in self.actions:
-            tokens[fresh(action_text(action), tokens)] = action
-        for symbol in self.machine.alphabet:
-            tokens[fresh(symbol, tokens)] = Given(symbol)
-        return tokens
-
-    @cached_property
-    def tokens(self) -> dict[Meaning, str]:
-        """The token of each meaning."""
-        return {meaning: token for token, meaning in self.meanings.items()}
+    def spelled(self) -> Iterator[tuple[str, Meaning]]:
+        """BOS, verdicts, actions and input symbols."""
+        yield BEGIN, Begin()
+        yield from verdict_tokens(self.verdicts)
+        yield from action_tokens(self.actions)
+        yield from input_tokens(self.machine)
 
     @property
     def actions(self) -> tuple[Action, ...]:
@@ -103,10 +150,6 @@ class TuringCodec(OfMachine, DecoderCodec[TuringMachine]):
         """The input's symbols, then BOS."""
         symbols = self.machine.word(word)
         return Prompt((*(self.tokens[Given(symbol)] for symbol in symbols), BEGIN))
-
-    def stops(self, token: str) -> bool:
-        """Whether the token is a verdict."""
-        return isinstance(self.meanings[token], Verdict)
 
     def token_limit(self, max_steps: int) -> int:
         """One token to begin, one a step."""
@@ -127,37 +170,24 @@ class TuringCodec(OfMachine, DecoderCodec[TuringMachine]):
         """How many actions are tokens when the verdict takes the place of one that enters a final state."""
         return len(actions) - (bool(actions) and actions[-1].state in self.machine.final)
 
-    def read(self, word: Word, tokens: Sequence[str]) -> TuringOutcome:
-        """What a run's tokens (those after the prompt) say: the verdict and, by replaying the actions, the tapes."""
-        word = self.machine.word(word)
-        verdict, actions = self._coded(tokens) if isinstance(tokens, Coded) else self._plain(tokens)
-        configuration = replay(self.machine, word, actions)
-        first = configuration.tapes[0]
-        return TuringOutcome(
-            verdict=verdict,
-            steps=len(actions),
-            output=self.machine.spell(first.symbols),
-            machine=self.machine,
-            word=word,
-            actions=actions,
-        )
+    def read(self, word: Word, said: Sequence[str]) -> TuringOutcome:
+        """The same; the first token is no step."""
+        if isinstance(said, Coded) and (packed := self._packed(said)):
+            return self.outcome(word, *packed)
+        meanings = [self.meanings[token] for token in said]
+        actions = tuple(meaning for meaning in meanings[1:] if isinstance(meaning, Action))
+        return self.outcome(word, actions, _verdict_in(meanings))
 
-    def _plain(self, tokens: Sequence[str]) -> tuple[Verdict | None, Sequence[Action]]:
-        meanings = [self.meanings[token] for token in tokens]
-        verdict = next((meaning for meaning in meanings if isinstance(meaning, Verdict)), None)
-        return verdict, tuple(meaning for meaning in meanings[1:] if isinstance(meaning, Action))
-
-    def _coded(self, tokens: Coded[str]) -> tuple[Verdict | None, Sequence[Action]]:
-        """The same for a long run, of which only a verdict at the end is not an action."""
-        meanings = [self.meanings[name] for name in tokens.names]
-        last = meanings[int(tokens.codes[-1])] if len(tokens) else None
+    def _packed(self, said: Coded[str]) -> tuple[Sequence[Action], Verdict | None] | None:
+        """The same for a long run, if only a verdict at its end is not an action."""
+        meanings = [self.meanings[name] for name in said.names]
+        last = meanings[int(said.codes[-1])] if len(said) else None
         verdict = last if isinstance(last, Verdict) else None
-        taken = tokens[1:-1] if verdict else tokens[1:]
-        nothing = Action(self.machine.start, (self.machine.blank,) * self.machine.tapes, ("S",) * self.machine.tapes)
-        actions = [meaning if isinstance(meaning, Action) else nothing for meaning in meanings]
+        taken = said[1:-1] if verdict else said[1:]
         if not all(isinstance(meanings[code], Action) for code in taken.used()):
-            return self._plain(tuple(tokens))
-        return verdict, Coded(taken.codes, tuple(actions))
+            return None
+        nothing = self.first_action(self.machine.blank)
+        return Coded(taken.codes, [item if isinstance(item, Action) else nothing for item in meanings]), verdict
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,37 +202,17 @@ class TuringOutcome(Outcome):
         return trace_lines(self.machine, self.word, self.actions)
 
 
-def outcome_of(
-    machine: TuringMachine,
-    word: Word,
-    said: Sequence[str],
-    meanings: Mapping[str, object],
-    printed: Sequence[str] | None = None,
-) -> TuringOutcome:
-    """What the tokens of a run say: the verdict, and the first tape, by replaying the actions if it was not printed."""
-    word = machine.word(word)
-    actions, verdict = _steps_of(said, meanings)
-    symbols = replay(machine, word, actions).tapes[0].symbols if printed is None else printed
-    return TuringOutcome(
-        verdict=verdict,
-        steps=len(actions),
-        output=machine.spell(symbols),
-        machine=machine,
-        word=word,
-        actions=actions,
-    )
-
-
-def _steps_of(said: Sequence[str], meanings: Mapping[str, object]) -> tuple[Sequence[Action], Verdict | None]:
+def steps_of(said: Sequence[str], meanings: Mapping[str, object]) -> tuple[Sequence[Action], Verdict | None]:
     """The actions among the tokens of a run, and its verdict; other tokens are left out."""
-    actions: Sequence[Action]
     if isinstance(said, Codes):
-        actions = said.chosen(lambda token: meaning if isinstance(meaning := meanings[token], Action) else None)
-        used = [meanings[said.names[code]] for code in said.used()]
-        return actions, next((meaning for meaning in used if isinstance(meaning, Verdict)), None)
+        taken = said.chosen(lambda token: meaning if isinstance(meaning := meanings[token], Action) else None)
+        return taken, _verdict_in(meanings[said.names[code]] for code in said.used())
     found = [meanings[token] for token in said]
-    actions = tuple(meaning for meaning in found if isinstance(meaning, Action))
-    return actions, next((meaning for meaning in found if isinstance(meaning, Verdict)), None)
+    return tuple(meaning for meaning in found if isinstance(meaning, Action)), _verdict_in(found)
+
+
+def _verdict_in(meanings: Iterable[object]) -> Verdict | None:
+    return next((meaning for meaning in meanings if isinstance(meaning, Verdict)), None)
 
 
 def actions_of(rules: Iterable[Rule], tape: Tape) -> Iterator[Action]:
@@ -212,13 +222,24 @@ def actions_of(rules: Iterable[Rule], tape: Tape) -> Iterator[Action]:
         yield from (Action(rule.next, rule.write, move) for move in product(*options))
 
 
-def action_text(action: Action) -> str:
-    """An action as a token: the state, what is written, and how the heads move."""
-    return f"({action.state},{' '.join(action.write)},{' '.join(action.move)})"
+def verdict_tokens(verdicts: Iterable[Verdict]) -> Iterator[tuple[str, Verdict]]:
+    """How verdicts are spelled."""
+    return ((VERDICTS[verdict], verdict) for verdict in verdicts)
 
 
-def fresh(text: str, taken: Container[str]) -> str:
-    """The text, in as many quotes as it takes to be a new token."""
-    while text in taken:
-        text = f"'{text}'"
-    return text
+def action_tokens(actions: Iterable[Action]) -> Iterator[tuple[str, Action]]:
+    """How actions are spelled: the state, what is written, and how the heads move."""
+    return ((f"({action.state},{' '.join(action.write)},{' '.join(action.move)})", action) for action in actions)
+
+
+def input_tokens(machine: TuringMachine) -> Iterator[tuple[str, Given]]:
+    """How input symbols are spelled: as they are."""
+    return ((symbol, Given(symbol)) for symbol in machine.alphabet)
+
+
+def column_tokens(machine: TuringMachine, mark: str) -> Iterator[tuple[str, tuple[str, ...], tuple[bool, ...]]]:
+    """How a cell of every tape is spelled, with a mark at some of the symbols; and which symbols, and where."""
+    for symbols in product(machine.symbols, repeat=machine.tapes):
+        for marked in product((False, True), repeat=machine.tapes):
+            shown = (f"{symbol}{mark * here}" for symbol, here in zip(symbols, marked, strict=True))
+            yield f"|{' '.join(shown)}|", symbols, marked

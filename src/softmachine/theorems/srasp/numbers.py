@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from softmachine.errors import ConstructionError
 from softmachine.signals import Signal, attend, constant, named, position, stack
-from softmachine.signals.gadgets import Squared, select
+from softmachine.signals.gadgets import select
 from softmachine.signals.kinds import Kind, integer, real
 from softmachine.signals.primitives import Fall
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting, softmax
@@ -86,19 +86,13 @@ class Number:
         below, above = -self.low.at(1), self.high.at(1)
         return int(below), int(above)
 
-    @property
-    def bounded(self) -> bool:
-        """Whether the bounds do not grow with the length."""
-        return not any(self.low.coefficients[1:]) and not any(self.high.coefficients[1:])
-
     def __neg__(self) -> Number:
         return Number(
             self.high * -1, self.low * -1, -self.share, None if self.value is None else -self.value, self.square
         )
 
     def __add__(self, other: Number) -> Number:
-        known = self.value is not None and other.value is not None
-        value = self.value + other.value if known else None  # type: ignore[operator]
+        value = None if self.value is None or other.value is None else self.value + other.value
         return Number(self.low + other.low, self.high + other.high, self.share + other.share, value)
 
     def __sub__(self, other: Number) -> Number:
@@ -140,11 +134,11 @@ def _multiples(signal: Signal, one: Signal) -> list[Fraction] | None:
     return factors
 
 
+@dataclass(frozen=True)
 class Finder:
     """Finds integers by attention, hard or soft."""
 
-    def __init__(self, soft: bool) -> None:
-        self.soft = soft
+    soft: bool
 
     def weighting(self, scale: Feature) -> Weighting:
         """Softmax at this scale, or hard attention, which needs none."""
@@ -175,8 +169,7 @@ class Finder:
         x² = Σ_k p_k² + 2 k n p_k for these pieces p_k. One head each.
         """
         if number.value is None:
-            per = position(SHARE)
-            return self._in_pieces(name, number, number.share, SHARE, 1 - per, Mask.ALL)
+            return self._in_pieces(name, number, number.share, SHARE, 1 - position(SHARE), Mask.ALL)
         return self._in_pieces(name, number, number.value, None, position(N), Mask.ALL)
 
     def prefix_sum(self, name: str, term: Number) -> Number:
@@ -185,7 +178,7 @@ class Finder:
         Raises:
             ConstructionError: If the term may grow with the length, so that no number of pieces is enough.
         """
-        if not term.bounded or term.value is None:
+        if term.kind.grows or term.value is None:
             raise ConstructionError(
                 f"it adds integers between {term.low} and {term.high}, where n is the length: such a sum can grow "
                 "faster than the length, and attention finds integers only among positions",
@@ -233,13 +226,13 @@ class Finder:
         assert found.value is not None
         return found.value
 
-    def squared(self, name: str, number: Number) -> Squared:
+    def squared(self, name: str, number: Number) -> tuple[Signal, Signal]:
         """The integer and its square, found if need be."""
         known = number.value is not None and number.square is not None
         found = number if known else self.found(name, number)
         assert found.value is not None
         assert found.square is not None
-        return Squared(found.value, found.square)
+        return found.value, found.square
 
     def choose(self, name: str, condition: Signal, then: Number, otherwise: Number, one: Signal) -> Number:
         """``then`` where a bit is 1, else ``otherwise``: themselves if their difference is bounded, else the shares."""
@@ -248,13 +241,9 @@ class Finder:
         value = None
         if then.value is not None and otherwise.value is not None:
             difference = then.value - otherwise.value
-            kind = difference.kinds[0]
-            constants = choose_constants(condition, then.value, otherwise.value, one)
-            if constants is not None:
-                value = constants.known(chosen.kind)
-            elif not any(kind.low.coefficients[1:]) and not any(kind.high.coefficients[1:]):
+            value = choose_constants(condition, then.value, otherwise.value, one)
+            if value is None and not difference.kinds[0].grows:
                 value = otherwise.value + select(f"{name}: change", condition, difference, constant(0))
-                value = value.known(chosen.kind)
         shares = [number.share.known(number.share_kind) for number in (then, otherwise)]
         share = select(f"{name}/(n+1)", condition, *shares).known(chosen.share_kind)
-        return Number(low, high, share, value)
+        return Number(low, high, share, None if value is None else value.known(chosen.kind))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from softmachine.errors import ConstructionError
@@ -24,8 +24,9 @@ from softmachine.languages.srasp.expressions import (
     Truth,
     Vector,
 )
-from softmachine.signals import Signal, constant, named, relu
+from softmachine.signals import Signal, constant, named
 from softmachine.signals.gadgets import all_of, any_of, exclusive_or, select
+from softmachine.signals.gadgets.integers import compared
 from softmachine.signals.kinds import BIT
 from softmachine.signals.signal import Affine
 from softmachine.theorems.srasp.numbers import Finder, Number, choose_constants, whole
@@ -34,6 +35,7 @@ Value: TypeAlias = Signal | Number
 Read: TypeAlias = Vector
 
 
+@dataclass(frozen=True)
 class Pointwise:
     """Builds expressions from what they read.
 
@@ -45,11 +47,10 @@ class Pointwise:
             expression.
     """
 
-    def __init__(self, program: Program, finder: Finder, read: Callable[[Read], Value], one: Signal) -> None:
-        self.program = program
-        self.finder = finder
-        self.read = read
-        self.one = one
+    program: Program
+    finder: Finder
+    read: Callable[[Read], Value]
+    one: Signal
 
     def of(self, expression: Expression) -> Value:
         """The signal of an expression of any type."""
@@ -105,9 +106,8 @@ class Pointwise:
         """Whether a comparison holds."""
         kind = self.program.type_of(expression.left).kind
         if kind is Kind.INTEGER:
-            return self.compare_numbers(
-                str(expression), self.number(expression.left) - self.number(expression.right), expression.relation
-            )
+            name, difference = str(expression), self.number(expression.left) - self.number(expression.right)
+            return compared(name, self.finder.value(name, difference), expression.relation, self.one)
         left, right = self.finite(expression.left), self.finite(expression.right)
         if kind is Kind.BOOLEAN:
             different = exclusive_or(f"not {expression}", left, right)
@@ -124,27 +124,6 @@ class Pointwise:
                 return other.among(common)
         both = [all_of(f"{expression}: {symbol}", left[symbol], right[symbol]).forms[0] for symbol in common]
         return named(str(expression), Signal((Affine.sum(both),), (BIT,)))
-
-    def compare_numbers(self, name: str, difference: Number, comparison: Relation) -> Signal:
-        """How an integer compares with 0; right if it is within 1/4 of the integer."""
-        number = self.finder.value(name, difference)
-        unless_one = 1 - self.one
-
-        def not_negative(label: str, signal: Signal) -> Signal:
-            shifted = signal - unless_one
-            rise, stop = (relu(f"{label}: from {cut}", shifted - cut) for cut in (Fraction(-3, 4), Fraction(-1, 4)))
-            return (2 * (rise - stop)).known(BIT)
-
-        at_least, at_most = not_negative(f"{name}: ≥", number), not_negative(f"{name}: ≤", -number)
-        decided = {
-            Relation.AT_LEAST: at_least,
-            Relation.AT_MOST: at_most,
-            Relation.LESS: self.one - at_least,
-            Relation.GREATER: self.one - at_most,
-            Relation.EQUAL: at_least + at_most - self.one,
-            Relation.UNEQUAL: 2 * self.one - at_least - at_most,
-        }[comparison]
-        return named(name, decided.known(BIT), restores=number)
 
 
 def finite_value(value: Value) -> Signal:

@@ -18,40 +18,20 @@ is nested, two for counts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
 from softmachine.errors import ConstructionError
-from softmachine.languages.temporal import (
-    And,
-    Comparison,
-    Constant,
-    Count,
-    First,
-    Formula,
-    Last,
-    LeftCount,
-    Next,
-    Not,
-    Or,
-    Position,
-    Predicate,
-    Previous,
-    Relation,
-    RightCount,
-    Since,
-    Specification,
-    Symbol,
-    Until,
-    core,
-    subformulas,
-)
+from softmachine.languages import temporal as logic
+from softmachine.languages.temporal import Formula, Specification, core, subformulas
 from softmachine.languages.temporal.predicates import holds
 from softmachine.signals import Program, Signal, attend, constant, named, position, recogniser, relu, stack
 from softmachine.signals.gadgets import all_of, any_of, gate, rounded
+from softmachine.signals.gadgets.integers import compared
 from softmachine.signals.kinds import BIT
-from softmachine.signals.primitives import Fall, token
+from softmachine.signals.primitives import Fall, one_hot
 from softmachine.theorems.temporal.tokens import TemporalCodec, start_token
 from softmachine.theorems.theorem import Stock, Theorem
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting, softmax
@@ -109,79 +89,106 @@ class Variant:
 
 
 def signals(specification: Specification, variant: Variant) -> Program:
-    """A transformer that says at every position whether the formula holds there."""
-    formula = core(specification.formula)
-    builder = _Builder(specification, variant)
+    """A transformer that says at every position whether the formula holds there.
+
+    Raises:
+        ConstructionError: If such a transformer cannot say it.
+    """
+    formula, start = core(specification.formula), start_token(specification)
+    tokens = (start, *specification.alphabet)
+    letters = one_hot("symbol", tokens)
+    heads = _Heads(variant, letters[start])
+    known: dict[Formula, Signal] = {}
     for part in subformulas(formula):
-        builder.signals[part] = builder.build(part)
-    return recogniser(specification.name, builder.tokens, builder.signals[formula])
+        _require_sight(part, variant)
+        known[part] = _truth(part, known, letters, heads)
+    return recogniser(specification.name, tokens, known[formula])
 
 
-class _Builder:
-    """The signal of each subformula: a bit at every position, right at positions 1 … n."""
+def _truth(formula: Formula, known: Mapping[Formula, Signal], letters: Signal, heads: _Heads) -> Signal:
+    """A bit at every position, right at positions 1 … n: whether a formula of the core holds, given its parts."""
+    name, of = str(formula), [known[part] for part in formula.parts]
+    match formula:
+        # Step 1. Symbols, positions and Boolean operators.
+        case logic.Symbol(symbol):
+            return letters[symbol]
+        case logic.Constant(value):
+            return constant(int(value))
+        case logic.First():
+            return _first()
+        case logic.Last():
+            return _last()
+        case logic.Predicate(number=logic.Position()):
+            return position(PositionPredicate(formula.name, formula.parameters))
+        case logic.Not():
+            return ~of[0]
+        case logic.And():
+            return all_of(name, *of)
+        case logic.Or():
+            return any_of(name, *of)
+        # Step 2. Previous and next.
+        case logic.Previous():
+            return heads.neighbour(name, of[0], Mask.CAUSAL, beyond=_first())
+        case logic.Next():
+            return heads.neighbour(name, of[0], Mask.ANTICAUSAL, beyond=_last())
+        # Step 3. Since and until.
+        case logic.Since():
+            return heads.witness(name, of[0], of[1], Mask.CAUSAL)
+        case logic.Until():
+            return heads.witness(name, of[0], of[1], Mask.ANTICAUSAL)
+        # Step 4. Counts: a predicate is read where the count points to, and sums of counts are compared with 0.
+        case logic.Predicate(number=logic.LeftCount() | logic.RightCount() as count):
+            predicate = position(PositionPredicate(formula.name, formula.parameters))
+            return rounded(name, heads.at_count(name, count, known[count.of], predicate))
+        case logic.Comparison(difference=difference):
+            total = constant(difference.constant)
+            weight = sum(abs(factor) for factor, _ in difference.terms)
+            for factor, count in difference.terms:
+                label = f"#{'<' if isinstance(count, logic.LeftCount) else '>'}[{count.of}]"
+                total = total + factor * heads.at_count(label, count, known[count.of], position(I), weight)
+            return compared(name, total, formula.relation, constant(1))
+    raise ConstructionError(f"there is no construction for {name!r}")
 
-    def __init__(self, specification: Specification, variant: Variant) -> None:
-        self.start_token = start_token(specification)
-        self.tokens = (self.start_token, *specification.alphabet)
-        self.variant = variant
-        self.signals: dict[Formula, Signal] = {}
-        rows = {symbol: tuple(int(symbol == letter) for letter in self.tokens) for symbol in self.tokens}
-        self.letters = token("symbol", rows, labels=self.tokens)
-        self.start = self.letters[self.start_token]
 
-    def build(self, formula: Formula) -> Signal:
-        """The signal of a formula of the core, given those of its parts."""
-        name = str(formula)
-        of = [self.signals[part] for part in formula.parts]
-        match formula:
-            case Symbol(symbol):
-                return self.letters[symbol]
-            case Constant(value):
-                return constant(int(value))
-            case First():
-                return self.first(name)
-            case Last():
-                return self.last(formula)
-            case Not():
-                return ~of[0]
-            case And():
-                return all_of(name, *of)
-            case Or():
-                return any_of(name, *of)
-            case Previous():
-                return self.neighbour(name, of[0], Mask.CAUSAL, beyond=self.first("first"))
-            case Next():
-                return self.neighbour(name, of[0], self.ahead(formula), beyond=self.last(formula))
-            case Since():
-                return self.witness(name, of[0], of[1], Mask.CAUSAL)
-            case Until():
-                return self.witness(name, of[0], of[1], self.ahead(formula))
-            case Comparison():
-                return self.comparison(formula)
-            case Predicate(number=Position()):
-                return position(_predicate(formula))
-            case Predicate(number=LeftCount() | RightCount() as count):
-                return rounded(name, self.at_count(name, count, position(_predicate(formula)), formula))
-        raise ConstructionError(f"there is no construction for {name!r}")
-
-    def ahead(self, formula: Formula) -> Mask:
-        """The mask for later positions; complains where the transformer cannot look there."""
-        if self.variant.vision is Vision.MASKED:
+def _require_sight(formula: Formula, variant: Variant) -> None:
+    """Complain where a formula depends on what a future-masked transformer cannot know."""
+    counts = [count for _, count in formula.difference.terms] if isinstance(formula, logic.Comparison) else []
+    number = formula.number if isinstance(formula, logic.Predicate) else None
+    for part in (formula, number, *counts) if variant.vision is Vision.MASKED else ():
+        if isinstance(part, logic.Last | logic.Next | logic.Until | logic.RightCount):
             raise ConstructionError(
                 f"a future-masked transformer cannot say whether {str(formula)!r} holds: it depends on later positions",
                 hint="use the construction temporal-encoder; to export it, --to bert",
             )
-        return Mask.ANTICAUSAL
+        if isinstance(part, logic.LeftCount) and variant.unbounded:
+            raise ConstructionError(
+                f"no future-masked transformer at temperature 1 is known for the counts of {str(formula)!r}",
+                hint="use variant (a), temporal-masked",
+            )
 
-    def first(self, name: str) -> Signal:
-        """Whether this is position 1: there 1/(i+1) is 1/2, later at most 1/3."""
-        six = 6 * position(INVERSE)
-        return named(name, (relu(f"{name}: from 1/3", six - 2) - relu(f"{name}: from 1/2", six - 3)).known(BIT))
 
-    def last(self, formula: Formula) -> Signal:
-        """Whether this is position n: there 1/(n-i+1) is 1, before at most 1/2."""
-        self.ahead(formula)
-        return relu("last", 2 * position(1 / REST) - 1).known(BIT)
+def _first() -> Signal:
+    """Whether this is position 1: there 1/(i+1) is 1/2, later at most 1/3."""
+    six = 6 * position(INVERSE)
+    return named("first", (relu("first: from 1/3", six - 2) - relu("first: from 1/2", six - 3)).known(BIT))
+
+
+def _last() -> Signal:
+    """Whether this is position n: there 1/(n-i+1) is 1, before at most 1/2."""
+    return relu("last", 2 * position(1 / REST) - 1).known(BIT)
+
+
+@dataclass(frozen=True)
+class _Heads:
+    """The attention of the theorems.
+
+    Args:
+        variant: Which of them.
+        start: A bit: whether this is the start token.
+    """
+
+    variant: Variant
+    start: Signal
 
     def nearest(self, name: str, prefer: Signal, read: Signal, mask: Mask) -> Signal:
         """What ``read`` is at the nearest position that is preferred most (Lemma 8), rounded.
@@ -205,6 +212,7 @@ class _Builder:
             single=True,
             fall=Fall.LINEAR,
         )
+        # Step 5. Rounding.
         return rounded(f"{name} rounded", found)
 
     def witness(self, name: str, holding: Signal, reached: Signal, mask: Mask) -> Signal:
@@ -218,84 +226,43 @@ class _Builder:
         even = self.nearest(f"{name}: nearest even", sign * Fraction(1, 2), of, mask)
         odd = self.nearest(f"{name}: nearest odd", sign * Fraction(-1, 2), of, mask)
         here_even = ((1 + sign) * Fraction(1, 2)).known(BIT)
-        kept = [
-            gate(f"{name} from {parity}", signal, off=stack(wrong, beyond))
-            for parity, signal, wrong in (("even", even, here_even), ("odd", odd, ~here_even))
-        ]
-        return named(name, (kept[0] + kept[1]).known(BIT))
+        from_even = gate(f"{name} from even", even, off=stack(here_even, beyond))
+        from_odd = gate(f"{name} from odd", odd, off=stack(~here_even, beyond))
+        return named(name, (from_even + from_odd).known(BIT))
 
-    def at_count(self, name: str, count: Count, read: Signal, formula: Formula, weight: int = 1) -> Signal:
+    def at_count(self, name: str, count: logic.Count, of: Signal, read: Signal, weight: int = 1) -> Signal:
         """What ``read`` is at the position whose number is a count (Theorems 20 and 21, Lemma 7).
 
         Uniform attention gives the count's share of the positions seen; a lookup undoes the share. The start token
         makes position 0 there to be found. ``weight`` is how much an error of the result will be amplified.
         """
-        of = self.signals[count.of]
-        if isinstance(count, LeftCount):
-            mask, counted = Mask.CAUSAL, gate(f"counted in {name}", of, off=self.start)
+        if isinstance(count, logic.LeftCount):
+            mask, seen, counted = Mask.CAUSAL, Mask.CAUSAL, gate(f"counted in {name}", of, off=self.start)
             per, scale = INVERSE, GAMMA * weight * NEXT
         else:
-            mask, counted = self.ahead(formula), of
+            mask, seen, counted = Mask.ANTICAUSAL, Mask.ALL, of
             per, scale = 1 / REST, GAMMA * weight * REST
         uniform = softmax() if self.variant.soft else AVERAGE_HARD
         share = attend(f"share of {name}", value=counted, mask=mask, weighting=uniform)
+        # The table of all j and j²; in variant (b) what is a scale otherwise is a factor here.
+        factor = GAMMA * weight * LENGTH
+        numbers = [factor * I, factor * I_SQUARED] if self.variant.unbounded else [I, I_SQUARED]
         return attend(
             name,
             query=stack(2 * share, -position(per)),
-            key=self.table(GAMMA * weight, formula),
+            key=stack(*map(position, numbers)),
             value=read,
-            mask=Mask.CAUSAL if isinstance(count, LeftCount) else Mask.ALL,
+            mask=seen,
             weighting=self.variant.weighting(scale),
             gap=Fraction(GAMMA * weight) if self.variant.unbounded else per,
             single=True,
             fall=Fall.QUADRATIC,
         )
 
-    def table(self, factor: int, formula: Formula) -> Signal:
-        """The positions as a table to look numbers up in: j and j², in variant (b) times a factor and n+1."""
-        if not self.variant.unbounded:
-            return stack(position(I), position(I_SQUARED))
-        if self.variant.vision is Vision.MASKED:
-            raise ConstructionError(
-                f"no future-masked transformer at temperature 1 is known for the counts of {str(formula)!r}",
-                hint="use variant (a), temporal-masked",
-            )
-        return stack(position(factor * I * LENGTH), position(factor * I_SQUARED * LENGTH))
 
-    def comparison(self, formula: Comparison) -> Signal:
-        """A linear comparison of counts: the combination is within 1/4 of an integer, and its sign decides."""
-        name, difference = str(formula), formula.difference
-        total = constant(difference.constant)
-        weight = sum(abs(factor) for factor, _ in difference.terms)
-        for factor, count in difference.terms:
-            total = total + factor * self.at_count(_count_name(count), count, position(I), formula, weight)
-
-        def not_negative(label: str, number: Signal) -> Signal:
-            low, high = (relu(f"{label}: from {cut}", number - cut) for cut in (Fraction(-3, 4), Fraction(-1, 4)))
-            return (2 * (low - high)).known(BIT)
-
-        at_least, at_most = not_negative(f"{name}: ≥", total), not_negative(f"{name}: ≤", -total)
-        decided = {
-            Relation.AT_LEAST: at_least,
-            Relation.AT_MOST: at_most,
-            Relation.LESS: 1 - at_least,
-            Relation.GREATER: 1 - at_most,
-            Relation.EQUAL: at_least + at_most - 1,
-            Relation.UNEQUAL: 2 - at_least - at_most,
-        }[formula.relation]
-        return named(name, decided.known(BIT), restores=total)
-
-
-def _predicate(formula: Predicate) -> Feature:
-    return PositionPredicate(formula.name, formula.parameters)
-
-
-def _count_name(count: Count) -> str:
-    return f"#{'<' if isinstance(count, LeftCount) else '>'}[{count.of}]"
-
-
-def _theorem(name: str, statement: str, reference: str, needs: str, variant: Variant, rank: int) -> Theorem:
-    encodes = variant.vision is Vision.ENCODER
+def _theorem(
+    name: str, statement: str, reference: str, needs: str, rank: int, vision: Vision, *, unbounded: bool = False
+) -> Theorem:
     return Theorem(
         name,
         statement,
@@ -305,8 +272,8 @@ def _theorem(name: str, statement: str, reference: str, needs: str, variant: Var
         "for counts; width O(|φ|)",
         Specification,
         ("hard", "soft"),
-        codec=lambda source, _: TemporalCodec(source, encodes),
-        signals=lambda codec, attention: signals(codec.source, replace(variant, soft=attention == "soft")),
+        codec=lambda source, _: TemporalCodec(source, vision is Vision.ENCODER),
+        signals=lambda codec, attention: signals(codec.source, Variant(vision, attention == "soft", unbounded)),
         steps=(
             "Symbols are looked up from the token; Boolean operators are units of a feed-forward layer.",
             "previous and next: the nearest position is found, and its truth value retrieved.",
@@ -326,31 +293,33 @@ THEOREMS = (
         "Theorems 12, 15, 20: temporal logic with counting, by an encoder that knows the length",
         "Theorems 12, 15 and 20",
         "the length; bounded position features (i and i² where it counts); scale O(n), the mildest of all",
-        Variant(Vision.ENCODER, soft=False),
         1,
+        Vision.ENCODER,
     ),
     _theorem(
         "temporal-masked",
         "Theorems 13, 16, 21: past temporal logic with counting, future-masked, for every length",
         "Theorems 13, 16 and 21",
         "nothing of the length; 1/(i+1), (-1)^i (i and i² where it counts); scale O(i²); only the past",
-        Variant(Vision.MASKED, soft=False),
         2,
+        Vision.MASKED,
     ),
     _theorem(
         "temporal-encoder-unbounded",
         "Theorems 12, 15, 20, variant (b): temperature 1, position features that grow with the length",
         "Theorems 12, 15 and 20, variant (b)",
         "the length; position features that grow like n, where it counts like n³; scale 1",
-        Variant(Vision.ENCODER, soft=False, unbounded=True),
         3,
+        Vision.ENCODER,
+        unbounded=True,
     ),
     _theorem(
         "temporal-masked-unbounded",
         "Theorems 13, 16, variant (b): temperature 1, position features that grow, future-masked, no counts",
         "Theorems 13 and 16, variant (b)",
         "nothing of the length; position features that grow like i²; scale 1; only the past, no counts",
-        Variant(Vision.MASKED, soft=False, unbounded=True),
         4,
+        Vision.MASKED,
+        unbounded=True,
     ),
 )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from softmachine.theorems.ternary.embedding import Words
 from softmachine.theorems.ternary.tokens import TernaryCodec
-from softmachine.theorems.ternary.words import Words
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def cost(codec: TernaryCodec, *, denoised: bool = False) -> Cost:
     """
     words = Words(codec)
     tapes, bits, rules = codec.machine.tapes, codec.bits, len(codec.machine.rules)
-    state, symbol = len(next(iter(words.state_code.values()))), len(next(iter(words.symbol_code.values())))
+    state, symbol = len(words.start), len(words.blank)
     half, emitted = (bits + 1) // 2, state + tapes * symbol + 2 * tapes
     transition = rules + len(codec.machine.states) + 2 * emitted + 4
     layers, heads = half + 2 * bits + 4, tapes + 1

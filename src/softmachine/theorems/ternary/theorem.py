@@ -11,7 +11,7 @@ written: every layer adds the move of one more token to it. So that r + 1 layers
 in binary after every r steps. The latest token that wrote to a cell is found by binary search, one bit of its position
 a layer.
 
-Needs: the length; position features ±bit k of i, for k < r. Costs: see :mod:`.ternary_cost`; two tokens a step.
+Needs: the length; position features ±bit k of i, for k < r. Costs: see :func:`.cost.cost`; about two tokens a step.
 
 What differs from the paper, for the better: two-way tapes (cells are numbers modulo 2^r, and -1 - x is x with every bit
 flipped), outputs with blanks in them, verdicts, runs of no step, machines that stop because no rule applies; 4 layers
@@ -20,30 +20,26 @@ fewer, about half the width and two thirds of the units.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
-from softmachine.languages.turing import Action, TuringMachine, Verdict
-from softmachine.signals import Program, Signal, constant, named, relu, stack, total
-from softmachine.signals.gadgets import (
-    broadcast,
-    decreased,
-    difference,
-    fetch,
-    is_place_zero,
-    kept,
-    overwritten,
-    place,
-    search_step,
-    snapped,
-    step_of,
-)
+from softmachine.languages.turing import TuringMachine
+from softmachine.signals import Program, Signal, constant, named, total
+from softmachine.signals.gadgets import all_of, is_place_zero
 from softmachine.signals.kinds import BIT, SIGN
-from softmachine.theorems.ternary.next import Next, Situation
-from softmachine.theorems.ternary.summary import Summary
+from softmachine.theorems.ternary import summary
+from softmachine.theorems.ternary.blocks import Block, bits_to_spell, read_block
+from softmachine.theorems.ternary.cells import beginnings, count_cells, follow_moves, last_writes, read_symbols
+from softmachine.theorems.ternary.embedding import Positions, Words
+from softmachine.theorems.ternary.following import (
+    action_logits,
+    block_logits,
+    output_logits,
+    transition,
+    verdict_logits,
+)
 from softmachine.theorems.ternary.tokens import LEAST_BITS, Mark, TernaryCodec
-from softmachine.theorems.ternary.words import Words
 from softmachine.theorems.theorem import Theorem
 from softmachine.transformer.features import ceil_log2
 
@@ -70,173 +66,62 @@ def bits_for(length: int) -> int:
 
 def signals(codec: TernaryCodec, *, denoised: bool = False) -> Program:
     """The decoder of a machine; ``denoised`` if what heads retrieve is rounded, as softmax and low precision need."""
-    return _Decoder(codec, denoised).program()
+    words, positions = Words(codec), Positions.of(codec.bits, denoised=denoised)
+    phase = summary.phase_of(words, positions) if codec.summarises else None
+
+    # Step 1. Where input, output and summaries are: the cell that comes next, counted from where they begin.
+    origins = summary.beginnings(words, positions, phase) if phase else beginnings(words)
+    counted, left = count_cells(words, positions, origins)
+
+    # Step 2. What the latest block spells: the cells of all heads, two bits a layer.
+    full = summary.is_full(positions, phase) if phase else constant(0)
+    block = read_block(words, positions, full)
+    known, state = _begun(words, positions, phase, counted, block)
+
+    # Step 3. The cells of the heads after every token, and the cell that it wrote: one move more a layer.
+    head, cell = follow_moves(words, positions, known)
+
+    # Step 4. The symbols under the heads: the latest token that wrote to the cell, found bit by bit of its position.
+    latest = last_writes(words, positions, head, cell)
+    read = read_symbols(words, positions, latest)
+
+    # Step 5. The transition, and what else may come next.
+    names = [words.name("at cell 0", k) for k in words.tapes]
+    at_end = [named(name, is_place_zero(name, own)) for name, own in zip(names, head, strict=True)]
+    fires, action = transition(words, state, read, at_end)
+    is_due = all_of("summary is due", words.runs, full) if phase else constant(0)
+    spelled = bits_to_spell(words, positions, head, pace=latest[0])
+    logits = {
+        **action_logits(words, action, at_end, (1 - block.due - is_due).known(BIT)),
+        **verdict_logits(words, state, fires),
+        **block_logits(words, block, spelled, fires),
+        **output_logits(words, phase, read[0], left),
+    }
+    if phase:
+        # Step 6. When the run is three times as long as its prompt, a summary is written: the next prompt.
+        on_next, last_state = summary.last_step(words, positions, state, head)
+        written = summary.summary_logits(words, phase, read, on_next, last_state, left)
+        if codec.two_way:
+            written[Mark.LEFT] = logits[Mark.LEFT] + written[Mark.LEFT]
+        logits |= {**written, Mark.SUMMARY: all_of("summary comes", is_due, fires)}
+    of_tokens = {codec.tokens[meaning]: logit for meaning, logit in logits.items()}
+    program = words.vocabulary.program(codec.machine.name, of_tokens, margin=Fraction(1), narrow=True)
+    return replace(program, spare=SPARE)
 
 
-@dataclass(frozen=True)
-class _Blocks:
-    """What the spelled positions are read for.
-
-    Args:
-        heads: For each tape the cell that a block spells, at its end; else none.
-        state: The state after the last step before a block, at its end; else none.
-        due: A bit: whether this is the r-th step since the prompt or the last block.
-        complete: A bit: whether this token spells the last bit.
-    """
-
-    heads: list[Signal]
-    state: Signal
-    due: Signal
-    complete: Signal
-
-
-class _Decoder:
-    def __init__(self, codec: TernaryCodec, denoised: bool) -> None:
-        self.codec, self.denoised = codec, denoised
-        self.words = Words(codec)
-        self.machine, self.tapes, self.bits = codec.machine, self.words.tapes, codec.bits
-        self.place = place(codec.bits)
-        self.sink = named("position 0", is_place_zero("position 0", self.place))
-        self.previous = decreased("i - 1", self.place)
-        self.runs = self.words.flag("step", Action)
-        self.summary = Summary(self.words, self.heads, self.sink) if codec.summarises else None
-
-    def heads(self, found: Signal, name: str) -> Signal:
-        """What a head has retrieved: as it is, or rounded."""
-        return snapped(name, found) if self.denoised else found
-
-    def fetched(self, name: str, address: Signal, read: Signal) -> Signal:
-        """What ``read`` is at the position that a register names."""
-        return self.heads(fetch(name, address, self.place, read), name)
-
-    def program(self) -> Program:
-        """The proof."""
-        words, tapes = self.words, self.tapes
-
-        # Step 1. Where input, output and summaries are: the cell that comes next, counted from where they begin.
-        counted, left = self.counted()
-        heads = [words.start_cell(self.bits)] * len(tapes)
-        heads = [total(own, counted, kind=SIGN) if k == 0 or self.summary else own for k, own in enumerate(heads)]
-
-        # Step 2. What the latest block spells: the cells of all heads, two bits a layer.
-        blocks = self.blocks()
-        heads = [total(own, block, kind=SIGN) for own, block in zip(heads, blocks.heads, strict=True)]
-        state = words.state + blocks.state
-        if self.summary:
-            self.summary.read_prompt(self.previous, counted, self.fetched)
-            heads = [total(own, told, kind=SIGN) for own, told in zip(heads, self.summary.heads, strict=True)]
-            state = state + self.summary.state
-        state = named("state", state.known(SIGN))
-
-        # Step 3. The cells of the heads after every token, and the cell that it wrote: its predecessor's head.
-        head, cell = self.propagated([named(words.name("head", k), own.known(SIGN)) for k, own in enumerate(heads)])
-
-        # Step 4. The symbols under the heads: the latest token that wrote to the cell, bit by bit; and next to it, the
-        # bits of the heads' cells to be spelled.
-        latest, spelled = self.searched(head, cell)
-        read, found = [], []
-        for k in tapes:
-            symbol = self.fetched(words.name("read", k), latest[k], stack(words.symbol(k), 1 - self.sink))
-            read.append(symbol[:-1])
-            found.append(symbol[-1])
-        if self.summary:
-            self.summary.find_last(state, head, self.previous, self.fetched)
-
-        # Step 5. The transition, and what else may come next.
-        situation = Situation(state, head, read, found, blocks.due, blocks.complete, spelled, left)
-        logits = Next(words, self.summary, situation).logits(self.runs)
-        program = words.vocabulary.program(self.machine.name, logits, margin=Fraction(1), narrow=True)
-        return replace(program, spare=SPARE)
-
-    def counted(self) -> tuple[Signal, Signal]:
-        """The number of tokens since the counting began, or the complement of that to the left of cell 0."""
-        words = self.words
-        ends = words.flag("verdict", Verdict)
-        goes_left = words.flag("LEFT", Mark.LEFT)
-        ranked = [words.flag("INP", Mark.INPUT), ends, goes_left]
-        if self.summary:
-            ranked = self.summary.beginnings(self.sink, ends, goes_left)
-        elif not self.codec.two_way:
-            ranked = ranked[:2]
-        if not self.codec.two_way:
-            origin = self.heads(broadcast("counted from", ranked, self.place), "counted from")
-            return difference("counted", self.place, origin, words.counts), constant(0)
-        found = self.heads(broadcast("counted from", ranked, stack(self.place, goes_left)), "counted from")
-        left = named("to the left", found[-1])
-        return difference("counted", self.place, found[:-1], words.counts, left), left
-
-    def blocks(self) -> _Blocks:
-        """Two pointers walk back through a block: the last token but d has bit r - d of every head."""
-        words, bits = self.words, self.bits
-        ends = words.flag("EPOS", Mark.END_POSITION)
-        opens = words.flag("POS", Mark.POSITION)
-        pointers = [self.previous, decreased("i - 2", self.place, 1)]
-        spelled: list[list[Signal]] = [[constant(0)] * bits for _ in self.tapes]
-        last_run = complete = constant(0)
-        for back in range(1, bits + 3):
-            pointer = pointers[(back - 1) % 2]
-            if back > 2 and back != bits + 1:
-                pointer = pointers[(back - 1) % 2] = decreased(f"i - {back}", pointer, 1)
-            if back <= bits:
-                asked = [words.spelled] + [self.runs] * (back == bits - 1) + [opens] * (back == bits)
-                found = self.fetched(f"{back} back", pointer, stack(*asked))
-                for k in self.tapes:
-                    spelled[k][bits - back] = kept(words.name("spelled head", k), found[k], ends)
-                if back == bits - 1:
-                    last_run = found[-1]
-                if back == bits:
-                    complete = found[-1]
-        # The last step before a block stands r + 2 tokens before its end.
-        state = kept("state before", self.fetched("state before", pointers[(bits + 1) % 2], words.state), ends)
-        capped = self.summary.capped(self.place) if self.summary else constant(0)
-        due = relu("block is due", self.runs + last_run - 1 - capped).known(BIT)
-        return _Blocks([stack(*parts) for parts in spelled], state, due, named("block is complete", complete))
-
-    def propagated(self, head: list[Signal]) -> tuple[list[Signal], list[Signal]]:
-        """The head's cells after every token, and the cells that the tokens wrote to.
-
-        After t rounds the t-th token after the prompt or a block has its head. At most r steps and one POS follow.
-        """
-        words = self.words
-        moving = words.flag("moves", Action, Mark.POSITION)
-        right, left = ([words.move(k, letter) for k in self.tapes] for letter in "RL")
-        wraps = self.codec.two_way
-        before: list[Signal] = []
-        for _ in range(self.bits + 1):
-            before = [self.fetched(words.name("head before", k), self.previous, head[k]) for k in self.tapes]
-            for k in self.tapes:
-                name = words.name("head", k)
-                stepped = step_of(name, before[k], right[k], left[k], wraps=wraps)
-                moved = total(kept(name, before[k], moving), stepped, kind=SIGN)
-                head[k] = overwritten(name, head[k], moving, moved, after=before[k])
-        cells = [
-            named(words.name("cell", k), kept(words.name("cell", k), before[k], words.writes(k))) for k in self.tapes
-        ]
-        return head, cells
-
-    def searched(self, head: list[Signal], cell: list[Signal]) -> tuple[list[Signal], Signal]:
-        """The position of the latest token that wrote to each head's cell, 0 if none did; the bits to be spelled."""
-        words, bits = self.words, self.bits
-        opens = words.flag("POS", Mark.POSITION)
-        theirs = [self.place[bit] + self.sink for bit in range(bits)]  # none at position 0
-        latest: list[list[Signal]] = [[] for _ in self.tapes]
-        spelled = [kept(words.name("bit", k), head[k][0], opens) for k in self.tapes]
-        pointer = self.previous
-        for bit in reversed(range(bits)):
-            back = bits - bit
-            if 1 < back < bits:
-                pointer = decreased(f"i - {back} again", pointer, after=latest[0][0])
-            for k in self.tapes:
-                name = words.name(f"last write, bit {bit}", k)
-                prefix, keys = [constant(1), *latest[k]], theirs[bit:]
-                higher = search_step(name, head[k], cell[k], prefix, keys, self.sink)
-                latest[k].insert(0, 2 * self.heads(higher, name) - 1)
-            if back < bits:
-                asked = stack(*(head[k][back] for k in self.tapes), opens)
-                found = self.fetched(f"bit {back} to spell", pointer, asked)
-                for k in self.tapes:
-                    spelled[k] = spelled[k] + kept(words.name("bit", k), found[k], found[-1])
-        return [stack(*parts) for parts in latest], named("bits to spell", stack(*spelled).known(SIGN))
+def _begun(
+    words: Words, positions: Positions, phase: summary.Phase | None, counted: Signal, block: Block
+) -> tuple[list[Signal], Signal]:
+    """Where cells and states are said and not deduced: the heads' cells, or the cell that is told, and the state."""
+    state = words.state + block.state
+    if phase:
+        told, told_state = summary.told_at_the_end(words, positions, phase, counted)
+        state = state + told_state
+        heads = [[counted, block.heads[k], told[k]] for k in words.tapes]
+    else:
+        heads = [[counted, block.heads[0]], *([own] for own in block.heads[1:])]  # the input is on the first tape
+    together = [named(words.name("head", k), total(words.start_cell, *said, kind=SIGN)) for k, said in enumerate(heads)]
+    return together, named("state", state.known(SIGN))
 
 
 _theorem = partial(

@@ -15,22 +15,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cached_property
 from itertools import product
-from typing import ClassVar
 
 from softmachine.codec import Prompt, SegmentedCodec, Word
 from softmachine.errors import ConstructionError
-from softmachine.languages.turing import Action, Tape, TuringMachine, Verdict
+from softmachine.languages.turing import Action, Configuration, Contents, Tape, TuringMachine, Verdict, step
 from softmachine.theorems.shared.turing_tokens import (
     MOST_TOKENS,
-    VERDICTS,
     Given,
-    OfMachine,
+    RunCodec,
     TuringOutcome,
-    action_text,
-    fresh,
-    outcome_of,
+    action_tokens,
+    column_tokens,
+    input_tokens,
+    steps_of,
+    verdict_tokens,
 )
 
 LEAST_BITS = 4
@@ -55,6 +54,11 @@ class Bits:
     """One bit of the cell that each head is on."""
 
     bits: tuple[int, ...]
+
+    @property
+    def signs(self) -> tuple[int, ...]:
+        """The bits as ±1."""
+        return tuple(2 * bit - 1 for bit in self.bits)
 
 
 @dataclass(frozen=True)
@@ -92,7 +96,7 @@ class Ending(StrEnum):
 
 
 @dataclass(frozen=True)
-class TernaryCodec(OfMachine, SegmentedCodec[TuringMachine]):
+class TernaryCodec(RunCodec[Meaning], SegmentedCodec[TuringMachine]):
     """Prompts and runs of a machine, in the tokens of the ternary constructions.
 
     Args:
@@ -105,9 +109,6 @@ class TernaryCodec(OfMachine, SegmentedCodec[TuringMachine]):
     bits: int = LEAST_BITS
     summarises: bool = False
     ending: Ending = Ending.CELLS
-
-    view: ClassVar[str] = "tape"
-    announces: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not LEAST_BITS <= self.bits <= MOST_BITS:
@@ -132,50 +133,30 @@ class TernaryCodec(OfMachine, SegmentedCodec[TuringMachine]):
         """The most tokens of a context: positions have r bits."""
         return 1 << self.bits
 
-    @cached_property
-    def meanings(self) -> dict[str, Meaning]:
-        """All tokens, and what they mean. Only actions that some rule takes are tokens."""
+    def spelled(self) -> Iterator[tuple[str, Meaning]]:
+        """Marks, verdicts, actions, input symbols, bits of cells, output symbols; and what summaries are made of."""
         machine = self.machine
         marks = [Mark.INPUT, Mark.BEGIN, Mark.POSITION, Mark.END_POSITION, Mark.END]
         marks += [Mark.LEFT] if self.two_way else []
         marks += [Mark.SUMMARY, Mark.END_SUMMARY] if self.summarises else []
-        tokens: dict[str, Meaning] = {str(mark): mark for mark in marks}
-        tokens |= {VERDICTS[verdict]: verdict for verdict in self.verdicts}
-        for action in self.actions:
-            tokens[fresh(action_text(action), tokens)] = action
-        for symbol in machine.alphabet:
-            tokens[fresh(symbol, tokens)] = Given(symbol)
-        for bits in product((0, 1), repeat=machine.tapes):
-            tokens[fresh(f"[{''.join(map(str, bits))}]", tokens)] = Bits(bits)
-        for symbol in machine.symbols:
-            tokens[fresh(f"={symbol}", tokens)] = Output(symbol)
+        yield from ((str(mark), mark) for mark in marks)
+        yield from verdict_tokens(self.verdicts)
+        yield from action_tokens(self.actions)
+        yield from input_tokens(machine)
+        yield from ((f"[{''.join(map(str, bits))}]", Bits(bits)) for bits in product((0, 1), repeat=machine.tapes))
+        yield from ((f"={symbol}", Output(symbol)) for symbol in machine.symbols)
         if self.summarises:
-            for state in machine.states:
-                tokens[fresh(f"<{state}>", tokens)] = State(state)
-            for symbols in product(machine.symbols, repeat=machine.tapes):
-                for heads in product((False, True), repeat=machine.tapes):
-                    shown = " ".join(f"{s}{'*' * here}" for s, here in zip(symbols, heads, strict=True))
-                    tokens[fresh(f"|{shown}|", tokens)] = Cell(symbols, heads)
-        return tokens
-
-    @cached_property
-    def tokens(self) -> dict[Meaning, str]:
-        """The token of each meaning."""
-        return {meaning: token for token, meaning in self.meanings.items()}
+            yield from ((f"<{state}>", State(state)) for state in machine.states)
+            yield from ((text, Cell(symbols, heads)) for text, symbols, heads in column_tokens(machine, "*"))
 
     def prompt(self, word: Word) -> Prompt:
         """INP, the input's symbols, EINP."""
-        symbols = self.machine.word(word)
-        middle = (self.tokens[Given(symbol)] for symbol in symbols)
+        middle = (self.tokens[Given(symbol)] for symbol in self.machine.word(word))
         return Prompt((self.tokens[Mark.INPUT], *middle, self.tokens[Mark.BEGIN]))
 
     def stops(self, token: str) -> bool:
         """Whether the token ends the run."""
         return self.meanings[token] is Mark.END
-
-    def is_step(self, token: str) -> bool:
-        """Whether the token is a step of the machine."""
-        return isinstance(self.meanings[token], Action)
 
     def token_limit(self, max_steps: int) -> int:
         """So many tokens have so many steps at most, with the positions between them; summaries not counted."""
@@ -191,8 +172,6 @@ class TernaryCodec(OfMachine, SegmentedCodec[TuringMachine]):
 
     def expected_segments(self, word: Word, max_steps: int) -> Iterator[tuple[Prompt, tuple[str, ...]]]:
         """The same, segment by segment."""
-        from softmachine.theorems.ternary.trace import segments
-
         for segment in segments(self, word, max_steps):
             prompt, said = (tuple(self.tokens[item] for item in part) for part in (segment.prompt, segment.said))
             yield Prompt(prompt), said
@@ -215,7 +194,7 @@ class TernaryCodec(OfMachine, SegmentedCodec[TuringMachine]):
     def read(self, word: Word, said: Sequence[str]) -> TuringOutcome:
         """What a run's tokens (those after the prompt) say; the output is what was printed, if it was."""
         ended = len(said) > 0 and self.stops(said[-1])
-        return outcome_of(self.machine, word, said, self.meanings, self._printed(said) if ended else None)
+        return self.outcome(word, *steps_of(said, self.meanings), self._printed(said) if ended else None)
 
     def _printed(self, said: Sequence[str]) -> tuple[str, ...]:
         """The output as it was printed, from left to right, without the blanks at its ends."""
@@ -227,10 +206,74 @@ class TernaryCodec(OfMachine, SegmentedCodec[TuringMachine]):
             [meaning.symbol for meaning in part if isinstance(meaning, Output)]
             for part in (meanings[start:end], meanings[end:])
         )
-        return _stripped([*reversed(left), *right], self.machine.blank)
+        return Contents.of(dict(enumerate([*reversed(left), *right])), self.machine.blank).symbols
 
 
-def _stripped(symbols: list[str], blank: str) -> tuple[str, ...]:
-    """Symbols without the blanks at both ends."""
-    written = [k for k, symbol in enumerate(symbols) if symbol != blank]
-    return tuple(symbols[written[0] : written[-1] + 1]) if written else ()
+@dataclass(frozen=True)
+class Segment:
+    """One context: the prompt, and what the decoder says."""
+
+    prompt: tuple[Meaning, ...]
+    said: tuple[Meaning, ...]
+
+
+def segments(codec: TernaryCodec, word: Word, max_steps: int) -> Iterator[Segment]:
+    """The contexts of a run, up to a step limit; the last one ends with END if the machine stops by then.
+
+    From the reference interpreter, and written to be obviously right: the networks are held to it.
+    """
+    machine, symbols = codec.machine, codec.machine.word(word)
+    now = Configuration.initial(machine, symbols)
+    used = [(0, len(symbols))] + [(0, 0)] * (machine.tapes - 1)  # of each tape, from where to where
+    prompt: tuple[Meaning, ...] = (Mark.INPUT, *map(Given, symbols), Mark.BEGIN)
+    said: list[Meaning] = []
+    since = 0  # the prompt or the last block
+    while isinstance(action := step(machine, now), Action):
+        if since and codec.summarises and len(said) >= 3 * (len(prompt) - 1):
+            low = min([low for low, _ in used] + now.heads)
+            high = max([high for _, high in used] + [head + 1 for head in now.heads])
+            summary = tuple(_summary(codec, now, low, high))
+            yield Segment(prompt, (*said, *summary))
+            prompt, said, since, used = summary, [], 0, [(low, high)] * machine.tapes
+        if since == codec.bits:
+            said += _positions(codec, now)
+            since = 0
+        if now.steps >= max_steps:
+            yield Segment(prompt, tuple(said))
+            return
+        used = [(min(low, head), max(high, head + 1)) for (low, high), head in zip(used, now.heads, strict=True)]
+        now.apply(action)
+        said.append(action)
+        since += 1
+    yield Segment(prompt, (*said, machine.verdict(now.state), *_output(codec, now, *used[0]), Mark.END))
+
+
+def _positions(codec: TernaryCodec, now: Configuration) -> Iterator[Meaning]:
+    yield Mark.POSITION
+    for bit in range(codec.bits):
+        yield Bits(tuple(head >> bit & 1 for head in now.heads))
+    yield Mark.END_POSITION
+
+
+def _output(codec: TernaryCodec, now: Configuration, low: int, high: int) -> Iterator[Meaning]:
+    for cell in range(high):
+        symbol = now.cells[0].get(cell, now.blank)
+        if codec.ending is Ending.WORD and symbol == now.blank:
+            break
+        yield Output(symbol)
+    if codec.two_way:
+        yield Mark.LEFT
+        yield from (Output(now.cells[0].get(cell, now.blank)) for cell in range(-1, low - 1, -1))
+
+
+def _summary(codec: TernaryCodec, now: Configuration, low: int, high: int) -> Iterator[Meaning]:
+    def column(cell: int) -> Cell:
+        return Cell(tuple(cells.get(cell, now.blank) for cells in now.cells), tuple(head == cell for head in now.heads))
+
+    yield Mark.SUMMARY
+    yield State(now.state)
+    yield from map(column, range(high))
+    if codec.two_way:
+        yield Mark.LEFT
+        yield from map(column, range(-1, low - 1, -1))
+    yield Mark.END_SUMMARY

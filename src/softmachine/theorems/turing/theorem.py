@@ -16,9 +16,9 @@ from functools import partial
 
 from softmachine.languages.turing import TuringMachine
 from softmachine.signals import Program
+from softmachine.theorems.crasp.averages import InRelation
 from softmachine.theorems.crasp.theorem import COST, UNIFORM, of_program
 from softmachine.theorems.crasp.truth import Sign
-from softmachine.theorems.crasp.variant import InRelation
 from softmachine.theorems.theorem import Theorem
 from softmachine.theorems.turing.tokens import CountingCodec
 

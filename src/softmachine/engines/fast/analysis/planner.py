@@ -23,6 +23,7 @@ from softmachine.engines.fast.analysis.plans import (
     Dense,
     Gated,
     Groups,
+    Lookup,
     Parabola,
     Plan,
     Record,
@@ -185,14 +186,16 @@ class Planner:
         if len(split.pairs) != 2 or recency is None:
             return None
         for first, second in (split.pairs, split.pairs[::-1]):
-            found = self._integer_lookup(split.head, recency[0], first, second)
-            if found is None:
+            lookup = self._lookup(split.head, recency[0], first, second)[0]
+            if lookup is None:
                 continue
-            x, square, vertex, curve, later, grid, _ = found
-            forms = (first[0], second[0]), (first[1], second[1])
-            why = f"the score is {curve}·(x - q)² for integers x, and {_of_equal_keys(later)}"
-            numbers = tuple(map(_with_nothing, split.values))
-            return Parabola(*split.served, numbers, why, x, square, vertex, later, *forms, recency[0], grid)
+            why = f"the score is {lookup.curve}·(x - q)² for integers x, and {_of_equal_keys(lookup)}"
+            numbers, queries, keys = (
+                tuple(map(_with_nothing, split.values)),
+                (first[0], second[0]),
+                (first[1], second[1]),
+            )
+            return Parabola(*split.served, numbers, why, lookup, queries, keys, recency[0])
         return None
 
     def _gated(self, split: _Split) -> Gated | None:
@@ -204,39 +207,33 @@ class Planner:
             kinds, extra = _kinds(gates, self.flow.vocabulary)
             if len(extra) > MOST_KINDS:
                 continue
-            found = self._integer_lookup(split.head, recency[0], first, second, extra)
-            if found is None or found[2].grid.power:
+            lookup, added = self._lookup(split.head, recency[0], first, second, extra)
+            if lookup is None or lookup.vertex.grid.power:
                 continue
-            x, square, vertex, curve, later, _, added = found
             why = (
-                f"the score is {curve}·(x - q)² for integers x, and a number for each of {len(extra)} kinds of tokens; "
-                f"{_of_equal_keys(later)}"
+                f"the score is {lookup.curve}·(x - q)² for integers x, and a number for each of {len(extra)} kinds of "
+                f"tokens; {_of_equal_keys(lookup)}"
             )
-            common = *split.served, tuple(map(_with_nothing, split.values)), why, self._score(split)
-            return Gated(*common, x, square, vertex, curve, kinds, added, later)
+            numbers = tuple(map(_with_nothing, split.values))
+            return Gated(*split.served, numbers, why, self._score(split), lookup, kinds, added)
         return None
 
-    def _integer_lookup(
+    def _lookup(
         self, head: FlowHead, recency: Linear, first: Pair, second: Pair, extra: Iterable[Form] = ()
-    ) -> tuple[Linear, Linear, Linear, int, bool, Grid, tuple[Linear, ...]] | None:
-        """Two components as a lookup of an integer x, if they are one and the position only breaks ties.
-
-        Returns:
-            x, its square, the vertex, the coefficient of the square, whether the later of equal keys is better, the
-            denominators of scores, and the extra forms over these.
-        """
+    ) -> tuple[Lookup | None, tuple[Linear, ...]]:
+        """Two components as a lookup of an integer, if the position only breaks ties; other forms over its grid."""
         keys = [self.numbers.linear([key]) for _, key in (first, second)]
         queries = self.numbers.linear([*extra, first[0], second[0]])
         if not (keys[0] and keys[1] and queries):
-            return None
+            return None, ()
         x, square, curve = keys[0][0], keys[1][0], queries[-1].fixed
         if x.grid != Grid() or square.grid != Grid() or not x.terms or not square.terms or curve is None or curve >= 0:
-            return None
-        vertex = queries[-2].divided(-2 * curve)
-        later = _breaks_ties(head, recency, queries[-2].grid)
+            return None, ()
+        vertex, grid = queries[-2].divided(-2 * curve), queries[-2].grid
+        later = _breaks_ties(head, recency, grid)
         if vertex is None or later is None:
-            return None
-        return x, square, vertex, curve, later, queries[-2].grid, tuple(queries[:-2])
+            return None, ()
+        return Lookup(x, square, vertex, curve, grid, later), tuple(queries[:-2])
 
     def _groups(self, split: _Split) -> Groups:
         score = self._score(split)
@@ -291,8 +288,8 @@ def _breaks_ties(head: FlowHead, recency: Linear, scores: Grid) -> bool | None:
     return None
 
 
-def _of_equal_keys(later: bool) -> str:
-    which = "later" if later else "earlier"
+def _of_equal_keys(lookup: Lookup) -> str:
+    which = "later" if lookup.later else "earlier"
     return f"of equal keys the {which} is better by less than a step; checked for every key: its second component is x²"
 
 

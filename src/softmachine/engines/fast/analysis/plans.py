@@ -104,29 +104,42 @@ class ByPosition(Plan):
         return self.vertex is None and super().evenly
 
 
-@dataclass(frozen=True, eq=False)
-class Parabola(Plan):
-    """The score is a parabola in an integer x, plus a smaller part that grows or falls with the position, or none.
+@dataclass(frozen=True)
+class Lookup:
+    """A score that is curve · (x - vertex)² for integers x, but for what is the same for all keys.
 
     Args:
         x: The key's integer, and
         square: its square, both over constants.
-        vertex: Where the parabola is largest.
+        vertex: The integer that is looked up.
+        curve: The coefficient of the square, below 0, over
+        grid: the denominators of scores.
         later: Of equal keys, whether the last is chosen (or else the first).
-        queries: What x and its square are multiplied with, and
-        keys: x and its square, as forms.
-        slope: The coefficient of the position.
-        scores: The denominators of scores, without the position's part.
     """
 
     x: Linear
     square: Linear
     vertex: Linear
+    curve: int
+    grid: Grid
     later: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Parabola(Plan):
+    """The score is a parabola in an integer x, plus a smaller part that grows or falls with the position, or none.
+
+    Args:
+        lookup: The parabola.
+        queries: What x and its square are multiplied with, and
+        keys: x and its square, as forms.
+        slope: The coefficient of the position.
+    """
+
+    lookup: Lookup
     queries: tuple[Form, Form]
     keys: tuple[Form, Form]
     slope: Linear
-    scores: Grid
 
     kind = "table indexed by an integer"
 
@@ -187,22 +200,14 @@ class Gated(Compared):
     and for every kind there is a table indexed by the cell. The best of each table are compared.
 
     Args:
-        x: The key's integer, and
-        square: its square, both over constants.
-        vertex: Where the parabola is largest.
-        curve: The coefficient of the square, below 0.
+        lookup: The parabola.
         kinds: For each token, of which kind its key is.
-        extra: For each kind, what it adds to the score, over the same denominator as the curve.
-        later: Of equal scores, whether the last is chosen (or else the first).
+        extra: For each kind, what it adds to the score, over the same denominators as the curve.
     """
 
-    x: Linear
-    square: Linear
-    vertex: Linear
-    curve: int
+    lookup: Lookup
     kinds: tuple[int, ...]
     extra: tuple[Linear, ...]
-    later: bool
 
     kind = "tables indexed by an integer"
     takes_means = False

@@ -157,7 +157,7 @@ class _Bounds:
     def _recency(self, plan: Parabola) -> float:
         """Weights fall by the position among keys of one score, and are negligible for all others."""
         scale, power = self._scale(plan.head)
-        slope, grid = plan.slope, plan.scores
+        slope, grid = plan.slope, plan.lookup.grid
         if slope.low <= 0 <= slope.high:
             raise Unproved("of equal keys none is better")
         n = self.positions
@@ -182,7 +182,7 @@ class _Bounds:
             raise Unproved("the curve of its parabola is not exact")
         known, bends = self.numbers.of(query), self.numbers.of(bend)
         largest, curve = float(known.size) / known.over, float(bends.size) / bends.over
-        reach = float(plan.x.number.size)
+        reach = float(plan.lookup.x.number.size)
         off, off_square, wrong = self.of(key), self.of(square), self.of(query)
         return _up(largest * off + wrong * (reach + off) + curve * off_square)
 

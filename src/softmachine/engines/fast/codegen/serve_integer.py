@@ -17,21 +17,21 @@ def serve_integer(writer: HeadWriter, plan: Parabola, name: str) -> None:
     storage, number = writer.store(Table(name, plan.width, plan.head.name))
     parts = _key_and_value(writer, plan, writer.fresh("x"), writer.fresh("x"))
     if plan.causal:
-        _insert(writer, plan.later, storage, number, parts, "i")
+        _insert(writer, plan.lookup.later, storage, number, parts, "i")
     else:
         kept = [writer.scalar(f"{name}_p{k}", part) for k, part in enumerate(parts)]
         with writer.at_next_position():
-            _insert(writer, plan.later, storage, number, kept, "i - 1")
+            _insert(writer, plan.lookup.later, storage, number, kept, "i - 1")
     q, o = writer.fresh("q"), writer.fresh("o")
-    writer.write(f"{q} = {writer.numerator(plan.vertex)}")
+    writer.write(f"{q} = {writer.numerator(plan.lookup.vertex)}")
     found = [f"{name}_values[{o} * {storage.width} + {k}]" for k in range(storage.width)]
     if plan.causal:
-        _nearest(writer, plan.later, name, q, o)
+        _nearest(writer, plan.lookup.later, name, q, o)
     else:
         writer.write("seen = i > 0")
         writer.write(f"{o} = 0")
         with writer.indented("if seen:"):
-            _nearest(writer, plan.later, name, q, o)
+            _nearest(writer, plan.lookup.later, name, q, o)
         found = or_nothing(plan, found, "seen")
     writer.name_found(plan, found)
 
@@ -47,14 +47,14 @@ def serve_gated(writer: HeadWriter, plan: Gated, name: str) -> None:
         storage, number = writer.store(Table(f"{name}k{k}", plan.width, plan.head.name, may_be_empty=True))
         storages.append(storage)
         with writer.indented(f"if {kind} == {k}:"):
-            _insert(writer, plan.later, storage, number, parts, "i")
+            _insert(writer, plan.lookup.later, storage, number, parts, "i")
     _best_of_kinds(writer, plan, storages)
 
 
 def _key_and_value(writer: HeadWriter, plan: Parabola | Gated, x: str, square: str) -> list[str]:
     """The key's integer, its square, and the integers that the value is kept as."""
-    writer.write(f"{x} = {writer.numerator(plan.x)}")
-    writer.write(f"{square} = {writer.numerator(plan.square)}")
+    writer.write(f"{x} = {writer.numerator(plan.lookup.x)}")
+    writer.write(f"{square} = {writer.numerator(plan.lookup.square)}")
     return [x, square, *writer.values(plan)]
 
 
@@ -100,7 +100,7 @@ def _best_of_kinds(writer: HeadWriter, plan: Gated, storages: list[Table]) -> No
     """Look further and further away from q, until nothing that is further away can be better."""
     q, best, when, reach, more = (writer.fresh(stem) for stem in "qewrm")
     found = [writer.fresh("r") for _ in range(plan.width)]
-    writer.write(f"{q} = {writer.numerator(plan.vertex)}")
+    writer.write(f"{q} = {writer.numerator(plan.lookup.vertex)}")
     offsets = [writer.fresh("e") for _ in storages]
     for offset, extra in zip(offsets, plan.extra, strict=True):
         writer.write(f"{offset} = {writer.numerator(extra)}")
@@ -109,7 +109,7 @@ def _best_of_kinds(writer: HeadWriter, plan: Gated, storages: list[Table]) -> No
     with writer.indented("while True:"):
         for storage, offset in zip(storages, offsets, strict=True):
             _closest(writer, plan, storage, offset, (q, reach, best, when), found)
-        size = f"{-plan.curve}.0 * float({reach} + 1) * float({reach} + 1)"
+        size = f"{-plan.lookup.curve}.0 * float({reach} + 1) * float({reach} + 1)"
         writer.write(f"{more} = False")
         writer.write(f"if {size} >= LIMIT / 2:")
         writer.write("    wrong = True")
@@ -117,7 +117,7 @@ def _best_of_kinds(writer: HeadWriter, plan: Gated, storages: list[Table]) -> No
         for storage, offset in zip(storages, offsets, strict=True):
             name = storage.name
             left = f"{name}_least <= {name}_most and ({name}_least < {q} - {reach} or {name}_most > {q} + {reach})"
-            step = f"{-plan.curve} * ({reach} + 1) * ({reach} + 1)"
+            step = f"{-plan.lookup.curve} * ({reach} + 1) * ({reach} + 1)"
             writer.write(f"    {more} |= {left} and ({when} < 0 or {offset} - {step} >= {best})")
         writer.write(f"if not {more}:")
         writer.write("    break")
@@ -133,12 +133,12 @@ def _closest(
     name, (q, reach, best, when) = storage.name, names
     o, score, away = writer.fresh("o"), writer.fresh("e"), writer.fresh("o")
     table = f"{name}_there, {name}_first, {name}_least, {name}_most"
-    writer.write(f"{o} = closest({table}, {q}, {reach}, {plan.later})")
+    writer.write(f"{o} = closest({table}, {q}, {reach}, {plan.lookup.later})")
     with writer.indented(f"if {o} >= 0:"):
         writer.write(f"{away} = {o} + {name}_first - {q}")
-        writer.write(f"wrong |= {-plan.curve}.0 * float({away}) * float({away}) >= LIMIT / 2")
-        writer.write(f"{score} = {offset} - {-plan.curve} * {away} * {away}")
-        newer = f"{name}_there[{o}] {'>' if plan.later else '<'} {when}"
+        writer.write(f"wrong |= {-plan.lookup.curve}.0 * float({away}) * float({away}) >= LIMIT / 2")
+        writer.write(f"{score} = {offset} - {-plan.lookup.curve} * {away} * {away}")
+        newer = f"{name}_there[{o}] {'>' if plan.lookup.later else '<'} {when}"
         writer.write(f"if {when} < 0 or {score} > {best} or ({score} == {best} and {newer}):")
         writer.write(f"    {best}, {when} = {score}, {name}_there[{o}]")
         for k, part in enumerate(found):

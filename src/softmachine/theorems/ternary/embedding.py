@@ -1,19 +1,53 @@
-"""What the tokens of the ternary constructions say, as bits and registers: the embedding."""
+"""What is known of a position before any layer: what its token says, as bits and registers, and its number."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 from softmachine.languages.turing import Action, Verdict
-from softmachine.signals import Signal, Vocabulary, token, weighted
-from softmachine.signals.gadgets import code
+from softmachine.signals import Signal, Vocabulary, named, token, weighted
+from softmachine.signals.gadgets import code, decreased, fetch, is_place_zero, place, snapped
 from softmachine.signals.kinds import integer
+from softmachine.theorems.shared.transition import on_tape
 from softmachine.theorems.shared.turing_tokens import Given
 from softmachine.theorems.ternary.tokens import Bits, Cell, Mark, Meaning, Output, State, TernaryCodec
 
 MOVES = {"L": (-1, -1), "S": (1, -1), "R": (1, 1)}
 """The codes of moves in what is to be emitted."""
+
+
+@dataclass(frozen=True)
+class Positions:
+    """The numbers of positions, as registers, and what heads retrieve from them.
+
+    Args:
+        here: i.
+        previous: i - 1.
+        sink: A bit: whether this is position 0, where heads look that find nothing.
+        denoised: Whether what heads retrieve is rounded.
+    """
+
+    here: Signal
+    previous: Signal
+    sink: Signal
+    denoised: bool
+
+    @staticmethod
+    def of(bits: int, *, denoised: bool) -> Positions:
+        """Positions of so many bits."""
+        here = place(bits)
+        sink = named("position 0", is_place_zero("position 0", here))
+        return Positions(here, decreased("i - 1", here), sink, denoised)
+
+    def retrieved(self, name: str, found: Signal) -> Signal:
+        """What a head has retrieved: as it is, or rounded."""
+        return snapped(name, found) if self.denoised else found
+
+    def fetched(self, name: str, address: Signal, read: Signal) -> Signal:
+        """What ``read`` is at the position that a register names."""
+        return self.retrieved(name, fetch(name, address, self.here, read))
 
 
 class Words:
@@ -32,10 +66,11 @@ class Words:
         state_bits, symbol_bits = (max(len(names) - 1, 1).bit_length() for names in (states, symbols))
         self.state_code = {state: code(number, state_bits) for number, state in enumerate(states)}
         self.symbol_code = {symbol: code(number, symbol_bits) for number, symbol in enumerate(symbols)}
+        self.start, self.blank = self.state_code[codec.machine.start], self.symbol_code[codec.machine.blank]
 
     def name(self, what: str, tape: int) -> str:
         """A name with the number of the tape, if there is more than one."""
-        return what if self.machine.tapes == 1 else f"{what} {tape + 1}"
+        return on_tape(self.machine, what, tape)
 
     def flag(self, name: str, *which: type | Mark) -> Signal:
         """A bit: whether the token is one of these, or of one of these types."""
@@ -43,10 +78,15 @@ class Words:
         types = tuple(item for item in which if not isinstance(item, Mark))
         return self.vocabulary.bit(name, lambda meaning: meaning in marks or isinstance(meaning, types))
 
-    def register(self, name: str, of: Callable[[Meaning], Sequence[int] | None], width: int) -> Signal:
+    def register(self, name: str, width: int, of: Callable[[Meaning], Sequence[int] | None]) -> Signal:
         """A vector of ±1 looked up from the token; zeros where ``of`` gives None."""
         none = (0,) * width
         return token(name, {key: tuple(of(meaning) or none) for key, meaning in self.codec.meanings.items()})
+
+    @cached_property
+    def runs(self) -> Signal:
+        """A bit: whether the token is a step."""
+        return self.flag("step", Action)
 
     @cached_property
     def state(self) -> Signal:
@@ -55,19 +95,21 @@ class Words:
         def of(meaning: Meaning) -> Sequence[int] | None:
             if isinstance(meaning, Action):
                 return self.state_code[meaning.state]
-            return self.state_code[self.machine.start] if meaning is Mark.BEGIN else None
+            return self.start if meaning is Mark.BEGIN else None
 
-        return self.register("state after the step", of, len(self.state_code[self.machine.start]))
+        return self.register("state after the step", len(self.start), of)
 
     @cached_property
     def told_state(self) -> Signal:
         """The state that a summary tells."""
-        width = len(self.state_code[self.machine.start])
-        return self.register("told state", lambda m: self.state_code[m.state] if isinstance(m, State) else None, width)
+
+        def of(meaning: Meaning) -> Sequence[int] | None:
+            return self.state_code[meaning.state] if isinstance(meaning, State) else None
+
+        return self.register("told state", len(self.start), of)
 
     def symbol(self, tape: int) -> Signal:
         """The symbol that stands in the cell after this token; at position 0 the blank, for cells never written."""
-        blank = self.symbol_code[self.machine.blank]
 
         def of(meaning: Meaning) -> Sequence[int] | None:
             match meaning:
@@ -78,16 +120,15 @@ class Words:
                 case Given() if tape == 0:
                     return self.symbol_code[meaning.symbol]
                 case Mark.INPUT | Mark.SUMMARY:
-                    return blank
+                    return self.blank
             return None
 
-        return self.register(self.name("symbol", tape), of, len(blank))
+        return self.register(self.name("symbol", tape), len(self.blank), of)
 
     def move(self, tape: int, letter: str) -> Signal:
         """A bit: whether the head moves this way."""
-        return self.vocabulary.bit(
-            self.name(f"move {letter}", tape), lambda m: isinstance(m, Action) and m.move[tape] == letter
-        )
+        name = self.name(f"move {letter}", tape)
+        return self.vocabulary.bit(name, lambda m: isinstance(m, Action) and m.move[tape] == letter)
 
     def head_here(self, tape: int) -> Signal:
         """A bit: whether a summary says that the head is on this cell."""
@@ -95,17 +136,14 @@ class Words:
 
     @cached_property
     def spelled(self) -> Signal:
-        """The bits of all heads' positions that a token spells, as ±1."""
-        width = self.machine.tapes
+        """One bit of each head's cell, as ±1, at the tokens that spell cells."""
+        return self.register("spelled", len(self.tapes), lambda m: m.signs if isinstance(m, Bits) else None)
 
-        def of(meaning: Meaning) -> Sequence[int] | None:
-            return [2 * bit - 1 for bit in meaning.bits] if isinstance(meaning, Bits) else None
-
-        return self.register("spelled", of, width)
-
-    def start_cell(self, bits: int) -> Signal:
+    @cached_property
+    def start_cell(self) -> Signal:
         """The register 0 at the token that begins the run: every head's cell."""
-        return self.register("start cell", lambda m: code(0, bits) if m is Mark.BEGIN else None, bits)
+        bits = self.codec.bits
+        return self.register("start cell", bits, lambda m: code(0, bits) if m is Mark.BEGIN else None)
 
     def writes(self, tape: int) -> Signal:
         """A bit: whether the token says what is in a cell of the tape."""
@@ -124,11 +162,8 @@ class Words:
 
     def cell_code(self, cell: Cell) -> tuple[int, ...]:
         """What is to be emitted for a column of a summary."""
-        return tuple(
-            sign
-            for symbol, here in zip(cell.symbols, cell.heads, strict=True)
-            for sign in (*self.symbol_code[symbol], 2 * here - 1)
-        )
+        columns = zip(cell.symbols, cell.heads, strict=True)
+        return tuple(sign for symbol, here in columns for sign in (*self.symbol_code[symbol], 2 * here - 1))
 
 
 def agreement(signal: Signal, signs: Sequence[int]) -> Signal:
