@@ -281,7 +281,7 @@ def test_transformer_lens_shows_head_symbol_and_state_in_the_residual_stream(tmp
     import torch
     from transformer_lens.model_bridge import TransformerBridge
 
-    from softmachine.languages.turing import Configuration
+    from softmachine.languages.turing import Action, Configuration
 
     sm.export("palindrome", tmp_path / "model", to="gpt2", length=64)
     facts = json.loads((tmp_path / "model" / "softmachine.json").read_text(encoding="utf-8"))
@@ -299,7 +299,9 @@ def test_transformer_lens_shows_head_symbol_and_state_in_the_residual_stream(tmp
     now = Configuration.initial(codec.machine, "abba")
     for i, token in enumerate(["<run>", *said[:-1]], len(prompt) - 1):
         if token != "<run>":
-            now.apply(codec.meanings[token])
+            action = codec.meanings[token]
+            assert isinstance(action, Action)
+            now.apply(action)
         bits = [int(value[f"head[bit {k}]"][i]) for k in range(6)]
         sign = -1 if value["head[negative]"][i] else 1
         assert sign * sum(bit << k for k, bit in enumerate(bits)) == now.heads[0]

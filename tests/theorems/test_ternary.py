@@ -30,8 +30,7 @@ from softmachine.signals.primitives import Named
 from softmachine.signals.signal import inputs_first, of_node
 from softmachine.theorems.ternary.cost import cost
 from softmachine.theorems.ternary.theorem import bits_for, signals
-from softmachine.theorems.ternary.tokens import Ending, Mark, TernaryCodec
-from softmachine.theorems.ternary.trace import segments
+from softmachine.theorems.ternary.tokens import Ending, Mark, TernaryCodec, segments
 from softmachine.transformer.weights import Layer, Transformer
 from tests.models import with_codec
 from tests.sources.adder import binary_adder

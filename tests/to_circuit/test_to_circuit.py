@@ -140,7 +140,7 @@ LARGE = [
 
 @pytest.mark.parametrize(("make", "numbers", "n"), [*(pytest.param(*case, id=name) for name, *case in CASES), *LARGE])
 def test_the_circuit_says_what_the_transformer_says_on_every_word(
-    make: Callable[[], Transformer], numbers: str, n: int
+    make: Callable[[], Model], numbers: str, n: int
 ) -> None:
     lowered = to_circuit(make(), n, numbers)
     assert list(lowered.disagreements()) == []

@@ -11,7 +11,7 @@ import pytest
 from softmachine.errors import ConstructionError
 from softmachine.exports import version1
 from softmachine.theorems import all_theorems
-from softmachine.theorems.crasp.variant import InRelation
+from softmachine.theorems.crasp.averages import InRelation
 from softmachine.theorems.srasp.numbers import ShareAfterStart
 from softmachine.theorems.temporal.theorem import PositionPredicate
 from softmachine.transformer.bounds import Bound

@@ -28,8 +28,10 @@ def with_scale(model: Model, factor: Fraction) -> Model:
     def changed(scale: Fraction | Feature) -> Fraction | Feature:
         if isinstance(scale, Fraction):
             return scale * factor
-        assert isinstance(scale, Logarithm | Monomial)
-        return replace(scale, factor=type(scale.factor)(scale.factor * factor))
+        if isinstance(scale, Logarithm):
+            return replace(scale, factor=int(scale.factor * factor))
+        assert isinstance(scale, Monomial)
+        return factor * scale
 
     blocks = tuple(
         replace(
