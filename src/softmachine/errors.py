@@ -71,7 +71,7 @@ class UsageError(SoftmachineError):
 
 
 class ConstructionError(SoftmachineError):
-    """A construction does not apply to this object, or a gadget's assumption does not hold."""
+    """A theorem does not apply to this object, or a gadget's assumption does not hold."""
 
 
 class PrecisionError(SoftmachineError):

@@ -62,7 +62,7 @@ class Int8(PlainFloat):
         if (mean != np.rint(mean)).any():
             raise PrecisionError(
                 "a head takes the mean of different numbers, which is not an integer, so int8 cannot hold it",
-                hint="use --arithmetic float64, or a construction whose heads retrieve one number",
+                hint="use --arithmetic float64, or a theorem whose heads retrieve one number",
             )
         return Tensor(mean.astype(self.dtype))
 
@@ -80,7 +80,7 @@ def _integer(number: Fraction) -> int:
     if number.denominator != 1 or not LEAST <= number <= MOST:
         raise PrecisionError(
             f"the number {number} is not an integer of 8 bits, so int8 cannot hold it",
-            hint="use --arithmetic float64, or a construction that is made for int8, as `ternary` is",
+            hint="use --arithmetic float64, or a theorem that is made for int8, as `ternary` is",
         )
     return int(number)
 

@@ -202,7 +202,7 @@ def _rows(model: Model) -> Iterator[tuple[str, str]]:
     from softmachine.theorems import theorems_for
 
     weights, theorem = model.weights, model.theorem
-    yield "construction", f"{theorem.name}: {theorem.statement}"
+    yield "theorem", f"{theorem.name}: {theorem.statement}"
     yield "needs", theorem.needs
     others = ", ".join(item.name for item in theorems_for(model.source) if item.name != theorem.name)
     if others:

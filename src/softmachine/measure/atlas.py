@@ -61,20 +61,20 @@ class Cell:
 
 
 _BINARY = Witness("circuit-binary", "softmachine run lookahead-adder-4 10110110 --arithmetic fixed:2")
-_UNIT = Witness("circuit-unit", "softmachine run majority-7 1101001 --construction circuit-unit --arithmetic fixed:11")
+_UNIT = Witness("circuit-unit", "softmachine run majority-7 1101001 --theorem circuit-unit --arithmetic fixed:11")
 _DEEP_UNIT = Witness(
     "circuit-unit",
-    "softmachine run parity-8 10110000 --construction circuit-unit",
+    "softmachine run parity-8 10110000 --theorem circuit-unit",
     "as many turns as the circuit is deep",
 )
 _READS = Witness(
     "circuit-evaluator",
-    "softmachine run and-or 101 --construction circuit-evaluator --length 64",
+    "softmachine run and-or 101 --theorem circuit-evaluator --length 64",
     "circuit evaluation is complete for the class (Lemma C.2)",
 )
 _STACKED = Witness(
     "configuration-graph",
-    "softmachine run parity 1 --construction configuration-graph --length 1 --arithmetic fixed:2",
+    "softmachine run parity 1 --theorem configuration-graph --length 1 --arithmetic fixed:2",
     "a reduction stacked below connectivity (Lemma 5.3)",
 )
 _GRAPH = Witness(

@@ -1,4 +1,4 @@
-"""Signals: the intermediate representation between a construction and its weights.
+"""Signals: the intermediate representation between a theorem and its weights.
 
 A signal is a vector at every position of the sequence. There are five ways to make one (:mod:`.primitives`); everything
 else is a gadget made of them (:mod:`.gadgets`). :func:`.evaluate.evaluate` computes any signal exactly.

@@ -16,7 +16,7 @@ Meaning = TypeVar("Meaning", bound=Hashable)
 
 @dataclass(frozen=True)
 class Program:
-    """What a construction hands to the compiler.
+    """What a theorem hands to the compiler.
 
     Args:
         name: The name of the model.
@@ -47,7 +47,7 @@ class Program:
 
 
 class Vocabulary(Generic[Meaning]):
-    """Tokens and what each means to the construction, from which token signals are made."""
+    """Tokens and what each means to the theorem, from which token signals are made."""
 
     def __init__(self, meanings: Mapping[str, Meaning]) -> None:
         self.meanings = dict(meanings)

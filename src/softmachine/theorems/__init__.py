@@ -75,7 +75,7 @@ def theorem_for(source: Source, name: str | None = None) -> Theorem:
         return fitting[0]
     known = ", ".join(item.name for item in fitting) or "none yet"
     if name is None:
-        raise ConstructionError(f"there is no construction for {type(source).__name__}")
+        raise ConstructionError(f"there is no theorem for {type(source).__name__}")
     raise ConstructionError(
-        f"there is no construction {name!r} for {type(source).__name__}", hint=f"those that apply: {known}"
+        f"there is no theorem {name!r} for {type(source).__name__}", hint=f"those that apply: {known}"
     )

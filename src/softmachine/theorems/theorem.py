@@ -97,7 +97,7 @@ class Theorem:
             known = " or ".join(self.attentions)
             more = "; soft attention certified for a length is made of it, see `certify`" if wanted == "soft" else ""
             raise ConstructionError(
-                f"the construction {self.name} has no {wanted} attention of its own", hint=f"it has {known}{more}"
+                f"the theorem {self.name} has no {wanted} attention of its own", hint=f"it has {known}{more}"
             )
         return wanted or self.attentions[0]
 
@@ -109,7 +109,7 @@ class Theorem:
         """
         if self.length and length is None:
             raise ConstructionError(
-                f"the weights of the construction {self.name} depend on a length: {self.length}",
+                f"the weights of the theorem {self.name} depend on a length: {self.length}",
                 hint="say which: --length N, or length=N",
             )
         return self.codec(source, length if self.length else None)

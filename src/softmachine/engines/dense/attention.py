@@ -54,7 +54,7 @@ def retrieved(
         raise PrecisionError(
             f"head {group.heads[which].name!r} at position {positions[at]} cannot choose between the positions "
             f"{', '.join(map(str, doubt.candidates[:6]))}: {doubt.reason}",
-            hint="use --arithmetic exact, or a construction that is made for this format",
+            hint="use --arithmetic exact, or a theorem that is made for this format",
         ) from None
     split = np.split(chosen, len(group.heads), axis=1)
     return [numbers.mean(part, value) for part, value in zip(split, values, strict=True)]

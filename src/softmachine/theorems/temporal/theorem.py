@@ -158,7 +158,7 @@ def _require_sight(formula: Formula, variant: Variant) -> None:
         if isinstance(part, logic.Last | logic.Next | logic.Until | logic.RightCount):
             raise ConstructionError(
                 f"a future-masked transformer cannot say whether {str(formula)!r} holds: it depends on later positions",
-                hint="use the construction temporal-encoder; to export it, --to bert",
+                hint="use the theorem temporal-encoder; to export it, --to bert",
             )
         if isinstance(part, logic.LeftCount) and variant.unbounded:
             raise ConstructionError(

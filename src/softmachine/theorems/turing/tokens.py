@@ -45,7 +45,7 @@ class CountingCodec(OfMachine, DecoderCodec[TuringMachine]):
         if not self.relative and list(symbols) != sorted(symbols, key=self.alphabet.index):
             raise InputError(
                 f"the letters of {self.machine.spell(symbols)!r} are not in the order {' '.join(self.alphabet)}",
-                hint="only such words can be told by their counts; for others: --construction turing-relative",
+                hint="only such words can be told by their counts; for others: --theorem turing-relative",
             )
         return self._thought.prompt(symbols)
 

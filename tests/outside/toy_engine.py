@@ -1,0 +1,30 @@
+"""An engine that asks the interpreter what the model would say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from softmachine.arithmetic import Arithmetic
+from softmachine.engines.engine import Audited, Engine, Task
+
+
+class Asked:
+    arithmetic, max_steps, size = "none", 100, 0
+    segments: Sequence[int] = ()
+
+    def __init__(self, task: Task, numbers: str | Arithmetic, said: Sequence[str] = ()) -> None:
+        self.task, self.tokens = task, list(said)
+
+    def pieces(self) -> Iterator[Sequence[str]]:
+        self.tokens += [token or "" for token in self.task.codec.expected(self.task.word, self.max_steps)]
+        yield self.tokens
+
+    def save(self, file: Path) -> bool:
+        return False
+
+    def audit(self, steps: int, seed: int | None) -> Audited:
+        raise NotImplementedError
+
+
+ENGINE = Engine("asked", Asked)

@@ -1,0 +1,25 @@
+"""A format to export to: the lowered weights as text, which nobody needs torch for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from softmachine.exports.dialogue import Dialogue
+from softmachine.exports.formats import StockFormat
+from softmachine.exports.gpt2 import gpt2
+from softmachine.exports.lower import lower
+from softmachine.exports.manual import Manual
+from softmachine.exports.verify import Verification
+from softmachine.exports.writing import Filled
+from softmachine.model import Model
+from softmachine.progress import Tell
+
+
+def fill(model: Model, folder: Path, length: int, dtype: str, dialogue: Dialogue, tell: Tell) -> Filled:
+    placed = gpt2(lower(model, length), dtype)
+    (folder / "weights.txt").write_text("\n".join(model.weights.coordinates), encoding="utf-8")
+    verified = Verification(dtype, 0, 0, 0, None, None)
+    return Filled(placed, "text", (verified,), 0, 0, Manual("none", "text", "", False, "nobody"))
+
+
+STOCK = StockFormat("text", "text", fill, libraries=lambda: None)
