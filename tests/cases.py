@@ -38,16 +38,17 @@ class Case:
 def told(outcome: Outcome) -> str:
     """What an outcome comes to, as the table has it."""
     values = [str(int(value)) if isinstance(value, bool) else value for value in outcome.values or ()]
-    return " ".join(filter(None, (outcome.verdict, outcome.output, "".join(values))))
+    return " ".join(filter(None, (outcome.verdict, outcome.output or "".join(values))))
 
 
 INCREMENT = (("", "halt 1"), ("1", "halt 10"), ("101", "halt 110"))
 PALINDROME = (("", "accept"), ("ab", "reject b"), ("aba", "accept"))
 TWO_TAPES = (("", "accept"), ("ab", "reject ab"), ("aba", "accept aba"))
 SINCE = (("b", "accept 1"), ("ab", "accept 01"), ("aba", "accept 011"), ("baba", "accept 1111"), ("aa", "reject 00"))
-DYCK = (("", "accept"), ("()", "accept"), ("())(", "reject"))
-MAJORITY = (("", "reject"), ("a", "accept"), ("abb", "reject"), ("aab", "accept"))
-ADD = (("000", "halt 00"), ("110", "halt 01"), ("111", "halt 11"))
+DYCK = (("", "accept"), ("()", "accept 01"), ("())(", "reject 0100"))
+MAJORITY = (("", "reject"), ("a", "accept 1"), ("abb", "reject 100"), ("aab", "accept 111"))
+PARITY = (("", "reject a=0 b=0"), ("a", "accept a=1 b=0"), ("aba", "reject a=0 b=1"))
+ADD = (("000", "halt 00"), ("110", "halt 10"), ("111", "halt 11"))
 AND_OR = (("000", "reject 0"), ("110", "accept 1"), ("001", "accept 1"))
 
 CASES = (
@@ -60,25 +61,25 @@ CASES = (
     Case("increment", "address-bits", "hard", INCREMENT, length=16, positions=16),
     Case("palindrome", "residues", "hard", PALINDROME, length=16, positions=16),
     Case("increment", "residues-without-positions", "hard", INCREMENT, length=16, positions=16),
-    Case("power-of-two", "turing-counter", "soft", (("", "reject"), ("1", "accept")), positions=32),
+    Case("power-of-two", "turing-counter", "soft", (("1", "accept"), ("", "reject")), positions=16),
     Case("palindrome", "turing-relative", "soft", (("", "accept"),)),
-    Case("parity", "configuration-graph", "hard", (("", "accept"), ("1", "reject")), length=1, positions=600),
+    Case("parity", "configuration-graph", "hard", (("", "reject"),), length=0, positions=200),
     Case("Q_a since Q_b", "temporal-encoder", "hard", SINCE, positions=8),
     Case("Q_a since Q_b", "temporal-encoder", "soft", SINCE, positions=8),
     Case(
-        "Q_a until Q_b", "temporal-encoder-unbounded", "soft", (("ab", "accept 11"), ("ba", "accept 10")), positions=8
+        "Q_a until Q_b", "temporal-encoder-unbounded", "soft", (("ab", "accept 11"), ("ba", "reject 10")), positions=8
     ),
     Case("Q_a since Q_b", "temporal-masked", "hard", SINCE, positions=8),
     Case("Q_a since Q_b", "temporal-masked-unbounded", "soft", SINCE, positions=8),
     Case("reverse-program", "srasp", "hard", (("abc", "halt cba"), ("ab", "halt ba")), positions=8),
-    Case("dyck-1-program", "srasp", "soft", DYCK, positions=8),
+    Case("dyck-1-program", "srasp", "soft", DYCK[1:], positions=8),
     Case("dyck-1-crasp", "crasp", "soft", DYCK, positions=8),
     Case("dyck-1-crasp", "crasp", "hard", DYCK, positions=8),
     Case("majority-crasp", "crasp-relu", "soft", MAJORITY, positions=8),
     Case("dyck-1-crasp", "crasp-relu-bounded", "soft", DYCK, length=8, positions=8),
-    Case("parity-counter", "counter", "soft", (("", "accept"), ("a", "reject"), ("aba", "accept")), positions=16),
-    Case("parity-counter", "counter-relu", "hard", (("", "accept"), ("a", "reject")), positions=16),
-    Case("parity-counter", "counter-relu-bounded", "soft", (("", "accept"), ("a", "reject")), length=16, positions=16),
+    Case("parity-counter", "counter", "soft", PARITY, positions=16),
+    Case("parity-counter", "counter-relu", "hard", PARITY, positions=16),
+    Case("parity-counter", "counter-relu-bounded", "soft", PARITY, length=16, positions=16),
     Case("full-adder", "circuit-binary", "hard", ADD, positions=64),
     Case("full-adder", "circuit-binary", "soft", ADD, positions=64),
     Case("and-or", "circuit-unit", "hard", AND_OR, positions=64),

@@ -73,8 +73,7 @@ def test_interpreter(case: Case) -> None:
 def test_signals(case: Case) -> None:
     """Exact evaluation checks every promise on the way; softmax of scores that differ has no exact value."""
     program, codec = signals_of(compiled(case).source, case.theorem, case.attention, case.length)
-    word = case.examples[-1][0]
-    for prompt, said in segments(codec, word):
+    for prompt, said in segments(codec, case.examples[-1][0]):
         tokens, begin = read(codec, prompt, said)
         try:
             logits = evaluate(program.logits, tokens, prompt.length)[begin:]

@@ -48,7 +48,7 @@ def test_a_model_is_compiled_as_it_is() -> None:
 def test_a_length_belongs_to_the_model_only_if_the_weights_depend_on_it() -> None:
     assert sm.compile("increment", length=9).length is None
     assert model_of("increment", "residues", length=32).length == 32
-    with pytest.raises(ConstructionError, match="the weights of the construction residues depend on a length"):
+    with pytest.raises(ConstructionError, match="depend on a length"):
         sm.compile("increment", "residues")
 
 
@@ -71,7 +71,7 @@ def test_theorems_are_found_by_name_and_by_source() -> None:
 
 
 def test_a_theorem_that_does_not_apply_is_refused_with_those_that_do() -> None:
-    with pytest.raises(ConstructionError, match=r"(?s)no construction 'srasp' for TuringMachine.*chapter-8"):
+    with pytest.raises(ConstructionError, match=r"(?s)for TuringMachine.*chapter-8"):
         theorem_for(machine(), "srasp")
 
 
@@ -82,5 +82,5 @@ def test_a_theorem_of_ones_own_is_taken_as_it_is() -> None:
     model = sm.compile(machine(), own)
     assert model.theorem is own
     assert sm.run(model, "11").output == "100"
-    with pytest.raises(ConstructionError, match="the construction own has no soft attention of its own"):
+    with pytest.raises(ConstructionError, match="has no soft attention of its own"):
         own.attention("soft")
