@@ -53,7 +53,7 @@ AND_OR = (("000", "reject 0"), ("110", "accept 1"), ("001", "accept 1"))
 
 CASES = (
     Case("increment", "chapter-8", "hard", INCREMENT, positions=16),
-    Case("two-tape-palindrome", "chapter-8", "hard", TWO_TAPES, positions=16),
+    Case("two-tape-palindrome", "chapter-8", "hard", TWO_TAPES, positions=32),
     Case("increment", "chapter-8-summary", "hard", INCREMENT),
     Case("increment", "ternary", "hard", INCREMENT, length=32),
     Case("increment", "ternary", "soft", INCREMENT[:2], length=32, positions=32),
@@ -63,7 +63,7 @@ CASES = (
     Case("increment", "residues-without-positions", "hard", INCREMENT, length=16, positions=16),
     Case("power-of-two", "turing-counter", "soft", (("1", "accept"), ("", "reject")), positions=16),
     Case("palindrome", "turing-relative", "soft", (("", "accept"),)),
-    Case("parity", "configuration-graph", "hard", (("", "reject"),), length=0, positions=200),
+    Case("parity", "configuration-graph", "hard", (("", "reject"),), length=0),
     Case("Q_a since Q_b", "temporal-encoder", "hard", SINCE, positions=8),
     Case("Q_a since Q_b", "temporal-encoder", "soft", SINCE, positions=8),
     Case(

@@ -13,7 +13,7 @@ import pytest
 
 import softmachine as sm
 from softmachine.codec import Codec, DecoderCodec, Prompt, SegmentedCodec
-from softmachine.errors import ConstructionError, PrecisionError, UsageError
+from softmachine.errors import ConstructionError, UsageError
 from softmachine.exports.lower import lower
 from softmachine.languages.source import Source
 from softmachine.model import Model
@@ -89,7 +89,7 @@ def test_signals(case: Case) -> None:
 def test_weights_in_rationals(case: Case) -> None:
     try:
         comes_out(case, compiled(case), "exact")
-    except PrecisionError as error:
+    except ConstructionError as error:
         assert case.attention == "soft"
         assert "not a rational number" in str(error)  # noqa: PT017
         comes_out(case, compiled(case), "ball")

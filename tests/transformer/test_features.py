@@ -89,6 +89,7 @@ NAMED: list[tuple[Feature, str]] = [
     (Logarithm(4), "4⌈log₂(i+1)⌉"),
     (Table("column", tuple(map(Fraction, (0, 3, -5, 1)))), "column"),
     (Table("ratio", (HALF, Fraction(-3, 7))), "ratio"),
+    (Table("empty", ()), "empty"),
     (AddressBit("sought", 1, (3, NO_ADDRESS, 0)), "sought[1]"),
     (AddressVector("own", 1, 6, (0, NO_ADDRESS, 5)), "own[1]"),
     (Shifted(3, Bit(1, signed=True)), "±bit 1 of i"),
