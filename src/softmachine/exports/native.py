@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from softmachine.errors import Place, SoftmachineError, SourceError, UsageError
@@ -84,7 +85,8 @@ def load(folder: Path) -> Model:
         data, tensors = _read(folder, place)
         return _model(data, tensors)
     except SoftmachineError as error:
-        raise SourceError(error.message, place=error.place or place, hint=error.hint) from None
+        at = replace(error.place, source=str(folder)) if error.place else place
+        raise SourceError(error.message, place=at, hint=error.hint) from None
     except OSError as error:
         raise SourceError(f"cannot be read: {error.strerror or error}", place=place) from None
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:

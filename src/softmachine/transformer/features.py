@@ -407,11 +407,11 @@ class Table(Feature):
 
     @property
     def low(self) -> Bound:
-        return Bound.of(min(Fraction(0), *self.values))
+        return Bound.of(min((Fraction(0), *self.values)))
 
     @property
     def high(self) -> Bound:
-        return Bound.of(max(Fraction(1), *self.values))
+        return Bound.of(max((Fraction(1), *self.values)))
 
     @property
     def over(self) -> str | None:
