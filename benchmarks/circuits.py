@@ -34,12 +34,12 @@ def main(inputs: int) -> None:
     for construction in ("circuit-binary", "circuit-unit"):
         for attention in ("hard", "soft"):
             model = sm.compile(source, construction, attention=attention)
-            for arithmetic in ("float64", f"fixed:{smallest_bits(model)}"):
+            for arithmetic in ("float64", f"fixed:{smallest_bits(model.weights)}"):
                 began = time.perf_counter()
                 runs = [sm.run(model, word, arithmetic=arithmetic) for word in words]
                 seconds = (time.perf_counter() - began) / inputs
                 right = sum(run.output == evaluate(source, word) for run, word in zip(runs, words, strict=True))
-                numbers = (str(len(runs[0].tokens)), str(model.width), f"{right} of {inputs}", f"{seconds:.1f}")
+                numbers = (str(len(runs[0].tokens)), str(model.weights.width), f"{right} of {inputs}", f"{seconds:.1f}")
                 table.add_row(construction, attention, arithmetic, *numbers)
     Console(width=120).print(table)
 

@@ -28,11 +28,10 @@ from softmachine.arithmetic.rounded import Format, Rounded
 from softmachine.codec import DecoderCodec, Prompt, SegmentedCodec
 from softmachine.engines.dense.decode import continuation
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.run import codec_of
 from softmachine.errors import SoftmachineError
 from softmachine.languages.turing import TuringMachine
+from softmachine.model import Model
 from softmachine.theorems.ternary.tokens import TernaryCodec
-from softmachine.transformer.weights import Transformer
 
 NAMES = {"chapter-8": "chapter 8", "ternary": "ternary", "ternary-summary": "ternary, summaries"}
 MOST_BITS = 53
@@ -71,14 +70,14 @@ class Row:
     breaks: dict[str, int | None]
 
 
-def contexts(codec: DecoderCodec, steps: int) -> list[tuple[Prompt, tuple[str, ...]]]:
+def contexts(codec: DecoderCodec[TuringMachine], steps: int) -> list[tuple[Prompt, tuple[str, ...]]]:
     """The contexts of a run on the empty input, as the interpreter has them."""
     if isinstance(codec, SegmentedCodec):
         return list(codec.expected_segments("", steps))
     return [(codec.prompt(""), tuple(token for token in codec.expected("", steps) if token is not None))]
 
 
-def model(machine: TuringMachine, construction: str, steps: int) -> Transformer:
+def model(machine: TuringMachine, construction: str, steps: int) -> Model:
     """The weights that serve so many steps."""
     if construction == "chapter-8":
         return sm.compile(machine)
@@ -90,12 +89,12 @@ def model(machine: TuringMachine, construction: str, steps: int) -> Transformer:
     raise SystemExit(f"{steps} steps do not fit into 2^24 tokens")
 
 
-def first_failure(transformer: Transformer, arithmetic: object, steps: int) -> int | None:
+def first_failure(transformer: Model, arithmetic: object, steps: int) -> int | None:
     """The number of the first token that an arithmetic does not decide, or decides wrongly; None if there is none."""
-    codec = codec_of(transformer)
+    codec = transformer.codec
     assert isinstance(codec, DecoderCodec)
     try:
-        engine = DenseEngine(transformer, arithmetic)  # type: ignore[arg-type]
+        engine = DenseEngine(transformer.weights, arithmetic)  # type: ignore[arg-type]
     except SoftmachineError:
         return 0
     right = 0
@@ -112,7 +111,7 @@ def first_failure(transformer: Transformer, arithmetic: object, steps: int) -> i
     return None
 
 
-def bits_needed(transformer: Transformer, steps: int) -> int | None:
+def bits_needed(transformer: Model, steps: int) -> int | None:
     """The fewest significant bits with which the run is decided, and right."""
     low, high = 0, MOST_BITS
     if first_failure(transformer, Significant(high), steps) is not None:
@@ -123,7 +122,7 @@ def bits_needed(transformer: Transformer, steps: int) -> int | None:
     return high
 
 
-def speed(transformer: Transformer, steps: int) -> float:
+def speed(transformer: Model, steps: int) -> float:
     """Tokens per second of the dense engine in float64."""
     from softmachine.engines.run import Running
 
@@ -136,17 +135,17 @@ def speed(transformer: Transformer, steps: int) -> float:
 def measure(machine: TuringMachine, construction: str, steps: int) -> Row:
     """Everything about one construction and one number of steps."""
     transformer = model(machine, construction, steps)
-    codec = codec_of(transformer)
+    codec = transformer.codec
     assert isinstance(codec, DecoderCodec)
     said = contexts(codec, steps)
     return Row(
         construction=construction,
         steps=steps,
         context=max(len(prompt.tokens) + len(tokens) for prompt, tokens in said),
-        layers=len(transformer.layers),
-        width=transformer.width,
-        parameters=transformer.parameters,
-        largest_weight=float(transformer.largest_weight),
+        layers=len(transformer.weights.layers),
+        width=transformer.weights.width,
+        parameters=transformer.weights.parameters,
+        largest_weight=float(transformer.weights.largest_weight),
         bits=bits_needed(transformer, steps),
         tokens_per_step=sum(len(tokens) for _, tokens in said) / steps,
         speed=speed(transformer, steps),

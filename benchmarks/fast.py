@@ -21,9 +21,8 @@ from rich.table import Table
 import softmachine as sm
 from softmachine.codec import DecoderCodec
 from softmachine.engines.fast import FastEngine
-from softmachine.engines.run import codec_of
 from softmachine.languages.turing import TuringMachine, execute
-from softmachine.transformer.weights import Transformer
+from softmachine.model import Model
 
 MACHINES = {
     "busy beaver 5": "busy-beaver-5",
@@ -35,9 +34,9 @@ DENSE_STEPS = 1_000
 SHARPNESS = 64
 
 
-def fast(engine: FastEngine, model: Transformer, steps: int) -> tuple[float, float]:
+def fast(engine: FastEngine, model: Model, steps: int) -> tuple[float, float]:
     """Tokens per second, and bytes per token besides the token itself."""
-    codec = codec_of(model)
+    codec = model.codec
     assert isinstance(codec, DecoderCodec)
     prompt = codec.prompt("").tokens
     engine.start(prompt, codec.stops).go(1)  # compiles
@@ -119,7 +118,7 @@ def main() -> None:
             sm.run(model, "", engine="dense", max_steps=DENSE_STEPS)
             dense = DENSE_STEPS / (time.process_time() - began)
             began = time.process_time()
-            engine = FastEngine(model)
+            engine = FastEngine(model.weights)
             fast(engine, model, 1)
             ready = time.process_time() - began
             for steps in LENGTHS:

@@ -46,11 +46,13 @@ def measure(machine: str, steps: int, to: str, dtype: str, folder: Path) -> None
 
 
 def exported_construction(to: str, dtype: str) -> str | None:
+    from softmachine.exports.export import stock_theorem
     from softmachine.exports.formats import stock_format
-    from softmachine.theorems import stock_construction
 
     machine = sm.load("busy-beaver-5")
-    return stock_construction(machine, dtype, positions=stock_format(to).positions)
+    assert isinstance(machine, sm.TuringMachine)
+    theorem = stock_theorem(machine, stock_format(to), dtype)
+    return theorem.name if theorem else None
 
 
 if __name__ == "__main__":
