@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from softmachine.languages.source import read_word
+from softmachine.languages.source import OfWords
 
 Word = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class FormalLanguage:
+class FormalLanguage(OfWords):
     """A set of words.
 
     Args:
@@ -26,15 +26,7 @@ class FormalLanguage:
     accepts: Callable[[Word], bool]
 
     language: ClassVar[str] = "predicate"
-
-    @property
-    def default_input(self) -> Word:
-        """The empty word."""
-        return ()
-
-    def word(self, text: str | Iterable[str]) -> Word:
-        """An input as letters."""
-        return read_word(text, self.alphabet, self.name)
+    default_input: ClassVar[Word] = ()
 
     def __str__(self) -> str:
         return f"Language {self.name}: words over {' '.join(self.alphabet)}"

@@ -72,6 +72,19 @@ def name_of(source: str) -> str | None:
 NO_SYMBOLS = "empty: the only input is the empty word"
 
 
+class OfWords:
+    """What sources have in common whose inputs are words over their alphabet."""
+
+    name: str
+    alphabet: tuple[str, ...]
+    no_symbols: ClassVar[str] = NO_SYMBOLS
+    """What to say of an alphabet without symbols."""
+
+    def word(self, text: str | Iterable[str]) -> tuple[str, ...]:
+        """An input as symbols: text is read character by character, or split at blanks if symbols are longer."""
+        return read_word(text, self.alphabet, self.name, if_empty=self.no_symbols)
+
+
 def read_word(
     text: str | Iterable[str], alphabet: tuple[str, ...], name: str, *, if_empty: str = NO_SYMBOLS
 ) -> tuple[str, ...]:

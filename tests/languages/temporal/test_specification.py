@@ -14,7 +14,6 @@ def test_words_are_read_by_character_or_split_at_blanks_when_symbols_are_longer(
     assert long.word(" up  b ") == ("up", "b")
     assert short.word(["a", "b"]) == ("a", "b")
     assert short.word("") == ()
-    assert (short.spell(("a", "b")), long.spell(("up", "b"))) == ("ab", "up b")
     assert parse("'x y' or Q_b").word(["x y", "b"]) == ("x y", "b")
 
 

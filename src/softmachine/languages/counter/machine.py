@@ -15,7 +15,7 @@ from softmachine.languages.counter.condition import Condition
 from softmachine.languages.counter.determinism import Determinism, determinism
 from softmachine.languages.counter.printing import machine_table, transition_text
 from softmachine.languages.counter.validation import problems_of
-from softmachine.languages.source import read_word
+from softmachine.languages.source import OfWords
 from softmachine.languages.temporal.formula import TRUE, Not
 from softmachine.languages.temporal.structure import disjunction
 
@@ -50,7 +50,7 @@ class Transition:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CounterMachine:
+class CounterMachine(OfWords):
     """A deterministic counter machine: finitely many states, and counters that hold natural numbers.
 
     Every letter of the alphabet is a counter that starts with the number of times the letter occurs in the input, so
@@ -149,14 +149,6 @@ class CounterMachine:
         """
         counted: Mapping[str, int] = Counter(self.word(word))
         return {name: counted.get(name, 0) for name in self.counters}
-
-    def word(self, text: str | Iterable[str]) -> tuple[str, ...]:
-        """An input as letters: text is read character by character, or split at blanks if letters are longer."""
-        return read_word(text, self.alphabet, self.name)
-
-    def spell(self, word: Iterable[str]) -> str:
-        """A word as text: joined, with blanks between letters if any is longer than a character."""
-        return ("" if all(len(letter) == 1 for letter in self.alphabet) else " ").join(word)
 
     def __str__(self) -> str:
         order = ", letters in order" if self.order else ""

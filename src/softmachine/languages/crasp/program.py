@@ -20,7 +20,7 @@ from softmachine.languages.crasp.printing import program_table
 from softmachine.languages.crasp.relation import RELATIONS
 from softmachine.languages.crasp.terms import Count, NamedTerm, Term, formulas_in, largest_number, nesting, numbers_in
 from softmachine.languages.linear import LARGEST_NUMBER, Linear
-from softmachine.languages.source import read_word
+from softmachine.languages.source import OfWords
 from softmachine.languages.temporal.formula import And, Constant, Formula, Iff, Implies, Not, Or, Symbol, subformulas
 from softmachine.languages.text.problems import Problem, invalid
 from softmachine.text import many
@@ -54,7 +54,7 @@ class Rule:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Program:
+class Program(OfWords):
     """A C-RASP program. All problems are reported at once.
 
     Positions are 1 … n over the input and the tokens that follow it. Where there is no token yet, before the first
@@ -117,10 +117,6 @@ class Program:
     @cached_property
     def _bodies(self) -> dict[str, Formula | Term]:
         return {definition.name: definition.body for definition in self.definitions}
-
-    def word(self, text: str | Iterable[str]) -> tuple[str, ...]:
-        """An input as symbols: text is read character by character, or split at blanks if symbols are longer."""
-        return read_word(text, self.alphabet, self.name)
 
     def spell(self, tokens: Iterable[str]) -> str:
         """Tokens as text: joined if all that there are have one character, with blanks between otherwise."""

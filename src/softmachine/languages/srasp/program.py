@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from softmachine.errors import Place
-from softmachine.languages.source import read_word
+from softmachine.languages.source import OfWords
 from softmachine.languages.srasp.expressions import Expression, Value, depth
 from softmachine.languages.srasp.inference import Inference, Scope, symbol_problem
 from softmachine.languages.srasp.value_types import Kind, Type
@@ -38,7 +38,7 @@ class Definition:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Program:
+class Program(OfWords):
     """An S-RASP program: vectors, each computed at every position from the input and the vectors before it.
 
     The types of the vectors are inferred, and all problems of a program are reported at once.
@@ -95,10 +95,6 @@ class Program:
     def decides(self) -> bool:
         """Whether the output is Boolean, so that its value at the last position is a verdict."""
         return self.types[self.output].kind is Kind.BOOLEAN
-
-    def word(self, text: str | Iterable[str]) -> tuple[str, ...]:
-        """An input as symbols: text is read character by character, or split at blanks if symbols are longer."""
-        return read_word(text, self.alphabet, self.name)
 
     def spell(self, values: Iterable[Value]) -> str:
         """Values of the output as text: symbols of one character joined, anything else with blanks between."""

@@ -9,13 +9,13 @@ from html import escape
 from typing import ClassVar
 
 from softmachine.errors import InvalidError, Place
-from softmachine.languages.source import read_word
+from softmachine.languages.source import OfWords
 from softmachine.languages.temporal.formula import Formula, formula_text
 from softmachine.languages.temporal.structure import fragment, symbols
 
 
 @dataclass(frozen=True, kw_only=True)
-class Specification:
+class Specification(OfWords):
     """A formula over an alphabet: the language of the words that satisfy it.
 
     Args:
@@ -27,6 +27,7 @@ class Specification:
 
     language: ClassVar[str] = "temporal"
     default_input: ClassVar[tuple[str, ...]] = ()
+    no_symbols: ClassVar[str] = "empty; name symbols in it, as in a first line: alphabet a b"
     name: str
     formula: Formula
     alphabet: tuple[str, ...]
@@ -40,15 +41,6 @@ class Specification:
     def extended(self, more: Iterable[str]) -> Specification:
         """The same formula over an alphabet with these symbols, too."""
         return replace(self, alphabet=tuple(dict.fromkeys((*self.alphabet, *more))))
-
-    def word(self, text: str | Iterable[str]) -> tuple[str, ...]:
-        """An input as symbols: text is read character by character, or split at blanks if symbols are longer."""
-        advice = "empty; name symbols in it, as in a first line: alphabet a b"
-        return read_word(text, self.alphabet, self.name, if_empty=advice)
-
-    def spell(self, word: Iterable[str]) -> str:
-        """A word as text: joined, with blanks between symbols if any is longer than a character."""
-        return ("" if all(len(symbol) == 1 for symbol in self.alphabet) else " ").join(word)
 
     def __str__(self) -> str:
         text = formula_text(self.formula, unicode=True)

@@ -11,7 +11,7 @@ from html import escape
 from typing import ClassVar
 
 from softmachine.errors import InvalidError, Place
-from softmachine.languages.source import read_word
+from softmachine.languages.source import OfWords
 
 MOVES: Mapping[str, int] = {"L": -1, "S": 0, "R": +1}
 MOST_COLUMNS = 24
@@ -55,7 +55,7 @@ class Rule:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TuringMachine:
+class TuringMachine(OfWords):
     """A deterministic Turing machine (Q, Σ, Γ, δ, q_start, accept, reject) with K tapes.
 
     The input stands on the first tape from cell 0 on, where every head starts. A machine stops in an accepting or
@@ -116,10 +116,6 @@ class TuringMachine:
         if state in self.reject or self.accept:
             return Verdict.REJECT
         return Verdict.HALT
-
-    def word(self, text: str | Iterable[str]) -> tuple[str, ...]:
-        """An input as symbols: text is read character by character, or split at blanks if symbols are longer."""
-        return read_word(text, self.alphabet, self.name)
 
     def spell(self, symbols: Iterable[str]) -> str:
         """Symbols as text: joined, with blanks between them if any symbol of the machine is longer than a character."""

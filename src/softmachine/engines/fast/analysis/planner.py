@@ -28,6 +28,7 @@ from softmachine.engines.fast.analysis.plans import (
     Plan,
     Record,
     Score,
+    Served,
     Uniform,
 )
 from softmachine.text import many
@@ -42,13 +43,10 @@ MOST_KINDS = 4
 Pair = tuple[Form, Form]
 
 
-@dataclass(frozen=True)
-class _Split:
+@dataclass(frozen=True, eq=False)
+class _Split(Served):
     """A head, what it retrieves, and its score: Σ query · key + slope · j + curve · j²."""
 
-    head: FlowHead
-    results: tuple[tuple[int, int], ...]
-    values: tuple[Number, ...]
     pairs: tuple[Pair, ...]
     slope: Form
     curve: Form
@@ -57,16 +55,6 @@ class _Split:
     def served(self) -> tuple[FlowHead, tuple[tuple[int, int], ...], tuple[Number, ...]]:
         """What every plan begins with."""
         return self.head, self.results, self.values
-
-    @property
-    def single(self) -> bool:
-        """Whether of keys that tie one is chosen."""
-        return self.head.weighting.choice in (Choice.LEFTMOST, Choice.RIGHTMOST)
-
-    @property
-    def whole(self) -> bool:
-        """Whether all values are integers over constants."""
-        return all(value.steady for value in self.values)
 
 
 class Planner:

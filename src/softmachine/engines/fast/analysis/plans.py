@@ -25,20 +25,39 @@ from softmachine.transformer.features import Relation
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
-    """How a head is served.
+class Served:
+    """A head and what it retrieves.
 
     Args:
         head: The head.
         results: The atoms it gives, and the components of its value that they are.
         values: What is known of these components, at a key.
-        numbers: What is known of them as retrieved.
-        why: For people.
     """
 
     head: FlowHead
     results: tuple[tuple[int, int], ...]
     values: tuple[Number, ...]
+
+    @property
+    def single(self) -> bool:
+        """Whether of keys that tie one is chosen."""
+        return self.head.weighting.choice in (Choice.LEFTMOST, Choice.RIGHTMOST)
+
+    @property
+    def whole(self) -> bool:
+        """Whether all values are integers over constants."""
+        return all(number.steady for number in self.values)
+
+
+@dataclass(frozen=True, eq=False)
+class Plan(Served):
+    """How a head is served.
+
+    Args:
+        numbers: What is known of the components of its value as retrieved.
+        why: For people.
+    """
+
     numbers: tuple[Number, ...]
     why: str
 
@@ -50,16 +69,6 @@ class Plan:
     def causal(self) -> bool:
         """Whether a position sees itself."""
         return self.head.mask is Mask.CAUSAL
-
-    @property
-    def single(self) -> bool:
-        """Whether of keys that tie one is chosen."""
-        return self.head.weighting.choice in (Choice.LEFTMOST, Choice.RIGHTMOST)
-
-    @property
-    def whole(self) -> bool:
-        """Whether all values are integers over constants."""
-        return all(number.steady for number in self.values)
 
     @property
     def width(self) -> int:
