@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable
+from functools import cache, wraps
+from importlib import import_module
+from inspect import Parameter, signature
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from softmachine.cli import atlas, certify, check, circuit, compile, export, run, show, slices, theorems, zoo  # noqa: A004
 from softmachine.cli.failures import CommandLineError
+from softmachine.cli.options import Debug, Json, Quiet
+from softmachine.cli.output import Output
 
+COMMANDS = ("run", "check", "show", "compile", "certify", "export", "slices", "circuit", "theorems", "zoo", "atlas")
+"""The modules of the commands, in the order in which they are told."""
 EXAMPLES = """[dim]Examples:[/]
   softmachine run palindrome abba
   softmachine run "1RB1LB_1LA1RZ"
@@ -47,16 +53,6 @@ class _Group(_Plain, TyperGroup):
     """All commands."""
 
 
-app = typer.Typer(
-    name="softmachine",
-    cls=_Group,
-    add_completion=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
-    epilog=EXAMPLES,
-)
-
-
 def _version(wanted: bool) -> None:
     if wanted:
         from softmachine import __version__
@@ -65,7 +61,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(invoke_without_command=True)
 def softmachine(
     context: typer.Context,
     _version: Annotated[
@@ -78,11 +73,34 @@ def softmachine(
         print(context.get_help())
 
 
-for module in (run, check, show, compile, certify, export, slices, circuit, theorems, zoo, atlas):
-    app.command(module.NAME, cls=_Command, epilog=module.EXAMPLES)(module.command)
+def _with_output(carry_out: Callable[..., int | None]) -> Callable[..., int | None]:
+    """A command, with the options that make up its last parameter, ``output``, in its place."""
+
+    @wraps(carry_out)
+    def called(*, as_json: bool, quiet: bool, _debug: bool, **given: object) -> int | None:
+        return carry_out(**given, output=Output(as_json, quiet))
+
+    whole = signature(carry_out, eval_str=True)
+    shared = {"as_json": Json, "quiet": Quiet, "_debug": Debug}
+    more = [Parameter(name, Parameter.KEYWORD_ONLY, default=False, annotation=kind) for name, kind in shared.items()]
+    own = [parameter for parameter in whole.parameters.values() if parameter.name != "output"]
+    vars(called)["__signature__"] = whole.replace(parameters=[*own, *more])
+    return called
 
 
 @cache
-def command() -> Any:
-    """All of it as one click command."""
+def command(name: str | None = None) -> Any:
+    """All commands as one click command; if there is one of this name, only that one, so that no other is imported."""
+    app = typer.Typer(
+        name="softmachine",
+        cls=_Group,
+        add_completion=False,
+        rich_markup_mode="rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+        epilog=EXAMPLES,
+    )
+    app.callback(invoke_without_command=True)(softmachine)
+    for each in (name,) if name in COMMANDS else COMMANDS:
+        module = import_module(f"softmachine.cli.{each}")
+        app.command(each, cls=_Command, epilog=module.EXAMPLES)(_with_output(module.command))
     return get_command(app)

@@ -12,13 +12,11 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from softmachine.errors import Place, SoftmachineError, SourceError, UsageError
 from softmachine.exports import version1
 from softmachine.exports.folder import MARK, WEIGHTS, new_folder
-from softmachine.exports.native_reader import transformer_from
-from softmachine.exports.native_writer import Array, to_data
+from softmachine.exports.native_data import Array, Json, to_data, transformer_from
 from softmachine.languages.formats import source_from, source_text
 from softmachine.languages.source import Source
 from softmachine.model import Model
@@ -95,7 +93,7 @@ def load(folder: Path) -> Model:
         raise SourceError(f"the saved model is damaged: {type(error).__name__}: {error}", place=place) from None
 
 
-def _model(data: dict[str, Any], tensors: Mapping[str, Array]) -> Model:
+def _model(data: Json, tensors: Mapping[str, Array]) -> Model:
     """The model that the data and all of the tensors make up."""
     theorem = theorem_named(str(data["theorem"]))
     if theorem is None:
@@ -115,7 +113,7 @@ def _model(data: dict[str, Any], tensors: Mapping[str, Array]) -> Model:
     return Model(weights, theorem.codec_for(source, length), theorem, length)
 
 
-def _read(folder: Path, place: Place) -> tuple[dict[str, Any], Mapping[str, Array]]:
+def _read(folder: Path, place: Place) -> tuple[Json, Mapping[str, Array]]:
     """The data as the present version has them, and the tensors."""
     from safetensors import SafetensorError
     from safetensors.numpy import load as from_bytes

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from math import isqrt, prod
-from typing import ClassVar, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
+from typing import ClassVar, TypeAlias, get_args, get_origin, get_type_hints
 
 from softmachine.errors import ConstructionError
 from softmachine.transformer.bounds import Bound
@@ -235,7 +235,6 @@ INVERSE = 1 / NEXT
 HALF_INVERSE = Fraction(1, 2) / NEXT
 
 
-@dataclass(frozen=True)
 class Predecessor(Feature):
     """(i-1)/(i+1), and 0 at position 0."""
 
@@ -250,7 +249,6 @@ class Predecessor(Feature):
         return f"max({i} - 1, 0)"
 
 
-@dataclass(frozen=True)
 class Alternating(Feature):
     """(-1)^i."""
 
@@ -326,7 +324,6 @@ class Residue(Feature):
         return f"(1 if {i} % {self.modulus} == {self.remainder} else 0)"
 
 
-@dataclass(frozen=True)
 class Prime(Feature):
     """Whether i is prime."""
 
@@ -339,7 +336,6 @@ class Prime(Feature):
         return f"is_prime({i})"
 
 
-@dataclass(frozen=True)
 class PowerOfTwo(Feature):
     """Whether i is 1, 2, 4 and so on."""
 
@@ -352,7 +348,6 @@ class PowerOfTwo(Feature):
         return f"(1 if {i} > 0 and {i} & ({i} - 1) == 0 else 0)"
 
 
-@dataclass(frozen=True)
 class Last(Feature):
     """Whether i = n."""
 
@@ -515,7 +510,6 @@ class Shifted(Feature):
     over: ClassVar[str | None] = None
 
 
-@dataclass(frozen=True)
 class Distance(Relation):
     """How far the key lies behind the query."""
 
@@ -551,7 +545,6 @@ def ceil_log2(n: int) -> int:
 
 
 Json: TypeAlias = "int | str | bool | list[Json] | dict[str, Json]"
-Function = TypeVar("Function", Feature, Relation)
 
 
 def to_json(item: Feature | Relation) -> dict[str, Json]:
@@ -559,18 +552,18 @@ def to_json(item: Feature | Relation) -> dict[str, Json]:
     return {"is": type(item).__name__, **{part.name: _encoded(getattr(item, part.name)) for part in fields(item)}}
 
 
-def from_json(data: object, kind: type[Function], known: Iterable[type[Feature | Relation]]) -> Function:
+def from_json(data: object, known: Iterable[type[Feature | Relation]]) -> Feature | Relation:
     """What :func:`to_json` described; of a class that is known.
 
     Raises:
-        ValueError, TypeError, KeyError: If it is something else.
+        ValueError, TypeError: If it is something else.
     """
     if not isinstance(data, Mapping) or not isinstance(data.get("is"), str):
-        raise TypeError(f"{data!r} is no {kind.__name__.lower()}")
+        raise TypeError(f"{data!r} is no feature")
     known = tuple(known)
-    made = next((item for item in known if item.__name__ == data["is"] and issubclass(item, kind)), None)
+    made = next((item for item in known if item.__name__ == data["is"]), None)
     if made is None:
-        raise ValueError(f"there is no {kind.__name__.lower()} {data['is']!r}")
+        raise ValueError(f"there is no feature {data['is']!r}")
     types = get_type_hints(made)
     if data.keys() - {"is"} != {part.name for part in fields(made)}:
         raise ValueError(f"the parameters of a {made.__name__} are not {', '.join(data.keys() - {'is'})}")
@@ -592,8 +585,8 @@ def _decoded(data: object, wanted: type, known: tuple[type[Feature | Relation], 
     """A parameter of the type that the class declares."""
     if get_origin(wanted) is tuple and isinstance(data, list):
         return tuple(_decoded(item, get_args(wanted)[0], known) for item in data)
-    if wanted is Feature:
-        return from_json(data, Feature, known)  # type: ignore[type-abstract]
+    if wanted is Feature and isinstance(found := from_json(data, known), Feature):
+        return found
     if wanted is Fraction and isinstance(data, str) and len(data) < 2000:
         return Fraction(data)
     if wanted in (int, str, bool) and type(data) is wanted:

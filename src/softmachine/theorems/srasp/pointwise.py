@@ -32,7 +32,6 @@ from softmachine.signals.signal import Affine
 from softmachine.theorems.srasp.numbers import Finder, Number, choose_constants, whole
 
 Value: TypeAlias = Signal | Number
-Read: TypeAlias = Vector
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class Pointwise:
 
     program: Program
     finder: Finder
-    read: Callable[[Read], Value]
+    read: Callable[[Vector], Value]
     one: Signal
 
     def of(self, expression: Expression) -> Value:

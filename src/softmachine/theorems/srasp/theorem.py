@@ -39,7 +39,7 @@ from softmachine.signals import Program, named, recogniser, stack
 from softmachine.signals.primitives import one_hot
 from softmachine.theorems.srasp.lookups import looked_up
 from softmachine.theorems.srasp.numbers import Finder, Number, ShareAfterStart, here
-from softmachine.theorems.srasp.pointwise import Pointwise, Read, Value, finite_value, over
+from softmachine.theorems.srasp.pointwise import Pointwise, Value, finite_value, over
 from softmachine.theorems.srasp.tokens import SraspCodec, start_token
 from softmachine.theorems.theorem import Theorem
 
@@ -59,17 +59,10 @@ def signals(program: srasp.Program, *, soft: bool) -> Program:
     steps = {step.name: step for step in operations(source)}
     letters = one_hot("in", source.alphabet)
     letter = letters.total  # whether there is a letter, so that this is not the start token
-    vectors: dict[str, Value] = {}
+    vectors: dict[str, Value] = {"in": letters}
 
-    def read(expression: Read) -> Value:
-        """What a letter, the position or a vector is at a position itself."""
-        match expression:
-            case Vector("in"):
-                return letters
-            case Vector("pos"):
-                return here()
-            case Vector(name):
-                return vectors[name]
+    def read(vector: Vector) -> Value:
+        return here() if vector.name == "pos" else vectors[vector.name]
 
     pointwise = Pointwise(source, Finder(soft), read, one=letter)
     for definition in source.definitions:
