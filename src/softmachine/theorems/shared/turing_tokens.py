@@ -133,6 +133,7 @@ def steps_of(said: Sequence[str], meanings: Mapping[str, object]) -> tuple[Seque
 
 
 def verdict_in(meanings: Iterable[object]) -> Verdict | None:
+    """The verdict among what tokens mean, if there is one."""
     return next((meaning for meaning in meanings if isinstance(meaning, Verdict)), None)
 
 
