@@ -7,7 +7,6 @@ llama.cpp keeps keys in float16 unless told otherwise; scores of these models ne
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -50,9 +49,9 @@ def fill(model: Model, folder: Path, length: int, dtype: str, dialogue: Dialogue
     tell("placing the weights")
     placed = llama(lower(model, length), dtype)
     with TemporaryDirectory(dir=folder) as scratch:
-        written = checkpoint.new_checkpoint(placed, Path(scratch), dtype, dialogue, every_format=False, tell=tell)
+        facts = checkpoint.new_checkpoint(placed, Path(scratch), dtype, dialogue, every_format=False, tell=tell)
     _write_file(model.name, placed, folder / FILE, dialogue)
-    return Filled(placed, replace(written, architecture="llama (GGUF)"), _MANUAL)
+    return Filled(placed, "llama (GGUF)", *facts, _MANUAL)
 
 
 _MANUAL = Manual(

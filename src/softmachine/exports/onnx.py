@@ -20,7 +20,7 @@ from softmachine.exports.lowered import Affine, Array, Lowered, LoweredHead
 from softmachine.exports.manual import SEPARATED, Manual
 from softmachine.exports.placed import SAMPLING_GAIN, Placed
 from softmachine.exports.verify import Hearing, Verification
-from softmachine.exports.writing import Exported, Filled
+from softmachine.exports.writing import Filled
 from softmachine.model import Model
 from softmachine.progress import Tell, told
 
@@ -53,7 +53,7 @@ def fill(compiled: Model, folder: Path, length: int, dtype: str, dialogue: Dialo
     placed = Placed("ONNX", {}, {}, model, None, SAMPLING_GAIN, 1.0)
     size = sum(int(weight.size) for weight in graph.weights.values())
     verified = (_verified(folder / FILE, model, dialogue, dtype, tell),)
-    return Filled(placed, Exported(folder, "ONNX", len(model.positions), dtype, verified, size, 0), manual)
+    return Filled(placed, "ONNX", verified, size, 0, manual)
 
 
 _READ = """\
