@@ -6,6 +6,7 @@ import contextlib
 import json
 import warnings
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 
 from softmachine.errors import PrecisionError, UsageError
@@ -20,6 +21,24 @@ from softmachine.model import Model
 from softmachine.progress import Tell, nobody
 
 DTYPES = ("float32", "bfloat16", "float16", "float64")
+
+
+def needing(*libraries: tuple[str, str]) -> Callable[[], None]:
+    """What complains unless libraries are there, each with the extra of this package that installs it."""
+
+    def require() -> None:
+        for library, extra in libraries:
+            try:
+                import_module(library)
+            except ImportError as error:
+                needs = "exporting needs" if extra == "hf" else f"exporting to {extra} needs"
+                hint = f"pip install 'softmachine[{extra}]'"
+                raise UsageError(f"{needs} {error.name}, which is not installed", hint=hint) from None
+
+    return require
+
+
+require_libraries = needing(("torch", "hf"), ("transformers", "hf"))
 
 
 def fill(

@@ -15,7 +15,7 @@ import numpy as np
 
 from softmachine.exports import checkpoint
 from softmachine.exports.dialogue import Dialogue
-from softmachine.exports.formats import STOCK_LIBRARIES, StockFormat
+from softmachine.exports.formats import StockFormat
 from softmachine.exports.llama import STRETCH, llama
 from softmachine.exports.lower import lower
 from softmachine.exports.manual import Manual
@@ -137,5 +137,5 @@ def _tensor_name(key: str) -> str:
     return f"{'' if layer is None else f'blk.{layer}.'}{_NAMES[rest]}.weight"
 
 
-LIBRARIES = (("gguf", "gguf"), *STOCK_LIBRARIES)
-STOCK = StockFormat("gguf", "GGUF, for llama.cpp", fill, ("float32",), positions=False, libraries=LIBRARIES, rank=8)
+_LIBRARIES = checkpoint.needing(("gguf", "gguf"), ("torch", "hf"), ("transformers", "hf"))
+STOCK = StockFormat("gguf", "GGUF, for llama.cpp", fill, ("float32",), positions=False, libraries=_LIBRARIES, rank=8)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from softmachine.exports.checkpoint import needing
 from softmachine.exports.dialogue import Dialogue
 from softmachine.exports.formats import StockFormat
 from softmachine.exports.lower import lower
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 OPSET = 17
 DTYPES = ("float32", "float64")
-LIBRARIES = (("onnx", "onnx"), ("onnxruntime", "onnx"))
 FILE = "model.onnx"
 UNSEEN = -1e30
 
@@ -217,4 +217,5 @@ def _verified(file: Path, model: Lowered, dialogue: Dialogue, dtype: str, tell: 
     return hearing.summary(longest, margin / SAMPLING_GAIN, failure)
 
 
-STOCK = StockFormat("onnx", "ONNX, for onnxruntime", fill, DTYPES, encodes=True, libraries=LIBRARIES, rank=7)
+_LIBRARIES = needing(("onnx", "onnx"), ("onnxruntime", "onnx"))
+STOCK = StockFormat("onnx", "ONNX, for onnxruntime", fill, DTYPES, encodes=True, libraries=_LIBRARIES, rank=7)
