@@ -30,7 +30,7 @@ def test_every_command_runs_the_construction_that_it_is_said_to_run(witness: Wit
     assert (program, verb) == ("softmachine", "run")
     entry = zoo.find(name)
     assert entry is not None
-    named = options[options.index("--construction") + 1] if "--construction" in options else None
+    named = options[options.index("--theorem") + 1] if "--theorem" in options else None
     assert theorem_for(entry.load(), named).name == witness.construction
     assert entry.load().word(word)
 

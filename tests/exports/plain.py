@@ -39,8 +39,9 @@ def gelu_new(x: Any) -> Any:
 def gpt2_logits(placed: Placed, ids: Sequence[int]) -> Any:
     """What the GPT-2 paper and its code compute, from the tensors alone."""
     weights = {name.removeprefix("transformer."): tensor for name, tensor in placed.tensors.items()}
-    epsilon = placed.config.get("layer_norm_epsilon", 1e-5)
-    active = gelu_new if "activation_function" not in placed.config else lambda x: np.maximum(x, 0)
+    config: Any = placed.config
+    epsilon = config.get("layer_norm_epsilon", 1e-5)
+    active = gelu_new if "activation_function" not in config else lambda x: np.maximum(x, 0)
 
     def norm(name: str, x: Any) -> Any:
         centred = x - x.mean(axis=-1, keepdims=True)
@@ -48,8 +49,8 @@ def gpt2_logits(placed: Placed, ids: Sequence[int]) -> Any:
         return centred / deviation * weights[f"{name}.weight"] + weights[f"{name}.bias"]
 
     stream = weights["wte.weight"][list(ids)] + weights["wpe.weight"][: len(ids)]
-    width, heads = stream.shape[-1], placed.config["n_head"]
-    for k in range(placed.config["n_layer"]):
+    width, heads = stream.shape[-1], config["n_head"]
+    for k in range(config["n_layer"]):
         own = {name.removeprefix(f"h.{k}."): tensor for name, tensor in weights.items() if name.startswith(f"h.{k}.")}
         joined = norm(f"h.{k}.ln_1", stream) @ own["attn.c_attn.weight"] + own["attn.c_attn.bias"]
         query, key, value = (
@@ -65,7 +66,8 @@ def gpt2_logits(placed: Placed, ids: Sequence[int]) -> Any:
 
 def bert_logits(placed: Placed, ids: Sequence[int]) -> Any:
     """What the BERT paper and its code compute, from the tensors alone."""
-    weights, config = {name.removeprefix("bert."): tensor for name, tensor in placed.tensors.items()}, placed.config
+    weights = {name.removeprefix("bert."): tensor for name, tensor in placed.tensors.items()}
+    config: Any = placed.config
 
     def norm(name: str, x: Any) -> Any:
         centred = x - x.mean(axis=-1, keepdims=True)
@@ -95,7 +97,8 @@ def bert_logits(placed: Placed, ids: Sequence[int]) -> Any:
 
 def llama_logits(placed: Placed, ids: Sequence[int]) -> Any:
     """LLaMA without its rotations, which the configuration makes too small to matter."""
-    weights, config = {name.removeprefix("model."): tensor for name, tensor in placed.tensors.items()}, placed.config
+    weights = {name.removeprefix("model."): tensor for name, tensor in placed.tensors.items()}
+    config: Any = placed.config
 
     def norm(name: str, x: Any) -> Any:
         return x / np.sqrt((x**2).mean(axis=-1, keepdims=True) + 1e-6) * weights[f"{name}.weight"]

@@ -78,7 +78,8 @@ def test_in_float16_units_read_with_weights_that_it_has() -> None:
 def test_the_default_configuration_ties_the_embedding_and_has_widths_whose_roots_are_exact() -> None:
     placed = gpt2_default(lower(stock_model("increment", "address-bits", 32), 32), "float32")
     assert "lm_head.weight" not in placed.tensors
-    width, heads = placed.config["n_embd"], placed.config["n_head"]
+    config: Any = placed.config
+    width, heads = config["n_embd"], config["n_head"]
     assert np.log2(width / 2) % 2 == 0
     assert np.log2(width // heads) % 2 == 0
     assert placed.tensors["transformer.h.0.mlp.c_fc.weight"].shape == (width, 4 * width)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from pathlib import Path
 
 import pytest
 
@@ -131,13 +130,3 @@ def test_without_positions_inputs_are_short() -> None:
 def test_a_vocabulary_that_is_too_large_says_by_which_factor() -> None:
     with pytest.raises(ConstructionError, match=r"64 residues on 3 tapes, a factor of 262,144"):
         sm.compile(load("three-tape-addition"), "residues", length=2048)
-
-
-def test_saved_models_keep_their_codec(tmp_path: Path) -> None:
-    folder = tmp_path / "model"
-    model = sm.compile(load("palindrome"), "residues", length=32)
-    sm.save(model, folder)
-    again = sm.load(folder)
-    assert isinstance(again, Model)
-    assert again.codec == model.codec
-    assert sm.run(again, "abba").accepted

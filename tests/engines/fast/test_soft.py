@@ -31,7 +31,7 @@ def with_scale(model: Model, factor: Fraction) -> Model:
         if isinstance(scale, Logarithm):
             return replace(scale, factor=int(scale.factor * factor))
         assert isinstance(scale, Monomial)
-        return factor * scale
+        return replace(scale, factor=Fraction(int(scale.factor * factor)))
 
     blocks = tuple(
         replace(
