@@ -102,7 +102,6 @@ class Arithmetic(ABC):
         Raises:
             UnrepresentableError: If the arithmetic lacks the weight, and does not round.
         """
-        del feature
         return self.numbers([[scale] for scale in scales])[:, 0]
 
     @abstractmethod

@@ -39,7 +39,6 @@ class Exact(Objects):
         return chosen
 
     def soft(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> Map:
-        del scale
         chosen = self.choose(query, key, bias, visible, Choice.AVERAGE)
         if (chosen != visible).any():
             raise ConstructionError(

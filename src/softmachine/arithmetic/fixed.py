@@ -83,7 +83,6 @@ class Fixed(Arithmetic):
 
         The k-th terms of all rows that have so many stand together; rows with most terms come first.
         """
-        del columns
         for weight in (*(weight for row in rows for _, weight in row), *bias):
             self._check(self.grid, weight)
         order = np.array(sorted(range(len(rows)), key=lambda row: -len(rows[row])), dtype=np.intp)

@@ -35,7 +35,6 @@ class Int8(PlainFloat):
         return Tensor(np.array(flat, dtype=self.dtype).reshape(len(rows), columns))
 
     def operator(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> Map:
-        del columns
         used = sorted({c for row in rows for c, _ in row})
         place = {c: k for k, c in enumerate(used)}
         weight = np.zeros((len(used), len(rows)), dtype=self.dtype)
@@ -67,7 +66,6 @@ class Int8(PlainFloat):
         return Tensor(mean.astype(self.dtype))
 
     def soft(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> NoReturn:
-        del query, key, bias, visible, scale
         raise PrecisionError("softmax gives no integers, so int8 cannot hold them", hint="use --attention hard")
 
 

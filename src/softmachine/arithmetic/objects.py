@@ -37,7 +37,6 @@ class Objects(Arithmetic):
         return self.number(fmpq(exact.numerator, exact.denominator))
 
     def operator(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> Map:
-        del columns
         with self.precisely():
             weights = [[(c, self._number(w)) for c, w in row] for row in rows]
             constants = [self._number(b) for b in bias]

@@ -81,12 +81,10 @@ class DenseRun:
 
     def save(self, file: Path) -> bool:
         """It saves nothing."""
-        del file
         return False
 
     def audit(self, steps: int, seed: int | None) -> Audited:
         """It is the referee itself."""
-        del steps, seed
         raise UsageError("only runs of the fast engine are audited", hint="--engine fast")
 
 

@@ -36,7 +36,6 @@ class FastRun:
     arithmetic = "exact"
 
     def __init__(self, task: Task, numbers: str | Arithmetic = "exact", said: Sequence[str] = ()) -> None:
-        del numbers
         self.task = task
         self.max_steps = MAX_STEPS if task.max_steps is None else task.max_steps
         model, codec, prompt = task.model, task.codec, task.prompt.tokens

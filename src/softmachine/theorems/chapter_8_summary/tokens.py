@@ -107,5 +107,4 @@ class SummaryCodec(RunCodec[Meaning], SegmentedCodec[TuringMachine]):
 
     def longest(self, word: Word, max_steps: int, *, to_the_end: bool) -> int | None:
         """One model serves every length."""
-        del word, max_steps, to_the_end
         return None

@@ -64,7 +64,6 @@ class OfCircuit(AnsweringCodec[Circuit]):
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
         """What every wire holds; nobody cares for other positions."""
-        del max_steps
         held = wire_values(self.written, self.source.word(word))
         at = {position: wire for wire, position in self.position.items()}
         for position in range(len(self.prompt(word).tokens)):
@@ -72,7 +71,6 @@ class OfCircuit(AnsweringCodec[Circuit]):
 
     def read(self, word: Word, said: Sequence[str]) -> Outcome:
         """The outputs; a circuit with one output accepts if it is 1."""
-        del word
         bits = [said[position] == "true" for position in self.output_positions]
         verdict = "halt" if len(bits) != 1 else "accept" if bits[0] else "reject"
         return Outcome(verdict=verdict, output="".join("1" if bit else "0" for bit in bits))

@@ -141,7 +141,6 @@ class ConfigurationCodec(OfMachine, AnsweringCodec[TuringMachine]):
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
         """The verdict at the one position that says it."""
-        del max_steps
         # A machine that only reads and makes more steps than it has configurations goes on forever.
         result = execute(self.machine, self.machine.word(word), max_steps=self.configurations.vertices)
         said = "true" if result.verdict is not None and str(result.verdict) == "accept" else "false"
@@ -150,6 +149,5 @@ class ConfigurationCodec(OfMachine, AnsweringCodec[TuringMachine]):
 
     def read(self, word: Word, said: Sequence[str]) -> Outcome:
         """Accepted if an accepting configuration can be reached."""
-        del word
         accepted = said[self.configurations.answer_position] == "true"
         return Outcome(verdict="accept" if accepted else "reject")

@@ -42,7 +42,6 @@ class GraphCodec(AnsweringCodec[Graph]):
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
         """For every pair whether one is reached from the other."""
-        del word, max_steps
         vertices = self.source.vertices
         for start in vertices:
             reached = self.source.reachable(start)

@@ -8,12 +8,12 @@ from itertools import islice
 
 from softmachine.codec import Codec, DecoderCodec, Outcome, Prompt, Word
 from softmachine.errors import InputError
-from softmachine.languages.crasp import ACCEPT, REJECT, Evaluation, Program, generate
+from softmachine.languages.crasp import Evaluation, Program, generate
 from softmachine.languages.crasp.evaluate import stuck
+from softmachine.languages.crasp.incremental import VERDICTS
 from softmachine.theorems.shared.recogniser import StartedCodec
 from softmachine.theorems.shared.special_tokens import START, unused
 
-VERDICTS = {ACCEPT: "accept", REJECT: "reject"}
 STUCK = "<stuck>"
 
 
@@ -97,7 +97,6 @@ class CraspAnswersCodec(OfProgram, StartedCodec[Program]):
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
         """Whether each prefix is accepted, the empty one first."""
-        del max_steps
         assert self.program.accept is not None
         letters = self.program.word(word)
         evaluation = Evaluation(self.program, letters)

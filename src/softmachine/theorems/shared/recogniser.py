@@ -71,7 +71,6 @@ class RecogniserCodec(StartedCodec[FormalLanguage]):
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
         """What the predicate says of the word, and of all that it begins with."""
-        del max_steps
         letters = self.source.word(word)
         for count in range(len(letters) + 1):
             asked = self.prefixes or count == len(letters)

@@ -27,7 +27,6 @@ class SraspCodec(StartedCodec[Program]):
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
         """The output at every position; nobody cares for the start token's."""
-        del max_steps
         yield None
         yield from map(_said, evaluate(self.source, word)[self.source.output])
 

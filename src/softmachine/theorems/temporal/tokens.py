@@ -33,7 +33,6 @@ class TemporalCodec(StartedCodec[Specification]):
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
         """The truth value at every position; nobody cares for the start token's."""
-        del max_steps
         yield None
         for value in truth(self.source, word):
             yield "true" if value else "false"

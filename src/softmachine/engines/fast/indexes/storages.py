@@ -115,7 +115,6 @@ class FeatureValues(Storage):
         return [np.concatenate([arrays[0], self.tabulated(count, 2 * count)])]
 
     def consistent(self, arrays: list[Integers], positions: int) -> bool:
-        del positions
         count = len(arrays[0])
         return count >= START and np.array_equal(arrays[0], self.tabulated(0, count // self.width))
 
