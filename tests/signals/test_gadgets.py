@@ -20,8 +20,6 @@ from softmachine.signals.gadgets import (
     all_of,
     any_of,
     at_least,
-    clip,
-    count,
     exclusive_or,
     exists,
     fetch,
@@ -29,7 +27,6 @@ from softmachine.signals.gadgets import (
     first_position,
     gate,
     here,
-    is_zero,
     latest,
     locate,
     lookup,
@@ -40,7 +37,7 @@ from softmachine.signals.gadgets import (
     table,
     where_zero,
 )
-from softmachine.signals.kinds import BIT, COUNT, integer, real
+from softmachine.signals.kinds import BIT, integer, real
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.bounds import Bound
 from softmachine.transformer.features import INVERSE, Bit, I
@@ -173,16 +170,11 @@ def test_rounded_promises_a_bit_and_the_promise_is_checked() -> None:
 @pytest.mark.parametrize(
     ("gadget", "meaning"),
     [
-        (lambda x: is_zero("zero", x), lambda x: x == 0),
-        (lambda x: is_zero("three", x - 3), lambda x: x == 3),
         (lambda x: at_least("two", x, 2), lambda x: x >= 2),
         (lambda x: at_least("minus two", x, -2), lambda x: x >= -2),
-        (lambda x: clip("clip", x, -1, 2), lambda x: min(max(x, -1), 2)),
-        (lambda x: clip("point", x, 1, 1), lambda _: 1),
-        (lambda x: clip("half", Fraction(1, 2) * x, -1, 1), lambda x: min(max(Fraction(x, 2), -1), 1)),
     ],
 )
-def test_tests_and_bounds_of_integers_are_what_they_say(
+def test_tests_of_integers_are_what_they_say(
     gadget: Callable[[Signal], Signal], meaning: Callable[[int], Fraction]
 ) -> None:
     tokens = list(NUMBERS.tokens)
@@ -191,15 +183,7 @@ def test_tests_and_bounds_of_integers_are_what_they_say(
 
 def test_integers_without_bound_may_be_tested() -> None:
     word = [START, *"ab" * 6]
-    assert truths(is_zero("at 7", position(I) - 7), word) == [i == 7 for i in range(13)]
     assert truths(at_least("from 4", position(I), 4), word) == [i >= 4 for i in range(13)]
-    assert scalars(clip("cut", position(I), 2, 5), word) == [min(max(i, 2), 5) for i in range(13)]
-
-
-def test_clip_keeps_the_grid_of_each_component() -> None:
-    clipped = clip("both", stack(NUMBER, Fraction(1, 2) * NUMBER), 0, 3)
-    assert [kind.is_integer for kind in clipped.kinds] == [True, False]
-    assert numbers(clipped, ["1", "3"], NUMBERS.tokens) == [[1, Fraction(1, 2)], [3, Fraction(3, 2)]]
 
 
 def test_where_zero_keeps_bits_exactly_where_the_integer_is_zero() -> None:
@@ -358,15 +342,6 @@ def test_first_position_is_a_bit_that_holds_only_there() -> None:
     assert truths(first_position(), [START, *"abab"]) == [True, False, False, False, False]
 
 
-def test_count_counts_and_squares() -> None:
-    counted = count("number of a", letter("a"))
-    assert counted.value.kinds == (COUNT,)
-    both = stack(counted.value, counted.square)
-    for word in all_words(6):
-        counts = [word[: i + 1].count("a") for i in range(len(word))]
-        assert numbers(both, word) == [[c, c * c] for c in counts]
-
-
 def test_here_is_the_position_and_its_square() -> None:
     place = here()
     assert numbers(stack(place.value, place.square), [START, *"ab"]) == [[0, 0], [1, 1], [2, 4]]
@@ -424,9 +399,7 @@ LABELLED = stack(letter("a"), letter("b")).labelled(("a", "b"))
         (lambda: gate("x", UNBOUNDED, off=letter("a")), "gate 'x' takes numbers between 0 and 1, but one is integer"),
         (lambda: gate("x", letter("a"), off=THIRD), "gate 'x' takes integers, but 1/3·a is real"),
         (lambda: gate("x", letter("a"), off=-letter("b")), "gate 'x' is shut by numbers that are not negative"),
-        (lambda: is_zero("x", THIRD), "is_zero 'x' takes integers"),
         (lambda: at_least("x", THIRD, 1), "at_least 'x' takes integers"),
-        (lambda: clip("x", UNBOUNDED, 2, 1), "clip 'x': no number lies between 2 and 1"),
         (lambda: where_zero("x", THIRD, UNBOUNDED), "where_zero 'x' takes bits"),
         (lambda: where_zero("x", letter("a"), THIRD), "where_zero 'x' takes integers"),
         (lambda: lookup("x", THIRD, UNBOUNDED), "lookup 'x' takes integers, but the index is real in 0..1/3"),
@@ -438,7 +411,6 @@ LABELLED = stack(letter("a"), letter("b")).labelled(("a", "b"))
         (lambda: latest("x", THIRD, where=letter("a"), mask=Mask.ALL), "its mask cannot be 'all j'"),
         (lambda: latest("x", THIRD, equal=(Squared(THIRD, THIRD), here())), "latest 'x' takes integers"),
         (lambda: exists("x", UNBOUNDED), "exists 'x' takes bits"),
-        (lambda: count("x", UNBOUNDED), "count 'x' takes bits"),
         (lambda: fetch("x", LABELLED, letter("a"), THIRD), "head 'x': the query has width 2, the key 1"),
         (lambda: table("x", ("u",), [Row("r", (UNBOUNDED,), ("u",))]), "all_of 'x: r' takes bits"),
         (lambda: table("x", ("u",), [Row("r", (), ("v",))]), "table 'x' has no output 'v'; it has 'u'"),
@@ -460,10 +432,11 @@ def test_a_step_is_one_from_zero_on() -> None:
 
 def test_gadgets_on_long_words_stay_exact_in_float64() -> None:
     word = [START, *("aab" * 40)]
-    counted = count("number of a", letter("a"))
-    more = at_least("more than half", 2 * counted.value - position(I), 0)
+    place = here()
+    counted = lookup("number of a", mean("share of a", letter("a")), stack(place.value, place.square), per=INVERSE)
+    more = at_least("more than half", 2 * counted[0] - position(I), 0)
     since = latest("last b", position(I), where=letter("b"))
-    found = numbers(stack(counted.value, counted.square, more, since), word)
+    found = numbers(stack(counted, more, since), word)
     for i in range(len(word)):
         c = word[: i + 1].count("a")
         b = max((j for j in range(i + 1) if word[j] == "b"), default=i)
@@ -471,5 +444,4 @@ def test_gadgets_on_long_words_stay_exact_in_float64() -> None:
 
 
 def test_bounds_of_gadgets_do_not_depend_on_the_length_where_they_say_so() -> None:
-    assert clip("c", position(I), 0, 3).kinds == (integer(0, 3),)
     assert relu("r", position(I) - 2).kinds == (integer(0, Bound.length()),)

@@ -15,7 +15,8 @@ from softmachine.signals import evaluate as evaluate_signal
 from softmachine.signals.gadgets.bit_addresses import unit_scale
 from softmachine.theorems.circuit.layout import Layout
 from softmachine.theorems.circuit.theorem import binary_signals, unit_signals
-from softmachine.theorems.circuit.tokens import PAD, CircuitCodec
+from softmachine.theorems.circuit.tokens import CircuitCodec
+from softmachine.theorems.shared.special_tokens import PAD
 from softmachine.transformer.weights import Transformer
 from tests.sources.circuits import random_circuit, random_layered
 

@@ -10,6 +10,8 @@ from typing import Generic, TypeVar
 
 Number = TypeVar("Number", bound=Hashable)
 """What is summed: a count, say."""
+LARGEST_NUMBER = 10**18
+"""No coefficient, constant or parameter may be larger."""
 
 
 @dataclass(frozen=True)

@@ -10,20 +10,6 @@ from softmachine.signals.program import Program, Vocabulary, recogniser
 from softmachine.signals.signal import Signal, constant, stack, total, weighted
 
 __all__ = [
-    "Program",
-    "Signal",
-    "Vocabulary",
-    "attend",
-    "constant",
-    "evaluate",
-    "loop",
-    "named",
-    "position",
-    "recogniser",
-    "relu",
-    "stack",
-    "step",
-    "token",
-    "total",
-    "weighted",
-]
+    "Program", "Signal", "Vocabulary", "attend", "constant", "evaluate", "loop", "named", "position", "recogniser",
+    "relu", "stack", "step", "token", "total", "weighted",
+]  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from operator import ge, gt, le, lt
 
 from softmachine.transformer.features import Feature
 
@@ -20,21 +21,16 @@ class Mask(StrEnum):
 
     def sees(self, key: int, query: int) -> bool:
         """Whether the key's position is visible from the query's."""
-        match self:
-            case Mask.CAUSAL:
-                return key <= query
-            case Mask.PAST:
-                return key < query
-            case Mask.ANTICAUSAL:
-                return key >= query
-            case Mask.FUTURE:
-                return key > query
-        return True
+        return self is Mask.ALL or bool(COMPARED[self](key, query))
 
     @property
     def causal(self) -> bool:
         """Whether nothing later than the query is ever visible, as decoders need."""
         return self in (Mask.CAUSAL, Mask.PAST)
+
+
+COMPARED = {Mask.CAUSAL: le, Mask.PAST: lt, Mask.ANTICAUSAL: ge, Mask.FUTURE: gt}
+"""How the position of a key compares with that of a query that sees it; all do where all are seen."""
 
 
 class Choice(StrEnum):

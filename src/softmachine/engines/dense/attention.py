@@ -13,7 +13,7 @@ from softmachine.arithmetic import Arithmetic, Tensor, UndecidedError
 from softmachine.engines.dense.grouping import Group
 from softmachine.engines.dense.memory import GroupMemory
 from softmachine.errors import PrecisionError
-from softmachine.transformer.attention import Mask
+from softmachine.transformer.attention import COMPARED, Mask
 from softmachine.transformer.features import Feature
 from softmachine.transformer.weights import Head
 
@@ -71,17 +71,10 @@ def joined(parts: Sequence[Tensor], axis: int) -> Tensor:
 
 def _visible(mask: Mask, positions: range, keys: int) -> NDArray[np.bool_]:
     """Which keys each position sees."""
-    i, j = np.arange(positions.start, positions.stop)[:, None], np.arange(keys)[None, :]
-    match mask:
-        case Mask.CAUSAL:
-            return j <= i
-        case Mask.PAST:
-            return j < i
-        case Mask.ANTICAUSAL:
-            return j >= i
-        case Mask.FUTURE:
-            return j > i
-    return np.ones((len(positions), keys), dtype=bool)
+    if mask is Mask.ALL:
+        return np.ones((len(positions), keys), dtype=bool)
+    seen: NDArray[np.bool_] = COMPARED[mask](np.arange(keys), np.arange(positions.start, positions.stop)[:, None])
+    return seen
 
 
 def _bias(numbers: Arithmetic, head: Head, positions: range, keys: int) -> Tensor | None:

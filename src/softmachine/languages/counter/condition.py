@@ -6,15 +6,13 @@ The connectives are those of temporal logic.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
-from softmachine.errors import InvalidError
 from softmachine.languages.counter.printing import name_text
-from softmachine.languages.linear import Linear, Relation, linear_text
+from softmachine.languages.linear import LARGEST_NUMBER, Linear, Relation, linear_text
+from softmachine.languages.temporal.counting import LinearComparison
 from softmachine.languages.temporal.formula import And, Constant, Formula, Not, Or, subformulas
-from softmachine.languages.temporal.printing import Level, Writer
-from softmachine.languages.text.grammar import LARGEST_NUMBER
+from softmachine.languages.temporal.printing import Writer
 
 DEEPEST = 100
 """Conditions nested in one another. What goes through them may be recursive."""
@@ -24,27 +22,13 @@ Condition: TypeAlias = Formula
 """A condition on the counters: a `CounterComparison`, or ``not``, ``and`` and ``or`` of conditions, true or false."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class CounterComparison(Formula):
+class CounterComparison(LinearComparison[str]):
     """``2*x + y <= z + 3``."""
 
-    left: Linear[str]
-    relation: Relation
-    right: Linear[str]
+    too_large = f"it has a number beyond {LARGEST_NUMBER:,}"
 
-    def __post_init__(self) -> None:
-        if max(self.left.largest, self.right.largest) > LARGEST_NUMBER:
-            raise InvalidError("the comparison", [f"it has a number beyond {LARGEST_NUMBER:,}"])
-        super().__post_init__()
-
-    @property
-    def difference(self) -> Linear[str]:
-        """The left side minus the right one, every counter once: what compares with 0."""
-        return (self.left - self.right).merged()
-
-    def write(self, _writer: Writer) -> tuple[str, Level]:
-        """The two sides with the relation between them."""
-        return f"{linear_text(self.left, name_text)} {self.relation} {linear_text(self.right, name_text)}", Level.ATOM
+    def side_text(self, side: Linear[str], _writer: Writer) -> str:
+        return linear_text(side, name_text)
 
 
 def holds(condition: Condition, counters: Mapping[str, int]) -> bool:

@@ -151,11 +151,7 @@ class CounterMachine:
         return {name: counted.get(name, 0) for name in self.counters}
 
     def word(self, text: str | Iterable[str]) -> tuple[str, ...]:
-        """An input as letters: text is read character by character, or split at blanks if letters are longer.
-
-        Raises:
-            InputError: If a letter is not in the alphabet.
-        """
+        """An input as letters: text is read character by character, or split at blanks if letters are longer."""
         return read_word(text, self.alphabet, self.name)
 
     def spell(self, word: Iterable[str]) -> str:

@@ -63,17 +63,7 @@ def looks_like(text: str) -> bool:
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> CounterMachine:
-    """The machine that a text describes.
-
-    Args:
-        text: The machine.
-        source: Where it comes from, for messages.
-        name: What to call it; by default what it says itself, or its file.
-
-    Raises:
-        SourceError: If the text is not in this form, with all mistakes of writing.
-        InvalidError: If the machine breaks the rules of the language, with all problems.
-    """
+    """The machine that a text describes; all mistakes are reported at once."""
     check_size(text, source, "a machine may have")
     lines = split_lines(text)
     reader = _Reader(source)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from softmachine.languages.counter.condition import DEEPEST, TOO_DEEP, counters_in
 from softmachine.languages.counter.determinism import always_negative
-from softmachine.languages.text.grammar import LARGEST_NUMBER
+from softmachine.languages.linear import LARGEST_NUMBER
 from softmachine.languages.text.problems import MOST_REPORTED
 
 if TYPE_CHECKING:

@@ -11,19 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from softmachine.errors import InvalidError
 from softmachine.languages.crasp.printing import write_term
-from softmachine.languages.crasp.terms import (
-    Count,
-    NamedTerm,
-    Number,
-    Term,
-    formulas_in,
-    inner_terms,
-    largest_number,
-)
+from softmachine.languages.crasp.terms import Count, NamedTerm, Number, Term, formulas_in, inner_terms, largest_number
 from softmachine.languages.linear import Linear, Relation
-from softmachine.languages.temporal.counting import LARGEST_NUMBER
+from softmachine.languages.temporal.counting import LinearComparison
 from softmachine.languages.temporal.formula import Formula
 from softmachine.languages.temporal.printing import Level, Writer
 
@@ -37,26 +28,17 @@ class NamedFormula(Formula):
     name: str
 
     def write(self, _writer: Writer) -> tuple[str, Level]:
-        """The name."""
         return self.name, Level.ATOM
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Formula):
+class Comparison(LinearComparison[Number]):
     """``2*#[φ] - P + 3 <= 5``: two terms compare so."""
 
-    left: Term
-    relation: Relation
-    right: Term
-
-    def __post_init__(self) -> None:
-        if any(largest_number(side) > LARGEST_NUMBER for side in (self.left, self.right)):
-            raise InvalidError("the comparison", ["it has a number larger than 10^18, the largest there is"])
-        super().__post_init__()
+    def largest(self, side: Term) -> int:
+        return largest_number(side)
 
     @property
     def parts(self) -> tuple[Formula, ...]:
-        """What is counted and what is asked for, from left to right."""
         return formulas_in(self.left) + formulas_in(self.right)
 
     @property
@@ -64,10 +46,8 @@ class Comparison(Formula):
         """The relation, and what the terms are apart from their formulas."""
         return (self.relation, _shape(self.left), _shape(self.right))
 
-    def write(self, writer: Writer) -> tuple[str, Level]:
-        """The two terms with the relation between them."""
-        sides = (write_term(side, writer) for side in (self.left, self.right))
-        return f" {writer.words.get(self.relation, self.relation)} ".join(sides), Level.ATOM
+    def side_text(self, side: Term, writer: Writer) -> str:
+        return write_term(side, writer)
 
 
 def _shape(term: Term) -> Shape:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
@@ -19,9 +19,8 @@ from softmachine.languages.crasp.formula import Comparison, NamedFormula
 from softmachine.languages.crasp.printing import program_table
 from softmachine.languages.crasp.relation import RELATIONS
 from softmachine.languages.crasp.terms import Count, NamedTerm, Term, formulas_in, largest_number, nesting, numbers_in
-from softmachine.languages.linear import Linear
+from softmachine.languages.linear import LARGEST_NUMBER, Linear
 from softmachine.languages.source import read_word
-from softmachine.languages.temporal.counting import LARGEST_NUMBER
 from softmachine.languages.temporal.formula import And, Constant, Formula, Iff, Implies, Not, Or, Symbol, subformulas
 from softmachine.languages.text.problems import Problem, invalid
 from softmachine.text import many
@@ -67,6 +66,9 @@ class Program:
         definitions: Named formulas and terms, each made of those before it.
         rules: The rules of the chain of thought, in order; none if it only accepts.
         accept: What is true at the last position of the words it accepts; None if it has rules.
+        place: Where it comes from, if it comes from a text,
+        accept_place: where what is accepted stands there, and
+        lines: the text, for messages.
     """
 
     language: ClassVar[str] = "crasp"
@@ -77,11 +79,13 @@ class Program:
     rules: tuple[Rule, ...] = ()
     accept: Formula | None = None
     place: Place | None = field(default=None, compare=False, repr=False)
+    accept_place: InitVar[Place | None] = None
+    lines: InitVar[Sequence[str]] = ()
 
-    def __post_init__(self) -> None:
-        problems = check(self.alphabet, self.definitions, self.rules, self.accept)
+    def __post_init__(self, accept_place: Place | None, lines: Sequence[str]) -> None:
+        problems = check(self.alphabet, self.definitions, self.rules, self.accept, accept_place)
         if problems:
-            raise invalid(f"C-RASP program {self.name!r}", problems, self.place)
+            raise invalid(f"C-RASP program {self.name!r}", problems, self.place, lines)
 
     @cached_property
     def tokens(self) -> tuple[str, ...]:
@@ -115,11 +119,7 @@ class Program:
         return {definition.name: definition.body for definition in self.definitions}
 
     def word(self, text: str | Iterable[str]) -> tuple[str, ...]:
-        """An input as symbols: text is read character by character, or split at blanks if symbols are longer.
-
-        Raises:
-            InputError: If a symbol is not in the alphabet.
-        """
+        """An input as symbols: text is read character by character, or split at blanks if symbols are longer."""
         return read_word(text, self.alphabet, self.name)
 
     def spell(self, tokens: Iterable[str]) -> str:
@@ -156,7 +156,7 @@ def check(
     definitions: tuple[Definition, ...],
     rules: tuple[Rule, ...],
     accept: Formula | None,
-    accept_place: Place | None = None,
+    accept_place: Place | None,
 ) -> list[Problem]:
     """Everything that is wrong with a program."""
     problems = list(_alphabet_problems(alphabet))

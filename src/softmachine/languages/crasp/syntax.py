@@ -32,7 +32,7 @@ from softmachine.errors import Place
 from softmachine.languages.crasp.building import Builder
 from softmachine.languages.crasp.mistakes import explain, unknown_name
 from softmachine.languages.crasp.printing import to_text
-from softmachine.languages.crasp.program import Definition, Program, Rule, check
+from softmachine.languages.crasp.program import Definition, Program, Rule
 from softmachine.languages.crasp.terms import Term
 from softmachine.languages.formats import Format
 from softmachine.languages.linear import Linear
@@ -42,7 +42,7 @@ from softmachine.languages.text import layout
 from softmachine.languages.text.grammar import parser
 from softmachine.languages.text.layout import QUOTED, Statement, Word, split_lines, unquote
 from softmachine.languages.text.mistakes import Mistake
-from softmachine.languages.text.problems import invalid, refuse
+from softmachine.languages.text.problems import refuse
 from softmachine.languages.text.reader import StatementReader
 
 if TYPE_CHECKING:
@@ -64,17 +64,7 @@ def looks_like(text: str) -> bool:
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Program:
-    """The program that a text describes.
-
-    Args:
-        text: The program.
-        source: Where it comes from, for messages.
-        name: What to call it; by default what it says itself, or its file.
-
-    Raises:
-        SourceError: If the text is not in this form, with all mistakes of writing.
-        InvalidError: If the program breaks the rules of the language, with all problems.
-    """
+    """The program that a text describes; all mistakes are reported at once."""
     check_size(text, source, "a program may have")
     lines = split_lines(text)
     reader = _Reader(source)
@@ -83,18 +73,15 @@ def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Pr
     for statement in found:
         reader.read(statement)
     refuse(reader.problems, lines)
-    called = name or reader.name or name_of(source) or "program"
-    alphabet, definitions, rules = tuple(reader.alphabet), tuple(reader.definitions), tuple(reader.rules)
-    problems = check(alphabet, definitions, rules, reader.accept, reader.accept_place)
-    if problems:
-        raise invalid(f"C-RASP program {called!r}", problems, Place(source), lines)
     return Program(
-        name=called,
-        alphabet=alphabet,
-        definitions=definitions,
-        rules=rules,
+        name=name or reader.name or name_of(source) or "program",
+        alphabet=tuple(reader.alphabet),
+        definitions=tuple(reader.definitions),
+        rules=tuple(reader.rules),
         accept=reader.accept,
         place=Place(source),
+        accept_place=reader.accept_place,
+        lines=lines,
     )
 
 

@@ -6,15 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from softmachine.languages.srasp.expressions import (
-    Attention,
-    Expression,
-    PrefixSum,
-    Vector,
-    at_i,
-    rebuild,
-    walk,
-)
+from softmachine.languages.srasp.expressions import Attention, Expression, PrefixSum, Vector, at_i, rebuild, walk
 from softmachine.languages.srasp.program import Definition, Program
 from softmachine.languages.srasp.split import Product, split
 

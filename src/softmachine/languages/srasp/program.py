@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
@@ -48,6 +48,9 @@ class Program:
         alphabet: The letters an input may have.
         definitions: The vectors, in the order in which they are computed.
         output: The vector that is the result. If it is Boolean, its value at the last position is the verdict.
+        place: Where it comes from, if it comes from a text,
+        output_place: where its output is named there, and
+        lines: the text, for messages.
     """
 
     language: ClassVar[str] = "srasp"
@@ -57,11 +60,13 @@ class Program:
     definitions: tuple[Definition, ...]
     output: str
     place: Place | None = field(default=None, compare=False, repr=False)
+    output_place: InitVar[Place | None] = None
+    lines: InitVar[Sequence[str]] = ()
 
-    def __post_init__(self) -> None:
-        problems, types = check(self.alphabet, self.definitions, self.output)
+    def __post_init__(self, output_place: Place | None, lines: Sequence[str]) -> None:
+        problems, types = check(self.alphabet, self.definitions, self.output, output_place)
         if problems:
-            raise invalid(f"S-RASP program {self.name!r}", problems, self.place)
+            raise invalid(f"S-RASP program {self.name!r}", problems, self.place, lines)
         # What a cached property does, only earlier.
         self.__dict__["types"] = {name: found for name, found in types.items() if found}
 
@@ -92,11 +97,7 @@ class Program:
         return self.types[self.output].kind is Kind.BOOLEAN
 
     def word(self, text: str | Iterable[str]) -> tuple[str, ...]:
-        """An input as symbols: text is read character by character, or split at blanks if symbols are longer.
-
-        Raises:
-            InputError: If a symbol is not in the alphabet.
-        """
+        """An input as symbols: text is read character by character, or split at blanks if symbols are longer."""
         return read_word(text, self.alphabet, self.name)
 
     def spell(self, values: Iterable[Value]) -> str:
@@ -117,7 +118,7 @@ class Program:
 
 
 def check(
-    alphabet: tuple[str, ...], definitions: tuple[Definition, ...], output: str, output_place: Place | None = None
+    alphabet: tuple[str, ...], definitions: tuple[Definition, ...], output: str, output_place: Place | None
 ) -> tuple[list[Problem], dict[str, Type | None]]:
     """Everything that is wrong with a program, and the types of its vectors (None where something is wrong)."""
     problems = list(_alphabet_problems(alphabet))

@@ -26,11 +26,11 @@ from softmachine.languages.source import check_size, name_of
 from softmachine.languages.srasp.building import Builder
 from softmachine.languages.srasp.mistakes import explain
 from softmachine.languages.srasp.printing import to_text
-from softmachine.languages.srasp.program import Definition, Program, check
+from softmachine.languages.srasp.program import Definition, Program
 from softmachine.languages.text import layout
 from softmachine.languages.text.grammar import parser
 from softmachine.languages.text.layout import QUOTED_OR_HASH, WORD, Statement, split_lines
-from softmachine.languages.text.problems import invalid, refuse
+from softmachine.languages.text.problems import refuse
 from softmachine.languages.text.reader import StatementReader
 
 __all__ = ["looks_like", "parse", "to_text"]
@@ -48,29 +48,22 @@ def looks_like(text: str) -> bool:
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Program:
-    """The program that a text describes.
-
-    Args:
-        text: The program.
-        source: Where it comes from, for messages.
-        name: What to call it; by default what it says itself, or its file.
-
-    Raises:
-        SourceError: If the text is not in this form, with all mistakes of writing.
-        InvalidError: If the program breaks the rules of the language, with all problems.
-    """
+    """The program that a text describes; all mistakes are reported at once."""
     check_size(text, source, "a program may have")
     lines = split_lines(text)
     reader = _Reader(source)
     for statement in statements(lines):
         reader.read(statement)
     refuse(reader.problems, lines)
-    called = name or reader.name or name_of(source) or "program"
-    alphabet, definitions = tuple(reader.alphabet), tuple(reader.definitions)
-    problems, _ = check(alphabet, definitions, reader.output, reader.output_place)
-    if problems:
-        raise invalid(f"S-RASP program {called!r}", problems, Place(source), lines)
-    return Program(name=called, alphabet=alphabet, definitions=definitions, output=reader.output, place=Place(source))
+    return Program(
+        name=name or reader.name or name_of(source) or "program",
+        alphabet=tuple(reader.alphabet),
+        definitions=tuple(reader.definitions),
+        output=reader.output,
+        place=Place(source),
+        output_place=reader.output_place,
+        lines=lines,
+    )
 
 
 def statements(lines: list[str]) -> Iterator[Statement]:

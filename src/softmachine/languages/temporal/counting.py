@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeAlias
+from typing import ClassVar, Generic, TypeAlias
 
 from softmachine.errors import InvalidError
-from softmachine.languages.linear import Linear, Relation, linear_text
+from softmachine.languages.linear import LARGEST_NUMBER, Linear, Number, Relation, linear_text
 from softmachine.languages.temporal import predicates
 from softmachine.languages.temporal.formula import Formula
 from softmachine.languages.temporal.printing import Level, Writer
-
-LARGEST_NUMBER = 10**18
-"""No coefficient, constant or parameter may be larger."""
 
 
 @dataclass(frozen=True)
@@ -42,21 +39,42 @@ Count: TypeAlias = LeftCount | RightCount
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Formula):
-    """``2*#<[φ] - #>[ψ] + 3 <= 5``: two linear combinations of counts compare so."""
+class LinearComparison(Formula, Generic[Number]):
+    """Two sums of numbers with integer coefficients compare so. What these numbers are is a matter of the language."""
 
-    left: Linear[Count]
+    left: Linear[Number]
     relation: Relation
-    right: Linear[Count]
+    right: Linear[Number]
+    too_large: ClassVar[str] = "it has a number larger than 10^18, the largest there is"
 
     def __post_init__(self) -> None:
-        if any(side.largest > LARGEST_NUMBER for side in (self.left, self.right)):
-            raise InvalidError("the comparison", ["it has a number larger than 10^18, the largest there is"])
+        if max(map(self.largest, (self.left, self.right))) > LARGEST_NUMBER:
+            raise InvalidError("the comparison", [self.too_large])
         super().__post_init__()
+
+    def largest(self, side: Linear[Number]) -> int:
+        """The largest absolute value of a coefficient or constant anywhere in a side."""
+        return side.largest
+
+    def side_text(self, side: Linear[Number], _writer: Writer) -> str:
+        """A side, given the texts of all formulas in it."""
+        return linear_text(side, str)
+
+    def write(self, writer: Writer) -> tuple[str, Level]:
+        sides = (self.side_text(side, writer) for side in (self.left, self.right))
+        return f" {writer.words.get(self.relation, self.relation)} ".join(sides), Level.ATOM
+
+    @property
+    def difference(self) -> Linear[Number]:
+        """Left side minus right side, every number once: the comparison is between this and 0."""
+        return (self.left - self.right).merged()
+
+
+class Comparison(LinearComparison[Count]):
+    """``2*#<[φ] - #>[ψ] + 3 <= 5``: two linear combinations of counts compare so."""
 
     @property
     def parts(self) -> tuple[Formula, ...]:
-        """What is counted, from left to right."""
         return tuple(count.of for side in (self.left, self.right) for _, count in side.terms)
 
     @property
@@ -66,15 +84,8 @@ class Comparison(Formula):
         kinds = (tuple((coefficient, type(count)) for coefficient, count in side.terms) for side in sides)
         return (self.relation, *kinds, *(side.constant for side in sides))
 
-    def write(self, writer: Writer) -> tuple[str, Level]:
-        """Both sides, and the relation between them."""
-        left, right = (linear_text(side, partial(_number_text, writer)) for side in (self.left, self.right))
-        return f"{left} {writer.words.get(self.relation, self.relation)} {right}", Level.ATOM
-
-    @property
-    def difference(self) -> Linear[Count]:
-        """Left side minus right side, every count once: the comparison is between this and 0."""
-        return (self.left - self.right).merged()
+    def side_text(self, side: Linear[Count], writer: Writer) -> str:
+        return linear_text(side, partial(_number_text, writer))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -91,7 +102,6 @@ class Predicate(Formula):
 
     @property
     def parts(self) -> tuple[Formula, ...]:
-        """What is counted."""
         return () if isinstance(self.number, Position) else (self.number.of,)
 
     @property
@@ -100,7 +110,6 @@ class Predicate(Formula):
         return (self.name, self.parameters, type(self.number))
 
     def write(self, writer: Writer) -> tuple[str, Level]:
-        """The name, and in parentheses the number and the parameters."""
         arguments = [_number_text(writer, self.number), *map(str, self.parameters)]
         return f"{self.name}({','.join(arguments)})", Level.ATOM
 

@@ -118,7 +118,6 @@ class Symbol(Formula):
         super().__post_init__()
 
     def write(self, _writer: Writer) -> tuple[str, Level]:
-        """``Q_a``, or in quotes."""
         return symbol_text(self.symbol), Level.ATOM
 
 
@@ -129,7 +128,6 @@ class Constant(Formula):
     value: bool
 
     def write(self, _writer: Writer) -> tuple[str, Level]:
-        """``true`` or ``false``."""
         return "true" if self.value else "false", Level.ATOM
 
 
@@ -141,7 +139,6 @@ class First(Formula):
     """``first``: this is position 1."""
 
     def write(self, _writer: Writer) -> tuple[str, Level]:
-        """``first``."""
         return "first", Level.ATOM
 
 
@@ -150,7 +147,6 @@ class Last(Formula):
     """``last``: this is position n."""
 
     def write(self, _writer: Writer) -> tuple[str, Level]:
-        """``last``."""
         return "last", Level.ATOM
 
 
@@ -162,11 +158,9 @@ class Unary(Formula):
 
     @property
     def parts(self) -> tuple[Formula, ...]:
-        """The argument."""
         return (self.of,)
 
     def write(self, writer: Writer) -> tuple[str, Level]:
-        """The operator, then the argument."""
         return writer.word(self) + writer.inside(self.of, Level.UNARY), Level.UNARY
 
 
@@ -212,7 +206,6 @@ class _Several(Formula):
 
     @property
     def parts(self) -> tuple[Formula, ...]:
-        """The operands."""
         return self.operands
 
 
@@ -220,7 +213,6 @@ class And(_Several):
     """``φ and ψ and …``: all of two or more operands."""
 
     def write(self, writer: Writer) -> tuple[str, Level]:
-        """The operands, joined."""
         return writer.word(self).join(writer.inside(part, Level.SINCE) for part in self.operands), Level.AND
 
 
@@ -228,7 +220,6 @@ class Or(_Several):
     """``φ or ψ or …``: some of two or more operands."""
 
     def write(self, writer: Writer) -> tuple[str, Level]:
-        """The operands, joined."""
         return writer.word(self).join(writer.inside(part, Level.AND) for part in self.operands), Level.OR
 
 
@@ -239,7 +230,6 @@ class _Binary(Formula):
 
     @property
     def parts(self) -> tuple[Formula, ...]:
-        """Both arguments."""
         return (self.left, self.right)
 
 
@@ -247,7 +237,6 @@ class Implies(_Binary):
     """``φ -> ψ``."""
 
     def write(self, writer: Writer) -> tuple[str, Level]:
-        """It groups to the right."""
         left, right = writer.inside(self.left, Level.OR), writer.inside(self.right, Level.IMPLIES)
         return left + writer.word(self) + right, Level.IMPLIES
 
@@ -256,7 +245,6 @@ class Iff(_Binary):
     """``φ <-> ψ``."""
 
     def write(self, writer: Writer) -> tuple[str, Level]:
-        """It groups to the right."""
         left, right = writer.inside(self.left, Level.IMPLIES), writer.inside(self.right, Level.IFF)
         return left + writer.word(self) + right, Level.IFF
 
@@ -266,7 +254,6 @@ class _Temporal(_Binary):
     reading: Reading = Reading.STANDARD
 
     def write(self, writer: Writer) -> tuple[str, Level]:
-        """With ``!`` for the paper's reading."""
         name = type(self).__name__.lower() + ("!" if self.reading is Reading.PAPER else "")
         return f"{writer.inside(self.left, Level.UNARY)} {name} {writer.inside(self.right, Level.SINCE)}", Level.SINCE
 

@@ -42,11 +42,7 @@ class Specification:
         return replace(self, alphabet=tuple(dict.fromkeys((*self.alphabet, *more))))
 
     def word(self, text: str | Iterable[str]) -> tuple[str, ...]:
-        """An input as symbols: text is read character by character, or split at blanks if symbols are longer.
-
-        Raises:
-            InputError: If a symbol is not in the alphabet.
-        """
+        """An input as symbols: text is read character by character, or split at blanks if symbols are longer."""
         advice = "empty; name symbols in it, as in a first line: alphabet a b"
         return read_word(text, self.alphabet, self.name, if_empty=advice)
 

@@ -11,14 +11,11 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, cast
 
-from softmachine.languages.linear import Linear, Number
+from softmachine.languages.linear import LARGEST_NUMBER, Linear, Number
 from softmachine.languages.text.mistakes import Mistake, place_of
 
 if TYPE_CHECKING:
     from lark import Lark, Token
-
-LARGEST_NUMBER = 10**18
-"""No coefficient, constant or parameter may be larger."""
 
 
 @cache

@@ -1,7 +1,7 @@
 """Gadgets: functions over the five primitives. Each says what it assumes, what it guarantees and what it costs."""
 
 from softmachine.signals.gadgets.addressing import broadcast, occurs, ones, repeated, search_step
-from softmachine.signals.gadgets.integers import at_least, clip, is_zero, where_zero
+from softmachine.signals.gadgets.integers import at_least, where_zero
 from softmachine.signals.gadgets.logic import all_of, any_of, exclusive_or, gate, rounded, select
 from softmachine.signals.gadgets.registers import (
     code,
@@ -18,7 +18,6 @@ from softmachine.signals.gadgets.registers import (
 from softmachine.signals.gadgets.retrieval import (
     Located,
     Squared,
-    count,
     exists,
     fetch,
     first_position,
@@ -32,44 +31,8 @@ from softmachine.signals.gadgets.retrieval import (
 from softmachine.signals.gadgets.tables import Row, first_of, table
 
 __all__ = [
-    "Located",
-    "Row",
-    "Squared",
-    "all_of",
-    "any_of",
-    "at_least",
-    "broadcast",
-    "clip",
-    "code",
-    "count",
-    "decreased",
-    "difference",
-    "exclusive_or",
-    "exists",
-    "fetch",
-    "first_of",
-    "first_position",
-    "gate",
-    "here",
-    "is_place_zero",
-    "is_zero",
-    "kept",
-    "latest",
-    "locate",
-    "lookup",
-    "matches",
-    "mean",
-    "occurs",
-    "ones",
-    "overwritten",
-    "place",
-    "previous",
-    "repeated",
-    "rounded",
-    "search_step",
-    "select",
-    "snapped",
-    "step_of",
-    "table",
-    "where_zero",
-]
+    "Located", "Row", "Squared", "all_of", "any_of", "at_least", "broadcast", "code", "decreased", "difference",
+    "exclusive_or", "exists", "fetch", "first_of", "first_position", "gate", "here", "is_place_zero", "kept", "latest",
+    "locate", "lookup", "matches", "mean", "occurs", "ones", "overwritten", "place", "previous", "repeated", "rounded",
+    "search_step", "select", "snapped", "step_of", "table", "where_zero",
+]  # fmt: skip

@@ -1,21 +1,12 @@
-"""Tests and bounds on integers without bound, one feed-forward layer each."""
+"""Tests of integers without bound, one feed-forward layer each."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
-from softmachine.errors import ConstructionError
-from softmachine.signals.kinds import BIT, Kind
+from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import named, relu
 from softmachine.signals.signal import Signal, stack
-from softmachine.transformer.bounds import Bound
-
-
-def is_zero(name: str, number: Signal) -> Signal:
-    """Whether an integer is 0: ReLU(d + 1) - 2 ReLU(d) + ReLU(d - 1). Gives a bit. Three units."""
-    number.require_integers(f"is_zero {name!r}")
-    above, at, below = (relu(f"{name}: {shift:+}", number + shift) for shift in (1, 0, -1))
-    return named(name, (above - 2 * at + below).known(BIT))
 
 
 def at_least(name: str, number: Signal, bound: int) -> Signal:
@@ -55,16 +46,6 @@ def by_signs(relation: str, at_least: Signal, at_most: Signal, one: Signal) -> S
         case "=":
             return at_least + at_most - one
     return one - (at_least + at_most - one)
-
-
-def clip(name: str, number: Signal, low: int, high: int) -> Signal:
-    """The number, kept between two constants: low + ReLU(x - low) - ReLU(x - high). Two units."""
-    if low > high:
-        raise ConstructionError(f"clip {name!r}: no number lies between {low} and {high}")
-    ends = [Kind(Bound.of(low), Bound.of(high), kind.over) for kind in number.kinds]
-    rise = relu(f"{name}: above {low}", number - low)
-    cut = relu(f"{name}: above {high}", number - high)
-    return named(name, (low + rise - cut).known(*ends))
 
 
 def where_zero(name: str, bits: Signal, number: Signal) -> Signal:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from softmachine.errors import ConstructionError
-from softmachine.signals.kinds import BIT, COUNT, SHARES
+from softmachine.signals.kinds import BIT, SHARES
 from softmachine.signals.primitives import Fall, attend, named, position, relu
 from softmachine.signals.signal import Signal, constant, stack
 from softmachine.transformer.attention import Mask
@@ -167,14 +167,3 @@ def previous(name: str, read: Signal) -> Signal:
 def first_position(name: str = "first") -> Signal:
     """A bit: whether this is position 0. One unit: ReLU(1 - i)."""
     return relu(name, 1 - position(I)).known(BIT)
-
-
-def count(name: str, where: Signal) -> Squared:
-    """How many positions so far hold, at most i of them, and the square: a mean, then a lookup of it.
-
-    Assumes that position 0 does not hold (it is the start token), so that the count is the number of a position.
-    """
-    where.require_bits(f"count {name!r}")
-    place = here()
-    found = lookup(f"{name}", mean(f"share of {name}", where), stack(place.value, place.square), per=INVERSE)
-    return Squared(found[0].known(COUNT), found[1])

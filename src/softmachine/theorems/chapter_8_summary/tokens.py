@@ -62,7 +62,6 @@ class SummaryCodec(RunCodec[Meaning], SegmentedCodec[TuringMachine]):
             raise ConstructionError(f"{machine.name!r} has too many tapes or symbols: every column is a token")
 
     def spelled(self) -> Iterator[tuple[str, Meaning]]:
-        """Marks, verdicts, the ends of prompts, actions, input symbols and columns."""
         yield START, Start(summary=False)
         yield SUMMARY, Start(summary=True)
         yield from verdict_tokens(self.verdicts)
@@ -73,20 +72,16 @@ class SummaryCodec(RunCodec[Meaning], SegmentedCodec[TuringMachine]):
             yield text, Column(symbols, before)
 
     def prompt(self, word: Word) -> Prompt:
-        """INP, the input's symbols, BOS and the start state."""
         middle = (self.tokens[Given(symbol)] for symbol in self.machine.word(word))
         return Prompt((START, *middle, self.tokens[Begin(self.machine.start)]))
 
     def segment_begins(self, token: str) -> bool:
-        """Whether a summary begins with this token."""
         return token == SUMMARY
 
     def segment_ends(self, token: str) -> bool:
-        """Whether the run goes on from a summary that ends with this token."""
         return isinstance(self.meanings[token], Begin)
 
     def expected_segments(self, word: Word, max_steps: int) -> Iterator[tuple[Prompt, tuple[str, ...]]]:
-        """The same, segment by segment."""
         machine, prompt = self.machine, self.prompt(word)
         now = Configuration.initial(machine, machine.word(word))
         low, high = 0, len(prompt.tokens) - 2

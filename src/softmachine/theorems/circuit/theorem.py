@@ -32,7 +32,8 @@ from softmachine.signals.gadgets.wiring import address_width, binary_address, fl
 from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import token
 from softmachine.theorems.circuit.layout import Layout, Slot
-from softmachine.theorems.circuit.tokens import PAD, Addresses, CircuitCodec
+from softmachine.theorems.circuit.tokens import Addresses, CircuitCodec
+from softmachine.theorems.shared.special_tokens import PAD
 from softmachine.theorems.theorem import Theorem
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting, softmax
 from softmachine.transformer.features import NO_ADDRESS, Table, ceil_log2

@@ -11,8 +11,7 @@ from functools import cached_property
 from softmachine.codec import AnsweringCodec, Interface, Outcome, Prompt, Word
 from softmachine.languages.circuit import Basis, Circuit, evaluate_wires
 from softmachine.theorems.circuit.layout import Layout
-
-PAD = "□"
+from softmachine.theorems.shared.special_tokens import PAD
 
 
 class Addresses(StrEnum):
@@ -44,13 +43,7 @@ class OfCircuit(AnsweringCodec[Circuit]):
         """The position of each of its wires."""
 
     @property
-    def circuit(self) -> Circuit:
-        """The circuit."""
-        return self.source
-
-    @property
     def input_length(self) -> int:
-        """A bit for each input wire."""
         return self.source.width
 
     @property
@@ -64,15 +57,15 @@ class OfCircuit(AnsweringCodec[Circuit]):
         return Interface(
             symbols=self.alphabet,
             meaning="At a wire it is whether the wire holds 1; elsewhere it means nothing.",
-            inputs=self.circuit.inputs,
-            outputs=tuple(zip(self.circuit.outputs, positions, strict=True)),
+            inputs=self.source.inputs,
+            outputs=tuple(zip(self.source.outputs, positions, strict=True)),
             verdict=positions[0] if len(positions) == 1 else None,
         )
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
         """What every wire holds; nobody cares for other positions."""
         del max_steps
-        held = wire_values(self.written, self.circuit.word(word))
+        held = wire_values(self.written, self.source.word(word))
         at = {position: wire for wire, position in self.position.items()}
         for position in range(len(self.prompt(word).tokens)):
             yield held[at[position]] if position in at else None
@@ -94,21 +87,18 @@ class CircuitCodec(OfCircuit):
     @cached_property
     def layout(self) -> Layout:
         """Where the wires stand."""
-        return Layout.of(self.circuit, self.addresses.basis)
+        return Layout.of(self.source, self.addresses.basis)
 
     @property
     def written(self) -> Circuit:
-        """The circuit that is laid out."""
         return self.layout.circuit
 
     @property
     def position(self) -> Mapping[str, int]:
-        """The position of each wire."""
         return self.layout.position
 
     def prompt(self, word: Word) -> Prompt:
-        """The word and the padding."""
-        symbols = self.circuit.word(word)
+        symbols = self.source.word(word)
         return Prompt((*symbols, *[PAD] * (len(self.layout.places) - self.input_length)), self.input_length)
 
 

@@ -31,7 +31,6 @@ from softmachine.signals.gadgets.wiring import binary_address
 from softmachine.signals.kinds import BIT, SIGN
 from softmachine.signals.primitives import token
 from softmachine.theorems.circuit.theorem import turn_of_gates
-from softmachine.theorems.circuit.tokens import PAD
 from softmachine.theorems.circuit_evaluator.tokens import (
     ARGUMENT,
     GATES,
@@ -42,6 +41,7 @@ from softmachine.theorems.circuit_evaluator.tokens import (
     EvaluatorCodec,
     pointer_width,
 )
+from softmachine.theorems.shared.special_tokens import PAD
 from softmachine.theorems.theorem import Theorem
 from softmachine.transformer.attention import Weighting
 

@@ -9,7 +9,8 @@ from functools import cached_property
 from softmachine.codec import Interface, Prompt, Word
 from softmachine.errors import ConstructionError
 from softmachine.languages.circuit import Basis, Builder, Circuit, GateKind, simplified
-from softmachine.theorems.circuit.tokens import PAD, OfCircuit
+from softmachine.theorems.circuit.tokens import OfCircuit
+from softmachine.theorems.shared.special_tokens import PAD
 from softmachine.transformer.features import ceil_log2
 
 ZERO, ONE = "x=0", "x=1"
@@ -49,7 +50,7 @@ class EvaluatorCodec(OfCircuit):
         needed = _tokens(self.written, pointer_width(self.length))
         if needed > self.length:
             raise ConstructionError(
-                f"circuit {self.circuit.name!r} takes {needed} tokens, which are more than {self.length}",
+                f"circuit {self.source.name!r} takes {needed} tokens, which are more than {self.length}",
                 hint=f"the smallest length that serves is {self.smallest_length()}",
             )
 
@@ -63,20 +64,17 @@ class EvaluatorCodec(OfCircuit):
     @cached_property
     def written(self) -> Circuit:
         """The circuit of AND, OR and NOT gates that is written down."""
-        return without_constants(simplified(self.circuit, Basis.AC))
+        return without_constants(simplified(self.source, Basis.AC))
 
     @cached_property
     def position(self) -> dict[str, int]:
-        """The position of each wire."""
         return serialised(self.written, "0" * self.input_length, pointer_width(self.length))[1]
 
     def prompt(self, word: Word) -> Prompt:
-        """The circuit with its input, and the padding."""
-        tokens, _ = serialised(self.written, self.circuit.word(word), pointer_width(self.length))
+        tokens, _ = serialised(self.written, self.source.word(word), pointer_width(self.length))
         return Prompt((*tokens, *[PAD] * (self.length - len(tokens))), self.length)
 
     def interface(self) -> Interface:
-        """A token for each input wire, and where the outputs are."""
         return replace(super().interface(), symbols=(ZERO, ONE))
 
 

@@ -19,8 +19,9 @@ from softmachine.signals.gadgets.wiring import address_width, binary_address, fl
 from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import one_hot
 from softmachine.signals.reduction import stacked
-from softmachine.theorems.configuration_graph.tokens import PAD, ConfigurationCodec, Configurations
+from softmachine.theorems.configuration_graph.tokens import ConfigurationCodec, Configurations
 from softmachine.theorems.connectivity import theorem as connectivity
+from softmachine.theorems.shared.special_tokens import PAD
 from softmachine.theorems.theorem import Theorem
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import NO_ADDRESS

@@ -10,9 +10,8 @@ from softmachine.codec import AnsweringCodec, Interface, Outcome, Prompt, Word
 from softmachine.errors import ConstructionError, InputError
 from softmachine.languages.turing import MOVES, Tape, TuringMachine, execute
 from softmachine.theorems.connectivity.theorem import positions
+from softmachine.theorems.shared.special_tokens import PAD
 from softmachine.theorems.shared.turing_tokens import OfMachine
-
-PAD = "□"
 
 Configuration = tuple[str, int]
 """A state and a cell."""
@@ -132,7 +131,6 @@ class ConfigurationCodec(OfMachine, AnsweringCodec[TuringMachine]):
         return Prompt((*symbols, *blanks, *padding), self.length)
 
     def interface(self) -> Interface:
-        """One position says whether the machine accepts."""
         at = self.configurations.answer_position
         return Interface(
             symbols=self.alphabet,

@@ -24,7 +24,8 @@ from softmachine.signals.gadgets.bit_addresses import UNIT, avoiding, by_bits, f
 from softmachine.signals.gadgets.wiring import binary_address, flag
 from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import token
-from softmachine.theorems.connectivity.tokens import PAD, GraphCodec
+from softmachine.theorems.connectivity.tokens import GraphCodec
+from softmachine.theorems.shared.special_tokens import PAD
 from softmachine.theorems.theorem import Theorem
 from softmachine.transformer.features import ceil_log2
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from softmachine.codec import AnsweringCodec, Interface, Outcome, Prompt, Word
 from softmachine.languages.graph import Graph
-
-PAD = "□"
+from softmachine.theorems.shared.special_tokens import PAD
 
 
 @dataclass(frozen=True)
@@ -19,25 +18,19 @@ class GraphCodec(AnsweringCodec[Graph]):
     """
 
     @property
-    def graph(self) -> Graph:
-        """The graph."""
-        return self.source
-
-    @property
     def input_length(self) -> int:
-        """An input is two vertices."""
         return 2
 
     def prompt(self, word: Word) -> Prompt:
         """The same for every question: the graph, and the padding."""
-        self.graph.word(word)
-        vertices = self.graph.vertices
-        matrix = [str(int(self.graph.adjacent(one, other))) for one in vertices for other in vertices]
+        self.source.word(word)
+        vertices = self.source.vertices
+        matrix = [str(int(self.source.adjacent(one, other))) for one in vertices for other in vertices]
         return Prompt((*matrix, *[PAD] * len(vertices) ** 3), len(matrix))
 
     def interface(self) -> Interface:
         """The adjacency matrix goes in, and at the same positions whether there is a path comes out."""
-        vertices = self.graph.vertices
+        vertices = self.source.vertices
         pairs = [f"{one} → {other}" for one in vertices for other in vertices]
         return Interface(
             symbols=("0", "1"),
@@ -50,14 +43,14 @@ class GraphCodec(AnsweringCodec[Graph]):
     def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
         """For every pair whether one is reached from the other."""
         del word, max_steps
-        vertices = self.graph.vertices
+        vertices = self.source.vertices
         for start in vertices:
-            reached = self.graph.reachable(start)
+            reached = self.source.reachable(start)
             yield from ("true" if other in reached else "false" for other in vertices)
         yield from [None] * len(vertices) ** 3
 
     def read(self, word: Word, said: Sequence[str]) -> Outcome:
         """Accepted if the second vertex can be reached from the first."""
-        start, end = (self.graph.index_of[vertex] for vertex in self.graph.word(word))
-        reached = said[start * len(self.graph.vertices) + end] == "true"
+        start, end = (self.source.index_of[vertex] for vertex in self.source.word(word))
+        reached = said[start * len(self.source.vertices) + end] == "true"
         return Outcome(verdict="accept" if reached else "reject")

@@ -8,15 +8,7 @@ from functools import cached_property
 from itertools import islice
 
 from softmachine.codec import DecoderCodec, Outcome, Prompt, Word
-from softmachine.languages.counter import (
-    Configuration,
-    CounterMachine,
-    RunError,
-    Transition,
-    execute,
-    follow,
-    parted,
-)
+from softmachine.languages.counter import Configuration, CounterMachine, RunError, Transition, execute, follow, parted
 from softmachine.languages.crasp import ACCEPT, REJECT, Program
 from softmachine.languages.crasp.from_counter import counter_program, transition_tokens
 from softmachine.packed import Codes
@@ -34,27 +26,21 @@ class CounterCodec(DecoderCodec[CounterMachine]):
 
     length: int | None = None
 
-    @property
-    def machine(self) -> CounterMachine:
-        """The machine."""
-        return self.source
-
     @cached_property
     def program(self) -> Program:
         """The machine as a C-RASP program."""
-        return counter_program(self.machine)
+        return counter_program(self.source)
 
     @cached_property
     def transitions(self) -> dict[str, Transition]:
         """What the tokens of the chain of thought mean."""
-        return transition_tokens(self.machine)
+        return transition_tokens(self.source)
 
     @cached_property
     def _thought(self) -> CraspCodec:
         return CraspCodec(self.program, self.length)
 
     def prompt(self, word: Word) -> Prompt:
-        """The start token and the word."""
         return self._thought.prompt(word)
 
     def stops(self, token: str) -> bool:
@@ -63,7 +49,7 @@ class CounterCodec(DecoderCodec[CounterMachine]):
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str]:
         """The transitions that the machine takes, as its interpreter has them, and its verdict."""
-        result = execute(self.machine, word, max_steps=max_steps, trace=True)
+        result = execute(self.source, word, max_steps=max_steps, trace=True)
         names = {transition: token for token, transition in self.transitions.items()}
         yield from (names[transition] for transition in result.transitions or ())
         if result.verdict is not None:
@@ -71,7 +57,6 @@ class CounterCodec(DecoderCodec[CounterMachine]):
 
     @property
     def chain(self) -> Program:
-        """The program."""
         return self.program
 
     def read(self, word: Word, tokens: Sequence[str]) -> CounterOutcome:
@@ -84,17 +69,17 @@ class CounterCodec(DecoderCodec[CounterMachine]):
             RunError: If the machine breaks the rules, or does something else; it names the first such step.
             StuckError: If no transition applied in the end.
         """
-        letters = self.machine.word(word)
-        configuration = Configuration(self.machine.start, self.machine.initial(letters))
+        letters = self.source.word(word)
+        configuration = Configuration(self.source.start, self.source.initial(letters))
         taken = self._taken(tokens)
-        follow(self.machine, configuration, taken)
+        follow(self.source, configuration, taken)
         thought = self._thought.read(letters, tokens)
         self._require_verdict(letters, configuration, thought.verdict)
         return CounterOutcome(
             verdict=thought.verdict,
             steps=len(taken),
             output=" ".join(f"{name}={value}" for name, value in configuration.counters.items()),
-            machine=self.machine,
+            machine=self.source,
             word=letters,
             taken=taken,
         )
@@ -107,12 +92,12 @@ class CounterCodec(DecoderCodec[CounterMachine]):
 
     def _require_verdict(self, letters: tuple[str, ...], last: Configuration, said: str | None) -> None:
         """See that a verdict is the one of the last state; words of the wrong shape are rejected at once."""
-        shaped = self.machine.has_shape(letters)
+        shaped = self.source.has_shape(letters)
         if not shaped and (last.steps or said == "accept"):
             problem = f"the run goes on, but the letters are not in the order {' '.join(self.alphabet)}"
-            raise RunError(self.machine, problem, 1, self.machine.initial(letters))
-        if shaped and said is not None and said != self.machine.verdict(last.state):
-            raise parted(self.machine, last, f"the verdict is {said}")
+            raise RunError(self.source, problem, 1, self.source.initial(letters))
+        if shaped and said is not None and said != self.source.verdict(last.state):
+            raise parted(self.source, last, f"the verdict is {said}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from softmachine.codec import AnsweringCodec, Codec, DecoderCodec, Interface, Outcome, Prompt, Word
+from softmachine.codec import Codec, DecoderCodec, Outcome, Prompt, Word
 from softmachine.errors import InputError
 from softmachine.languages.crasp import ACCEPT, REJECT, Evaluation, Program, generate
 from softmachine.languages.crasp.evaluate import stuck
+from softmachine.theorems.shared.recogniser import StartedCodec
 from softmachine.theorems.shared.special_tokens import START, unused
 
 VERDICTS = {ACCEPT: "accept", REJECT: "reject"}
@@ -71,7 +72,6 @@ class CraspCodec(OfProgram, DecoderCodec[Program]):
 
     @property
     def chain(self) -> Program:
-        """The program."""
         return self.source
 
     def read(self, word: Word, tokens: Sequence[str]) -> Outcome:
@@ -92,13 +92,8 @@ class CraspCodec(OfProgram, DecoderCodec[Program]):
 
 
 @dataclass(frozen=True)
-class CraspAnswersCodec(OfProgram, AnsweringCodec[Program]):
+class CraspAnswersCodec(OfProgram, StartedCodec[Program]):
     """A start token, then the word; the answer at each position is whether the prefix up to there is accepted."""
-
-    def interface(self) -> Interface:
-        """Whether each prefix is accepted; the last one is the whole word."""
-        meaning = "It is whether the word up to there is accepted; at the start token, whether the empty word is."
-        return Interface(symbols=self.alphabet, meaning=meaning, verdict=-1)
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
         """Whether each prefix is accepted, the empty one first."""
@@ -108,14 +103,6 @@ class CraspAnswersCodec(OfProgram, AnsweringCodec[Program]):
         evaluation = Evaluation(self.program, letters)
         for position in range(len(letters) + 1):
             yield str(evaluation.holds(self.program.accept, position)).lower()
-
-    def read(self, word: Word, said: Sequence[str]) -> Outcome:
-        """A word is accepted if the formula holds at its last position."""
-        return Outcome(
-            verdict="accept" if said[-1] == "true" else "reject",
-            word=self.program.word(word),
-            values=tuple(answer == "true" for answer in said[1:]),
-        )
 
 
 @dataclass(frozen=True, kw_only=True)

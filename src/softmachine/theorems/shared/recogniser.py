@@ -1,17 +1,49 @@
-"""A codec that is ready for any recogniser: a start token, then the word; the answer is whether it is accepted."""
+"""Codecs of models that answer at once: a start token, then the word. One is ready for any recogniser."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
-from softmachine.codec import AnsweringCodec, Interface, Outcome, Prompt, Word
+from softmachine.codec import AnsweringCodec, Interface, Outcome, Prompt, S_co, Word
 from softmachine.languages.predicate import FormalLanguage
 from softmachine.theorems.shared.special_tokens import START, unused
 
 
+class StartedCodec(AnsweringCodec[S_co]):
+    """A start token, then the word; the answer at every position is whether the word up to there is accepted."""
+
+    speaks_of_empty_word: ClassVar[bool] = True
+    """Whether the answer at the start token counts; else the empty word is rejected."""
+
+    @property
+    def start(self) -> str:
+        """The token of position 0."""
+        return unused(START, self.alphabet)
+
+    @property
+    def told_length(self) -> bool:
+        """Whether the model is told the length of the word, as encoders are."""
+        return True
+
+    def prompt(self, word: Word) -> Prompt:
+        letters = self.source.word(word)
+        return Prompt((self.start, *letters), len(letters) if self.told_length else None)
+
+    def interface(self) -> Interface:
+        meaning = "It is whether the word up to there is accepted; at the start token, whether the empty word is."
+        return Interface(symbols=self.alphabet, meaning=meaning, verdict=-1)
+
+    def read(self, word: Word, said: Sequence[str]) -> Outcome:
+        """A word is accepted if the last answer is true."""
+        values = tuple(answer == "true" for answer in said[1:])
+        accepted = said[-1] == "true" and (self.speaks_of_empty_word or len(said) > 1)
+        return Outcome(verdict="accept" if accepted else "reject", word=self.source.word(word), values=values)
+
+
 @dataclass(frozen=True)
-class RecogniserCodec(AnsweringCodec[FormalLanguage]):
+class RecogniserCodec(StartedCodec[FormalLanguage]):
     """A start token, then the word; "true" or "false" at every position, or only at the last one that counts.
 
     Args:
@@ -23,26 +55,18 @@ class RecogniserCodec(AnsweringCodec[FormalLanguage]):
     prefixes: bool = True
 
     @property
-    def start(self) -> str:
-        """The token of position 0."""
-        return unused(START, self.alphabet)
-
-    @property
     def tokens(self) -> tuple[str, ...]:
         """The vocabulary: the start token and the letters."""
         return (self.start, *self.alphabet)
 
-    def prompt(self, word: Word) -> Prompt:
-        """The start token and the word."""
-        letters = self.source.word(word)
-        return Prompt((self.start, *letters), None if self.prefixes else len(letters))
+    @property
+    def told_length(self) -> bool:
+        return not self.prefixes
 
     def interface(self) -> Interface:
-        """The last answer is the verdict."""
         if self.prefixes:
-            meaning = "It is whether the word up to there is accepted; at the start token, whether the empty word is."
-        else:
-            meaning = "At the last position it is whether the word is accepted; elsewhere it means nothing."
+            return super().interface()
+        meaning = "At the last position it is whether the word is accepted; elsewhere it means nothing."
         return Interface(symbols=self.alphabet, meaning=meaning, verdict=-1)
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
@@ -54,7 +78,5 @@ class RecogniserCodec(AnsweringCodec[FormalLanguage]):
             yield str(bool(self.source.accepts(letters[:count]))).lower() if asked else None
 
     def read(self, word: Word, said: Sequence[str]) -> Outcome:
-        """A word is accepted if the last answer is true."""
-        values = tuple(answer == "true" for answer in said[1:]) if self.prefixes else None
-        verdict = "accept" if said[-1] == "true" else "reject"
-        return Outcome(verdict=verdict, word=self.source.word(word), values=values)
+        outcome = super().read(word, said)
+        return outcome if self.prefixes else replace(outcome, values=None)

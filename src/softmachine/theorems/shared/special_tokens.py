@@ -1,10 +1,10 @@
-"""Tokens of a construction's own, which no source has: the start token at position 0, and others."""
+"""Tokens of a construction's own, which no source has: the start token at position 0, padding, and others."""
 
 from __future__ import annotations
 
 from collections.abc import Container
 
-START = "<s>"
+START, PAD = "<s>", "□"
 
 
 def unused(text: str, taken: Container[str]) -> str:

@@ -58,7 +58,6 @@ class StreamCodec(RunCodec[Meaning]):
     longest_input: int = 0
 
     def spelled(self) -> Iterator[tuple[str, Meaning]]:
-        """Marks, verdicts, actions (where M is known with their cells) and input symbols."""
         yield START, Start()
         yield BEGIN, Begin()
         yield from verdict_tokens(self.verdicts)

@@ -84,7 +84,6 @@ class RunCodec(OfMachine, DecoderCodec[TuringMachine], Generic[M]):
         return {meaning: token for token, meaning in self.meanings.items()}
 
     def stops(self, token: str) -> bool:
-        """Whether the token is a verdict."""
         return isinstance(self.meanings[token], Verdict)
 
     def is_step(self, token: str) -> bool:

@@ -37,10 +37,11 @@ from softmachine.languages.srasp import Lookup, Sum, normalise, operations
 from softmachine.languages.srasp.expressions import Expression, Vector
 from softmachine.signals import Program, named, recogniser, stack
 from softmachine.signals.primitives import one_hot
+from softmachine.theorems.shared.special_tokens import START, unused
 from softmachine.theorems.srasp.lookups import looked_up
 from softmachine.theorems.srasp.numbers import Finder, Number, ShareAfterStart, here
 from softmachine.theorems.srasp.pointwise import Pointwise, Value, finite_value, over
-from softmachine.theorems.srasp.tokens import SraspCodec, start_token
+from softmachine.theorems.srasp.tokens import SraspCodec
 from softmachine.theorems.theorem import Theorem
 
 
@@ -72,7 +73,7 @@ def signals(program: srasp.Program, *, soft: bool) -> Program:
         except ConstructionError as error:
             message = f"there is no construction for the vector {name!r}: {error.message}"
             raise ConstructionError(message, place=definition.place, hint=error.hint) from None
-    output, tokens = finite_value(vectors[source.output]), (start_token(source), *source.alphabet)
+    output, tokens = finite_value(vectors[source.output]), (unused(START, source.alphabet), *source.alphabet)
     if output.labels is None:
         return recogniser(source.name, tokens, output)
     # Any answer will do at the start token, as long as it is one.

@@ -4,36 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
-from softmachine.codec import AnsweringCodec, Interface, Outcome, Prompt, Word
+from softmachine.codec import Interface, Outcome, Word
 from softmachine.languages.srasp import Program, evaluate
 from softmachine.languages.srasp.expressions import Value
-from softmachine.theorems.shared.special_tokens import START, unused
-
-
-def start_token(program: Program) -> str:
-    """The token of position 0, which is not a letter of the alphabet."""
-    return unused(START, program.alphabet)
+from softmachine.theorems.shared.recogniser import StartedCodec
 
 
 @dataclass(frozen=True)
-class SraspCodec(AnsweringCodec[Program]):
+class SraspCodec(StartedCodec[Program]):
     """A start token, then the word; the answer at each position is the program's output there."""
 
-    @property
-    def program(self) -> Program:
-        """The program."""
-        return self.source
-
-    def prompt(self, word: Word) -> Prompt:
-        """The start token and the word, with its length."""
-        letters = self.program.word(word)
-        return Prompt((start_token(self.program), *letters), len(letters))
+    speaks_of_empty_word: ClassVar[bool] = False
 
     def interface(self) -> Interface:
         """An output at every letter; of a program that decides, the last one is the verdict."""
         meaning = "At a letter it is the program's output there; at the start token it means nothing."
-        if not self.program.decides:
+        if not self.source.decides:
             return Interface(symbols=self.alphabet, meaning=meaning)
         return Interface(symbols=self.alphabet, meaning=f"{meaning} The empty word is rejected.", verdict=-1)
 
@@ -41,15 +29,15 @@ class SraspCodec(AnsweringCodec[Program]):
         """The output at every position; nobody cares for the start token's."""
         del max_steps
         yield None
-        yield from map(_said, evaluate(self.program, word)[self.program.output])
+        yield from map(_said, evaluate(self.source, word)[self.source.output])
 
     def read(self, word: Word, said: Sequence[str]) -> Outcome:
         """A word is accepted if the output is true at its last position; symbols are what is left."""
-        answers, letters = tuple(said[1:]), self.program.word(word)
-        if not self.program.decides:
-            return Outcome(verdict="halt", output=self.program.spell(answers), word=letters, values=answers)
-        values = tuple(answer == "true" for answer in answers)
-        return Outcome(verdict="accept" if values[-1:] == (True,) else "reject", word=letters, values=values)
+        if self.source.decides:
+            return super().read(word, said)
+        answers = tuple(said[1:])
+        output = self.source.spell(answers)
+        return Outcome(verdict="halt", output=output, word=self.source.word(word), values=answers)
 
 
 def _said(value: Value) -> str:

@@ -32,7 +32,8 @@ from softmachine.signals.gadgets import all_of, any_of, gate, rounded
 from softmachine.signals.gadgets.integers import compared
 from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import Fall, one_hot
-from softmachine.theorems.temporal.tokens import TemporalCodec, start_token
+from softmachine.theorems.shared.special_tokens import START, unused
+from softmachine.theorems.temporal.tokens import TemporalCodec
 from softmachine.theorems.theorem import Stock, Theorem
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting, softmax
 from softmachine.transformer.features import I_SQUARED, INVERSE, LENGTH, NEXT, REST, Alternating, Feature, I
@@ -94,7 +95,7 @@ def signals(specification: Specification, variant: Variant) -> Program:
     Raises:
         ConstructionError: If such a transformer cannot say it.
     """
-    formula, start = core(specification.formula), start_token(specification)
+    formula, start = core(specification.formula), unused(START, specification.alphabet)
     tokens = (start, *specification.alphabet)
     letters = one_hot("symbol", tokens)
     heads = _Heads(variant, letters[start])

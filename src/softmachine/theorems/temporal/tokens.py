@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
-from softmachine.codec import AnsweringCodec, Interface, Outcome, Prompt, Word
+from softmachine.codec import Interface, Word
 from softmachine.languages.temporal import Specification, truth
-from softmachine.theorems.shared.special_tokens import START, unused
-
-
-def start_token(specification: Specification) -> str:
-    """The token of position 0, which is not a symbol of the alphabet."""
-    return unused(START, specification.alphabet)
+from softmachine.theorems.shared.recogniser import StartedCodec
 
 
 @dataclass(frozen=True)
-class TemporalCodec(AnsweringCodec[Specification]):
+class TemporalCodec(StartedCodec[Specification]):
     """A start token, then the word; the answer at each position is whether the formula holds there.
 
     Args:
@@ -25,14 +21,9 @@ class TemporalCodec(AnsweringCodec[Specification]):
     """
 
     told_length: bool = True
-
-    def prompt(self, word: Word) -> Prompt:
-        """The start token and the word; encoders are told its length."""
-        symbols = self.source.word(word)
-        return Prompt((start_token(self.source), *symbols), len(symbols) if self.told_length else None)
+    speaks_of_empty_word: ClassVar[bool] = False
 
     def interface(self) -> Interface:
-        """A truth value at every symbol, and the last one is the verdict."""
         return Interface(
             symbols=self.alphabet,
             meaning="At a symbol it is whether the formula holds there; at the start token it means nothing. "
@@ -46,10 +37,3 @@ class TemporalCodec(AnsweringCodec[Specification]):
         yield None
         for value in truth(self.source, word):
             yield "true" if value else "false"
-
-    def read(self, word: Word, said: Sequence[str]) -> Outcome:
-        """A word is accepted if the formula holds at its last position."""
-        values = tuple(answer == "true" for answer in said[1:])
-        accepted = bool(values) and values[-1]
-        verdict = "accept" if accepted else "reject"
-        return Outcome(verdict=verdict, word=self.source.word(word), values=values)

@@ -150,12 +150,10 @@ class TernaryCodec(RunCodec[Meaning], SegmentedCodec[TuringMachine]):
             yield from ((text, Cell(symbols, heads)) for text, symbols, heads in column_tokens(machine, "*"))
 
     def prompt(self, word: Word) -> Prompt:
-        """INP, the input's symbols, EINP."""
         middle = (self.tokens[Given(symbol)] for symbol in self.machine.word(word))
         return Prompt((self.tokens[Mark.INPUT], *middle, self.tokens[Mark.BEGIN]))
 
     def stops(self, token: str) -> bool:
-        """Whether the token ends the run."""
         return self.meanings[token] is Mark.END
 
     def token_limit(self, max_steps: int) -> int:
@@ -163,15 +161,12 @@ class TernaryCodec(RunCodec[Meaning], SegmentedCodec[TuringMachine]):
         return max_steps + max(max_steps - 1, 0) // self.bits * (self.bits + 2)
 
     def segment_ends(self, token: str) -> bool:
-        """Whether the run goes on from a summary that ends with this token."""
         return self.meanings[token] is Mark.END_SUMMARY
 
     def segment_begins(self, token: str) -> bool:
-        """Whether a summary begins with this token."""
         return self.meanings[token] is Mark.SUMMARY
 
     def expected_segments(self, word: Word, max_steps: int) -> Iterator[tuple[Prompt, tuple[str, ...]]]:
-        """The same, segment by segment."""
         for segment in segments(self, word, max_steps):
             prompt, said = (tuple(self.tokens[item] for item in part) for part in (segment.prompt, segment.said))
             yield Prompt(prompt), said

@@ -50,7 +50,6 @@ class CountingCodec(OfMachine, DecoderCodec[TuringMachine]):
         return self._thought.prompt(symbols)
 
     def stops(self, token: str) -> bool:
-        """Whether the token is a verdict."""
         return self._thought.stops(token)
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str]:

@@ -11,16 +11,7 @@ from numpy.typing import NDArray
 from softmachine.engines.fast.analysis.flow import Flow, FlowHead, Position, Unit
 from softmachine.engines.fast.analysis.grids import HORIZON, Declined
 from softmachine.engines.fast.analysis.planner import Planner
-from softmachine.engines.fast.analysis.plans import (
-    ByPosition,
-    Dense,
-    Gated,
-    Groups,
-    Parabola,
-    Plan,
-    Record,
-    Uniform,
-)
+from softmachine.engines.fast.analysis.plans import ByPosition, Dense, Gated, Groups, Parabola, Plan, Record, Uniform
 from softmachine.engines.fast.analysis.softness import Softness, Unproved, soften
 from softmachine.engines.fast.codegen.assembling import assembled, decision, recorded
 from softmachine.engines.fast.codegen.serve_groups import serve_dense, serve_groups

@@ -80,15 +80,12 @@ class Rows(Storage):
     parts = ("rows",)
 
     def shapes(self, capacity: int) -> Shapes:
-        """One array."""
         return ((capacity * self.width,),)
 
     def larger(self, arrays: list[Integers]) -> list[Integers]:
-        """Twice as long."""
         return [np.concatenate([arrays[0], np.zeros_like(arrays[0])])]
 
     def consistent(self, arrays: list[Integers], positions: int) -> bool:
-        """Whether there is a row for each position."""
         return bool(arrays[0].size >= positions * self.width)
 
 
@@ -114,12 +111,10 @@ class FeatureValues(Storage):
         return [self.tabulated(0, capacity)]
 
     def larger(self, arrays: list[Integers]) -> list[Integers]:
-        """Twice as long."""
         count = arrays[0].size // self.width
         return [np.concatenate([arrays[0], self.tabulated(count, 2 * count)])]
 
     def consistent(self, arrays: list[Integers], positions: int) -> bool:
-        """Whether these are the feature's values."""
         del positions
         count = len(arrays[0])
         return count >= START and np.array_equal(arrays[0], self.tabulated(0, count // self.width))
@@ -218,18 +213,15 @@ class KeyGroups(Storage):
         return *kept, (keys,), (width,), (self.components,), (width,)
 
     def fresh(self, capacity: int = START) -> list[Integers]:
-        """No groups."""
         arrays = super().fresh(capacity)
         arrays[3].fill(-1)
         return arrays
 
     def empty(self, arrays: list[Integers]) -> None:
-        """Forget all groups."""
         arrays[3].fill(-1)
         arrays[4].fill(0)
 
     def larger(self, arrays: list[Integers]) -> list[Integers]:
-        """Room for twice as many groups."""
         larger = self.fresh(2 * len(arrays[0]))
         for part, array, before in zip(self.parts, larger, arrays, strict=True):
             if part != "slots":
