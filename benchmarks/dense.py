@@ -18,13 +18,13 @@ from rich.table import Table
 import softmachine as sm
 from softmachine import zoo
 from softmachine.languages.turing import TuringMachine, execute
-from softmachine.transformer.weights import Transformer
+from softmachine.model import Model
 
 STEPS = 2000
 MACHINE = "busy-beaver-5"
 
 
-def decode(model: Transformer, arithmetic: str, steps: int) -> float:
+def decode(model: Model, arithmetic: str, steps: int) -> float:
     """Tokens per second of a run of so many steps."""
     return sm.run(model, "", arithmetic=arithmetic, max_steps=steps, engine="dense").tokens_per_second
 

@@ -21,9 +21,8 @@ from rich.table import Table
 import softmachine as sm
 from softmachine.codec import DecoderCodec
 from softmachine.engines.fast import FastEngine
-from softmachine.engines.run import codec_of
 from softmachine.languages.turing import TuringMachine, execute
-from softmachine.transformer.weights import Transformer
+from softmachine.model import Model
 
 MACHINES = {
     "busy beaver 5": "busy-beaver-5",
@@ -35,9 +34,9 @@ DENSE_STEPS = 1_000
 SHARPNESS = 64
 
 
-def fast(engine: FastEngine, model: Transformer, steps: int) -> tuple[float, float]:
+def fast(engine: FastEngine, model: Model, steps: int) -> tuple[float, float]:
     """Tokens per second, and bytes per token besides the token itself."""
-    codec = codec_of(model)
+    codec = model.codec
     assert isinstance(codec, DecoderCodec)
     prompt = codec.prompt("").tokens
     engine.start(prompt, codec.stops).go(1)  # compiles
@@ -59,8 +58,8 @@ def interpreted(machine: TuringMachine, steps: int) -> float:
 MEMORY = """
 import pathlib, sys, time
 import softmachine as sm
-construction, steps = sys.argv[1], int(sys.argv[2])
-model = sm.compile("busy-beaver-5", construction=construction)
+theorem, steps = sys.argv[1], int(sys.argv[2])
+model = sm.compile("busy-beaver-5", theorem)
 began = time.process_time()
 run = sm.run(model, "", engine="fast", max_steps=steps)
 # Not ru_maxrss: that includes the process that started this one.
@@ -73,17 +72,17 @@ print(run.steps, len(run.tokens), max(run.segments, default=len(run.tokens)), ti
 def memory(console: Console) -> None:
     """Peak memory of all of busy beaver 5 through the API, beyond that of a run of one step."""
     table = Table(title="all of busy beaver 5, a process each")
-    for heading in ("construction", "steps", "tokens", "longest context", "seconds", "peak", "of that the run"):
+    for heading in ("theorem", "steps", "tokens", "longest context", "seconds", "peak", "of that the run"):
         table.add_column(heading, justify="right")
-    for construction in ("chapter-8", "chapter-8-summary"):
+    for theorem in ("chapter-8", "chapter-8-summary"):
         found = {}
         for steps in (1, 10**8):
-            command = [sys.executable, "-c", MEMORY, construction, str(steps)]
+            command = [sys.executable, "-c", MEMORY, theorem, str(steps)]
             words = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
             found[steps] = [float(word) for word in words]
         done, tokens, longest, seconds, peak = found[10**8]
         table.add_row(
-            construction,
+            theorem,
             f"{done:,.0f}",
             f"{tokens:,.0f}",
             f"{longest:,.0f}",
@@ -119,7 +118,7 @@ def main() -> None:
             sm.run(model, "", engine="dense", max_steps=DENSE_STEPS)
             dense = DENSE_STEPS / (time.process_time() - began)
             began = time.process_time()
-            engine = FastEngine(model)
+            engine = FastEngine(model.weights)
             fast(engine, model, 1)
             ready = time.process_time() - began
             for steps in LENGTHS:

@@ -58,7 +58,7 @@ def main() -> None:
         for attention in ("hard", "soft"):
             model = sm.compile(source, attention=attention)
             possible = numbers != "exact" or attention == "hard"
-            row.append(f"{seconds(DenseEngine(model, numbers), tokens):.3f}" if possible else "-")
+            row.append(f"{seconds(DenseEngine(model.weights, numbers), tokens):.3f}" if possible else "-")
         table.add_row(numbers, *row)
     Console().print(table)
 

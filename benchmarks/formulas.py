@@ -15,7 +15,6 @@ from rich.table import Table
 import softmachine as sm
 from softmachine.engines.check import check_words
 from softmachine.languages.temporal import Specification, truth
-from softmachine.transformer.weights import Transformer
 
 FORMULAS = ["Q_a since Q_b", "prev prev Q_a", "#<[Q_a] >= 2*#>[Q_b]", "odd(#<[Q_a]) and always (Q_a -> once Q_b)"]
 LENGTH = 16
@@ -34,7 +33,7 @@ def main(most: int) -> None:
             truth(source, word)
         plain = time.perf_counter() - began
         for attention in ("hard", "soft"):
-            model: Transformer = sm.compile(source, attention=attention)
+            model = sm.compile(source, attention=attention)
             report = check_words(model, islice(product("ab", repeat=LENGTH), most))
             assert report.holds
             seconds = report.seconds
