@@ -35,14 +35,16 @@ def test_a_source_can_be_run_and_checked_at_once() -> None:
 def test_a_saved_model_runs_and_checks_without_its_source(tmp_path: Path) -> None:
     sm.save(sm.compile("increment"), tmp_path / "model")
     model = sm.load(tmp_path / "model")
-    assert isinstance(model, sm.Transformer)
+    assert isinstance(model, sm.Model)
     assert model == sm.compile("increment")
     assert sm.run(str(tmp_path / "model"), "11").output == "100"
     assert sm.check(model, up_to=3)
 
 
 def test_a_model_of_another_machine_is_found_out() -> None:
-    report = sm.check(sm.compile("bit-inversion"), sm.load("parity"), up_to=3)
+    parity = sm.load("parity")
+    assert isinstance(parity, sm.TuringMachine)
+    report = sm.check(sm.compile("bit-inversion"), parity, up_to=3)
     assert not report
     problem = report.disagreements[0]
     assert problem.expected != problem.found
@@ -53,10 +55,11 @@ def test_a_tampered_weight_is_found_out() -> None:
     from fractions import Fraction
 
     model = sm.compile("increment")
-    rows = list(model.unembedding.weight.rows)
+    weights = model.weights
+    rows = list(weights.unembedding.weight.rows)
     rows[1] = tuple((c, -w) for c, w in rows[1])
-    weight = replace(model.unembedding.weight, rows=tuple(rows))
-    broken = replace(model, unembedding=replace(model.unembedding, weight=weight))
+    weight = replace(weights.unembedding.weight, rows=tuple(rows))
+    broken = replace(model, weights=replace(weights, unembedding=replace(weights.unembedding, weight=weight)))
     assert isinstance(rows[1][0][1], Fraction)
     assert not sm.check(broken, up_to=3)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from softmachine.certify import Certificate
     from softmachine.engines.check import Report
     from softmachine.engines.result import Run
-    from softmachine.exports.exported import Exported
+    from softmachine.exports.writing import Exported
 
 __all__ = ["certificate", "check", "compile", "export", "load", "run", "save", "soften"]
 

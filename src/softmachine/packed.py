@@ -6,10 +6,13 @@ import zlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, TypeVar, overload
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
+
+    Numbers = NDArray[np.integer]
 
 Item = TypeVar("Item")
 Other = TypeVar("Other")
@@ -32,7 +35,7 @@ class Codes(Sequence[Item]):
         self.names = names
 
     @abstractmethod
-    def parts(self) -> Iterator[NDArray[Any]]:
+    def parts(self) -> Iterator[Numbers]:
         """The numbers, in arrays one after the other."""
 
     @overload
@@ -93,11 +96,11 @@ class Coded(Codes[Item]):
 
     __slots__ = ("codes",)
 
-    def __init__(self, codes: NDArray[Any], names: Sequence[Item]) -> None:
+    def __init__(self, codes: Numbers, names: Sequence[Item]) -> None:
         super().__init__(names)
         self.codes = codes
 
-    def parts(self) -> Iterator[NDArray[Any]]:
+    def parts(self) -> Iterator[Numbers]:
         """The array."""
         yield self.codes
 
@@ -129,11 +132,11 @@ class Packed(Codes[Item]):
         super().__init__(names)
         self._dtype = np.dtype(np.uint8 if len(names) <= 256 else np.int32)
         self._blocks: list[bytes] = []
-        self._room: NDArray[Any] = np.zeros(PIECE, dtype=self._dtype)
+        self._room: Numbers = np.zeros(PIECE, dtype=self._dtype)
         self._length = 0
-        self._open: tuple[int, NDArray[Any]] | None = None
+        self._open: tuple[int, Numbers] | None = None
 
-    def extend(self, codes: NDArray[Any]) -> None:
+    def extend(self, codes: Numbers) -> None:
         """Append numbers."""
         import numpy as np
 
@@ -162,14 +165,14 @@ class Packed(Codes[Item]):
         """Bytes."""
         return sum(map(len, self._blocks)) + self._room.nbytes
 
-    def parts(self) -> Iterator[NDArray[Any]]:
+    def parts(self) -> Iterator[Numbers]:
         """The blocks, uncompressed one after the other."""
         for number in range(self._length // BLOCK):
             yield self._block(number)
         if self._length % BLOCK:
             yield self._room[: self._length % BLOCK].copy()
 
-    def _block(self, number: int) -> NDArray[Any]:
+    def _block(self, number: int) -> Numbers:
         import numpy as np
 
         if number == self._length // BLOCK:
@@ -195,7 +198,7 @@ class Packed(Codes[Item]):
 
         start, stop, step = index.indices(self._length)
         first, last = (start, stop) if step > 0 else (stop + 1, start + 1)
-        found: NDArray[Any] = np.zeros(max(last - first, 0), dtype=self._dtype)
+        found: Numbers = np.zeros(max(last - first, 0), dtype=self._dtype)
         at = first
         while at < last:
             end = min(last, (at // BLOCK + 1) * BLOCK)

@@ -24,7 +24,7 @@ from softmachine.theorems.temporal.theorem import Variant, Vision
 from softmachine.transformer.attention import Choice
 from tests.arithmetic import numbers as hard
 from tests.arithmetic.numbers import exact_array, hard_number
-from tests.constructions.test_temporal import FORMULAS, compiled, right_everywhere
+from tests.theorems.test_temporal import FORMULAS, compiled, right_everywhere
 
 SOFT = [Variant(vision, soft=True) for vision in Vision]
 HARD = [Variant(vision, soft=False) for vision in Vision]
@@ -362,7 +362,7 @@ def test_a_model_that_too_few_bits_cannot_run_says_so() -> None:
 
 def test_a_tie_of_exact_logits_is_the_models_fault() -> None:
     balls = Ball()
-    run = DenseEngine(sm.compile("Q_a since Q_b"), balls)
+    run = DenseEngine(sm.compile("Q_a since Q_b").weights, balls)
     zeros = Tensor(np.full((1, 1, run.transformer.width), arb(0), dtype=object))
     run.unembedding = balls.operator([[], []], run.transformer.width, [Fraction(1), Fraction(1)])
     with pytest.raises(AmbiguousTokenError, match="the logits are equal"):
@@ -377,7 +377,7 @@ def test_flints_own_precision_is_left_as_it_was_and_does_not_matter() -> None:
     streams = []
     for bits in (20, 77, 900):
         with ctx.workprec(bits):
-            streams.append(DenseEngine(model, "ball").residual_stream([[START, *"abba"]], 4).value)
+            streams.append(DenseEngine(model.weights, "ball").residual_stream([[START, *"abba"]], 4).value)
             assert ctx.prec == bits
             with pytest.raises(UndecidedError):
                 Ball().activate(ball(0, 1), STEP)

@@ -16,7 +16,7 @@ from softmachine.transformer.attention import AVERAGE_HARD, LEFTMOST_HARD, Mask,
 from softmachine.transformer.features import INVERSE, NEXT
 from softmachine.transformer.weights import AffineMap, Matrix, Transformer
 from tests.arithmetic.fixed_reference import ReferenceRun
-from tests.engines.transformers import HARD, RandomTransformer, random_word
+from tests.sources.transformers import HARD, RandomTransformer, random_word
 
 SOFT = (softmax(), softmax(2), softmax(Fraction(1, 2)), softmax(INVERSE), softmax(3 * NEXT))
 

@@ -13,7 +13,7 @@ import pytest
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import AmbiguousTokenError, PrecisionError, SoftmachineError
 from softmachine.transformer.weights import AffineMap, Block, Layer, Transformer
-from tests.engines.transformers import RandomTransformer, random_word
+from tests.sources.transformers import RandomTransformer, random_word
 
 
 def outcome(transformer: Transformer, word: list[str], arithmetic: str) -> list[str] | type[SoftmachineError]:

@@ -22,13 +22,13 @@ from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import ConstructionError, UsageError
 from softmachine.languages.temporal import Formula, Specification, core, fragment, parse_formula, truth
 from softmachine.signals import Program
-from softmachine.theorems import construction_for
 from softmachine.theorems.shared.special_tokens import START
-from softmachine.theorems.temporal.theorem import Variant, Vision, transformer
+from softmachine.theorems.temporal.theorem import Variant, Vision, signals
 from softmachine.transformer.attention import Choice, Weighting
 from softmachine.transformer.features import INVERSE
 from softmachine.transformer.weights import Block, Layer
-from tests.formulas import random_formula
+from tests.models import signals_of
+from tests.sources.formulas import random_formula
 
 ROUNDING = 1e-12
 """What float64 itself may add to a difference."""
@@ -41,7 +41,7 @@ def specification(formula: Formula | str) -> Specification:
 
 
 def hard(formula: Formula | str, vision: Vision = Vision.ENCODER) -> Program:
-    return transformer(specification(formula), Variant(vision, soft=False))
+    return signals(specification(formula), Variant(vision, soft=False))
 
 
 @pytest.mark.parametrize("block", range(10))
@@ -148,7 +148,8 @@ def test_theorem_26_asks_for_more_than_the_budget() -> None:
 
 def test_longer_inputs_need_lower_temperatures() -> None:
     machine = sm.load("palindrome")
-    program, _ = construction_for(machine).program(machine, "hard", None)
+    assert isinstance(machine, sm.TuringMachine)
+    program, _ = signals_of(machine, "chapter-8", "hard")
     scales = [certify(program, length).sharpness for length in (10, 100, 1000)]
     assert scales == sorted(scales)
     assert scales[0] < scales[-1]

@@ -15,7 +15,7 @@ from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import token
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import I
-from tests.circuits import random_circuit
+from tests.sources.circuits import random_circuit
 
 BITS = {"0": (0,), "1": (1,)}
 
@@ -27,7 +27,7 @@ def test_certified_circuits_agree_with_the_evaluator(construction: str, seed: in
     hard = sm.compile(source, construction)
     soft, certificate = sm.soften(hard, length=source.width)
     assert certificate.holds
-    assert not any(head.weighting.hard for head in soft.heads)
+    assert not any(head.weighting.hard for head in soft.weights.heads)
     assert sm.check(soft, up_to=source.width)
 
 

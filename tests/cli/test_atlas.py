@@ -6,7 +6,7 @@ import pytest
 
 from softmachine import zoo
 from softmachine.measure.atlas import ATLAS, Witness
-from softmachine.theorems import CONSTRUCTIONS, construction_for
+from softmachine.theorems import all_theorems, theorem_for
 from tests.cli.conftest import Cli
 
 WITNESSES = list(dict.fromkeys(witness for cell in ATLAS for witness in cell.lower))
@@ -25,13 +25,13 @@ def test_every_class_has_a_witness_or_is_cited() -> None:
 
 @pytest.mark.parametrize("witness", WITNESSES, ids=lambda witness: witness.command)
 def test_every_command_runs_the_construction_that_it_is_said_to_run(witness: Witness) -> None:
-    assert witness.construction in {item.name for item in CONSTRUCTIONS}
+    assert witness.construction in {item.name for item in all_theorems()}
     program, verb, name, word, *options = shlex.split(witness.command)
     assert (program, verb) == ("softmachine", "run")
     entry = zoo.find(name)
     assert entry is not None
-    named = options[options.index("--construction") + 1] if "--construction" in options else None
-    assert construction_for(entry.load(), named).name == witness.construction
+    named = options[options.index("--theorem") + 1] if "--theorem" in options else None
+    assert theorem_for(entry.load(), named).name == witness.construction
     assert entry.load().word(word)
 
 

@@ -5,22 +5,26 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from softmachine.engines import check as checking
 from softmachine.engines.check import all_words
 from tests.cli.conftest import Cli
+from tests.models import rewrite
 
 
 @pytest.fixture
 def wrong(saved: Path) -> Path:
     """A saved model of parity that claims to be one of its complement."""
-    names = saved / "softmachine.json"
-    data = json.loads(names.read_text())
-    machine = data["codec"]["machine"]
-    machine["accept"], machine["reject"] = machine["reject"], machine["accept"]
-    names.write_text(json.dumps(data))
+
+    def claim(data: dict[str, Any]) -> None:
+        machine = json.loads(data["source"]["text"])
+        machine["accept"], machine["reject"] = machine["reject"], machine["accept"]
+        data["source"]["text"] = json.dumps(machine)
+
+    rewrite(saved, claim)
     return saved
 
 

@@ -81,9 +81,9 @@ def test_an_input_outside_of_the_alphabet(cli: Cli) -> None:
         ("model.safetensors", lambda data: b""),
         ("softmachine.json", lambda data: data[: len(data) // 2]),
         ("softmachine.json", lambda data: b"[]"),
-        ("softmachine.json", lambda data: data.replace(b'"version": 1', b'"version": 7')),
+        ("softmachine.json", lambda data: data.replace(b'"version": 2', b'"version": 7')),
         ("softmachine.json", lambda data: data.replace(b'"vocabulary"', b'"vocables"')),
-        ("softmachine.json", lambda data: data.replace(b'"kind": "turing"', b'"kind": "lathe"')),
+        ("softmachine.json", lambda data: data.replace(b'"language": "turing"', b'"language": "lathe"')),
     ],
 )
 def test_a_damaged_model_is_a_mistake(cli: Cli, saved: Path, file: str, damage: object) -> None:

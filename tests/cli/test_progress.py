@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 
 import pytest
-from softmachine.exporting import export_set
 
 from softmachine import api
 from softmachine.certify.measure import measure
@@ -15,6 +14,7 @@ from softmachine.cli import progress
 from softmachine.cli.output import Output
 from softmachine.cli.progress import bar, counted, working
 from softmachine.exports.formats import StockFormat
+from softmachine.exports.sets import export_set
 from softmachine.progress import told
 from softmachine.to_circuit import to_circuit
 from tests.cli.test_process import _on_a_terminal
@@ -81,14 +81,16 @@ def test_an_export_tells_of_its_phases(tmp_path: Path, monkeypatch: pytest.Monke
     ]
     said.clear()
     with pytest.raises(Exception, match="cannot write"):
-        export_set("interp", tmp_path / "set", to="gpt2", dtype=None, force=False, tell=said.append)
+        export_set("interp", tmp_path / "set", to="gpt2", dtype=None, force=False, export=api.export, tell=said.append)
     assert said[0] == "majority-crasp (1 of 18): compiling"
 
 
 def test_circuits_and_measurements_tell_how_far_they_are() -> None:
     model, said = api.compile("prev Q_a", "temporal-masked", attention="hard"), list[str]()
     to_circuit(model, 2, "fixed:5", tell=said.append)
-    assert said == [f"making gates: layer {k} of {len(model.layers)}" for k in range(1, len(model.layers) + 1)]
+    assert said == [
+        f"making gates: layer {k} of {len(model.weights.layers)}" for k in range(1, len(model.weights.layers) + 1)
+    ]
     said.clear()
     measure(api.soften("prev Q_a", length=4)[0], "float32", 4, said.append)
     assert said[:2] == ["measuring in float32:plain: length 0", "measuring in float32:plain: length 1"]

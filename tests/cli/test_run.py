@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from softmachine.codec import Prompt
-from softmachine.engines import runs
+from softmachine.engines.dense import run as dense_run
 from softmachine.engines.dense.decode import decode
 from tests.cli.conftest import Cli
 
@@ -171,7 +171,7 @@ def _interrupted_after(tokens: int) -> Callable[..., Iterator[str]]:
 
 
 def test_interrupted_shows_what_there_is_so_far(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runs, "decode", _interrupted_after(5))
+    monkeypatch.setattr(dense_run, "decode", _interrupted_after(5))
     called = cli("run", "binary-counter")
     assert called.status == 130
     assert "interrupted" in called.out
@@ -179,7 +179,7 @@ def test_interrupted_shows_what_there_is_so_far(cli: Cli, monkeypatch: pytest.Mo
 
 
 def test_interrupted_json_has_no_verdict(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runs, "decode", _interrupted_after(5))
+    monkeypatch.setattr(dense_run, "decode", _interrupted_after(5))
     called = cli("run", "binary-counter", "--json")
     assert called.status == 130
     assert (called.json["verdict"], called.json["interrupted"], called.json["steps"]) == (None, True, 4)

@@ -10,7 +10,7 @@ import pytest
 from softmachine.cli.tapes import TapeView
 from softmachine.languages.turing import Configuration, Tape, TuringMachine, execute
 from softmachine.theorems.shared.turing_tokens import TuringCodec
-from tests.machines import random_machine, random_word
+from tests.sources.machines import random_machine, random_word
 
 
 def _seen(text: str) -> list[str]:

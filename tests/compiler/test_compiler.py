@@ -35,8 +35,8 @@ from softmachine.signals.signal import Affine, Atom
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import Feature, I, N
 from softmachine.transformer.weights import Transformer
-from tests.compiler.programs import RandomGraph, random_program, random_tokens
-from tests.oracle import LETTERS, START, agrees_with_signals, letter
+from tests.sources.oracle import LETTERS, START, agrees_with_signals, letter
+from tests.sources.signal_programs import RandomGraph, random_program, random_tokens
 
 
 @cache
@@ -281,12 +281,13 @@ import sys
 from pathlib import Path
 from softmachine import api
 from softmachine.compiler import compile_program
-from tests.compiler.programs import random_program
+from tests.models import with_weights
+from tests.sources.signal_programs import random_program
 folder = Path(sys.argv[1])
 for name in ("palindrome", "increment"):
     api.save(api.compile(name), folder / name)
 for seed in (20, 34, 120):
-    api.save(compile_program(random_program(seed, 12)), folder / str(seed))
+    api.save(with_weights(compile_program(random_program(seed, 12))), folder / str(seed))
 """
 
 

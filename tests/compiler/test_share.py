@@ -12,19 +12,19 @@ from softmachine.engines.check import all_words, check_words
 from softmachine.errors import ConstructionError
 from softmachine.signals import Program, constant, loop, named, position, relu, stack, token
 from softmachine.signals.gadgets import decreased, place
-from softmachine.theorems import construction_for
 from softmachine.transformer.features import I
+from tests.models import signals_of, with_codec
 
 
 @pytest.mark.parametrize("name", ["increment", "palindrome", "binary-addition"])
 def test_a_narrow_decoder_decides_as_the_wide_one_does(name: str) -> None:
     source = sm.load(name)
-    theorem = construction_for(source)
-    program, codec = theorem.program(source, "hard", None)
-    wide, narrow = compile_program(program), compile_program(replace(program, narrow=True))
+    assert isinstance(source, sm.TuringMachine)
+    program, codec = signals_of(source, "chapter-8", "hard")
+    model = with_codec(replace(program, narrow=True), codec, "chapter-8")
+    wide, narrow = compile_program(program), model.weights
     assert narrow.width < 0.7 * wide.width
     assert len(narrow.layers) == len(wide.layers)
-    model = narrow.with_codec(codec, theorem.name)
     assert check_words(model, all_words(codec.alphabet, 3), arithmetic="exact", max_steps=40).holds
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from softmachine.jit import machine_code
 from softmachine.languages.turing import Rule, Tape, TuringMachine, bbchallenge, compiled, execute, interpreter
-from tests.machines import random_machine, random_word
+from tests.sources.machines import random_machine, random_word
 
 BUSY_BEAVER_5 = "1RB1LC_1RC1RB_1RD0LE_1LA1LD_1RZ0LA"
 

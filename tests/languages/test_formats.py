@@ -15,11 +15,11 @@ from softmachine.errors import SoftmachineError, SourceError
 from softmachine.languages.formats import formats, parse, recognise
 from softmachine.languages.turing import TuringMachine
 from softmachine.languages.turing.machine import machine_table
-from tests.circuits import AIGER, BENCH, BLIF, BRISTOL, EDGES
 from tests.languages.test_bbchallenge import BUSY_BEAVER_4
 from tests.languages.test_jflap import FLIP
 from tests.languages.test_turingmachine_io import INCREMENT
-from tests.machines import random_machine
+from tests.sources.circuits import AIGER, BENCH, BLIF, BRISTOL, EDGES
+from tests.sources.machines import random_machine
 
 FORMULA = "alphabet a b c\n# x\nQ_a since (2*#<[Q_b] - 1 >= #>['c'])  # y"
 PROGRAM = """

@@ -20,7 +20,7 @@ from softmachine.languages.turing import (
     execute,
     replay,
 )
-from tests.machines import random_machine, random_word
+from tests.sources.machines import random_machine, random_word
 
 seeds = st.integers(0, 2**32)
 conventions = st.sampled_from(list(Tape))

@@ -14,12 +14,12 @@ from softmachine.languages.circuit import Circuit, Gate, GateKind
 from softmachine.languages.formats import source_from, source_text
 from softmachine.languages.graph import Graph
 from softmachine.languages.turing import Rule, Tape, TuringMachine
-from tests import crasp_programs, srasp_programs
-from tests.circuits import random_circuit
-from tests.counter_machines import random_counter_machine
-from tests.formulas import random_formula
-from tests.machines import random_machine
-from tests.saved_sources import assert_kept
+from tests.sources import crasp_programs, srasp_programs
+from tests.sources.circuits import random_circuit
+from tests.sources.counter_machines import random_counter_machine
+from tests.sources.formulas import random_formula
+from tests.sources.machines import random_machine
+from tests.sources.saved_sources import assert_kept
 
 seeds = st.integers(0, 2**32).map(random.Random)
 names = st.text(min_size=1, max_size=6) | st.sampled_from([*"#,=-\n'\"", "--", "a b", "vdd", "c\ud800"])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from softmachine.errors import InvalidError, SourceError, UsageError
 from softmachine.languages.turing import Rule, Tape, TuringMachine, execute
 from softmachine.languages.turing.turingmachine_io import looks_like, parse, to_text
-from tests.machines import random_machine, random_word
+from tests.sources.machines import random_machine, random_word
 
 INCREMENT = """\
 # Adds one to a binary number.

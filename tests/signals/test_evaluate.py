@@ -19,7 +19,7 @@ from softmachine.transformer.attention import (
     softmax,
 )
 from softmachine.transformer.features import HALF_INVERSE, Distance, Feature, I, Last, Logarithm, N
-from tests.oracle import START, letter
+from tests.sources.oracle import START, letter
 
 WORD = [START, "a", "b", "a"]
 

@@ -44,7 +44,7 @@ from softmachine.signals.kinds import BIT, COUNT, integer, real
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.bounds import Bound
 from softmachine.transformer.features import INVERSE, Bit, I
-from tests.oracle import LETTERS, START, letter, words
+from tests.sources.oracle import LETTERS, START, letter, words
 
 NUMBERS = Vocabulary({str(k): k for k in range(-4, 5)})
 """Tokens that are small integers."""

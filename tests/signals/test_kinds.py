@@ -26,8 +26,8 @@ from softmachine.signals.kinds import (
 from softmachine.transformer.attention import LEFTMOST_HARD, RIGHTMOST_HARD, Mask
 from softmachine.transformer.bounds import Bound
 from softmachine.transformer.features import I_SQUARED, INVERSE, I
-from tests.compiler.programs import random_program, random_tokens
-from tests.oracle import letter
+from tests.sources.oracle import letter
+from tests.sources.signal_programs import random_program, random_tokens
 
 N = Bound.length()
 A = letter("a")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from fractions import Fraction
 from functools import cache
 
 import networkx as nx
@@ -13,8 +14,8 @@ from softmachine.signals import Signal, Vocabulary, loop, position, recogniser, 
 from softmachine.signals.gadgets import all_of, any_of, exists, fetch, latest, mean
 from softmachine.signals.kinds import BIT
 from softmachine.transformer.attention import Mask
-from softmachine.transformer.features import Bit, Feature, Logarithm
-from tests.oracle import LETTERS, START, agrees_with_signals, letter, truths, words
+from softmachine.transformer.features import Bit, Logarithm, Table
+from tests.sources.oracle import LETTERS, START, agrees_with_signals, letter, truths, words
 
 # Temporal logic: since
 
@@ -60,15 +61,13 @@ def test_a_comparison_of_two_counts_needs_no_position_feature_and_one_layer() ->
 # Circuits in padding: gates by detection, wired by tables
 
 
-def wiring(name: str, rows: list[tuple[int, int, int]]) -> Signal:
-    return position(Feature("wiring", (name, *rows)))
+def wiring(name: str, of: dict[int, int]) -> Signal:
+    return position(Table(name, tuple(Fraction(of.get(i, 0)) for i in range(max(of) + 1))))
 
 
-def address(name: str, of: dict[int, int], length: int, bits: int) -> Signal:
+def address(name: str, of: dict[int, int], bits: int) -> Signal:
     """The ±1 bits of a number that each position is wired to; zeros where there is none."""
-    return stack(
-        *(wiring(f"{name}, bit {k}", [(length, i, 2 * (x >> k & 1) - 1) for i, x in of.items()]) for k in range(bits))
-    )
+    return stack(*(wiring(f"{name}, bit {k}", {i: 2 * (x >> k & 1) - 1 for i, x in of.items()}) for k in range(bits)))
 
 
 def test_an_and_gate_over_padding_tokens_detects_a_zero_among_its_arguments() -> None:
@@ -77,9 +76,9 @@ def test_an_and_gate_over_padding_tokens_detects_a_zero_among_its_arguments() ->
     tokens = Vocabulary({START: 0, "0": 0, "1": 1, "pad": 0})
     value = tokens.bit("value", lambda meaning: meaning == 1)
     arguments, gate = range(n + 1, 2 * n + 1), 2 * n + 1
-    own = address("own", {i: i for i in range(n + 1)}, n, bits)
-    source = address("source", {i: i - n if i in arguments else 0 for i in range(gate + 1)}, n, bits)
-    is_argument = wiring("is argument", [(n, i, 1) for i in arguments]).known(BIT)
+    own = address("own", {i: i for i in range(n + 1)}, bits)
+    source = address("source", {i: i - n if i in arguments else 0 for i in range(gate + 1)}, bits)
+    is_argument = wiring("is argument", dict.fromkeys(arguments, 1)).known(BIT)
 
     fetched = fetch("argument", source, own, value, mask=Mask.ALL)
     some_zero = exists("a zero", all_of("argument is 0", is_argument, ~fetched), mask=Mask.ALL)
@@ -119,7 +118,7 @@ def reachability(vertices: int) -> tuple[Signal, Vocabulary[int], int]:
     nowhere = dict.fromkeys(range(n + vertices**3 + 1), 0)
 
     def field(name: str, of: dict[int, int]) -> Signal:
-        return address(name, of, n, bits)
+        return address(name, of, bits)
 
     def wanted(name: str, of: dict[int, int]) -> Signal:
         return field(name, nowhere | of)
@@ -128,9 +127,7 @@ def reachability(vertices: int) -> tuple[Signal, Vocabulary[int], int]:
     pad_i, pad_k, pad_j = ({p: triple[k] for p, triple in pads.items()} for k in range(3))
     tokens = Vocabulary({START: 0, "0": 0, "1": 1, "pad": 0})
     edge = tokens.bit("edge", lambda meaning: meaning == 1)
-    is_pad, is_pair = (
-        wiring(f"is {w}", [(n, p, 1) for p in o]).known(BIT) for w, o in (("pad", pads), ("pair", pairs))
-    )
+    is_pad, is_pair = (wiring(f"is {w}", dict.fromkeys(o, 1)).known(BIT) for w, o in (("pad", pads), ("pair", pairs)))
 
     def double(reach: Signal) -> Signal:
         own = stack(field("i", own_i), field("j", own_j))

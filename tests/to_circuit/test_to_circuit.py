@@ -15,18 +15,20 @@ from softmachine.compiler import compile_program
 from softmachine.errors import ConstructionError, PrecisionError, UsageError
 from softmachine.languages.circuit import Circuit, GateKind, adder, aiger, bench, blif, bristol, majority, truth_table
 from softmachine.languages.temporal import Specification, parse_formula
+from softmachine.model import Model
 from softmachine.signals import Signal, attend, constant, loop, named, position, recogniser, relu, stack
 from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import token
-from softmachine.theorems.circuit.theorem import binary_transformer, unit_transformer
+from softmachine.theorems.circuit.theorem import binary_signals, unit_signals
 from softmachine.theorems.circuit.tokens import Addresses, CircuitCodec
 from softmachine.to_circuit import TransformerCircuit, to_circuit
 from softmachine.transformer.attention import Weighting, softmax
 from softmachine.transformer.features import I_SQUARED, INVERSE, Bit, I, Logarithm
 from softmachine.transformer.weights import Transformer
 from tests.arithmetic.test_hard_by_softmax import soft
-from tests.engines.transformers import HARD, VOCABULARY, RandomTransformer
-from tests.test_growth import palindromes, prompt
+from tests.measure.test_growth import palindromes, prompt
+from tests.models import with_codec, with_weights
+from tests.sources.transformers import HARD, VOCABULARY, RandomTransformer
 
 SOFT = (softmax(), softmax(2), softmax(Fraction(1, 2)), softmax(INVERSE))
 
@@ -39,21 +41,25 @@ class Words:
     padded: bool = False
     knows: bool = False
 
+    @property
+    def source(self) -> Specification:
+        return formula("Q_a")
+
     def prompt(self, word: str | Iterable[str]) -> Prompt:
         symbols = tuple(word)
         tokens = prompt("".join(symbols)).tokens if self.padded else symbols
         return Prompt(tokens, len(symbols) if self.knows else None)
 
 
-def with_words(transformer: Transformer, words: Words) -> Transformer:
-    return transformer.with_codec(words, "")  # type: ignore[arg-type]
+def with_words(transformer: Transformer, words: Words) -> Model:
+    return replace(with_weights(transformer), codec=words)  # type: ignore[arg-type]
 
 
 def formula(text: str, alphabet: str = "ab") -> Specification:
     return Specification(name=text, formula=parse_formula(text), alphabet=tuple(alphabet))
 
 
-def lookup() -> Transformer:
+def lookup() -> Model:
     """The bit at the position that the first three bits of the word point to: a dynamic lookup."""
     bit = token("bit", {"0": (0,), "1": (1,)})
     places = stack(*(position(Bit(k, signed=True)) for k in range(3)))
@@ -70,7 +76,7 @@ def lookup() -> Transformer:
     return with_words(compile_program(recogniser("lookup", ("0", "1"), answer)), Words(("0", "1")))
 
 
-def spreading() -> Transformer:
+def spreading() -> Model:
     """A loop: in every turn each position takes over a 1 from the one before."""
     bit = token("bit", {"0": (0,), "1": (1,)})
 
@@ -89,14 +95,18 @@ def spreading() -> Transformer:
     return with_words(compile_program(recogniser("spreading", ("0", "1"), spread)), Words(("0", "1"), knows=True))
 
 
-def layout(circuit: Circuit, addresses: Addresses, *, soft: bool) -> Transformer:
+def layout(circuit: Circuit, addresses: Addresses, *, soft: bool) -> Model:
     """The padded transformer of a circuit."""
     codec = CircuitCodec(circuit, addresses)
-    make = binary_transformer if addresses is Addresses.BINARY else unit_transformer
-    return compile_program(make(codec.layout, soft=soft)).with_codec(codec, "")
+    make = binary_signals if addresses is Addresses.BINARY else unit_signals
+    return with_codec(make(codec.layout, soft=soft), codec, f"circuit-{addresses}")
 
 
-Make = Callable[[], Transformer]
+def softly(model: Model, scale: int) -> Model:
+    return replace(model, weights=soft(model.weights, scale))
+
+
+Make = Callable[[], Model]
 CASES: list[tuple[str, Make, str, int]] = [
     ("a symbol", lambda: api.compile(formula("Q_a")), "fixed:2", 6),
     ("since", lambda: api.compile(formula("Q_a since Q_b", "abc")), "fixed:4", 4),
@@ -117,7 +127,7 @@ CASES: list[tuple[str, Make, str, int]] = [
     ("a majority's layout", lambda: layout(majority(3), Addresses.BINARY, soft=True), "fixed:2", 3),
     ("a majority's layout, thresholds", lambda: layout(majority(5), Addresses.UNIT, soft=False), "fixed:9", 5),
     ("an adder's layout, soft", lambda: layout(adder(1), Addresses.UNIT, soft=True), "fixed:15", 2),
-    ("more bits inside", lambda: soft(api.compile(formula("prev Q_a and Q_b")), 128), "fixed:4:8", 5),
+    ("more bits inside", lambda: softly(api.compile(formula("prev Q_a and Q_b")), 128), "fixed:4:8", 5),
 ]
 
 
@@ -130,14 +140,14 @@ LARGE = [
 
 @pytest.mark.parametrize(("make", "numbers", "n"), [*(pytest.param(*case, id=name) for name, *case in CASES), *LARGE])
 def test_the_circuit_says_what_the_transformer_says_on_every_word(
-    make: Callable[[], Transformer], numbers: str, n: int
+    make: Callable[[], Model], numbers: str, n: int
 ) -> None:
     lowered = to_circuit(make(), n, numbers)
     assert list(lowered.disagreements()) == []
     kinds = {gate.kind for gate in lowered.circuit.gates}
     assert kinds <= {GateKind.AND, GateKind.OR, GateKind.NOT, GateKind.THR, GateKind.BUF, GateKind.ZERO, GateKind.ONE}
     said = {answer for row in lowered.answers([(s,) * n for s in lowered.codec.alphabet]) for answer in row}
-    assert said <= set(lowered.transformer.outputs)
+    assert said <= set(lowered.model.weights.outputs)
 
 
 def test_wrong_gates_are_noticed() -> None:
@@ -231,8 +241,6 @@ def test_what_has_no_circuit_is_refused() -> None:
     transformer = api.compile(formula("prev Q_a"))
     with pytest.raises(UsageError, match="fixed point"):
         to_circuit(transformer, 3, "float64")
-    with pytest.raises(UsageError, match="has no circuit"):
-        to_circuit(replace(transformer, codec=None), 3)
     with pytest.raises(PrecisionError, match="smallest precision"):
         to_circuit(transformer, 3, "fixed:1")
     swapped = with_words(RandomTransformer(1, denominators=(1,)).transformer(), Words(VOCABULARY))
@@ -243,7 +251,7 @@ def test_what_has_no_circuit_is_refused() -> None:
             return Prompt(("b" if "b" in symbols else "a",) * len(symbols))
 
     with pytest.raises(ConstructionError, match="depends on two symbols"):
-        to_circuit(swapped.with_codec(Mixed(VOCABULARY), ""), 3)  # type: ignore[arg-type]
+        to_circuit(replace(swapped, codec=Mixed(VOCABULARY)), 3)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("form", [bench, blif, aiger, bristol], ids=lambda form: form.__name__.rpartition(".")[2])

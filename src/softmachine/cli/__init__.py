@@ -25,32 +25,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status
 
 
-def _warn() -> int:
-    """Name the parts of other people's packages that cannot be used, one a line."""
-    from softmachine.plugins import Shelf
-
-    while Shelf.problems:
-        print(f"warning: {Shelf.problems.pop(0)}", file=sys.stderr)
-    return 0
-
-
 def _carry_out(arguments: list[str]) -> int:
     from softmachine.cli.app import command
 
     # What click's own ``main`` does, without its way to report errors.
     chosen = command(arguments[0] if arguments else None)
     with chosen.make_context("softmachine", arguments) as context:
-        status = chosen.invoke(context)
-    _warn_of_plugins()
-    return int(status or 0)
+        return int(chosen.invoke(context) or 0)
 
 
-def _warn_of_plugins() -> None:
-    """Name every part of another package that could not be used, in a line each."""
-    plugins = sys.modules.get("softmachine.plugins")
-    if plugins is not None and plugins.Shelf.problems:
-        from softmachine.cli.output import Output
+def _warn() -> int:
+    """Name the parts of other people's packages that cannot be used, one a line."""
+    from softmachine.cli.output import Output
+    from softmachine.plugins import Shelf
 
-        for problem in plugins.Shelf.problems:
-            Output().warn(f"warning: {problem}")
-        plugins.Shelf.problems.clear()
+    while Shelf.problems:
+        Output().warn(f"warning: {Shelf.problems.pop(0)}")
+    return 0

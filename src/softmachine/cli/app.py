@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable
+from functools import cache, wraps
 from importlib import import_module
+from inspect import Parameter, signature
 from typing import Annotated, Any
 
 import typer
@@ -11,6 +13,8 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from softmachine.cli.failures import CommandLineError
+from softmachine.cli.options import Debug, Json, Quiet
+from softmachine.cli.output import Output
 
 COMMANDS = ("run", "check", "show", "compile", "certify", "export", "slices", "circuit", "theorems", "zoo", "atlas")
 """The modules of the commands, in the order in which they are told."""
@@ -69,6 +73,21 @@ def softmachine(
         print(context.get_help())
 
 
+def _with_output(carry_out: Callable[..., int | None]) -> Callable[..., int | None]:
+    """A command, with the options that make up its last parameter, ``output``, in its place."""
+
+    @wraps(carry_out)
+    def called(*, as_json: bool, quiet: bool, _debug: bool, **given: object) -> int | None:
+        return carry_out(**given, output=Output(as_json, quiet))
+
+    whole = signature(carry_out, eval_str=True)
+    shared = {"as_json": Json, "quiet": Quiet, "_debug": Debug}
+    more = [Parameter(name, Parameter.KEYWORD_ONLY, default=False, annotation=kind) for name, kind in shared.items()]
+    own = [parameter for parameter in whole.parameters.values() if parameter.name != "output"]
+    vars(called)["__signature__"] = whole.replace(parameters=[*own, *more])
+    return called
+
+
 @cache
 def command(name: str | None = None) -> Any:
     """All commands as one click command; if there is one of this name, only that one, so that no other is imported."""
@@ -83,5 +102,5 @@ def command(name: str | None = None) -> Any:
     app.callback(invoke_without_command=True)(softmachine)
     for each in (name,) if name in COMMANDS else COMMANDS:
         module = import_module(f"softmachine.cli.{each}")
-        app.command(module.NAME, cls=_Command, epilog=module.EXAMPLES)(module.command)
+        app.command(each, cls=_Command, epilog=module.EXAMPLES)(_with_output(module.command))
     return get_command(app)

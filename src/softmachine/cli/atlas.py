@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from softmachine.cli import options
 from softmachine.cli.output import Output
 
 if TYPE_CHECKING:
@@ -24,7 +23,6 @@ Sabharwal, Revisiting Padded Transformer Expressivity, 2026 (this is Figure 1).
 Their constructions run: a transformer in fixed point becomes a threshold circuit
       softmachine circuit 'Q_a since Q_b' --inputs 3 --arithmetic fixed:3"""
 
-NAME = "atlas"
 NARROWEST = 80
 """Columns that the table takes; in fewer, the classes could not be read."""
 EXAMPLES = """[dim]Examples:[/]
@@ -34,9 +32,7 @@ EXAMPLES = """[dim]Examples:[/]
 
 def command(
     *,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    _debug: options.Debug = False,
+    output: Output,
 ) -> None:
     """Print the map of padded transformers: depth, precision, width and uniformity, and the circuit class of each.
 
@@ -45,14 +41,13 @@ def command(
     """
     from softmachine.measure.atlas import ATLAS
 
-    output = Output(as_json, quiet)
-    if as_json:
+    if output.as_json:
         output.answer({"cells": [{**asdict(cell), "witnessed": cell.witnessed} for cell in ATLAS]})
         return
     witnesses = list(dict.fromkeys(witness for cell in ATLAS for witness in cell.lower))
     output.out.width = max(output.width, NARROWEST)
     output.out.print(_table(ATLAS, witnesses))
-    if quiet:
+    if output.quiet:
         return
     for number, witness in enumerate(witnesses, 1):
         output.say(f"[{number}] {witness.construction}{f', {witness.note}' if witness.note else ''}")

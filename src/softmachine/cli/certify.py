@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from softmachine.certify.measure import Measurement
     from softmachine.model import Model
 
-NAME = "certify"
 EXAMPLES = """[dim]Examples:[/]
   softmachine certify palindrome --length 500
   softmachine certify "Q_a since Q_b" --length 100 --sharpness 1
@@ -23,9 +22,9 @@ EXAMPLES = """[dim]Examples:[/]
   softmachine certify "odd(#<[Q_1])" --length 100 --plot margin.png"""
 
 
-Length = Annotated[int, value("N", "For every input (of a machine: with its run) up to length N.", "--length", min=0)]
+Length = Annotated[int, value("N", "For every input (of a machine: with its run) up to length N.", "--length", least=0)]
 Sharpness = Annotated[
-    int | None, value("S", "Scale every head by S / gap; by default by the smallest S that is certified.", min=1)
+    int | None, value("S", "Scale every head by S / gap; by default by the smallest S that is certified.", least=1)
 ]
 Measured = Annotated[
     str | None,
@@ -44,9 +43,7 @@ def command(
     theorem: options.TheoremName = None,
     alphabet: options.Alphabet = None,
     format_name: options.Format = None,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    _debug: options.Debug = False,
+    output: Output,
 ) -> int:
     """Prove that softmax at a certain temperature decides as hard attention does, on every input up to a length.
 
@@ -55,7 +52,6 @@ def command(
     from softmachine import api
     from softmachine.cli.progress import working
 
-    output = Output(as_json, quiet)
     model = open_model(source, Wanted(format_name, theorem, "hard", alphabet, length=length), output)
     with working("certifying", output):
         certificate = api.certificate(model, length=length, sharpness=sharpness)
@@ -64,7 +60,7 @@ def command(
         measured = _measured(model, length, sharpness, arithmetic, output)
     if plot is not None:
         _draw(model, length, plot, output)
-    if as_json:
+    if output.as_json:
         output.answer(certificate.to_json() | ({"measured": measured.to_json()} if measured else {}))
     else:
         output.say(str(certificate))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from softmachine.languages.source import Source
     from softmachine.model import Model
 
-NAME = "check"
 EXAMPLES = """[dim]Examples:[/]
   softmachine check palindrome --up-to 6
   softmachine check increment --sample 20 --length 100 --arithmetic exact"""
@@ -47,10 +46,10 @@ A_WHILE = 2.0
 
 UpTo = Annotated[
     int | None,
-    value("N", "Try every input up to length N; by default all of a circuit or graph, if they are few.", min=0),
+    value("N", "Try every input up to length N; by default all of a circuit or graph, if they are few.", least=0),
 ]
-Sample = Annotated[int | None, value("K", "Try K random inputs ...", min=1)]
-SampleLength = Annotated[int | None, value("N", "... of length N; those of a circuit or graph have one.", min=0)]
+Sample = Annotated[int | None, value("K", "Try K random inputs ...", least=1)]
+SampleLength = Annotated[int | None, value("N", "... of length N; those of a circuit or graph have one.", least=0)]
 Seed = Annotated[int, typer.Option(metavar="S", help="Which random inputs.")]
 MaxSteps = Annotated[int, typer.Option(metavar="N", min=0, help="Compare longer runs up to here.")]
 
@@ -70,9 +69,7 @@ def command(
     bound: options.Bound = None,
     alphabet: options.Alphabet = None,
     format_name: options.Format = None,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    _debug: options.Debug = False,
+    output: Output,
 ) -> int:
     """Compare the transformer of a machine with the reference interpreter, token for token.
 
@@ -80,17 +77,16 @@ def command(
     """
     if None not in (up_to, sample) or (sample is None and length is not None):
         raise UsageError("say which inputs to check", hint=WHICH)
-    output = Output(as_json, quiet)
     model = open_model(source, Wanted(format_name, theorem, attention, alphabet, certified, bound), output)
     codec = model.codec
     words, total = _every(codec, up_to) if sample is None else _some(codec, sample, length, seed)
     report, stopped = _checked(model, words, total, arithmetic, max_steps, output)
-    if as_json:
+    if output.as_json:
         output.answer(_answer(report, codec, stopped))
     else:
         unasked = up_to is None and sample is None and not stopped
         output.say(f"all {report}" if unasked else str(report), style="green" if report.holds else "red")
-        if not quiet:
+        if not output.quiet:
             _show(report.disagreements, model, output, arithmetic, max_steps)
     return _status(report, stopped, total, output)
 
@@ -187,7 +183,7 @@ def _status(report: Report, stopped: bool, total: int | None, output: Output) ->
     return Status.DONE if report.holds else Status.FAILS
 
 
-def _answer(report: Report, codec: Codec[Source], stopped: bool) -> dict[str, Any]:
+def _answer(report: Report, codec: Codec[Source], stopped: bool) -> dict[str, object]:
     return {
         "holds": None if stopped and report.holds else report.holds,
         "interrupted": stopped,

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from softmachine.languages.circuit import Circuit
     from softmachine.to_circuit import TransformerCircuit
 
-NAME = "circuit"
 EXAMPLES = """[dim]Examples:[/]
   softmachine circuit "Q_a since Q_b" --inputs 6 --arithmetic fixed:6
   softmachine circuit "Q_a since Q_b" --inputs 6 --arithmetic fixed:6 -o since.bench"""
@@ -28,7 +27,7 @@ MOST_WORDS, SOME = 1 << 20, 1 << 12
 """Up to so many words are all compared; if there are more, so many random ones."""
 
 
-Inputs = Annotated[int, value("N", "The length of the words.", "--inputs", min=1)]
+Inputs = Annotated[int, value("N", "The length of the words.", "--inputs", least=1)]
 FixedPoint = Annotated[
     str, typer.Option("--arithmetic", metavar="NAME", help="The fixed point that the model computes in: fixed:B.")
 ]
@@ -47,9 +46,7 @@ def command(
     attention: options.AttentionName = None,
     alphabet: options.Alphabet = None,
     format_name: options.Format = None,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    _debug: options.Debug = False,
+    output: Output,
 ) -> int:
     """Turn a transformer in fixed point into a threshold circuit, and compare the two on every word (Lemma 4.2).
 
@@ -58,7 +55,6 @@ def command(
     from softmachine.cli.progress import working
     from softmachine.to_circuit import to_circuit
 
-    output = Output(as_json, quiet)
     if gates not in (None, *GATES):
         raise UsageError(f"there are no {gates!r} gates", hint=f"choose {' or '.join(GATES)}")
     if path is not None:
@@ -69,7 +65,7 @@ def command(
     words, wrong = _compared(made, output)
     if path is not None:
         _write(made.circuit, gates, path)
-    if as_json:
+    if output.as_json:
         figures = {"gates": made.size, "wires": made.wires, "depth": made.depth, "words": words}
         output.answer(figures | {"disagreements": wrong[:10], "path": None if path is None else str(path)})
     else:

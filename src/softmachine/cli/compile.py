@@ -6,7 +6,6 @@ from softmachine.cli import options
 from softmachine.cli.models import Wanted, model_line, open_model
 from softmachine.cli.output import Output
 
-NAME = "compile"
 EXAMPLES = """[dim]Examples:[/]
   softmachine compile palindrome -o palindrome-model
   softmachine run palindrome-model abba"""
@@ -23,9 +22,7 @@ def command(
     length: options.Length = None,
     alphabet: options.Alphabet = None,
     format_name: options.Format = None,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    _debug: options.Debug = False,
+    output: Output,
 ) -> None:
     """Compile a machine, and save the exact weights: safetensors, and one JSON file of everything that has a name.
 
@@ -34,11 +31,10 @@ def command(
     from softmachine import api
     from softmachine.exports.folder import written
 
-    output = Output(as_json, quiet)
     model = open_model(source, Wanted(format_name, theorem, attention, alphabet, certified, length), output)
     api.save(model, folder, force=force)
     size = sum(file.stat().st_size for file in written(folder))
-    if as_json:
+    if output.as_json:
         output.answer(
             {
                 "path": str(folder),
@@ -49,7 +45,7 @@ def command(
                 "files": [file.name for file in written(folder)],
             }
         )
-    elif quiet:
+    elif output.quiet:
         output.say(str(folder))
     else:
         output.say(f"saved {model.name} to {folder} ({size / 1000:,.0f} kB)")

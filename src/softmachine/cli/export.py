@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,12 +16,10 @@ from softmachine.errors import UsageError
 from softmachine.text import many
 
 if TYPE_CHECKING:
-    from softmachine.exports.exported import Exported
-    from softmachine.exports.verify import Verification
+    from softmachine.exports.writing import Exported
     from softmachine.languages.source import Source
     from softmachine.model import Model
 
-NAME = "export"
 EXAMPLES = """[dim]Examples:[/]
   softmachine export palindrome --to gpt2 --length 256 -o palindrome-gpt2
   softmachine export busy-beaver-4 --to gpt2-default --length 128 -o bb4
@@ -45,7 +44,7 @@ To = Annotated[
 ]
 Positions = Annotated[
     int | None,
-    value("N", "The number of positions: marks, input and steps together; by default 256.", "--length", min=1),
+    value("N", "The number of positions: marks, input and steps together; by default 256.", "--length", least=1),
 ]
 Dtype = Annotated[
     str | None, value("NAME", "The format of the weights: float32 (the default), bfloat16, float16 or float64.")
@@ -72,15 +71,12 @@ def command(
     theorem: options.TheoremName = None,
     alphabet: options.Alphabet = None,
     format_name: options.Format = None,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    _debug: options.Debug = False,
+    output: Output,
 ) -> None:
     """Write a model so that other people's software loads it, with a tokenizer, a model card and a map of it.
 
     Before anything is written, the stock model is run on sample inputs and compared with the reference interpreter.
     """
-    output = Output(as_json, quiet)
     if (source is None) == (set_name is None):
         raise UsageError("say what to export", hint="a SOURCE, or --set interp, or --set encoders --to bert")
     if set_name is not None:
@@ -99,9 +95,9 @@ def command(
 
     with working("exporting", output) as tell:
         exported = api.export(item, folder, to=to, length=length, dtype=dtype, theorem=theorem, force=force, tell=tell)
-    if as_json:
+    if output.as_json:
         output.answer(_answer(exported, to))
-    elif quiet:
+    elif output.quiet:
         output.say(str(folder))
     else:
         _say(exported, output)
@@ -159,7 +155,7 @@ def _say(exported: Exported, output: Output) -> None:
     output.say(f"  how to use it: {exported.folder}/README.md")
 
 
-def _answer(exported: Exported, to: str) -> dict[str, Any]:
+def _answer(exported: Exported, to: str) -> dict[str, object]:
     from softmachine.exports.folder import written
 
     return {
@@ -171,18 +167,6 @@ def _answer(exported: Exported, to: str) -> dict[str, Any]:
         "dtypes_that_hold": list(exported.dtypes),
         "parameters": exported.parameters,
         "rounded": exported.rounded,
-        "verified": [_verified(result) for result in exported.verified],
+        "verified": [{"dtype": result.dtype, "holds": result.holds, **asdict(result)} for result in exported.verified],
         "files": [file.name for file in written(exported.folder)],
-    }
-
-
-def _verified(result: Verification) -> dict[str, Any]:
-    return {
-        "dtype": result.dtype,
-        "holds": result.holds,
-        "inputs": result.inputs,
-        "tokens": result.tokens,
-        "longest": result.longest,
-        "margin": result.margin,
-        "failure": result.failure,
     }

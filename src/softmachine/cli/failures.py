@@ -7,7 +7,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 import typer
 
@@ -16,7 +16,7 @@ from softmachine.cli.output import Output, print_json, printable
 from softmachine.errors import InvalidError, SoftmachineError
 
 # click's base of all mistakes in a command line; typer does not give it a public name in all of its versions.
-CommandLineError: Any = typer.BadParameter.__mro__[2]
+CommandLineError = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[2])
 
 REPORT_AT = "run again with --debug and report it"
 
@@ -42,7 +42,7 @@ def guarded(action: Callable[[], int], arguments: Sequence[str]) -> int:
     return status
 
 
-def described(error: Exception) -> dict[str, Any]:
+def described(error: Exception) -> dict[str, object]:
     """What is wrong, where, and what would be right."""
     if isinstance(error, SoftmachineError):
         place = error.place and {"source": error.place.source, "line": error.place.line, "column": error.place.column}
@@ -57,22 +57,23 @@ def described(error: Exception) -> dict[str, Any]:
     return {"kind": "InternalError", "message": message, "place": None, "hint": REPORT_AT}
 
 
-def _report(problem: dict[str, Any], arguments: Sequence[str], status: Status) -> int:
+def _report(problem: dict[str, object], arguments: Sequence[str], status: Status) -> int:
     try:
         _answer(problem, arguments)
         place = problem["place"]
-        where = ":".join(str(part) for part in place.values() if part is not None) + ": " if place else ""
+        parts = place.values() if isinstance(place, dict) else ()
+        where = "".join(f"{part}:" for part in parts if part is not None)
         hint = f"\n  {problem['hint']}" if problem["hint"] else ""
         console = Output().err
         if status is Status.MISTAKE:
             console.print("error: ", style="bold red", end="")
-        console.print(printable(f"{where}{problem['message']}{hint}"), soft_wrap=True)
+        console.print(printable(f"{where and f'{where} '}{problem['message']}{hint}"), soft_wrap=True)
     except OSError:
         _stop_writing()
     return status
 
 
-def _answer(problem: dict[str, Any], arguments: Sequence[str]) -> None:
+def _answer(problem: dict[str, object], arguments: Sequence[str]) -> None:
     """The mistake on standard output, if JSON is wanted there; it may be full, or nobody may listen."""
     try:
         if _has("--json", arguments):
@@ -82,16 +83,17 @@ def _answer(problem: dict[str, Any], arguments: Sequence[str]) -> None:
         _stop_writing()
 
 
-def _sentence(error: Any) -> str:
+def _sentence(error: typer.BadParameter) -> str:
     """The message of click, in the form of ours."""
     message = str(error.format_message()).strip().rstrip(".")
     return message[:1].lower() + message[1:]
 
 
-def _help_on(error: Any) -> str:
+def _help_on(error: typer.BadParameter) -> str:
     context = getattr(error, "ctx", None)
     hint = f"`{context.command_path if context else 'softmachine'} --help` says what there is"
-    if error.format_message().startswith("No such option: -") and not error.option_name.startswith("--"):
+    option = getattr(error, "option_name", "--")
+    if error.format_message().startswith("No such option: -") and not option.startswith("--"):
         return f"{hint}; an input that begins with - goes after --"
     return hint
 

@@ -4,37 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from softmachine.cli.output import Output
 from softmachine.errors import UsageError
 from softmachine.text import many
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
+    from softmachine.cli.tapes import TapeView
     from softmachine.codec import Codec
     from softmachine.languages.source import Source
     from softmachine.model import Model
     from softmachine.transformer.weights import Transformer
 
 ATTENTIONS = ("hard", "soft")
-
-
-class View(Protocol):
-    """A run as people see it, while it goes on."""
-
-    def follow(self, token: str) -> bool:
-        """Take note of one more token; whether it is a step, and so there is something new to see."""
-
-    def follow_all(self, tokens: Sequence[str]) -> None:
-        """Take note of many tokens; of what happened between them, only the end need be remembered."""
-
-    def rows(self, width: int, height: int) -> Sequence[Text]:
-        """The last steps, one below the other, in so many lines at most."""
-
-    def line(self, width: int) -> Text:
-        """The last step in one line."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +85,7 @@ def spelled(codec: Codec[Source], word: Sequence[str]) -> str:
     return ("" if all(len(symbol) == 1 for symbol in codec.alphabet) else " ").join(word)
 
 
-def view_of(codec: Codec[Source], word: str, remember: int) -> View | None:
+def view_of(codec: Codec[Source], word: str, remember: int) -> TapeView | None:
     """How to show a run on a word, with so many steps of the past; None if there is nothing to see but tokens."""
     if not codec.view:
         return None

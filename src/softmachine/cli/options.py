@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -24,17 +24,17 @@ OUTPUT = "Output"
 """The panel of the options that every command has."""
 
 
-def value(metavar: str, about: str, *names: str, **more: Any) -> Any:
+def value(metavar: str, about: str, *names: str, least: int | None = None) -> object:
     """An option with a value; by default there is none, or the text says what it is."""
-    return typer.Option(*names, metavar=metavar, show_default=False, help=about, **more)
+    return typer.Option(*names, metavar=metavar, show_default=False, help=about, min=least)
 
 
-def file(about: str, *names: str) -> Any:
+def file(about: str, *names: str) -> object:
     """An option with the name of a file."""
-    return value("FILE", about, *names, dir_okay=False)
+    return typer.Option(*names, metavar="FILE", show_default=False, help=about, dir_okay=False)
 
 
-def switch(about: str, *names: str, panel: str | None = None) -> Any:
+def switch(about: str, *names: str, panel: str | None = None) -> object:
     """An option without a value."""
     return typer.Option(*names, metavar="", rich_help_panel=panel, help=about)
 
@@ -79,12 +79,12 @@ CertifiedLength = Annotated[
         "N",
         "With soft attention: at a temperature that is certified for every input (with its run) up to length N.",
         "--certified",
-        min=0,
+        least=0,
     ),
 ]
 _BOUND = "For a theorem whose weights depend on a length: the length to make them for."
-Length = Annotated[int | None, value("N", _BOUND, "--length", min=0)]
-Bound = Annotated[int | None, value("N", _BOUND, "--bound", min=0)]
+Length = Annotated[int | None, value("N", _BOUND, "--length", least=0)]
+Bound = Annotated[int | None, value("N", _BOUND, "--bound", least=0)]
 """The same, where --length is the length of inputs."""
 ArithmeticName = Annotated[
     str,

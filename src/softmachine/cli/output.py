@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import IO, Any
+from typing import IO
 
 from rich.console import Console
 
@@ -69,12 +69,12 @@ class Output:
         """Say something on standard error."""
         self.err.print(printable(message), style="yellow", soft_wrap=True)
 
-    def answer(self, result: Mapping[str, Any]) -> None:
+    def answer(self, result: Mapping[str, object]) -> None:
         """Print the one JSON object."""
         print_json(result)
 
 
-def print_json(result: Mapping[str, Any]) -> None:
+def print_json(result: Mapping[str, object]) -> None:
     """Print one JSON object, in ASCII if standard output cannot take its characters."""
     text = json.dumps(result, ensure_ascii=False, indent=2)
     try:

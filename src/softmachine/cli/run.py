@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from softmachine.cli.watching import Watched, Watcher
     from softmachine.engines.run import Run, Running
 
-NAME = "run"
 EXAMPLES = """[dim]Examples:[/]
   softmachine run palindrome abba
   softmachine run busy-beaver-4 --trace
@@ -49,12 +48,12 @@ Engine = Annotated[
 ]
 MaxSteps = Annotated[
     int | None,
-    value("N", "Stop after so many steps; by default a million, and a hundred million on the fast engine.", min=0),
+    value("N", "Stop after so many steps; by default a million, and a hundred million on the fast engine.", least=0),
 ]
 Audited = Annotated[
     int,
     value(
-        "N", "Afterwards, do N random steps again with every score computed in exact arithmetic (fast engine).", min=0
+        "N", "Afterwards, do N random steps again with every score computed in exact arithmetic (fast engine).", least=0
     ),
 ]
 Checkpoint = Annotated[
@@ -81,9 +80,7 @@ def command(
     alphabet: options.Alphabet = None,
     trace: Traced = False,
     format_name: options.Format = None,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    _debug: options.Debug = False,
+    output: Output,
 ) -> int:
     """Run a machine as a transformer, and show what it does.
 
@@ -91,10 +88,9 @@ def command(
     Exit status 0: it came to a verdict; 3: it reached the step limit; 130: interrupted.
     """
     from softmachine.cli.progress import working
-    from softmachine.cli.results import show_run
+    from softmachine.cli.watching import show_run
     from softmachine.engines.run import Running
 
-    output = Output(as_json, quiet)
     if audit and engine == "dense":
         raise UsageError("only runs of the fast engine are audited", hint="--engine fast")
     if checkpoint and engine != "dense":
@@ -123,7 +119,7 @@ def command(
     result = running.so_far()
     with working("doing steps again in exact arithmetic", output):
         audited = running.audit(audit) if audit else None
-    if as_json:
+    if output.as_json:
         checked = {"audit": {"steps": len(audited.steps), "holds": audited.holds}} if audited else {}
         lines = {} if watched.lines is None else {"trace": watched.lines}
         output.answer({**_answer(result, text), "interrupted": watched.interrupted, **checked, **lines})
@@ -154,7 +150,7 @@ def _watched(running: Running, text: str, output: Output, trace: bool) -> Watche
     return Watched(interrupted, traced=trace, on_screen=output.live and view is not None, lines=lines)
 
 
-def _answer(run: Run, text: str) -> dict[str, Any]:
+def _answer(run: Run, text: str) -> dict[str, object]:
     return {
         "name": run.model.name,
         "language": run.model.source.language,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from textwrap import wrap
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from softmachine.cli import options
 from softmachine.cli.models import Wanted, open_model
@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from softmachine.codec import Codec
+    from softmachine.engines.fast.codegen.emitted import Emitted
+    from softmachine.engines.fast.tables.interpreted import Interpreted
     from softmachine.languages.source import Source
     from softmachine.model import Model
     from softmachine.transformer.weights import Transformer
 
-NAME = "show"
 EXAMPLES = """[dim]Examples:[/]
   softmachine show palindrome
   softmachine show busy-beaver-4 --coordinates"""
@@ -61,12 +62,9 @@ def command(
     length: options.Length = None,
     alphabet: options.Alphabet = None,
     format_name: options.Format = None,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    _debug: options.Debug = False,
+    output: Output,
 ) -> None:
     """Draw the transformer of a machine: layers, heads, named coordinates, and what they cost."""
-    output = Output(as_json, quiet)
     if engine not in (None, "dense", "fast"):
         raise UsageError(f"there is no engine {engine!r}", hint="choose dense or fast")
     wanted = Wanted(format_name, theorem, attention, alphabet, certified, length)
@@ -74,12 +72,12 @@ def command(
         _show_growth(source, wanted, growth, output)
         return
     model = open_model(source, wanted, output)
-    if as_json:
+    if output.as_json:
         served = {"fast": _served(model.weights)} if engine == "fast" else {}
         output.answer({**_answer(model), **served})
         return
     board = str(model)
-    if quiet:
+    if output.quiet:
         output.say(board)
         return
     output.say(f"{model.source}\n")
@@ -138,7 +136,7 @@ def _thought(chain: Source | None) -> str | None:
     return f"{most}; {fit}" if fit else most
 
 
-def _answer(model: Model) -> dict[str, Any]:
+def _answer(model: Model) -> dict[str, object]:
     weights = model.weights
     return {
         "name": weights.name,
@@ -159,30 +157,37 @@ def _answer(model: Model) -> dict[str, Any]:
     }
 
 
-def _served(transformer: Transformer) -> dict[str, Any]:
-    """How the fast engine serves each head."""
+def _code(transformer: Transformer) -> Emitted | Interpreted | str:
+    """What the fast engine runs; or why it leaves the model to the dense one."""
     from softmachine.engines.fast import Declined, FastEngine
 
     try:
-        code = FastEngine(transformer).code
+        return FastEngine(transformer).code
     except (Declined, UsageError) as reason:
-        return {"declined": str(reason)}
+        return str(reason)
+
+
+def _served(transformer: Transformer) -> dict[str, object]:
+    """How the fast engine serves each head."""
+    code = _code(transformer)
+    if isinstance(code, str):
+        return {"declined": code}
     keys = ("layer", "head", "index", "why")
     heads = [dict(zip(keys, row, strict=True)) for row in code.explanation()]
     return {"heads": heads, "about": code.summary(), "positions": code.horizon}
 
 
 def _show_fast(transformer: Transformer, output: Output) -> None:
-    served = _served(transformer)
+    code = _code(transformer)
     output.say("\nThe fast engine")
-    if "declined" in served:
-        output.say(f"  leaves this model to the dense engine: {served['declined']}")
+    if isinstance(code, str):
+        output.say(f"  leaves this model to the dense engine: {code}")
         return
-    for head in served["heads"]:
-        output.say(f"  {head['layer']:<9} {printable(head['head'])}: {head['index']}")
-        for line in wrap(head["why"], max(output.width - 14, 40)):
+    for layer, head, index, why in code.explanation():
+        output.say(f"  {layer:<9} {printable(head)}: {index}")
+        for line in wrap(why, max(output.width - 14, 40)):
             output.say(f"            {line}")
-    for line in served["about"]:
+    for line in code.summary():
         output.say(f"  {line}")
 
 

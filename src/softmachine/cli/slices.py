@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from softmachine.measure.fitting import Fit
     from softmachine.measure.slices import Slice
 
-NAME = "slices"
 EXAMPLES = """[dim]Examples:[/]
   softmachine slices palindrome --up-to 12
   softmachine slices majority --up-to 12 --plot majority.png
@@ -41,9 +40,7 @@ def command(
     plot: Plot = None,
     alphabet: options.Alphabet = None,
     format_name: options.Format = None,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    _debug: options.Debug = False,
+    output: Output,
 ) -> None:
     """Count the states that an automaton needs for the words of one length, and see how the number grows.
 
@@ -56,7 +53,6 @@ def command(
     from softmachine.measure.slices import describe, draw_slices, growth, slices, table
     from softmachine.model import Model
 
-    output = Output(as_json, quiet)
     item = api.load(source, format_name)
     language = item.source if isinstance(item, Model) else item
     if alphabet is not None:
@@ -71,16 +67,16 @@ def command(
             advance()
     if plot is not None:
         draw_slices(language.name, found, plot)
-    if as_json:
+    if output.as_json:
         output.answer(_answer(language.name, found, growth(found)))
         return
-    if not quiet:
+    if not output.quiet:
         output.say(f"{language}\n")
     output.say(table(found))
     output.say(describe(found))
 
 
-def _answer(name: str, found: list[Slice], grown: Fit | None) -> dict[str, Any]:
+def _answer(name: str, found: list[Slice], grown: Fit | None) -> dict[str, object]:
     return {
         "name": name,
         "slices": [

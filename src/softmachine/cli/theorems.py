@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from textwrap import wrap
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from softmachine.cli import options
 from softmachine.cli.output import Output
 from softmachine.errors import UsageError
 
 if TYPE_CHECKING:
     from softmachine.theorems import Theorem
 
-NAME = "theorems"
 EXAMPLES = """[dim]Examples:[/]
   softmachine theorems
   softmachine theorems chapter-8"""
@@ -29,18 +27,15 @@ def command(
         typer.Argument(metavar="NAME", show_default=False, help="One theorem, to see its statement and its steps."),
     ] = None,
     *,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    _debug: options.Debug = False,
+    output: Output,
 ) -> None:
     """List all theorems: source language, paper and number, attention, needs and cost; or one of them in full."""
     from softmachine.theorems import all_theorems
 
-    output = Output(as_json, quiet)
     chosen = all_theorems() if name is None else (_find(name),)
-    if as_json:
+    if output.as_json:
         output.answer({"theorems": [_answer(theorem, whole=name is not None) for theorem in chosen]})
-    elif quiet:
+    elif output.quiet:
         output.say("\n".join(theorem.name for theorem in chosen))
     elif name is not None:
         _show_whole(chosen[0], output)
@@ -61,8 +56,8 @@ def _find(name: str) -> Theorem:
     return theorem
 
 
-def _answer(theorem: Theorem, *, whole: bool) -> dict[str, Any]:
-    answer = {
+def _answer(theorem: Theorem, *, whole: bool) -> dict[str, object]:
+    answer: dict[str, object] = {
         "name": theorem.name,
         "source": theorem.language,
         "statement": theorem.statement,

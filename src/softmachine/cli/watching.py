@@ -1,4 +1,7 @@
-"""Ways to look at a run while it goes on: a screen that is redrawn, one line a step, a status line, or not at all."""
+"""Ways to look at a run.
+
+While it goes on: a screen that is redrawn, one line a step, a status line, or not at all. In the end: what came of it.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +13,17 @@ from typing import TYPE_CHECKING, Protocol
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.panel import Panel
+from rich.table import Table
 from rich.text import Text
 
+from softmachine.cli.models import model_line
 from softmachine.cli.output import Output, printable
 from softmachine.cli.progress import PATIENCE
 from softmachine.text import many
 
 if TYPE_CHECKING:
-    from softmachine.cli.models import View
-    from softmachine.engines.run import Running
+    from softmachine.cli.tapes import TapeView
+    from softmachine.engines.run import Run, Running
 
 FRAME = 1 / 20
 """Seconds between two pictures."""
@@ -26,6 +31,9 @@ MOST_ROWS = 14
 LEAST_MEMORY = 1_000_000
 """Less memory than this is not worth mentioning."""
 WIDEST_PANEL = 120
+COLOURS = {"accept": "bold green", "reject": "bold red", "halt": "bold cyan"}
+MOST_LINES = 4
+"""So many lines of a long tape are shown."""
 
 
 class Watcher(Protocol):
@@ -72,7 +80,7 @@ def watch(running: Running, watcher: Watcher | None) -> bool:
 class Trace:
     """Prints one line a step, or keeps the lines if standard output is for JSON."""
 
-    def __init__(self, view: View | None, output: Output, width: int) -> None:
+    def __init__(self, view: TapeView | None, output: Output, width: int) -> None:
         self.lines: list[str] = []
         self._view = view
         self._output = output
@@ -114,7 +122,7 @@ class Redrawn:
         console: Console,
         picture: Callable[[], RenderableType],
         *,
-        view: View | None = None,
+        view: TapeView | None = None,
         patience: float = 0.0,
         stays: bool = True,
     ) -> None:
@@ -145,7 +153,7 @@ class Redrawn:
         self._live.update(self._picture(), refresh=True)
 
 
-def screen(running: Running, view: View, title: str, output: Output) -> Redrawn:
+def screen(running: Running, view: TapeView, title: str, output: Output) -> Redrawn:
     """The last steps in a frame on standard output."""
     began = time.perf_counter()
 
@@ -178,3 +186,48 @@ def _speed(running: Running, began: float) -> str:
     memory = f", {running.memory / 1e6:,.0f} MB" if running.memory > LEAST_MEMORY else ""
     speed = f"{many(count, 'token')}, {count / seconds:,.0f} a second"
     return f"{speed}, context {running.context:,}{memory} ({running.engine} engine)"
+
+
+def show_run(run: Run, output: Output, watched: Watched) -> None:
+    """Below the tape on a screen, what came of the run; else how it went as well, if that was not printed before."""
+    if watched.on_screen:
+        output.out.print(_table(run, output.width, watched.interrupted))
+        return
+    from softmachine.engines.result import UNFINISHED
+
+    went, _, summary = run.text().rpartition("\n")
+    if run.verdict is None:
+        summary = summary.replace(UNFINISHED, _unfinished(watched.interrupted), 1)
+    output.say(summary if output.quiet or watched.traced or not went else f"{went}\n{summary}")
+
+
+def _unfinished(interrupted: bool) -> str:
+    return "interrupted" if interrupted else "step limit reached"
+
+
+def _table(run: Run, width: int, interrupted: bool) -> Table:
+    verdict = run.verdict or _unfinished(interrupted)
+    rows: dict[str, str | Text] = {
+        "verdict": Text.assemble((verdict, COLOURS.get(verdict, "bold yellow")), f" after {many(run.steps, 'step')}"),
+        "tape": _cut(printable(run.output), MOST_LINES * (width - 9)),
+        "tokens": f"{len(run.tokens):,}, {run.tokens_per_second:,.0f} a second ({run.engine} engine, {run.arithmetic})",
+    }
+    if len(run.segments) > 1:
+        rows["segments"] = f"{len(run.segments):,}, with contexts of at most {max(run.segments):,} tokens"
+    if run.note:
+        rows["note"] = run.note
+    rows["model"] = model_line(run.model.weights)
+    table = Table.grid(padding=(0, 2))
+    for label, row in rows.items():
+        table.add_row(Text(label, style="dim"), row if isinstance(row, Text) else Text(row))
+    return table
+
+
+def _cut(text: str, most: int) -> Text:
+    """As much of a tape as fits, and how long it is if that is not all."""
+    if not text:
+        return Text("(blank)", style="dim")
+    if len(text) <= most:
+        return Text(text, overflow="fold")
+    length = f" … {len(text):,} characters"
+    return Text.assemble(text[: most - len(length)], (length, "dim"), overflow="fold")

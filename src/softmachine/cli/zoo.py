@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from softmachine.cli import options
 from softmachine.cli.output import Output
 from softmachine.errors import SourceError
 from softmachine.text import many
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
 
     from softmachine.zoo import Entry, Sample
 
-NAME = "zoo"
 EXAMPLES = """[dim]Examples:[/]
   softmachine zoo
   softmachine zoo universal"""
@@ -31,20 +29,17 @@ def command(
         typer.Argument(metavar="NAME", show_default=False, help="One entry, to see all of it."),
     ] = None,
     *,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    _debug: options.Debug = False,
+    output: Output,
 ) -> None:
     """List the machines that come with softmachine; or show one: what it does, its source, and runs of it."""
     from softmachine import zoo
 
-    output = Output(as_json, quiet)
     chosen = zoo.entries() if name is None else (_find(name),)
-    if as_json:
+    if output.as_json:
         output.answer({"entries": [_answer(entry, whole=name is not None) for entry in chosen]})
     elif name is not None:
         _show(chosen[0], output)
-    elif quiet:
+    elif output.quiet:
         output.say("\n".join(entry.name for entry in chosen))
     else:
         output.out.print(_table(chosen))
@@ -61,12 +56,12 @@ def _find(name: str) -> Entry:
     return entry
 
 
-def _answer(entry: Entry, *, whole: bool) -> dict[str, Any]:
+def _answer(entry: Entry, *, whole: bool) -> dict[str, object]:
     from dataclasses import asdict
 
-    answer = {"name": entry.name, "about": entry.about, "file": entry.file}
-    answer["samples"] = [asdict(sample) for sample in entry.samples]  # type: ignore[assignment]
-    return {**answer, "source": entry.read()} if whole else answer
+    samples = [asdict(sample) for sample in entry.samples]
+    more = {"source": entry.read()} if whole else {}
+    return {"name": entry.name, "about": entry.about, "file": entry.file, "samples": samples, **more}
 
 
 def _show(entry: Entry, output: Output) -> None:

@@ -75,7 +75,8 @@ class Running:
         self._seconds = 0.0
         prompt = self.task.prompt
         self._now = chosen.resume(self.task, Path(resume)) if resume and chosen.resume else self._start()
-        self._may_switch = auto and self.arithmetic in ("float64", "exact") and isinstance(model.codec, DecoderCodec)
+        self._may_hand_over = auto and self.arithmetic in ("float64", "exact") and isinstance(model.codec, DecoderCodec)
+        self._may_take_back = False
         self._short = SHORT * FEW_HEADS // max(FEW_HEADS, len(model.weights.heads)) - len(prompt.tokens)
         self._hand_over()
 
@@ -147,18 +148,16 @@ class Running:
 
     def _hand_over(self) -> bool:
         """Let the fast engine go on if there are many tokens already, and it can; whether it does."""
-        if not self._may_switch or len(self.tokens) < self._short or self._has_stopped():
+        if not self._may_hand_over or len(self.tokens) < self._short or self._has_stopped():
             return False
-        self._may_switch, self.engine = False, "fast"
+        self._may_hand_over, self.engine = False, "fast"
         try:
             self._now = self._start(self.tokens)
         except UsageError as reason:
             self.engine, self.declined = "dense", reason.message
-        else:
-            self._switched = True
-        return self.declined is None
-
-    _switched = False
+            return False
+        self._may_take_back = True
+        return True
 
     def _has_stopped(self) -> bool:
         codec, tokens = self.model.codec, self.tokens
@@ -166,9 +165,9 @@ class Running:
 
     def _take_back(self, problem: PrecisionError) -> bool:
         """Let the dense engine go on from what was said, if it had handed over; whether it does."""
-        if not self._switched or self.engine != "fast":
+        if not self._may_take_back:
             return False
-        said = list(self.tokens)
+        self._may_take_back, said = False, list(self.tokens)
         self.note = f"the fast engine stopped after {many(len(said), 'token')}: {problem.message}"
         self.engine = "dense"
         self._now = self._start(said)
@@ -199,10 +198,18 @@ class Running:
     def so_far(self) -> Run:
         """The run up to now."""
         tokens = self.tokens
-        tokens = tokens.copy() if isinstance(tokens, Packed) else tuple(tokens) if isinstance(tokens, list) else tokens
-        outcome = self.model.codec.read(self.task.word, tokens)
-        segments = tuple(self._now.segments)
-        prompt = self.task.prompt
+        if isinstance(tokens, Packed):
+            tokens = tokens.copy()
+        elif isinstance(tokens, list):
+            tokens = tuple(tokens)
         return Run(
-            self.model, prompt, tokens, outcome, self.arithmetic, self.engine, self._seconds, segments, self.note
+            model=self.model,
+            prompt=self.task.prompt,
+            tokens=tokens,
+            outcome=self.model.codec.read(self.task.word, tokens),
+            arithmetic=self.arithmetic,
+            engine=self.engine,
+            seconds=self._seconds,
+            segments=tuple(self._now.segments),
+            note=self.note,
         )

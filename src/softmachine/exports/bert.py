@@ -13,23 +13,20 @@ from functools import partial
 import numpy as np
 
 from softmachine.exports import checkpoint
-from softmachine.exports.conditioning import relieved
 from softmachine.exports.formats import StockFormat
 from softmachine.exports.gpt2 import NARROW
-from softmachine.exports.lowered import Array, Lowered, LoweredLayer, head_width, most_heads, most_units
-from softmachine.exports.mirrored import Mirrored
-from softmachine.exports.placed import SAMPLING_GAIN, Placed
+from softmachine.exports.lowered import Affine, Array, Lowered, head_width, most_heads, most_units, relieved
+from softmachine.exports.placed import SAMPLING_GAIN, Mirrored, Placed, neutral_norms
 
 
 def bert(model: Lowered, dtype: str) -> Placed:
     """With neutral norms and ReLU."""
-    narrow = dtype == "float16"  # where 2⁴⁰ is infinite, and 2¹⁶ too
-    if narrow:
+    if dtype == "float16":
         model = relieved(model, NARROW)
-    head = head_width(model)
+    head, inner = head_width(model), most_units(model)
+    norm, epsilon = neutral_norms(dtype)
     heads = max(most_heads(model), -(-2 * model.width // head))
-    place = _Place(model, heads * head, head)
-    inner = most_units(model)
+    place = Mirrored(model, heads * head)
     config = {
         "model_type": "bert",
         "hidden_size": place.width,
@@ -41,69 +38,34 @@ def bert(model: Lowered, dtype: str) -> Placed:
         "attention_probs_dropout_prob": 0.0,
         "max_position_embeddings": len(model.positions),
         "type_vocab_size": 1,
-        "layer_norm_eps": 2.0**30 if narrow else 2.0**80,
+        "layer_norm_eps": epsilon,
         "id2label": dict(enumerate(model.labels)),
         "label2id": {label: k for k, label in enumerate(model.labels)},
     }
-    tensors = place.tensors(inner, norm=2.0**15 if narrow else 2.0**40)
+    tensors = _tensors(place, inner, norm)
     return Placed("BertForTokenClassification", config, tensors, model, place.half, SAMPLING_GAIN, 1.0)
 
 
-class _Place(Mirrored):
-    """Where things go in a BERT."""
-
-    def tensors(self, inner: int, norm: float) -> dict[str, Array]:
-        model = self.model
-        logits = model.unembedding
-        norms = ["embeddings.LayerNorm"]
-        tensors = {
-            "bert.embeddings.word_embeddings.weight": self.mirrored(model.embedding),
-            "bert.embeddings.position_embeddings.weight": self.mirrored(model.positions),
-            "bert.embeddings.token_type_embeddings.weight": np.zeros((1, self.width)),
-            "classifier.weight": self.reading(logits) * SAMPLING_GAIN,
-            "classifier.bias": logits.bias * SAMPLING_GAIN,
-        }
-        for k, layer in enumerate(model.layers):
-            at = f"encoder.layer.{k}"
-            norms += [f"{at}.attention.output.LayerNorm", f"{at}.output.LayerNorm"]
-            own = {**self.attention(layer), **self.feed_forward(layer, inner)}
-            tensors |= {f"bert.{at}.{name}": tensor for name, tensor in own.items()}
-        for name in norms:
-            tensors[f"bert.{name}.weight"] = np.full(self.width, norm)
-            tensors[f"bert.{name}.bias"] = np.zeros(self.width)
-        return tensors
-
-    def attention(self, layer: LoweredLayer) -> dict[str, Array]:
-        weight = {part: np.zeros((self.width, self.width)) for part in ("query", "key", "value")}
-        bias = {part: np.zeros(self.width) for part in weight}
-        output = np.zeros((self.width, self.width))
-        for h, head in enumerate(layer.heads):
-            first = h * self.head
-            for part, rows in weight.items():
-                affine = getattr(head, part)
-                factor = self.head**0.5 if part == "query" else 1.0  # BERT divides scores by this
-                end = first + len(affine.bias)
-                rows[first:end] = self.reading(affine) * factor
-                bias[part][first:end] = affine.bias * factor
-            output[:, first : first + head.output.shape[1]] = self.mirrored(head.output.T).T
-        return {
-            **{f"attention.self.{part}.weight": tensor for part, tensor in weight.items()},
-            **{f"attention.self.{part}.bias": tensor for part, tensor in bias.items()},
-            "attention.output.dense.weight": output,
-            "attention.output.dense.bias": np.zeros(self.width),
-        }
-
-    def feed_forward(self, layer: LoweredLayer, inner: int) -> dict[str, Array]:
-        units = len(layer.units)
-        first, first_bias, second = np.zeros((inner, self.width)), np.zeros(inner), np.zeros((self.width, inner))
-        first[:units], first_bias[:units] = self.reading(layer.first), layer.first.bias
-        second[:, :units] = self.mirrored(layer.second.weight.T).T
-        return {
-            "intermediate.dense.weight": first,
-            "intermediate.dense.bias": first_bias,
-            "output.dense.weight": second,
-            "output.dense.bias": self.mirrored(layer.second.bias[None, :])[0],
-        }
+def _tensors(place: Mirrored, inner: int, norm: float) -> dict[str, Array]:
+    model = place.model
+    logits = model.unembedding.times(SAMPLING_GAIN)
+    tensors = {
+        "embeddings.word_embeddings.weight": place.stored(model.embedding),
+        "embeddings.position_embeddings.weight": place.stored(model.positions),
+        "embeddings.token_type_embeddings.weight": np.zeros((1, place.width)),
+    }
+    neutral = Affine(np.full(place.width, norm), np.zeros(place.width))
+    maps = {"embeddings.LayerNorm": neutral}
+    for k, layer in enumerate(model.layers):
+        attention, at = place.attention(layer), f"encoder.layer.{k}"
+        maps |= {f"{at}.attention.self.{part}": attention[part] for part in ("query", "key", "value")}
+        maps |= {f"{at}.attention.output.dense": attention["output"], f"{at}.attention.output.LayerNorm": neutral}
+        maps[f"{at}.intermediate.dense"], maps[f"{at}.output.dense"] = place.feed_forward(layer, inner)
+        maps[f"{at}.output.LayerNorm"] = neutral
+    for name, affine in maps.items():
+        tensors |= {f"{name}.weight": affine.weight, f"{name}.bias": affine.bias}
+    own = {f"bert.{name}": tensor for name, tensor in tensors.items()}
+    return {**own, "classifier.weight": place.reading(logits), "classifier.bias": logits.bias}
 
 
 STOCK = StockFormat(

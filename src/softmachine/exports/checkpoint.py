@@ -7,7 +7,6 @@ import json
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 from softmachine.errors import PrecisionError, UsageError
 from softmachine.exports.dialogue import Dialogue
@@ -15,23 +14,12 @@ from softmachine.exports.lower import lower
 from softmachine.exports.lowered import Lowered
 from softmachine.exports.manual import SEPARATED, Manual
 from softmachine.exports.placed import Placed
-from softmachine.exports.tokenizer import require_tokenizer, save_tokenizer
 from softmachine.exports.verify import Verification, verify
-from softmachine.exports.writing import Filled
+from softmachine.exports.writing import Exported, Filled
 from softmachine.model import Model
 from softmachine.progress import Tell, nobody
 
 DTYPES = ("float32", "bfloat16", "float16", "float64")
-_NEEDED = "pip install 'softmachine[hf]'"
-
-
-def require_libraries() -> None:
-    """Complain unless torch and transformers are there."""
-    try:
-        import torch  # noqa: F401
-        import transformers  # noqa: F401
-    except ImportError as error:
-        raise UsageError(f"exporting needs {error.name}, which is not installed", hint=_NEEDED) from None
 
 
 def fill(
@@ -47,37 +35,29 @@ def fill(
 ) -> Filled:
     """Put a model into a folder as ``from_pretrained`` loads it; see :data:`.writing.Fill`.
 
-    Args:
-        model: A model with softmax attention.
-        folder: Where to.
-        length: The number of positions.
-        dtype: The format of the weights.
-        dialogue: How to talk to it, and what it should say.
-        tell: Is told what is being done.
-        place: Puts a lowered model into an architecture.
-        ahead: Whether every position sees all others in this architecture.
+    ``place`` puts a lowered model into an architecture, in which every position may see those ``ahead``.
     """
-    require_libraries()
     tell("placing the weights")
     placed = place(lower(model, length, ahead=ahead), dtype)
-    rounded, parameters, results = new_checkpoint(placed, folder, dtype, dialogue, tell=tell)
-    _declare(folder, len(placed.model.positions), results)
-    return Filled(placed, placed.architecture, results, parameters, rounded, _manual(placed))
+    exported = new_checkpoint(placed, folder, dtype, dialogue, tell=tell)
+    _declare(folder, exported)
+    return Filled(placed, exported, _manual(placed))
 
 
 def new_checkpoint(
     placed: Placed, folder: Path, dtype: str, dialogue: Dialogue, *, every_format: bool = True, tell: Tell = nobody
-) -> tuple[int, int, tuple[Verification, ...]]:
-    """Write what ``from_pretrained`` loads, and load it: how many weights were rounded, how many there are, results.
+) -> Exported:
+    """Write what ``from_pretrained`` loads, and load it.
 
     If the format that the weights are in holds, the others are tried as well, if wanted.
     """
-    require_libraries()
     with _quiet():
         rounded, parameters = _save(placed, folder, dtype, dialogue)
-        save_tokenizer(placed.model, folder, dialogue)
-        require_tokenizer(placed, folder, dialogue)
-        return rounded, parameters, _verified(placed, folder, dtype, dialogue, every_format=every_format, tell=tell)
+        _save_tokenizer(placed.model, folder, dialogue)
+        _require_tokenizer(placed, folder, dialogue)
+        results = _verified(placed, folder, dtype, dialogue, every_format=every_format, tell=tell)
+    positions = len(placed.model.positions)
+    return Exported(folder, placed.architecture, positions, dtype, results, parameters, rounded)
 
 
 def _save(placed: Placed, folder: Path, dtype: str, dialogue: Dialogue) -> tuple[int, int]:
@@ -88,8 +68,8 @@ def _save(placed: Placed, folder: Path, dtype: str, dialogue: Dialogue) -> tuple
     from transformers import AutoConfig, GenerationConfig
 
     model = placed.model
-    index = {token: k for k, token in enumerate(model.vocabulary)}
-    marks: dict[str, Any] = {"pad_token_id": model.pad}
+    index = model.index
+    marks: dict[str, int | list[int]] = {"pad_token_id": model.pad}
     if model.causal:
         marks["eos_token_id"] = [index[token] for token in dialogue.stops]
     if dialogue.prefix:
@@ -108,12 +88,10 @@ def _save(placed: Placed, folder: Path, dtype: str, dialogue: Dialogue) -> tuple
         odd = sorted(shapes.keys() ^ tensors.keys())[:4]
         raise UsageError(f"this version of transformers has other weights in {placed.architecture}: {odd}")
     cast = {name: tensor.to(target).contiguous() for name, tensor in tensors.items()}
-    if any(not torch.isfinite(tensor).all() for tensor in cast.values()):
-        name = next(name for name, tensor in cast.items() if not torch.isfinite(tensor).all())
-        raise PrecisionError(
-            f"weights of {name} are too large for {dtype}",
-            hint="export it in another --dtype, or for a smaller --length",
-        )
+    for name, tensor in cast.items():
+        if not torch.isfinite(tensor).all():
+            hint = "export it in another --dtype, or for a smaller --length"
+            raise PrecisionError(f"weights of {name} are too large for {dtype}", hint=hint)
     limit = len(model.positions) if dialogue.decodes else len(model.positions) + 1
     config.save_pretrained(folder)
     if model.causal:
@@ -121,6 +99,52 @@ def _save(placed: Placed, folder: Path, dtype: str, dialogue: Dialogue) -> tuple
     (folder / "model.safetensors").write_bytes(to_bytes(cast, metadata={"format": "pt"}))
     rounded = sum(int((cast[name].double() != tensor).sum()) for name, tensor in tensors.items())
     return rounded, sum(tensor.numel() for tensor in tensors.values())
+
+
+def _save_tokenizer(model: Lowered, folder: Path, dialogue: Dialogue) -> None:
+    """Words separated by blanks are tokens; what stands around an input is added by itself."""
+    from tokenizers import AddedToken, Tokenizer
+    from tokenizers.models import WordLevel
+    from tokenizers.pre_tokenizers import WhitespaceSplit
+    from tokenizers.processors import TemplateProcessing
+    from transformers import PreTrainedTokenizerFast
+
+    index, spelled = model.index, model.spelled
+    # No unknown token: a word that is none of ours is an error, not a guess.
+    tokenizer = Tokenizer(WordLevel({text: k for k, text in enumerate(model.spellings)}, unk_token="<no such token>"))
+    tokenizer.pre_tokenizer = WhitespaceSplit()
+    around = [*dialogue.prefix, None, *dialogue.suffix]
+    template = " ".join("$A" if token is None else spelled[token] for token in around)
+    marks = [(spelled[token], index[token]) for token in dict.fromkeys((*dialogue.prefix, *dialogue.suffix))]
+    if all(":" not in text and "$" not in text for text, _ in marks):
+        tokenizer.post_processor = TemplateProcessing(single=template, special_tokens=marks)
+    special = {"pad_token": AddedToken(model.spellings[model.pad], special=True, normalized=False)}
+    if dialogue.prefix:
+        special["bos_token"] = AddedToken(spelled[dialogue.prefix[0]], special=True, normalized=False)
+    fast = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        model_max_length=len(model.positions),
+        padding_side="left" if model.causal else "right",
+        clean_up_tokenization_spaces=False,
+        **special,
+    )
+    fast.save_pretrained(folder)
+
+
+def _require_tokenizer(placed: Placed, folder: Path, dialogue: Dialogue) -> None:
+    """Complain unless the tokenizer, loaded as the model card says, makes of texts what it should, and back."""
+    import transformers
+
+    index, spelled = placed.model.index, placed.model.spelled
+    tokenizer = getattr(transformers, placed.tokenizer).from_pretrained(folder)
+    marked = tokenizer("").input_ids == [index[token] for token in (*dialogue.prefix, *dialogue.suffix)]
+    for sample in dialogue.samples:
+        tokens = dialogue.symbols(sample.prompt) if marked else sample.prompt
+        wanted = [index[token] for token in sample.prompt]
+        read = tokenizer(" ".join(spelled[token] for token in tokens)).input_ids
+        if read != wanted or tokenizer.decode(wanted).split() != [spelled[token] for token in sample.prompt]:
+            text = " ".join(spelled[token] for token in sample.prompt)
+            raise UsageError(f"the tokenizer, as this version of transformers loads it, does not read {text!r} right")
 
 
 def _verified(
@@ -142,12 +166,11 @@ def _verified(
     return tuple(results)
 
 
-def _declare(folder: Path, positions: int, results: tuple[Verification, ...]) -> None:
+def _declare(folder: Path, exported: Exported) -> None:
     """Say in the configuration in which formats the model holds."""
     path = folder / "config.json"
     config = json.loads(path.read_text(encoding="utf-8"))
-    holding = [result.dtype for result in results if result.holds]
-    config["softmachine"] = {"positions": positions, "dtypes_that_hold": holding}
+    config["softmachine"] = {"positions": exported.length, "dtypes_that_hold": list(exported.dtypes)}
     path.write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

@@ -14,11 +14,11 @@ from softmachine.codec import Codec, DecoderCodec
 from softmachine.compiler import compile_program
 from softmachine.errors import ConstructionError, InputError, UsageError
 from softmachine.exports.dialogue import dialogue_of
-from softmachine.exports.exported import Exported
 from softmachine.exports.fits import require_decoder, require_encoder, require_length
 from softmachine.exports.folder import require_free
 from softmachine.exports.formats import StockFormat, stock_format
 from softmachine.exports.lengths import words_that_fit
+from softmachine.exports.writing import Exported, write
 from softmachine.languages.source import Source
 from softmachine.model import Model
 from softmachine.progress import Tell, nobody
@@ -53,13 +53,13 @@ def written(
     """Write a model in a stock format, with softmax at a temperature that is certified for the length."""
     model = _softened(model, length, form, tell)
     tell("choosing inputs to try")
-    return form.write(
+    return write(
+        form.fill,
         model,
         folder,
         length=length,
         dtype=dtype,
         dialogue=dialogue_of(model, _words(model, length), length),
-        about=f"{model.source}",
         remedy=_remedy(model, form, dtype),
         force=force,
         tell=tell,

@@ -14,7 +14,6 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from softmachine.errors import UsageError
 
@@ -146,7 +145,7 @@ def _ours(folder: Path) -> bool:
     return not any(folder.iterdir()) or bool(_marked(folder))
 
 
-def _marked(folder: Path) -> dict[str, Any]:
+def _marked(folder: Path) -> dict[str, object]:
     """What the mark of a folder of ours says; nothing if it is not one."""
     try:
         data = json.loads((folder / MARK).read_text(encoding="utf-8"))

@@ -5,17 +5,17 @@ Other packages name theirs in the entry-point group ``softmachine.exports``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from importlib import import_module
 
 from softmachine.errors import UsageError
 from softmachine.exports import checkpoint
-from softmachine.exports.exported import Exported
-from softmachine.exports.writing import Fill, write
-from softmachine.model import Model
+from softmachine.exports.writing import Fill
 from softmachine.plugins import Shelf
+
+STOCK_LIBRARIES = (("torch", "hf"), ("transformers", "hf"))
+WIDE = tuple(dtype for dtype in checkpoint.DTYPES if dtype != "float16")
+"""Where norms need constants that float16 has no room for."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class StockFormat:
         positions: Whether the architecture has an embedding of positions.
         decodes: Whether it can go on from its input.
         encodes: Whether every position may see all others.
-        libraries: Complains unless the software is there that verifies and writes it.
+        libraries: The software that writes and verifies it, each with the extra of this package that installs it.
         rank: Where it stands among all formats.
     """
 
@@ -41,12 +41,18 @@ class StockFormat:
     positions: bool = True
     decodes: bool = True
     encodes: bool = False
-    libraries: Callable[[], None] = checkpoint.require_libraries
+    libraries: tuple[tuple[str, str], ...] = STOCK_LIBRARIES
     rank: int = 1000
 
     def require_libraries(self) -> None:
         """Complain, before anything is done, unless the software is there."""
-        self.libraries()
+        for library, extra in self.libraries:
+            try:
+                import_module(library)
+            except ImportError as error:
+                needs = "exporting needs" if extra == "hf" else f"exporting to {extra} needs"
+                hint = f"pip install 'softmachine[{extra}]'"
+                raise UsageError(f"{needs} {error.name}, which is not installed", hint=hint) from None
 
     def require_dtype(self, dtype: str) -> None:
         """Complain about a format of weights that it cannot have."""
@@ -55,13 +61,7 @@ class StockFormat:
             hint = f"choose {' or '.join(self.dtypes)}{more}"
             raise UsageError(f"models are not written to {self.name} in {dtype}", hint=hint)
 
-    def write(self, model: Model, folder: Path, **options: Any) -> Exported:
-        """Write a model; the options are those of :func:`.writing.write`."""
-        return write(self.fill, model, folder, **options)
 
-
-WIDE = tuple(dtype for dtype in checkpoint.DTYPES if dtype != "float16")
-"""Where norms need constants that float16 has no room for."""
 SHELF = Shelf(
     StockFormat, attribute="STOCK", package="softmachine.exports", pattern="*.py", group="softmachine.exports"
 )

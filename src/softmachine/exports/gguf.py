@@ -6,16 +6,18 @@ llama.cpp keeps keys in float16 unless told otherwise; scores of these models ne
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from softmachine.errors import UsageError
 from softmachine.exports import checkpoint
 from softmachine.exports.dialogue import Dialogue
-from softmachine.exports.formats import StockFormat
-from softmachine.exports.llama import llama
+from softmachine.exports.formats import STOCK_LIBRARIES, StockFormat
+from softmachine.exports.llama import STRETCH, llama
 from softmachine.exports.lower import lower
 from softmachine.exports.manual import Manual
 from softmachine.exports.placed import Placed
@@ -23,9 +25,14 @@ from softmachine.exports.writing import Filled
 from softmachine.model import Model
 from softmachine.progress import Tell
 
+if TYPE_CHECKING:
+    from gguf import GGUFWriter
+
 FILE = "model.gguf"
-_NEEDED = "pip install 'softmachine[gguf]'"
 _NAMES = {
+    "model.embed_tokens": "token_embd",
+    "model.norm": "output_norm",
+    "lm_head": "output",
     "input_layernorm": "attn_norm",
     "post_attention_layernorm": "ffn_norm",
     "self_attn.q_proj": "attn_q",
@@ -38,26 +45,14 @@ _NAMES = {
 }
 
 
-def require_libraries() -> None:
-    """Complain unless gguf is there, and what verifies a checkpoint."""
-    try:
-        import gguf  # noqa: F401
-    except ImportError as error:
-        raise UsageError(f"exporting to gguf needs {error.name}, which is not installed", hint=_NEEDED) from None
-    checkpoint.require_libraries()
-
-
 def fill(model: Model, folder: Path, length: int, dtype: str, dialogue: Dialogue, tell: Tell) -> Filled:
     """Put ``model.gguf`` into a folder, after transformers has run the same weights; see :data:`.writing.Fill`."""
-    require_libraries()
     tell("placing the weights")
     placed = llama(lower(model, length), dtype)
     with TemporaryDirectory(dir=folder) as scratch:
-        rounded, parameters, results = checkpoint.new_checkpoint(
-            placed, Path(scratch), dtype, dialogue, every_format=False, tell=tell
-        )
+        written = checkpoint.new_checkpoint(placed, Path(scratch), dtype, dialogue, every_format=False, tell=tell)
     _write_file(model.name, placed, folder / FILE, dialogue)
-    return Filled(placed, "llama (GGUF)", results, parameters, rounded, _MANUAL)
+    return Filled(placed, replace(written, architecture="llama (GGUF)"), _MANUAL)
 
 
 _MANUAL = Manual(
@@ -83,20 +78,21 @@ llama.cpp keeps keys and values in float16 by default, which is *not* enough. Th
 def _write_file(name: str, placed: Placed, path: Path, dialogue: Dialogue) -> None:
     import gguf
 
-    model, config = placed.model, placed.config
-    heads = int(config["num_attention_heads"])
+    model = placed.model
+    sizes = {key: value for key, value in placed.config.items() if isinstance(value, int)}
+    heads = sizes["num_attention_heads"]
     writer = gguf.GGUFWriter(str(path), "llama")
     writer.add_name(name)
     writer.add_context_length(len(model.positions))
-    writer.add_embedding_length(int(config["hidden_size"]))
-    writer.add_block_count(int(config["num_hidden_layers"]))
-    writer.add_feed_forward_length(int(config["intermediate_size"]))
+    writer.add_embedding_length(sizes["hidden_size"])
+    writer.add_block_count(sizes["num_hidden_layers"])
+    writer.add_feed_forward_length(sizes["intermediate_size"])
     writer.add_head_count(heads)
     writer.add_head_count_kv(heads)
     writer.add_layer_norm_rms_eps(1e-6)
-    writer.add_rope_dimension_count(int(config["hidden_size"]) // heads)
+    writer.add_rope_dimension_count(sizes["hidden_size"] // heads)
     writer.add_rope_scaling_type(gguf.RopeScalingType.LINEAR)
-    writer.add_rope_scaling_factor(float(config["rope_parameters"]["factor"]))
+    writer.add_rope_scaling_factor(STRETCH)
     writer.add_vocab_size(len(model.vocabulary) + 1)
     writer.add_file_type(gguf.LlamaFileType.ALL_F32)
     _add_tokens(writer, placed, dialogue)
@@ -111,22 +107,19 @@ def _write_file(name: str, placed: Placed, path: Path, dialogue: Dialogue) -> No
     writer.close()
 
 
-def _add_tokens(writer: object, placed: Placed, dialogue: Dialogue) -> None:
+def _add_tokens(writer: GGUFWriter, placed: Placed, dialogue: Dialogue) -> None:
     """The vocabulary, every token a word of its own; llama.cpp insists on one for what it does not know."""
     import gguf
 
-    assert isinstance(writer, gguf.GGUFWriter)
-    model = placed.model
-    index = {token: k for k, token in enumerate(model.vocabulary)}
+    model, index = placed.model, placed.model.index
     stops = [index[token] for token in dialogue.stops]
     marks = {*stops, model.pad, *(index[token] for token in dialogue.prefix)}
-    types = [
-        gguf.TokenType.CONTROL if k in marks else gguf.TokenType.USER_DEFINED for k in range(len(model.vocabulary))
-    ]
+    kinds = gguf.TokenType
+    types = [kinds.CONTROL if k in marks else kinds.USER_DEFINED for k in range(len(model.vocabulary))]
     writer.add_tokenizer_model("llama")
     writer.add_token_list([*model.spellings, "<unknown>"])
     writer.add_token_scores([0.0] * (len(model.vocabulary) + 1))
-    writer.add_token_types([*types, gguf.TokenType.UNKNOWN])
+    writer.add_token_types([*types, kinds.UNKNOWN])
     writer.add_unk_token_id(len(model.vocabulary))
     writer.add_pad_token_id(model.pad)
     if dialogue.prefix:
@@ -139,17 +132,11 @@ def _add_tokens(writer: object, placed: Placed, dialogue: Dialogue) -> None:
 
 def _tensor_name(key: str) -> str:
     """llama.cpp's name of a tensor."""
-    whole = {
-        "model.embed_tokens.weight": "token_embd.weight",
-        "model.norm.weight": "output_norm.weight",
-        "lm_head.weight": "output.weight",
-    }
-    if key in whole:
-        return whole[key]
-    _, _, layer, rest = key.split(".", 3)
-    return f"blk.{layer}.{_NAMES[rest.removesuffix('.weight')]}.weight"
+    found = re.fullmatch(r"(?:model\.layers\.(\d+)\.)?(.+)\.weight", key)
+    assert found is not None
+    layer, rest = found.groups()
+    return f"{'' if layer is None else f'blk.{layer}.'}{_NAMES[rest]}.weight"
 
 
-STOCK = StockFormat(
-    "gguf", "GGUF, for llama.cpp", fill, ("float32",), positions=False, libraries=require_libraries, rank=8
-)
+LIBRARIES = (("gguf", "gguf"), *STOCK_LIBRARIES)
+STOCK = StockFormat("gguf", "GGUF, for llama.cpp", fill, ("float32",), positions=False, libraries=LIBRARIES, rank=8)

@@ -5,23 +5,32 @@ and -x, so that the mean is 0, and read as half of the difference, so that what 
 deviation is made a power of two, which the norm's own weight undoes: with a huge ``layer_norm_epsilon`` (neutral), or,
 if the configuration is to be the default one, by a pair of constants ±C so large that nothing else counts. The default
 configuration also has GELU in place of ReLU (pre-activations are multiplied until that makes no difference) and ties
-the unembedding to the embedding (see :mod:`.tied`).
+the unembedding to the embedding (see :func:`tied`).
 """
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from softmachine.errors import ConstructionError
 from softmachine.exports import checkpoint
-from softmachine.exports.conditioning import relieved
 from softmachine.exports.formats import WIDE, StockFormat
-from softmachine.exports.lowered import Affine, Array, Lowered, LoweredLayer, head_width, most_heads, most_units
-from softmachine.exports.mirrored import Mirrored
-from softmachine.exports.placed import SAMPLING_GAIN, Placed
-from softmachine.exports.tied import tied
+from softmachine.exports.lowered import (
+    Affine,
+    Array,
+    Lowered,
+    LoweredLayer,
+    head_width,
+    most_heads,
+    most_units,
+    relieved,
+)
+from softmachine.exports.placed import SAMPLING_GAIN, Mirrored, Placed, neutral_norms
 
 LARGE = 2.0**20
 """C: coordinates within ±1 change a mean of squares of C² by less than float32 can see."""
@@ -33,19 +42,16 @@ GELU_GAIN = 2.0**20
 
 def gpt2(model: Lowered, dtype: str) -> Placed:
     """With neutral norms, ReLU and an unembedding of its own."""
-    narrow = dtype == "float16"  # where 2⁴⁰ is infinite, and 2¹⁶ too
-    if narrow:
+    if dtype == "float16":
         model = relieved(model, NARROW)
-    head = head_width(model)
-    heads = max(most_heads(model), -(-2 * (model.width + 1) // head))
-    place = _Place(model, heads * head, head, constant=1.0, activation_gain=1.0)
-    inner = most_units(model)
-    tensors = place.tensors(inner, norm=2.0**15 if narrow else 2.0**40)
-    logits = Affine(model.unembedding.weight * SAMPLING_GAIN, model.unembedding.bias * SAMPLING_GAIN)
-    tensors["lm_head.weight"] = place.unbiased(logits)
+    head, inner = head_width(model), most_units(model)
+    norm, epsilon = neutral_norms(dtype)
+    place = _Place(model, head * max(most_heads(model), -(-2 * (model.width + 1) // head)))
+    tensors = place.tensors(inner, norm=norm)
+    tensors["lm_head.weight"] = place.unbiased(model.unembedding.times(SAMPLING_GAIN))
     config = {
         "activation_function": "relu",
-        "layer_norm_epsilon": 2.0**30 if narrow else 2.0**80,
+        "layer_norm_epsilon": epsilon,
         "n_inner": inner,
         "tie_word_embeddings": False,
     }
@@ -60,13 +66,10 @@ def gpt2_default(model: Lowered, dtype: str) -> Placed:
             hint="export to gpt2, whose norms are neutral",
         )
     model, gain = tied(model)
-    head = head_width(model)
     width = 2
-    while width < 2 * (model.width + 1) or width < head * most_heads(model):
+    while width < max(2 * (model.width + 1), head_width(model) * most_heads(model)) or 4 * width < most_units(model):
         width *= 4
-    while 4 * width < most_units(model):
-        width *= 4
-    place = _Place(model, width, head, constant=LARGE, activation_gain=GELU_GAIN)
+    place = _Place(model, width, constant=LARGE, activation_gain=GELU_GAIN)
     tensors = place.tensors(4 * width, norm=LARGE * (2 / width) ** 0.5)
     return place.placed({}, tensors, 2 * gain)
 
@@ -74,8 +77,8 @@ def gpt2_default(model: Lowered, dtype: str) -> Placed:
 class _Place(Mirrored):
     """Where things go in a GPT-2; the constant of its norms is at the coordinate after all others."""
 
-    def __init__(self, model: Lowered, width: int, head: int, *, constant: float, activation_gain: float) -> None:
-        super().__init__(model, width, head)
+    def __init__(self, model: Lowered, width: int, *, constant: float = 1.0, activation_gain: float = 1.0) -> None:
+        super().__init__(model, width)
         self.constant, self.activation_gain = constant, activation_gain
 
     def unbiased(self, affine: Affine) -> Array:
@@ -88,48 +91,27 @@ class _Place(Mirrored):
     def tensors(self, inner: int, norm: float) -> dict[str, Array]:
         """Everything but the unembedding."""
         model = self.model
-        positions = self.mirrored(model.positions)
+        positions = self.stored(model.positions)
         positions[:, model.width], positions[:, self.half + model.width] = self.constant, -self.constant
-        tensors = {"transformer.wte.weight": self.mirrored(model.embedding), "transformer.wpe.weight": positions}
-        norms = ["ln_f", *(f"h.{k}.{name}" for k in range(len(model.layers)) for name in ("ln_1", "ln_2"))]
-        for name in norms:
-            tensors[f"transformer.{name}.weight"] = np.full(self.width, norm)
-            tensors[f"transformer.{name}.bias"] = np.zeros(self.width)
+        tensors = {"wte.weight": self.stored(model.embedding), "wpe.weight": positions}
+        maps = {"ln_f": Affine(np.full(self.width, norm), np.zeros(self.width))}
         for k, layer in enumerate(model.layers):
-            own = {**self.attention(layer), **self.feed_forward(layer, inner)}
-            tensors |= {f"transformer.h.{k}.{name}": tensor for name, tensor in own.items()}
-        return tensors
-
-    def attention(self, layer: LoweredLayer) -> dict[str, Array]:
-        weight, bias = np.zeros((3, self.width, self.width)), np.zeros((3, self.width))
-        output = np.zeros((self.width, self.width))
-        for h, head in enumerate(layer.heads):
-            first = h * self.head
-            for part, affine in enumerate((head.query, head.key, head.value)):
-                factor = self.head**0.5 if part == 0 else 1.0  # GPT-2 divides scores by this
-                end = first + len(affine.bias)
-                weight[part, first:end] = self.reading(affine) * factor
-                bias[part, first:end] = affine.bias * factor
-            output[:, first : first + head.output.shape[1]] = self.mirrored(head.output.T).T
-        return {
-            "attn.c_attn.weight": weight.reshape(3 * self.width, self.width).T,
-            "attn.c_attn.bias": bias.reshape(-1),
-            "attn.c_proj.weight": output.T,
-            "attn.c_proj.bias": np.zeros(self.width),
-        }
-
-    def feed_forward(self, layer: LoweredLayer, inner: int) -> dict[str, Array]:
-        units, gain = len(layer.units), self.activation_gain
-        first, first_bias, second = np.zeros((inner, self.width)), np.zeros(inner), np.zeros((self.width, inner))
-        first[:units] = self.reading(layer.first) * gain
-        first_bias[:units] = layer.first.bias * gain
-        second[:, :units] = self.mirrored(layer.second.weight.T).T / gain
-        return {
-            "mlp.c_fc.weight": first.T,
-            "mlp.c_fc.bias": first_bias,
-            "mlp.c_proj.weight": second.T,
-            "mlp.c_proj.bias": self.mirrored(layer.second.bias[None, :])[0],
-        }
+            attention = self.attention(layer)
+            first, second = self.feed_forward(layer, inner, self.activation_gain)
+            three = [attention[part] for part in ("query", "key", "value")]
+            maps |= {
+                f"h.{k}.ln_1": maps["ln_f"],
+                f"h.{k}.ln_2": maps["ln_f"],
+                f"h.{k}.attn.c_attn": Affine(
+                    np.vstack([part.weight for part in three]), np.concatenate([part.bias for part in three])
+                ),
+                f"h.{k}.attn.c_proj": attention["output"],
+                f"h.{k}.mlp.c_fc": first,
+                f"h.{k}.mlp.c_proj": second,
+            }
+        for name, affine in maps.items():  # which GPT-2 has transposed
+            tensors[f"{name}.weight"], tensors[f"{name}.bias"] = affine.weight.T, affine.bias
+        return {f"transformer.{name}": tensor for name, tensor in tensors.items()}
 
     def placed(self, config: dict[str, object], tensors: dict[str, Array], gain: float) -> Placed:
         sizes = {
@@ -140,6 +122,51 @@ class _Place(Mirrored):
         }
         config = {"model_type": "gpt2", **sizes, **config}
         return Placed("GPT2LMHeadModel", config, tensors, self.model, self.half, gain, self.activation_gain)
+
+
+def tied(model: Lowered) -> tuple[Lowered, float]:
+    """The model with embedding and unembedding in one matrix, which is its embedding; and the gain of its logits.
+
+    What the unembedding reads is copied, multiplied by the gain, to coordinates of its own. A token's row then holds
+    both its embedding and its unembedding; what each does where it is not wanted is small against the gain.
+    """
+    logits = model.unembedding
+    read = np.flatnonzero(np.any(logits.weight != 0, axis=0))
+    rows = np.hstack([logits.weight[:, read], logits.bias[:, None]])
+    noise = float(np.abs(model.embedding).sum(axis=1).max() + np.abs(rows @ rows.T).max())
+    gain = 2.0 ** math.ceil(math.log2(SAMPLING_GAIN + 4 * noise))
+    *before, last = model.layers or (LoweredLayer.of((), (), np.zeros(model.width)),)
+    wide = [layer.widened(len(read) + 1) for layer in (*before, last)]
+    whole = model.width + len(read) + 1
+    names = (*(f"for the logits: {model.coordinates[c]}" for c in read), "for the logits: 1")
+    tied_model = replace(
+        model,
+        coordinates=(*model.coordinates, *names),
+        scales=np.concatenate([model.scales, model.scales[read] * gain, [gain]]),
+        embedding=np.hstack([model.embedding, rows]),
+        positions=np.pad(model.positions, ((0, 0), (0, len(read) + 1))),
+        layers=(*wide[:-1], _copying(wide[-1], last, read, gain)),
+        unembedding=Affine(np.zeros((len(model.vocabulary), whole)), np.zeros(len(model.vocabulary))),
+    )
+    return tied_model, gain
+
+
+def _copying(layer: LoweredLayer, narrow: LoweredLayer, read: NDArray[np.intp], gain: float) -> LoweredLayer:
+    """The last layer, which also writes what the unembedding reads: what was there, and what its own units add."""
+    width, count = narrow.second.weight.shape[0], len(read)
+    copies = np.zeros((2 * count, width + count + 1))
+    writes = np.zeros((width + count + 1, 2 * count))
+    for k, coordinate in enumerate(read):
+        for side, sign in enumerate((1.0, -1.0)):  # x = ReLU(x) - ReLU(-x)
+            copies[2 * k + side, coordinate] = sign
+            writes[width + k, 2 * k + side] = sign * gain
+    weight, bias = layer.second.weight.copy(), layer.second.bias.copy()
+    weight[width : width + count] = gain * narrow.second.weight[read]
+    bias[width : width + count] = gain * narrow.second.bias[read]
+    bias[-1] = gain
+    first = Affine(np.vstack([layer.first.weight, copies]), np.concatenate([layer.first.bias, np.zeros(2 * count)]))
+    names = tuple(f"copy coordinate {c} {sign}" for c in read for sign in "+-")
+    return LoweredLayer(layer.heads, first, Affine(np.hstack([weight, writes]), bias), (*layer.units, *names))
 
 
 STOCK = (

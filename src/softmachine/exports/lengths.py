@@ -14,7 +14,7 @@ import numpy as np
 
 from softmachine.codec import Codec, Prompt
 from softmachine.errors import ConstructionError, InputError, UsageError
-from softmachine.exports.lowered import Affine, Array, LoweredHead, LoweredLayer
+from softmachine.exports.lowered import Affine, Array, LoweredHead, LoweredLayer, Unit
 from softmachine.languages.source import Source
 from softmachine.model import Model
 from softmachine.transformer.features import Feature
@@ -69,11 +69,9 @@ def lengths_of(model: Model, most: int) -> Lengths:
 def too_long(name: str, codec: Codec[Source], most: int) -> UsageError:
     """The complaint that no input fits in so many positions."""
     needed = min((len(prompt.tokens) for _, prompt in _prompts(codec, most)), default=None)
-    hint = (
-        "give a larger --length"
-        if needed is None
-        else f"its shortest input takes {needed:,} positions: --length {needed}"
-    )
+    hint = "give a larger --length"
+    if needed is not None:
+        hint = f"its shortest input takes {needed:,} positions: --length {needed}"
     return UsageError(f"no input of {name!r} fits in {most:,} positions", hint=hint)
 
 
@@ -105,7 +103,7 @@ def length_layer(
     values[np.arange(count), ends] = -1
     output[np.arange(flags, flags + count), np.arange(count)] = 1
     found, written = [(values, np.ones(count))], [output]
-    units: list[tuple[Array, float, Array, str]] = []
+    units: list[Unit] = []
     constant = np.zeros(width)
     for feature, row in zip(features, embedding, strict=True):
         table = [[float(feature.at(i, n)) for i in range(positions)] for n, positions in lengths.pairs]
@@ -122,7 +120,7 @@ def length_layer(
             weight = np.zeros(width)
             weight[first : first + len(entries)] = np.array(entries) - low
             weight[flags + k] = -(2.0 ** np.ceil(np.log2(max(high - low, 1.0))))
-            units.append((weight, 0.0, row, f"{feature}: n = {n}"))
+            units.append(Unit(weight, 0.0, row, f"{feature}: n = {n}"))
     ramp = np.zeros((1, width))
     ramp[0, first : first + lengths.positions] = np.arange(lengths.positions)
     head = LoweredHead(
@@ -132,8 +130,4 @@ def length_layer(
         value=Affine(np.vstack([rows for rows, _ in found]), np.concatenate([bias for _, bias in found])),
         output=np.hstack(written),
     )
-    weights = np.array([unit[0] for unit in units]).reshape(len(units), width)
-    columns = np.array([unit[2] for unit in units]).reshape(len(units), width).T
-    biases = np.array([unit[1] for unit in units])
-    names = tuple(unit[3] for unit in units)
-    return LoweredLayer((head,), Affine(weights, biases), Affine(columns, constant), names)
+    return LoweredLayer.of((head,), units, constant)

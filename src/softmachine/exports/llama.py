@@ -15,17 +15,8 @@ import numpy as np
 from softmachine.errors import ConstructionError
 from softmachine.exports import checkpoint
 from softmachine.exports.formats import WIDE, StockFormat
-from softmachine.exports.lowered import (
-    Affine,
-    Array,
-    Lowered,
-    LoweredHead,
-    LoweredLayer,
-    head_width,
-    most_heads,
-    most_units,
-)
-from softmachine.exports.placed import SAMPLING_GAIN, Placed
+from softmachine.exports.lowered import Affine, Array, Lowered, LoweredLayer, head_width, most_heads, most_units
+from softmachine.exports.placed import SAMPLING_GAIN, Placed, Stream
 
 LARGE = 2.0**30
 """C: a coordinate within ±1 changes C² by less than float32 can see."""
@@ -50,9 +41,8 @@ def _place(kind: str, model: Lowered, dtype: str) -> Placed:
         )
     head = head_width(model)
     width = 4
-    while width < model.width + 1 or width < head * most_heads(model):
+    while width < max(model.width + 1, head * most_heads(model)):
         width *= 4
-    place = _Place(model, width, head)
     inner = 1 + most_units(model)
     config = {
         "model_type": kind,
@@ -67,7 +57,7 @@ def _place(kind: str, model: Lowered, dtype: str) -> Placed:
     }
     if kind == "mistral":
         config["sliding_window"] = None
-    tensors = place.tensors(inner, biased=kind == "qwen2")
+    tensors = _Place(model, width).tensors(inner, biased=kind == "qwen2")
     # For every qwen2, AutoTokenizer puts its own way to split text into words in place of the one in the folder.
     tokenizer = "PreTrainedTokenizerFast" if kind == "qwen2" else "AutoTokenizer"
     return Placed(_CLASSES[kind], config, tensors, model, None, SAMPLING_GAIN, SILU_GAIN, tokenizer)
@@ -76,67 +66,48 @@ def _place(kind: str, model: Lowered, dtype: str) -> Placed:
 llama, mistral, qwen2 = (partial(_place, kind) for kind in _CLASSES)
 
 
-class _Place:
-    """Where things go: coordinate c at c, the constant after all others."""
-
-    def __init__(self, model: Lowered, width: int, head: int) -> None:
-        self.model, self.width, self.head = model, width, head
+class _Place(Stream):
+    """Where things go in a LLaMA: the constant is at the coordinate after all others."""
 
     def reading(self, affine: Affine) -> Array:
         """The matrix of a map that reads the stream, and its bias off the constant."""
-        rows = np.zeros((len(affine.bias), self.width))
-        rows[:, : self.model.width] = affine.weight
+        rows = self.stored(affine.weight)
         rows[:, self.model.width] = affine.bias / LARGE
         return rows
 
     def tensors(self, inner: int, *, biased: bool) -> dict[str, Array]:
         model = self.model
-        embedding = np.zeros((len(model.vocabulary), self.width))
-        embedding[:, : model.width], embedding[:, model.width] = model.embedding, LARGE
-        logits = Affine(model.unembedding.weight * SAMPLING_GAIN, model.unembedding.bias * SAMPLING_GAIN)
+        embedding = self.stored(model.embedding)
+        embedding[:, model.width] = LARGE
         norm = np.full(self.width, LARGE / self.width**0.5)
         tensors = {
             "model.embed_tokens.weight": embedding,
             "model.norm.weight": norm,
-            "lm_head.weight": self.reading(logits),
+            "lm_head.weight": self.reading(model.unembedding.times(SAMPLING_GAIN)),
         }
         for k, layer in enumerate(model.layers):
-            own = {
-                "input_layernorm.weight": norm,
-                "post_attention_layernorm.weight": norm,
-                **self.attention(layer.heads),
-                **self.feed_forward(layer, inner),
-            }
+            own = {"input_layernorm.weight": norm, "post_attention_layernorm.weight": norm}
+            for part, affine in self.attention(layer).items():
+                own[f"self_attn.{part[0]}_proj.weight"] = affine.weight
+            own |= self.gated(layer, inner)
             if biased:
                 own |= {f"self_attn.{name}_proj.bias": np.zeros(self.width) for name in "qkv"}
             tensors |= {f"model.layers.{k}.{name}": tensor for name, tensor in own.items()}
         return tensors
 
-    def attention(self, heads: tuple[LoweredHead, ...]) -> dict[str, Array]:
-        parts = {name: np.zeros((self.width, self.width)) for name in "qkvo"}
-        for h, head in enumerate(heads):
-            first = h * self.head
-            parts["q"][first : first + len(head.query.bias)] = self.reading(head.query) * self.head**0.5
-            parts["k"][first : first + len(head.key.bias)] = self.reading(head.key)
-            parts["v"][first : first + len(head.value.bias)] = self.reading(head.value)
-            parts["o"][: self.model.width, first : first + head.output.shape[1]] = head.output
-        return {f"self_attn.{name}_proj.weight": tensor for name, tensor in parts.items()}
-
-    def feed_forward(self, layer: LoweredLayer, inner: int) -> dict[str, Array]:
-        units, width = len(layer.units), self.model.width
-        gate, up, down = np.zeros((inner, self.width)), np.zeros((inner, self.width)), np.zeros((self.width, inner))
-        gate[:units] = self.reading(layer.first) * SILU_GAIN
-        up[: units + 1, width] = 1 / (SILU_GAIN * LARGE)
-        down[:width, :units] = layer.second.weight
-        # One more unit is always 1, for what the layer adds everywhere.
-        gate[units, width], down[:width, units] = SILU_GAIN / LARGE, layer.second.bias
+    def gated(self, layer: LoweredLayer, inner: int) -> dict[str, Array]:
+        """The units; one more is always 1, for what the layer adds everywhere."""
+        units, constant = len(layer.units), self.model.width
+        first, second = self.feed_forward(layer, inner)
+        gate, up, down = first.weight * SILU_GAIN, np.zeros((inner, self.width)), second.weight
+        up[: units + 1, constant] = 1 / (SILU_GAIN * LARGE)
+        gate[units, constant], down[:, units] = SILU_GAIN / LARGE, second.bias
         return {"mlp.gate_proj.weight": gate, "mlp.up_proj.weight": up, "mlp.down_proj.weight": down}
 
 
-STOCK = (
-    StockFormat("llama", "Hugging Face, LlamaForCausalLM", partial(checkpoint.fill, place=llama), WIDE, False, rank=3),
+STOCK = tuple(
     StockFormat(
-        "mistral", "Hugging Face, MistralForCausalLM", partial(checkpoint.fill, place=mistral), WIDE, False, rank=4
-    ),
-    StockFormat("qwen2", "Hugging Face, Qwen2ForCausalLM", partial(checkpoint.fill, place=qwen2), WIDE, False, rank=5),
+        kind, f"Hugging Face, {name}", partial(checkpoint.fill, place=partial(_place, kind)), WIDE, False, rank=k
+    )
+    for k, (kind, name) in enumerate(_CLASSES.items(), 3)
 )

@@ -9,13 +9,13 @@ stream is scaled by a power of two so that it stays within ±1. None of it chang
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from softmachine.errors import ConstructionError
-from softmachine.exports.conditioning import Box, boxes_of, conditioned, image
 from softmachine.exports.fits import (
     MOST_LAYERS,
     require_decoder,
@@ -25,7 +25,19 @@ from softmachine.exports.fits import (
     require_tabled,
 )
 from softmachine.exports.lengths import Lengths, length_layer, lengths_of
-from softmachine.exports.lowered import PAD, Affine, Array, Lowered, LoweredHead, LoweredLayer
+from softmachine.exports.lowered import (
+    PAD,
+    Affine,
+    Array,
+    Box,
+    Lowered,
+    LoweredHead,
+    LoweredLayer,
+    Unit,
+    boxes_of,
+    conditioned,
+    image,
+)
 from softmachine.exports.sight import native, seeing
 from softmachine.model import Model
 from softmachine.transformer.features import Feature
@@ -142,12 +154,12 @@ class _Lowering:
         return length_layer(waiting, rows, self.lengths, first=self.first, flags=self.flags)
 
     def layer(self, layer: Layer) -> LoweredLayer:
-        first, second, units = _units(layer.feed_forward, self.count)
-        return LoweredLayer(tuple(self.head(head) for head in layer.heads), first, second, units)
+        heads = tuple(self.head(head) for head in layer.heads)
+        added = np.array([float(number) for number in layer.feed_forward.second.bias])
+        return LoweredLayer.of(heads, [*_units(layer.feed_forward, self.count)], added)
 
     def head(self, head: Head) -> LoweredHead:
-        query, scale = _affine(head.query), self.scale(head)
-        query = Affine(query.weight * scale, query.bias * scale)
+        query = _affine(head.query).times(self.scale(head))
         return LoweredHead(head.name, query, _affine(head.key), _affine(head.value), _dense(head.output))
 
     def scale(self, head: Head) -> float:
@@ -160,21 +172,9 @@ class _Lowering:
         found = list(layers[:1]) if self.finds_length else []
         for original in self.layers:
             layer, box = layers[len(found)], boxes[len(found)]
-            heads = tuple(
-                lowered
-                if native(head, causal=self.causal)
-                else seeing(
-                    lowered,
-                    head,
-                    scale=self.scale(head),
-                    causal=self.causal,
-                    count=self.count,
-                    first=self.first,
-                    box=box,
-                )
-                for lowered, head in zip(layer.heads, original.heads, strict=True)
-            )
-            found.append(replace(layer, heads=heads))
+            see = partial(seeing, causal=self.causal, count=self.count, first=self.first, box=box)
+            pairs = zip(layer.heads, original.heads, strict=True)
+            found.append(replace(layer, heads=tuple(see(own, head, scale=self.scale(head)) for own, head in pairs)))
         return tuple(found)
 
     def unembedding(self, model: Lowered, box: Box) -> Affine:
@@ -207,23 +207,17 @@ def _unrolled(transformer: Transformer, lengths: Lengths) -> tuple[tuple[Layer, 
     return layers, rounds
 
 
-def _units(forward: FeedForward, length: int) -> tuple[Affine, Affine, tuple[str, ...]]:
+def _units(forward: FeedForward, length: int) -> Iterator[Unit]:
     """ReLU units; a Heaviside unit is ReLU(s x + 1) - ReLU(s x), right where x ≥ 0 or x ≤ -1/s."""
-    first, second = _affine(forward.first), _affine(forward.second)
+    first, columns = _affine(forward.first), _dense(forward.second.weight).T
     sharp = _power_of_two(4 * (length + 1))
-    rows: list[tuple[Array, float, Array, str]] = []
-    for u, (unit, activation) in enumerate(zip(forward.units, forward.activations, strict=True)):
-        weight, bias, column = first.weight[u], float(first.bias[u]), second.weight[:, u]
+    for u, (name, activation) in enumerate(zip(forward.units, forward.activations, strict=True)):
+        weight, bias, column = first.weight[u], float(first.bias[u]), columns[u]
         if activation == "step":
-            rows.append((weight * sharp, bias * sharp + 1, column, f"{unit}: from 0"))
-            rows.append((weight * sharp, bias * sharp, -column, f"{unit}: from 1"))
+            yield Unit(weight * sharp, bias * sharp + 1, column, f"{name}: from 0")
+            yield Unit(weight * sharp, bias * sharp, -column, f"{name}: from 1")
         else:
-            rows.append((weight, bias, column, unit))
-    width = second.weight.shape[0]
-    weights = np.array([row[0] for row in rows]).reshape(len(rows), width)
-    columns = np.array([row[2] for row in rows]).reshape(len(rows), width).T
-    biases = np.array([row[1] for row in rows])
-    return Affine(weights, biases), Affine(columns, second.bias), tuple(row[3] for row in rows)
+            yield Unit(weight, bias, column, name)
 
 
 def _power_of_two(number: float) -> float:

@@ -1,8 +1,14 @@
-"""A lowered transformer: plain arrays for a fixed number of positions, ready for other people's architectures."""
+"""A lowered transformer: plain arrays for a fixed number of positions, ready for other people's architectures.
+
+Also how large its numbers get, and the same model with numbers of a size that all formats have.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +25,10 @@ class Affine:
     weight: Array
     bias: Array
 
+    def times(self, factor: float | Array) -> Affine:
+        """The map times a factor, or each of its components times its own."""
+        return Affine(self.weight * np.reshape(factor, (-1, 1)), self.bias * factor)
+
 
 @dataclass(frozen=True)
 class LoweredHead:
@@ -31,6 +41,15 @@ class LoweredHead:
     output: Array
 
 
+class Unit(NamedTuple):
+    """A ReLU unit: what it reads, and the column that it writes."""
+
+    weight: Array
+    bias: float
+    column: Array
+    name: str
+
+
 @dataclass(frozen=True)
 class LoweredLayer:
     """Heads side by side, then ReLU units."""
@@ -40,27 +59,31 @@ class LoweredLayer:
     second: Affine
     units: tuple[str, ...]
 
-    def widened(self, more: int) -> LoweredLayer:
-        """The layer over a stream with more coordinates, which it neither reads nor writes."""
+    @staticmethod
+    def of(heads: tuple[LoweredHead, ...], units: Sequence[Unit], added: Array) -> LoweredLayer:
+        """The layer of these units, which also adds a constant vector."""
+        shape = len(units), len(added)
+        first = Affine(
+            np.array([unit.weight for unit in units]).reshape(shape), np.array([unit.bias for unit in units])
+        )
+        columns = np.array([unit.column for unit in units]).reshape(shape).T
+        return LoweredLayer(heads, first, Affine(columns, added), tuple(unit.name for unit in units))
 
-        def reading(affine: Affine) -> Affine:
-            return Affine(np.pad(affine.weight, ((0, 0), (0, more))), affine.bias)
-
-        def column(rows: Array) -> Array:
-            return np.pad(rows, ((0, more), (0, 0)))
-
+    def mapped(self, reading: Callable[[Affine], Affine], writing: Callable[[Array], Array]) -> LoweredLayer:
+        """The layer with all maps that read the stream changed, and all columns that are written to it."""
         heads = tuple(
-            replace(
-                head,
-                query=reading(head.query),
-                key=reading(head.key),
-                value=reading(head.value),
-                output=column(head.output),
-            )
+            LoweredHead(head.name, reading(head.query), reading(head.key), reading(head.value), writing(head.output))
             for head in self.heads
         )
-        second = Affine(column(self.second.weight), np.pad(self.second.bias, (0, more)))
+        second = Affine(writing(self.second.weight), writing(self.second.bias[:, None])[:, 0])
         return LoweredLayer(heads, reading(self.first), second, self.units)
+
+    def widened(self, more: int) -> LoweredLayer:
+        """The layer over a stream with more coordinates, which it neither reads nor writes."""
+        return self.mapped(
+            lambda affine: Affine(np.pad(affine.weight, ((0, 0), (0, more))), affine.bias),
+            lambda columns: np.pad(columns, ((0, more), (0, 0))),
+        )
 
 
 @dataclass(frozen=True)
@@ -100,6 +123,16 @@ class Lowered:
         """The number of coordinates of the residual stream."""
         return len(self.coordinates)
 
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """The number of each token."""
+        return {token: k for k, token in enumerate(self.vocabulary)}
+
+    @cached_property
+    def spelled(self) -> dict[str, str]:
+        """The spelling of each token."""
+        return dict(zip(self.vocabulary, self.spellings, strict=True))
+
     @property
     def pad(self) -> int:
         """The index of the padding token."""
@@ -123,3 +156,99 @@ def most_heads(model: Lowered) -> int:
 def most_units(model: Lowered) -> int:
     """The largest number of units of any layer, at least 1."""
     return max([1, *(len(layer.units) for layer in model.layers)])
+
+
+Box = tuple[Array, Array]
+"""The least and the largest value of each coordinate: one row for all positions, or a row for each."""
+
+
+def boxes_of(model: Lowered, *, every_position: bool = False) -> list[Box]:
+    """What each coordinate can be before the first layer and after each layer.
+
+    With a row for every position, coordinates that say which position it is are known there, and sums over them exact.
+    """
+    places = model.positions
+    least, most = (places, places) if every_position else (places.min(axis=0)[None], places.max(axis=0)[None])
+    low, high = model.embedding.min(axis=0) + least, model.embedding.max(axis=0) + most
+    found = [(low, high)]
+    for layer in model.layers:
+        # What a head retrieves is a mean of values, of whatever positions.
+        for head in layer.heads:
+            values = image(head.value, found[-1])
+            mean = values[0].min(axis=0)[None], values[1].max(axis=0)[None]
+            added = image(Affine(head.output, np.zeros(model.width)), mean)
+            low, high = low + added[0], high + added[1]
+        units = image(layer.first, (low, high))
+        added = image(layer.second, (np.maximum(units[0], 0), np.maximum(units[1], 0)))
+        low, high = low + added[0], high + added[1]
+        found.append((low, high))
+    return found
+
+
+def image(affine: Affine, box: Box) -> Box:
+    """The range of an affine map over a box."""
+    positive, negative = np.maximum(affine.weight, 0).T, np.minimum(affine.weight, 0).T
+    low, high = box
+    return low @ positive + high @ negative + affine.bias, high @ positive + low @ negative + affine.bias
+
+
+def largest(affine: Affine, box: Box) -> Array:
+    """The largest size of each component of an affine map over a box."""
+    low, high = image(affine, box)
+    sizes: Array = np.maximum(np.abs(low), np.abs(high)).max(axis=0)
+    return sizes
+
+
+def conditioned(model: Lowered, before: Sequence[Box], boxes: Sequence[Box]) -> Lowered:
+    """The same model, with every coordinate within ±1 as far as bounds say.
+
+    Args:
+        model: What is to be scaled.
+        before: What coordinates can be before each layer.
+        boxes: What they can be before, between and after layers.
+    """
+    sizes = np.max([np.maximum(np.abs(low), np.abs(high)).max(axis=0) for low, high in boxes], axis=0)
+    scales = 2.0 ** -np.ceil(np.log2(np.maximum(sizes, 1.0)))
+
+    def reading(affine: Affine) -> Affine:
+        return Affine(affine.weight / scales, affine.bias)
+
+    layers = [
+        replace(layer, heads=tuple(_balanced(head, box) for head in layer.heads)).mapped(
+            reading, lambda columns: columns * scales[:, None]
+        )
+        for layer, box in zip(model.layers, before, strict=True)
+    ]
+    return replace(
+        model,
+        scales=scales,
+        embedding=model.embedding * scales,
+        positions=model.positions * scales,
+        layers=tuple(layers),
+        unembedding=reading(model.unembedding),
+    )
+
+
+def _balanced(head: LoweredHead, box: Box) -> LoweredHead:
+    """The same scores, with numbers of about the same size on both sides, for formats with a small range."""
+    if not len(head.query.bias):
+        return head
+    ours, theirs = largest(head.query, box), largest(head.key, box)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shift = np.where((ours > 0) & (theirs > 0), np.round(np.log2(ours / theirs) / 2), 0)
+    return replace(head, query=head.query.times(2.0**-shift), key=head.key.times(2.0**shift))
+
+
+def relieved(model: Lowered, most: float) -> Lowered:
+    """The same model, where units that read with larger weights than this read with smaller and write with larger ones.
+
+    ReLU(c x) is c ReLU(x); c is a power of two.
+    """
+
+    def relieve(layer: LoweredLayer) -> LoweredLayer:
+        sizes = np.maximum(np.abs(layer.first.weight).max(axis=1, initial=0), np.abs(layer.first.bias))
+        factor = 2.0 ** np.ceil(np.log2(np.maximum(sizes / most, 1.0)))
+        second = Affine(layer.second.weight * factor, layer.second.bias)
+        return replace(layer, first=layer.first.times(1 / factor), second=second)
+
+    return replace(model, layers=tuple(map(relieve, model.layers)))

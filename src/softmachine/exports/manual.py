@@ -49,14 +49,12 @@ class Manual:
 
 def usage(manual: Manual, model: Lowered, dialogue: Dialogue, length: int) -> str:
     """An example, what an input is, and what the answers mean."""
-    spelled = dict(zip(model.vocabulary, model.spellings, strict=True))
-    sample = _example(dialogue)
+    spelled, sample = model.spelled, _example(dialogue)
     prints, printed = _printing(dialogue.interface, sample)
-    index = {token: str(k) for k, token in enumerate(model.vocabulary)}
     code = manual.sample.format(
         word=json.dumps(" ".join(spelled[token] for token in dialogue.symbols(sample.prompt)), ensure_ascii=False),
         prompt=" ".join(spelled[token] for token in sample.prompt),
-        ids=", ".join(index[token] for token in sample.prompt),
+        ids=", ".join(str(model.index[token]) for token in sample.prompt),
         length=length,
         shown=_said(dialogue, sample, spelled) if manual.generates else "",
         prints="\n".join([*prints, *(f"# {line}" for line in printed)]),

@@ -10,14 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from softmachine.errors import Place, SoftmachineError, SourceError, UsageError
 from softmachine.exports import version1
 from softmachine.exports.folder import MARK, WEIGHTS, new_folder
-from softmachine.exports.native_reader import transformer_from
-from softmachine.exports.native_writer import Array, to_data
+from softmachine.exports.native_data import Array, Json, to_data, transformer_from
 from softmachine.languages.formats import source_from, source_text
 from softmachine.languages.source import Source
 from softmachine.model import Model
@@ -86,14 +85,15 @@ def load(folder: Path) -> Model:
         data, tensors = _read(folder, place)
         return _model(data, tensors)
     except SoftmachineError as error:
-        raise SourceError(error.message, place=error.place or place, hint=error.hint) from None
+        at = replace(error.place, source=str(folder)) if error.place else place
+        raise SourceError(error.message, place=at, hint=error.hint) from None
     except OSError as error:
         raise SourceError(f"cannot be read: {error.strerror or error}", place=place) from None
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         raise SourceError(f"the saved model is damaged: {type(error).__name__}: {error}", place=place) from None
 
 
-def _model(data: dict[str, Any], tensors: Mapping[str, Array]) -> Model:
+def _model(data: Json, tensors: Mapping[str, Array]) -> Model:
     """The model that the data and all of the tensors make up."""
     theorem = theorem_named(str(data["theorem"]))
     if theorem is None:
@@ -113,7 +113,7 @@ def _model(data: dict[str, Any], tensors: Mapping[str, Array]) -> Model:
     return Model(weights, theorem.codec_for(source, length), theorem, length)
 
 
-def _read(folder: Path, place: Place) -> tuple[dict[str, Any], Mapping[str, Array]]:
+def _read(folder: Path, place: Place) -> tuple[Json, Mapping[str, Array]]:
     """The data as the present version has them, and the tensors."""
     from safetensors import SafetensorError
     from safetensors.numpy import load as from_bytes

@@ -8,41 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from softmachine.errors import UsageError
 from softmachine.exports.dialogue import Dialogue
 from softmachine.exports.formats import StockFormat
 from softmachine.exports.lower import lower
-from softmachine.exports.lowered import Affine, Lowered, LoweredHead
+from softmachine.exports.lowered import Affine, Array, Lowered, LoweredHead
 from softmachine.exports.manual import SEPARATED, Manual
 from softmachine.exports.placed import SAMPLING_GAIN, Placed
-from softmachine.exports.verify import Verification, wrong
-from softmachine.exports.writing import Filled
+from softmachine.exports.verify import Hearing, Verification
+from softmachine.exports.writing import Exported, Filled
 from softmachine.model import Model
 from softmachine.progress import Tell, told
 
+if TYPE_CHECKING:
+    from onnx import ModelProto, NodeProto
+
 OPSET = 17
 DTYPES = ("float32", "float64")
+LIBRARIES = (("onnx", "onnx"), ("onnxruntime", "onnx"))
 FILE = "model.onnx"
 UNSEEN = -1e30
-_NEEDED = "pip install 'softmachine[onnx]'"
-
-
-def require_libraries() -> None:
-    """Complain unless onnx and onnxruntime are there."""
-    try:
-        import onnx  # noqa: F401
-        import onnxruntime  # noqa: F401
-    except ImportError as error:
-        raise UsageError(f"exporting to onnx needs {error.name}, which is not installed", hint=_NEEDED) from None
 
 
 def fill(compiled: Model, folder: Path, length: int, dtype: str, dialogue: Dialogue, tell: Tell) -> Filled:
     """Put ``model.onnx`` into a folder, and let onnxruntime run it; see :data:`.writing.Fill`."""
-    require_libraries()
     import onnx
 
     tell("placing the weights")
@@ -57,9 +50,10 @@ def fill(compiled: Model, folder: Path, length: int, dtype: str, dialogue: Dialo
         adds="The code above adds",
         notes=SEPARATED,
     )
-    placed = Placed("ONNX", {}, graph.weights, model, None, SAMPLING_GAIN, 1.0)
+    placed = Placed("ONNX", {}, {}, model, None, SAMPLING_GAIN, 1.0)
     size = sum(int(weight.size) for weight in graph.weights.values())
-    return Filled(placed, "ONNX", (_verified(folder / FILE, model, dialogue, dtype, tell),), size, 0, manual)
+    verified = (_verified(folder / FILE, model, dialogue, dtype, tell),)
+    return Filled(placed, Exported(folder, "ONNX", len(model.positions), dtype, verified, size, 0), manual)
 
 
 _READ = """\
@@ -106,8 +100,8 @@ class _Graph:
 
     def __init__(self, model: Lowered, dtype: str) -> None:
         self.model, self.dtype = model, np.dtype(dtype)
-        self.nodes: list[Any] = []
-        self.weights: dict[str, Any] = {}
+        self.nodes: list[NodeProto] = []
+        self.weights: dict[str, NDArray[np.float64 | np.float32 | np.int64]] = {}
         self._build()
 
     def _build(self) -> None:
@@ -125,22 +119,18 @@ class _Graph:
         self._mask()
         stream = "stream"
         for depth, layer in enumerate(model.layers):
+            before = stream
             for h, head in enumerate(layer.heads):
-                stream_after = f"layer {depth} head {h} stream"
-                self.head(
-                    f"layer {depth} head {h}", head, f"stream {depth}" if depth else "stream", stream, stream_after
-                )
-                stream = stream_after
+                stream = self.head(f"layer {depth} head {h}", head, before, stream)
             if layer.units or layer.second.bias.any():
                 units = self.affine(f"layer {depth} units", layer.first, stream)
-                self.node("Relu", [units], f"layer {depth} active")
-                added = self.affine(f"layer {depth} output", layer.second, f"layer {depth} active")
-                self.node("Add", [stream, added], f"stream {depth + 1}")
+                active = self.node("Relu", [units], f"layer {depth} active")
+                added = self.affine(f"layer {depth} output", layer.second, active)
+                stream = self.node("Add", [stream, added], f"stream {depth + 1}")
             else:
-                self.node("Identity", [stream], f"stream {depth + 1}")
-            stream = f"stream {depth + 1}"
-        logits = Affine(model.unembedding.weight * SAMPLING_GAIN, model.unembedding.bias * SAMPLING_GAIN)
-        self.node("Identity", [self.affine("unembedding", logits, stream)], "logits")
+                stream = self.node("Identity", [stream], f"stream {depth + 1}")
+        logits = self.affine("unembedding", model.unembedding.times(SAMPLING_GAIN), stream)
+        self.node("Identity", [logits], "logits")
 
     def _mask(self) -> None:
         """What is added to scores: a large negative number where the mask says so, and in a decoder where j > i."""
@@ -154,50 +144,44 @@ class _Graph:
             self.node("Unsqueeze", ["range", self.integers("axes 0", [0])], "keys")
             self.node("Unsqueeze", ["range", self.integers("axes 1", [1])], "queries")
             self.node("LessOrEqual", ["keys", "queries"], "past")
-            self.node("And", ["past", "there"], "visible")
-            visible = "visible"
-        self.weights["seen"] = np.zeros((), dtype=self.dtype)
-        self.weights["unseen"] = np.array(UNSEEN, dtype=self.dtype)
-        self.node("Where", [visible, "seen", "unseen"], "mask")
+            visible = self.node("And", ["past", "there"], "visible")
+        self.node("Where", [visible, self.weight("seen", 0.0), self.weight("unseen", UNSEEN)], "mask")
 
-    def head(self, name: str, head: LoweredHead, before: str, stream: str, after: str) -> None:
+    def head(self, name: str, head: LoweredHead, before: str, stream: str) -> str:
         """One head: it reads the stream before the layer, and adds to the stream as other heads have left it."""
         value = self.affine(f"{name} value", head.value, before)
         scores = "mask"
         if len(head.query.bias):
             query = self.affine(f"{name} query", head.query, before)
             key = self.affine(f"{name} key", head.key, before)
-            self.node("Transpose", [key], f"{name} keys", perm=[0, 2, 1])
-            self.node("MatMul", [query, f"{name} keys"], f"{name} products")
-            self.node("Add", [f"{name} products", "mask"], f"{name} scores")
-            scores = f"{name} scores"
-        self.node("Softmax", [scores], f"{name} weights", axis=-1)
-        self.node("MatMul", [f"{name} weights", value], f"{name} found")
-        self.weight(f"{name} output", head.output.T)
-        self.node("MatMul", [f"{name} found", f"{name} output"], f"{name} added")
-        self.node("Add", [stream, f"{name} added"], after)
+            keys = self.node("Transpose", [key], f"{name} keys", perm=[0, 2, 1])
+            products = self.node("MatMul", [query, keys], f"{name} products")
+            scores = self.node("Add", [products, "mask"], f"{name} scores")
+        weights = self.node("Softmax", [scores], f"{name} weights", axis=-1)
+        found = self.node("MatMul", [weights, value], f"{name} found")
+        added = self.node("MatMul", [found, self.weight(f"{name} output", head.output.T)], f"{name} added")
+        return self.node("Add", [stream, added], f"{name} stream")
 
     def affine(self, name: str, affine: Affine, of: str) -> str:
-        self.weight(f"{name} weight", affine.weight.T)
-        self.weight(f"{name} bias", affine.bias)
-        self.node("MatMul", [of, f"{name} weight"], f"{name} product")
-        self.node("Add", [f"{name} product", f"{name} bias"], name)
-        return name
+        weight, bias = self.weight(f"{name} weight", affine.weight.T), self.weight(f"{name} bias", affine.bias)
+        product = self.node("MatMul", [of, weight], f"{name} product")
+        return self.node("Add", [product, bias], name)
 
-    def weight(self, name: str, value: Any) -> str:
-        self.weights[name] = np.ascontiguousarray(value, dtype=self.dtype)
+    def weight(self, name: str, value: Array | float) -> str:
+        self.weights[name] = np.asarray(value, dtype=self.dtype, order="C")
         return name
 
     def integers(self, name: str, value: int | Sequence[int]) -> str:
         self.weights[name] = np.array(value, dtype=np.int64)
         return name
 
-    def node(self, kind: str, inputs: Sequence[str], output: str, **attributes: Any) -> None:
+    def node(self, kind: str, inputs: Sequence[str], output: str, **attributes: int | Sequence[int]) -> str:
         from onnx import helper
 
         self.nodes.append(helper.make_node(kind, list(inputs), [output], name=output, **attributes))
+        return output
 
-    def proto(self) -> Any:
+    def proto(self) -> ModelProto:
         """The model as ONNX's own data."""
         import onnx
         from onnx import TensorProto, helper, numpy_helper
@@ -224,28 +208,13 @@ def _verified(file: Path, model: Lowered, dialogue: Dialogue, dtype: str, tell: 
     import onnxruntime
 
     session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
-    index = {token: k for k, token in enumerate(model.vocabulary)}
-    label = {token: k for k, token in enumerate(model.labels)}
-    margin, failure, longest, tokens = float("inf"), None, 0, 0
+    hearing, failure, margin, longest = Hearing(model, dialogue, dtype), None, float("inf"), 0
     for sample in told(dialogue.samples, f"verifying in {dtype}: input", tell):
-        said = [label[token] if token is not None else None for token in sample.expected]
-        ids = [index[token] for token in sample.prompt]
-        first = len(ids) - 1 if dialogue.decodes else 0
-        ids += [token for token in said[:-1] if token is not None] if dialogue.decodes else []
-        batch = np.array([ids])
+        batch = np.array([hearing.sequence(sample)])
         (logits,) = session.run(["logits"], {"input_ids": batch, "attention_mask": np.ones_like(batch)})
-        longest, tokens = max(longest, len(ids)), tokens + sum(right is not None for right in said)
-        for step, right in enumerate(said):
-            row = logits[0, first + step]
-            found = int(row.argmax())
-            if right is None:
-                continue
-            distance = float(row[found] - np.delete(row, found).max(initial=-np.inf))
-            if found != right or not distance > 0:
-                failure = failure or wrong(model.labels, dialogue, dtype, sample, step, right, found)
-            margin = min(margin, distance)
-    smallest = margin / SAMPLING_GAIN if failure is None and margin < float("inf") else None
-    return Verification(dtype, len(dialogue.samples), tokens, longest, smallest, failure)
+        wrong, smallest = hearing.judged(sample, logits[0])
+        failure, margin, longest = failure or wrong, min(margin, smallest), max(longest, batch.size)
+    return hearing.summary(longest, margin / SAMPLING_GAIN, failure)
 
 
-STOCK = StockFormat("onnx", "ONNX, for onnxruntime", fill, DTYPES, encodes=True, libraries=require_libraries, rank=7)
+STOCK = StockFormat("onnx", "ONNX, for onnxruntime", fill, DTYPES, encodes=True, libraries=LIBRARIES, rank=7)

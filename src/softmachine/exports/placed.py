@@ -1,15 +1,19 @@
-"""What a checkpoint is before it is written: tensors, a configuration, and where everything of the model went."""
+"""What a checkpoint is before it is written: tensors in the places of an architecture, and where everything went."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from softmachine.exports.lowered import Array, Lowered
+import numpy as np
+
+from softmachine.errors import ConstructionError
+from softmachine.exports.lowered import Affine, Array, Lowered, LoweredLayer, head_width
 
 SAMPLING_GAIN = 64.0
 """Logits are multiplied by this, so that sampling at temperature 1 decides as greedy decoding does."""
+WIDEST = 1 << 14
+"""Wider models are refused: a matrix would take gigabytes."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,7 @@ class Placed:
     """
 
     architecture: str
-    config: Mapping[str, Any]
+    config: Mapping[str, object]
     tensors: Mapping[str, Array]
     model: Lowered
     mirror: int | None
@@ -45,3 +49,78 @@ class Placed:
     def task(self) -> str:
         """What transformers calls what the model does."""
         return "text-generation" if self.model.causal else "token-classification"
+
+
+class Stream:
+    """The wider stream of an architecture: coordinate c is at c.
+
+    Args:
+        model: What is placed.
+        width: The width of the architecture's stream.
+    """
+
+    def __init__(self, model: Lowered, width: int) -> None:
+        self.model, self.width, self.head = model, width, head_width(model)
+
+    def stored(self, rows: Array) -> Array:
+        """Vectors over the coordinates, as they are stored."""
+        return np.pad(rows, ((0, 0), (0, self.width - self.model.width)))
+
+    def reading(self, affine: Affine) -> Array:
+        """The matrix of a map that reads the stream."""
+        return self.stored(affine.weight)
+
+    def attention(self, layer: LoweredLayer) -> dict[str, Affine]:
+        """Queries, keys, values and outputs of all heads side by side; the architectures divide scores by a root."""
+        names = ("query", "key", "value")
+        parts = {name: Affine(np.zeros((self.width, self.width)), np.zeros(self.width)) for name in (*names, "output")}
+        for h, head in enumerate(layer.heads):
+            first = h * self.head
+            for name, affine in zip(names, (head.query.times(self.head**0.5), head.key, head.value), strict=True):
+                end = first + len(affine.bias)
+                parts[name].weight[first:end], parts[name].bias[first:end] = self.reading(affine), affine.bias
+            parts["output"].weight[:, first : first + head.output.shape[1]] = self.stored(head.output.T).T
+        return parts
+
+    def feed_forward(self, layer: LoweredLayer, inner: int, gain: float = 1.0) -> tuple[Affine, Affine]:
+        """What units read, multiplied by a gain, and what they write, divided by it."""
+        units = len(layer.units)
+        first = Affine(np.zeros((inner, self.width)), np.zeros(inner))
+        first.weight[:units], first.bias[:units] = self.reading(layer.first) * gain, layer.first.bias * gain
+        second = Affine(np.zeros((self.width, inner)), self.stored(layer.second.bias[None])[0])
+        second.weight[:, :units] = self.stored(layer.second.weight.T).T / gain
+        return first, second
+
+
+class Mirrored(Stream):
+    """A stream in which every coordinate is stored twice, as x and -x, so that layer norms find a mean of 0.
+
+    Coordinate c is at c and, negated, at half the width plus c.
+    """
+
+    def __init__(self, model: Lowered, width: int) -> None:
+        super().__init__(model, width)
+        if width > WIDEST:
+            raise ConstructionError(
+                f"{model.name!r} would need a model of width {width:,}; at most {WIDEST:,} is written "
+                f"(its residual stream has {model.width:,} coordinates, its widest head {self.head:,}, its vocabulary "
+                f"{len(model.vocabulary):,} tokens)",
+                hint="export it for a smaller --length",
+            )
+        self.half = width // 2
+
+    def stored(self, rows: Array) -> Array:
+        """Vectors over the coordinates, as they are stored."""
+        stored = np.zeros((len(rows), self.width))
+        stored[:, : self.model.width] = rows
+        stored[:, self.half : self.half + self.model.width] = -rows
+        return stored
+
+    def reading(self, affine: Affine) -> Array:
+        """The matrix of a map that reads the stream: half of the difference, so that what is added to both cancels."""
+        return self.stored(affine.weight / 2)
+
+
+def neutral_norms(dtype: str) -> tuple[float, float]:
+    """The weight of a layer norm and the ε that makes its deviation the same number; in float16, 2¹⁶ is infinite."""
+    return (2.0**15, 2.0**30) if dtype == "float16" else (2.0**40, 2.0**80)

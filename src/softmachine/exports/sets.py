@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Protocol
 
 from softmachine.errors import UsageError
-from softmachine.exports.exported import Exported
 from softmachine.exports.folder import MARK, listing, new_folder
 from softmachine.exports.formats import stock_format
+from softmachine.exports.writing import Exported
 from softmachine.progress import Tell, nobody
 
 
@@ -24,45 +24,25 @@ class Export(Protocol):
         """Write the model of a source."""
 
 
-SETS: dict[str, tuple[tuple[str, int], ...]] = {
+_GROWING = {
     "interp": (
-        ("majority-crasp", 64),
-        ("flip-flop-formula", 64),
-        ("dyck-1-crasp", 64),
-        ("parity-formula", 64),
-        ("majority-formula", 64),
-        ("bigram-formula", 64),
-        ("parity-counter", 64),
-        ("dyck-1-formula", 64),
-        ("alternating-formula", 64),
-        ("bit-inversion", 64),
-        ("increment", 64),
-        ("parity", 64),
-        ("divisible-by-three", 64),
-        ("busy-beaver-3", 64),
-        ("busy-beaver-4", 128),
-        ("palindrome", 128),
+        ("majority-crasp flip-flop-formula dyck-1-crasp parity-formula majority-formula bigram-formula", 64),
+        ("parity-counter dyck-1-formula alternating-formula bit-inversion increment parity", 64),
+        ("divisible-by-three busy-beaver-3", 64),
+        ("busy-beaver-4 palindrome", 128),
         ("binary-addition", 256),
         ("two-tape-palindrome", 128),
     ),
     "encoders": (
-        ("majority-formula", 32),
-        ("bigram-program", 32),
-        ("flip-flop-formula", 32),
-        ("last-symbol", 32),
-        ("shift-program", 32),
-        ("lookahead-adder-4", 128),
-        ("sorting-6", 128),
-        ("trigram-program", 32),
-        ("dyck-1-program", 32),
-        ("response-formula", 32),
-        ("induction-head", 32),
-        ("majority-rule", 32),
-        ("reverse-program", 32),
-        ("flip-flop-program", 32),
-        ("dyck-2-program", 32),
-        ("two-hop-induction-head", 32),
+        ("majority-formula bigram-program flip-flop-formula last-symbol shift-program", 32),
+        ("lookahead-adder-4 sorting-6", 128),
+        ("trigram-program dyck-1-program response-formula induction-head majority-rule reverse-program", 32),
+        ("flip-flop-program dyck-2-program two-hop-induction-head", 32),
     ),
+}
+SETS = {
+    name: tuple((source, length) for sources, length in rows for source in sources.split())
+    for name, rows in _GROWING.items()
 }
 """Ready-made sets of models with known circuits, of growing size: the zoo's names, and numbers of positions.
 

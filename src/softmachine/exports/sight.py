@@ -15,8 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from softmachine.exports.conditioning import Box, largest
-from softmachine.exports.lowered import Affine, Array, LoweredHead
+from softmachine.exports.lowered import Affine, Array, Box, LoweredHead, largest
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.weights import Head
 
@@ -34,7 +33,7 @@ def native(head: Head, *, causal: bool) -> bool:
 def seeing(
     lowered: LoweredHead, head: Head, *, scale: float, causal: bool, count: int, first: int, box: Box
 ) -> LoweredHead:
-    """A lowered head that sees what the original does.
+    """A lowered head that sees what the original does; itself if the architecture's own mask is right.
 
     Args:
         lowered: The head, whose scores do not yet know of masks and biases.
@@ -45,6 +44,8 @@ def seeing(
         first: The coordinate that says whether this is position 0; those of the other positions follow.
         box: What coordinates can be there.
     """
+    if native(head, causal=causal):
+        return lowered
     table = _biases(head, count) * scale
     scores = float(largest(lowered.query, box) @ largest(lowered.key, box))
     low = 2.0 ** np.ceil(np.log2(2 * scores + 2 * float(np.abs(table).max(initial=0)) + UNDERFLOW))

@@ -1,15 +1,25 @@
-"""Other people's software at work on our weights: does it say what the reference interpreter says?"""
+"""Other people's software at work on our weights: does it say what the reference interpreter says?
+
+The numbers that come back are compared in one place, :class:`Hearing`, whoever computed them.
+"""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from softmachine.exports.dialogue import Dialogue, Sample
 from softmachine.exports.lowered import Lowered
 from softmachine.progress import Tell, nobody, told
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from transformers import PreTrainedModel
 
 GENERATED = 256
 """Runs up to so many tokens are generated; longer ones are read in pieces, predicting each token from those before."""
@@ -45,7 +55,7 @@ class Verification:
 
 
 def verify(
-    model: Any,
+    model: PreTrainedModel,
     lowered: Lowered,
     dialogue: Dialogue,
     *,
@@ -66,7 +76,7 @@ def verify(
         tell: Is told how far it is.
     """
     with _threads(1 if lowered.embedding.size < SMALL else None):
-        return _Verifier(model, lowered, dialogue, dtype, gain).verification(generating=generating, tell=tell)
+        return _Verifier(model, lowered, dialogue, dtype).verification(gain=gain, generating=generating, tell=tell)
 
 
 @contextlib.contextmanager
@@ -82,20 +92,70 @@ def _threads(wanted: int | None) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-class _Verifier:
-    def __init__(self, model: Any, lowered: Lowered, dialogue: Dialogue, dtype: str, gain: float) -> None:
-        self.model, self.vocabulary, self.dialogue = model, lowered.vocabulary, dialogue
-        self.pad, self.dtype, self.gain = lowered.pad, dtype, gain
-        self.positions, self.causal, self.labels = len(lowered.positions), lowered.causal, lowered.labels
-        self.index = {token: k for k, token in enumerate(self.vocabulary)}
-        self.label = {label: k for k, label in enumerate(self.labels)}
+class Hearing:
+    """What should be said, in numbers of tokens and labels, and a comparison with what is.
 
-    def verification(self, *, generating: bool, tell: Tell) -> Verification:
+    Args:
+        lowered: The model that speaks.
+        dialogue: What it should say.
+        dtype: The format in which it speaks, for people.
+    """
+
+    def __init__(self, lowered: Lowered, dialogue: Dialogue, dtype: str) -> None:
+        self.lowered, self.dialogue, self.dtype = lowered, dialogue, dtype
+        self._label = {label: k for k, label in enumerate(lowered.labels)}
+
+    def ids(self, tokens: Sequence[str | None]) -> list[int]:
+        """The numbers of tokens."""
+        return [self.lowered.index[token] for token in tokens if token is not None]
+
+    def sequence(self, sample: Sample) -> list[int]:
+        """All that a model reads: the prompt, and of a run all but its last token."""
+        return self.ids((*sample.prompt, *(sample.expected[:-1] if self.dialogue.decodes else ())))
+
+    def judged(self, sample: Sample, logits: NDArray[np.floating], start: int = 0) -> tuple[str | None, float]:
+        """What is wrong with the logits of positions from the start on, and the smallest margin of the right ones."""
+        first = len(sample.prompt) - 1 if self.dialogue.decodes else 0
+        smallest = float("inf")
+        for position, row in enumerate(logits, start):
+            step = position - first
+            right = sample.expected[step] if 0 <= step < len(sample.expected) else None
+            if right is None:
+                continue
+            found = int(row.argmax())
+            distance = float(row[found] - np.delete(row, found).max(initial=-np.inf))
+            if found != self._label[right] or not distance > 0:
+                return self.wrong(sample, step, found if distance > 0 else None), 0.0
+            smallest = min(smallest, distance)
+        return None, smallest
+
+    def wrong(self, sample: Sample, step: int, found: int | None) -> str:
+        """What a model got wrong, and where."""
+        word = repr(sample.word) if sample.word else "the empty input"
+        what = "token" if self.dialogue.decodes else "the answer at position"
+        was = "is not decided" if found is None else f"is {self.lowered.labels[found]}"
+        return f"in {self.dtype}, on {word}, {what} {step} should be {sample.expected[step]}, but {was}"
+
+    def summary(self, longest: int, margin: float, failure: str | None) -> Verification:
+        """All in all."""
+        samples = self.dialogue.samples
+        tokens = sum(token is not None for sample in samples for token in sample.expected)
+        smallest = margin if failure is None and margin < float("inf") else None
+        return Verification(self.dtype, len(samples), tokens, longest, smallest, failure)
+
+
+class _Verifier(Hearing):
+    """Listens to a model of transformers."""
+
+    def __init__(self, model: PreTrainedModel, lowered: Lowered, dialogue: Dialogue, dtype: str) -> None:
+        super().__init__(lowered, dialogue, dtype)
+        self.model, self.pad, self.causal = model, lowered.pad, lowered.causal
+
+    def verification(self, *, gain: float, generating: bool, tell: Tell) -> Verification:
         samples = sorted(self.dialogue.samples, key=lambda sample: len(sample.expected))
-        short = [sample for sample in samples if len(sample.expected) <= GENERATED]
-        failure = None
-        margin = float("inf")
-        if self.dialogue.decodes and generating:
+        decodes, failure, margin = self.dialogue.decodes, None, float("inf")
+        if decodes and generating:
+            short = [sample for sample in samples if len(sample.expected) <= GENERATED]
             for batch in told([*self.batches(short)], f"generating in {self.dtype}: batch", tell):
                 failure = failure or self.generated(batch)
         groups = [[sample] for sample in samples] if self.causal else [*self.batches(samples)]
@@ -103,16 +163,8 @@ class _Verifier:
             if failure is None:
                 failure, smallest = self.read(group[0]) if self.causal else self.answered(group)
                 margin = min(margin, smallest)
-        return Verification(
-            dtype=self.dtype,
-            inputs=len(samples),
-            tokens=sum(1 for sample in samples for token in sample.expected if token is not None),
-            longest=max(
-                (len(s.prompt) + (len(s.expected) if self.dialogue.decodes else 0) for s in samples), default=0
-            ),
-            margin=margin / self.gain if failure is None and margin < float("inf") else None,
-            failure=failure,
-        )
+        longest = max((len(s.prompt) + (len(s.expected) if decodes else 0) for s in samples), default=0)
+        return self.summary(longest, margin / gain, failure)
 
     def batches(self, samples: Sequence[Sample]) -> Iterator[list[Sample]]:
         """Samples together, as long as none of them runs out of positions while others go on."""
@@ -120,15 +172,22 @@ class _Verifier:
         for sample in samples:
             more = [*batch, sample]
             new = max(len(s.expected) for s in more) if self.causal else 0
-            if len(more) > BATCH or max(len(s.prompt) for s in more) + new > self.positions:
+            if len(more) > BATCH or max(len(s.prompt) for s in more) + new > len(self.lowered.positions):
                 yield batch
                 more = [sample]
             batch = more
         if batch:
             yield batch
 
-    def ids(self, tokens: Sequence[str | None]) -> list[int]:
-        return [self.index[token] for token in tokens if token is not None]
+    def padded(self, samples: Sequence[Sample]) -> tuple[Tensor, Tensor]:
+        """Prompts, with padding before them in a decoder and after them in an encoder, and the mask that tells."""
+        import torch
+
+        widest = max(len(sample.prompt) for sample in samples)
+        rows = [self.ids(sample.prompt) for sample in samples]
+        rest = [[self.pad] * (widest - len(row)) for row in rows]
+        ids = [more + row if self.causal else row + more for row, more in zip(rows, rest, strict=True)]
+        return torch.tensor(ids), (torch.tensor(ids) != self.pad).long()
 
     def generated(self, samples: Sequence[Sample]) -> str | None:
         """What is wrong with what ``generate`` makes of a left-padded batch."""
@@ -137,97 +196,41 @@ class _Verifier:
         samples = [sample for sample in samples if sample.expected]
         if not samples:
             return None
-        widest = max(len(sample.prompt) for sample in samples)
-        rows = [self.ids(sample.prompt) for sample in samples]
-        ids = torch.tensor([[self.pad] * (widest - len(row)) + row for row in rows])
-        mask = torch.tensor([[0] * (widest - len(row)) + [1] * len(row) for row in rows])
+        ids, mask = self.padded(samples)
         new = max(len(sample.expected) for sample in samples)
         with torch.no_grad():
             said = self.model.generate(ids, attention_mask=mask, max_new_tokens=new, max_length=None, do_sample=False)
-        for sample, row in zip(samples, said[:, widest:].tolist(), strict=True):
+        for sample, row in zip(samples, said[:, ids.shape[1] :].tolist(), strict=True):
             for step, expected in enumerate(self.ids(sample.expected)):
                 found = row[step] if step < len(row) else self.pad
                 if found != expected:
-                    return self.wrong(sample, step, expected, found)
+                    return self.wrong(sample, step, found)
         return None
 
     def read(self, sample: Sample) -> tuple[str | None, float]:
         """What is wrong with the predictions after each token of a run, and the smallest margin of the right ones."""
         import torch
 
-        decodes = self.dialogue.decodes
-        expected = self.ids(sample.expected) if decodes else []
-        sequence = self.ids(sample.prompt) + expected[:-1]
-        first = len(sample.prompt) - 1 if decodes else 0
-        wanted = (
-            dict(enumerate(expected, first))
-            if decodes
-            else {k: self.label[token] for k, token in enumerate(sample.expected) if token is not None}
-        )
-        smallest, cache, start = float("inf"), None, 0
-        while start < len(sequence):
-            piece = sequence[start : start + PIECE]
+        sequence, smallest, cache = self.sequence(sample), float("inf"), None
+        for start in range(0, len(sequence), PIECE):
             with torch.no_grad():
-                answer = self.model(torch.tensor([piece]), past_key_values=cache, use_cache=True)
+                answer = self.model(
+                    torch.tensor([sequence[start : start + PIECE]]), past_key_values=cache, use_cache=True
+                )
             cache = answer.past_key_values
-            logits = answer.logits[0].double()
-            best = logits.topk(2, dim=-1)
-            for k in range(len(piece)):
-                right = wanted.get(start + k)
-                if right is None:
-                    continue
-                found: int | None = int(best.indices[k, 0])
-                distance = float(best.values[k, 0] - best.values[k, 1])
-                if not distance > 0:
-                    found = None
-                if found != right:
-                    return self.wrong(sample, start + k - first, right, found), 0.0
-                smallest = min(smallest, distance)
-            start += len(piece)
+            failure, distance = self.judged(sample, answer.logits[0].double().numpy(), start)
+            if failure is not None:
+                return failure, 0.0
+            smallest = min(smallest, distance)
         return None, smallest
 
     def answered(self, samples: Sequence[Sample]) -> tuple[str | None, float]:
         """What is wrong with an encoder's answers to a batch, padded at the right, and the smallest margin."""
         import torch
 
-        widest = max(len(sample.prompt) for sample in samples)
-        rows = [self.ids(sample.prompt) for sample in samples]
-        ids = torch.tensor([row + [self.pad] * (widest - len(row)) for row in rows])
-        mask = torch.tensor([[1] * len(row) + [0] * (widest - len(row)) for row in rows])
+        ids, mask = self.padded(samples)
         with torch.no_grad():
-            logits = self.model(ids, attention_mask=mask).logits.double()
-        smallest = float("inf")
-        best = logits.topk(min(2, logits.shape[-1]), dim=-1)
-        for number, sample in enumerate(samples):
-            for k, token in enumerate(sample.expected):
-                if token is None:
-                    continue
-                found: int | None = int(best.indices[number, k, 0])
-                # Of one answer, nothing is next to it.
-                following = float(best.values[number, k, 1]) if len(self.labels) > 1 else float("-inf")
-                distance = float(best.values[number, k, 0]) - following
-                if not distance > 0:
-                    found = None
-                if found != self.label[token]:
-                    return self.wrong(sample, k, self.label[token], found), 0.0
-                smallest = min(smallest, distance)
-        return None, smallest
-
-    def wrong(self, sample: Sample, step: int, expected: int, found: int | None) -> str:
-        return wrong(self.labels, self.dialogue, self.dtype, sample, step, expected, found)
-
-
-def wrong(
-    labels: Sequence[str],
-    dialogue: Dialogue,
-    dtype: str,
-    sample: Sample,
-    step: int,
-    expected: int,
-    found: int | None,
-) -> str:
-    """What a model got wrong, and where."""
-    word = repr(sample.word) if sample.word else "the empty input"
-    what = "token" if dialogue.decodes else "the answer at position"
-    was = "is not decided" if found is None else f"is {labels[found]}"
-    return f"in {dtype}, on {word}, {what} {step} should be {labels[expected]}, but {was}"
+            logits = self.model(ids, attention_mask=mask).logits.double().numpy()
+        found = [self.judged(sample, rows) for sample, rows in zip(samples, logits, strict=True)]
+        wrong = next((failure for failure, _ in found if failure is not None), None)
+        return wrong, min(distance for _, distance in found)

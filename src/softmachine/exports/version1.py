@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
 from softmachine.errors import SourceError
+from softmachine.exports.native_data import Json
 from softmachine.transformer.features import (
     HALF_INVERSE,
     I_SQUARED,
@@ -85,21 +86,21 @@ _OWN = {"predicate": "PositionPredicate", "[i>0]/(n+1)": "ShareAfterStart", "[[R
 """Those that belong to a theorem, as :func:`.features.to_json` writes them."""
 
 
-def _feature(kind: str, parameters: Any) -> Any:
+def _feature(kind: str, parameters: Sequence[Any]) -> Any:
     """The feature of a kind."""
     if kind in _MULTIPLES:
         return parameters[0] * _MULTIPLES[kind]
     return _MADE[kind](*parameters) if kind in _MADE else _PLAIN[kind]
 
 
-def _renamed(data: dict[str, Any]) -> dict[str, Any]:
+def _renamed(data: Json) -> Json:
     kind, parameters = data["kind"], data["parameters"]
     if kind == "predicate":
         return {"is": _OWN[kind], "predicate": parameters[0], "parameters": parameters[1:]}
     return {"is": _OWN[kind]} if kind in _OWN else dict(to_json(_feature(kind, parameters)))
 
 
-def upgraded(data: dict[str, Any]) -> dict[str, Any]:
+def upgraded(data: Json) -> Json:
     """What version 1 wrote, as version 2 would have; the weights are the same.
 
     Raises:
@@ -112,18 +113,18 @@ def upgraded(data: dict[str, Any]) -> dict[str, Any]:
     return {"theorem": data["construction"], "length": data["length"], "source": source, "weights": weights}
 
 
-def _block(block: dict[str, Any]) -> dict[str, Any]:
+def _block(block: Json) -> Json:
     repeats = block["repeats"]
     layers = [{**layer, "heads": [_head(head) for head in layer["heads"]]} for layer in block["layers"]]
     return {**block, "repeats": repeats if isinstance(repeats, int) else _renamed(repeats), "layers": layers}
 
 
-def _head(head: dict[str, Any]) -> dict[str, Any]:
+def _head(head: Json) -> Json:
     scale, bias = head["scale"], head["bias"]
     return {**head, "scale": scale if isinstance(scale, str) else _renamed(scale), "bias": bias and _renamed(bias)}
 
 
-def _source(codec: dict[str, Any]) -> dict[str, str]:
+def _source(codec: Json) -> dict[str, str]:
     """The source that a codec held, as text in the format of its language."""
     from softmachine.languages.formats import source_text
     from softmachine.languages.source import Source

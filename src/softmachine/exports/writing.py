@@ -1,43 +1,62 @@
-"""What writing a model is, whatever the format: fill a folder, see that it holds, and say what is in it."""
+"""What writing a model is, whatever the format: fill a folder, see that it holds, and say what is in it.
+
+The model card says what it computes, up to which length, in which formats, and how to use it; the map says which index
+of the residual stream, which head and which unit carries what.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from softmachine.codec import Interface
 from softmachine.errors import PrecisionError
-from softmachine.exports.card import card
 from softmachine.exports.dialogue import Dialogue
-from softmachine.exports.exported import Exported
-from softmachine.exports.folder import MARK, listing, new_folder, require_free
-from softmachine.exports.manual import Manual
-from softmachine.exports.mapping import mapping
+from softmachine.exports.folder import MARK, listing, new_folder
+from softmachine.exports.manual import Manual, usage
 from softmachine.exports.placed import Placed
 from softmachine.exports.verify import Verification
 from softmachine.model import Model
 from softmachine.progress import Tell, nobody
+from softmachine.text import many
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What was written.
+
+    Args:
+        folder: Where.
+        architecture: The class that loads it.
+        length: The number of positions.
+        dtype: The format of the weights.
+        verified: What a stock model said in each format that was tried, the format of the weights first.
+        parameters: The number of weights, zeros included.
+        rounded: How many of the weights that are not 0 the format had to round.
+    """
+
+    folder: Path
+    architecture: str
+    length: int
+    dtype: str
+    verified: tuple[Verification, ...]
+    parameters: int
+    rounded: int
+
+    @property
+    def dtypes(self) -> tuple[str, ...]:
+        """The formats in which everything was right."""
+        return tuple(result.dtype for result in self.verified if result.holds)
 
 
 @dataclass(frozen=True)
 class Filled:
-    """What a format has put into a folder.
-
-    Args:
-        placed: The weights, and where everything went.
-        architecture: What loads them.
-        verified: What other people's software said in each number format that was tried, that of the weights first.
-        parameters: The number of weights, zeros included.
-        rounded: How many of the weights that are not 0 were rounded.
-        manual: How to use it.
-    """
+    """What a format has put into a folder: the weights, what there is to tell, and how to use it."""
 
     placed: Placed
-    architecture: str
-    verified: tuple[Verification, ...]
-    parameters: int
-    rounded: int
+    exported: Exported
     manual: Manual
 
 
@@ -54,7 +73,6 @@ def write(
     length: int,
     dtype: str,
     dialogue: Dialogue,
-    about: str,
     remedy: str = "",
     force: bool = False,
     tell: Tell = nobody,
@@ -68,7 +86,6 @@ def write(
         length: The number of positions.
         dtype: The format of the weights.
         dialogue: How to talk to it, and what it should say.
-        about: What it computes, in a line.
         remedy: What would help if the format does not hold.
         force: Whether to replace a model that is there.
         tell: Is told what is being done.
@@ -78,16 +95,151 @@ def write(
         ConstructionError: If the architecture cannot hold the model.
         UsageError: If the folder cannot be written.
     """
-    require_free(folder, force=force)
     with new_folder(folder, force=force) as new:
         filled = fill(model, new, length, dtype, dialogue, tell)
-        placed, verified = filled.placed, filled.verified
-        if not verified[0].holds:
-            raise PrecisionError(f"{model.name!r} does not hold: {verified[0].failure}", hint=remedy or None)
-        positions = len(placed.model.positions)
-        exported = Exported(folder, filled.architecture, positions, dtype, verified, filled.parameters, filled.rounded)
-        text = card(model, placed, exported, dialogue, about, filled.manual)
-        (new / "README.md").write_text(text, encoding="utf-8")
-        data = {**mapping(model, placed, exported, dialogue), "files": listing(new)}
+        exported = replace(filled.exported, folder=folder)
+        first = exported.verified[0]
+        if not first.holds:
+            raise PrecisionError(f"{model.name!r} does not hold: {first.failure}", hint=remedy or None)
+        (new / "README.md").write_text(_card(model, filled, dialogue), encoding="utf-8")
+        data = {**_map(model, filled, dialogue), "files": listing(new)}
         (new / MARK).write_text(json.dumps(data, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     return exported
+
+
+_CARD = """\
+---
+library_name: {library}
+pipeline_tag: {task}
+tags: [softmachine, compiled, mechanistic-interpretability]
+---
+
+# {name}
+
+{about}
+
+The weights were not trained: they were compiled, by the construction {construction}, and compute {what}
+{length:,} positions ({positions}). It is {form}: {layers}, {heads} a layer, width {width:,},
+{vocabulary}, {parameters:,} parameters.
+
+## Use
+
+{usage}
+## Numbers
+
+The weights are stored in {dtype}. Before this folder was written, they were run on sample inputs and compared, token
+for token, with the reference interpreter:
+
+| format | holds | inputs | tokens | longest | smallest margin |
+|---|---|---|---|---|---|
+{table}
+
+A margin of 1 is what exact arithmetic has; logits are {gain:,.0f} times that. **In a format that does not hold, the
+answers are wrong and nothing says so**{holding}.
+
+## What is inside
+
+`softmachine.json` names every coordinate of the residual stream, every head and every unit. The value of a named signal
+is `residual[..., index] / scale`{inside}
+
+Signals: {signals}.
+"""
+
+
+def _card(compiled: Model, filled: Filled, dialogue: Dialogue) -> str:
+    """The card of a model that is used as a manual says."""
+    placed, exported, manual = filled.placed, filled.exported, filled.manual
+    model = placed.model
+    return _CARD.format(
+        library=manual.library,
+        task=placed.task,
+        name=compiled.name,
+        about=compiled.source,
+        construction=compiled.theorem.name,
+        what="every run that fits in" if dialogue.decodes else "the answer at every position of words that fit in",
+        length=exported.length,
+        positions="marks, input and steps together" if dialogue.decodes else "marks and input together",
+        form=manual.form,
+        layers=many(len(model.layers), "layer"),
+        heads=many(max((len(layer.heads) for layer in model.layers), default=0), "head"),
+        width=model.width,
+        vocabulary=many(len(model.vocabulary), "token"),
+        parameters=exported.parameters,
+        usage=usage(manual, model, dialogue, exported.length),
+        dtype=exported.dtype,
+        table="\n".join(map(_row, exported.verified)),
+        gain=placed.gain,
+        holding=manual.holding,
+        inside=manual.inside,
+        signals=", ".join(f"`{name}`" for name in dict.fromkeys(name.split("[")[0] for name in model.coordinates)),
+    )
+
+
+def _row(result: Verification) -> str:
+    margin = "–" if result.margin is None else f"{result.margin:.4f}"
+    holds = "yes" if result.holds else f"**no**: {result.failure}"
+    cells = (result.dtype, holds, f"{result.inputs:,}", f"{result.tokens:,}", f"{result.longest:,}", margin)
+    return f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |"
+
+
+def _map(compiled: Model, filled: Filled, dialogue: Dialogue) -> dict[str, object]:
+    """Everything that has a name, as data: ``value = residual[..., index] / scale``."""
+    placed, exported, model = filled.placed, filled.exported, filled.placed.model
+    coordinates = [
+        {"name": name, "index": k, "mirror": placed.mirror and placed.mirror + k, "scale": float(scale)}
+        for k, (name, scale) in enumerate(zip(model.coordinates, model.scales, strict=True))
+    ]
+    layers = [
+        {
+            "heads": [
+                {
+                    "index": h,
+                    "name": head.name,
+                    "query_width": len(head.query.bias),
+                    "value_width": len(head.value.bias),
+                    "writes": [model.coordinates[c] for c in sorted({*head.output.nonzero()[0].tolist()})],
+                }
+                for h, head in enumerate(layer.heads)
+            ],
+            "units": [{"index": u, "name": name} for u, name in enumerate(layer.units)],
+        }
+        for layer in model.layers
+    ]
+    return {
+        "format": "softmachine-map",
+        "version": 1,
+        "name": compiled.name,
+        "architecture": placed.architecture,
+        "construction": compiled.theorem.name,
+        "positions": exported.length,
+        "dtype": exported.dtype,
+        "dtypes_that_hold": list(exported.dtypes),
+        "coordinates": coordinates,
+        "layers": layers,
+        "unit_scale": placed.activation_gain,
+        "logit_scale": placed.gain,
+        "vocabulary": [
+            {"id": k, "text": text, "token": token}
+            for k, (text, token) in enumerate(zip(model.spellings, model.vocabulary, strict=True))
+        ],
+        "labels": list(model.labels),
+        "produces": list(model.outputs),
+        "before_input": list(dialogue.prefix),
+        "after_input": list(dialogue.suffix),
+        "stops": list(dialogue.stops),
+        "interface": _interface(dialogue.interface),
+        "source": {"language": compiled.source.language, "name": compiled.source.name},
+    }
+
+
+def _interface(interface: Interface | None) -> dict[str, object] | None:
+    """What goes in and what comes out where, as data; nothing for a model that goes on from its input."""
+    if interface is None:
+        return None
+    return {
+        "symbols": list(interface.symbols),
+        "inputs": list(interface.inputs),
+        "outputs": [{"name": name, "position": position} for name, position in interface.outputs],
+        "verdict": interface.verdict,
+        "meaning": interface.meaning,
+    }

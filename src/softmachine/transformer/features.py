@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from math import isqrt, prod
-from typing import ClassVar, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
+from typing import ClassVar, TypeAlias, get_args, get_origin, get_type_hints
 
 from softmachine.errors import ConstructionError
 from softmachine.transformer.bounds import Bound
@@ -407,11 +407,11 @@ class Table(Feature):
 
     @property
     def low(self) -> Bound:
-        return Bound.of(min(Fraction(0), *self.values))
+        return Bound.of(min((Fraction(0), *self.values)))
 
     @property
     def high(self) -> Bound:
-        return Bound.of(max(Fraction(1), *self.values))
+        return Bound.of(max((Fraction(1), *self.values)))
 
     @property
     def over(self) -> str | None:
@@ -545,7 +545,6 @@ def ceil_log2(n: int) -> int:
 
 
 Json: TypeAlias = "int | str | bool | list[Json] | dict[str, Json]"
-Function = TypeVar("Function", Feature, Relation)
 
 
 def to_json(item: Feature | Relation) -> dict[str, Json]:
@@ -553,18 +552,18 @@ def to_json(item: Feature | Relation) -> dict[str, Json]:
     return {"is": type(item).__name__, **{part.name: _encoded(getattr(item, part.name)) for part in fields(item)}}
 
 
-def from_json(data: object, kind: type[Function], known: Iterable[type[Feature | Relation]]) -> Function:
+def from_json(data: object, known: Iterable[type[Feature | Relation]]) -> Feature | Relation:
     """What :func:`to_json` described; of a class that is known.
 
     Raises:
-        ValueError, TypeError, KeyError: If it is something else.
+        ValueError, TypeError: If it is something else.
     """
     if not isinstance(data, Mapping) or not isinstance(data.get("is"), str):
-        raise TypeError(f"{data!r} is no {kind.__name__.lower()}")
+        raise TypeError(f"{data!r} is no feature")
     known = tuple(known)
-    made = next((item for item in known if item.__name__ == data["is"] and issubclass(item, kind)), None)
+    made = next((item for item in known if item.__name__ == data["is"]), None)
     if made is None:
-        raise ValueError(f"there is no {kind.__name__.lower()} {data['is']!r}")
+        raise ValueError(f"there is no feature {data['is']!r}")
     types = get_type_hints(made)
     if data.keys() - {"is"} != {part.name for part in fields(made)}:
         raise ValueError(f"the parameters of a {made.__name__} are not {', '.join(data.keys() - {'is'})}")
@@ -586,8 +585,8 @@ def _decoded(data: object, wanted: type, known: tuple[type[Feature | Relation], 
     """A parameter of the type that the class declares."""
     if get_origin(wanted) is tuple and isinstance(data, list):
         return tuple(_decoded(item, get_args(wanted)[0], known) for item in data)
-    if wanted is Feature:
-        return from_json(data, Feature, known)  # type: ignore[type-abstract]
+    if wanted is Feature and isinstance(found := from_json(data, known), Feature):
+        return found
     if wanted is Fraction and isinstance(data, str) and len(data) < 2000:
         return Fraction(data)
     if wanted in (int, str, bool) and type(data) is wanted:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.languages.turing import Action, Tape
+from softmachine.model import Model
 from softmachine.theorems.shared.turing_tokens import TuringCodec
-from softmachine.transformer.weights import Transformer
 
 MOVES = {"L": -1, "S": 0, "R": 1}
 
@@ -29,7 +29,7 @@ def _run(step: Any, write: Any, move: Any, after: Any, state: int, head: int, ta
     return int(codes.size)
 
 
-def expected_codes(model: Transformer, steps: int, reach: int = 1 << 21) -> NDArray[Any]:
+def expected_codes(model: Model, steps: int, reach: int = 1 << 21) -> NDArray[Any]:
     """The vocabulary numbers of the actions of a one-tape, two-way machine on the empty input."""
     codec = model.codec
     assert isinstance(codec, TuringCodec)
@@ -37,8 +37,8 @@ def expected_codes(model: Transformer, steps: int, reach: int = 1 << 21) -> NDAr
     assert machine.tapes == 1
     assert machine.tape is Tape.TWO_WAY
     states, symbols = list(machine.states), [machine.blank, *(s for s in machine.symbols if s != machine.blank)]
-    number = model.token_index
-    size = len(model.vocabulary)
+    number = model.weights.token_index
+    size = len(model.weights.vocabulary)
     step = np.full((len(states), len(symbols)), -1, dtype=np.int64)
     write, move, after = (np.zeros(size, dtype=np.int64) for _ in range(3))
     for rule in machine.rules:

@@ -6,21 +6,23 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from softmachine.engines.runs import codec_of
 
 import softmachine as sm
+from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.fast import FastEngine, audit
 from softmachine.engines.fast.analysis.flow import unfold
 from softmachine.engines.fast.analysis.plans import ByPosition, Groups, Parabola, Uniform
 from softmachine.engines.fast.codegen.emitted import Emitted
 from softmachine.errors import AmbiguousTokenError, InputError, UsageError
 from softmachine.transformer.weights import AffineMap, Matrix, Transformer
-from tests.engines.transformers import CAUSAL, RandomTransformer, random_word
+from tests.sources.transformers import CAUSAL, RandomTransformer, random_word
+
+MODEL = sm.compile("busy-beaver-5")
 
 
 @pytest.fixture(scope="module")
 def model() -> Transformer:
-    return sm.compile("busy-beaver-5")
+    return MODEL.weights
 
 
 def kinds_of(engine: FastEngine) -> list[type]:
@@ -39,7 +41,7 @@ def test_names_play_no_part(model: Transformer) -> None:
 
 
 def test_one_code_serves_machines_of_one_shape() -> None:
-    assert FastEngine(sm.compile("busy-beaver-4")).code.text == FastEngine(sm.compile("busy-beaver-5")).code.text
+    assert FastEngine(sm.compile("busy-beaver-4").weights).code.text == FastEngine(MODEL.weights).code.text
 
 
 def test_explanations_name_every_head(model: Transformer) -> None:
@@ -70,11 +72,9 @@ def test_keys_that_leave_the_parabola_change_the_plan(model: Transformer) -> Non
     wrong = spoiled(model)
     engine = FastEngine(wrong, plain=True)
     assert kinds_of(engine)[-1] is Parabola
-    tokens = [*codec_of(model).prompt("").tokens, *map(str, codec_of(model).expected("", 60))]
+    tokens = [*MODEL.codec.prompt("").tokens, *map(str, MODEL.codec.expected("", 60))]
     found = engine.answers(tokens)
     assert kinds_of(engine)[-1] is Groups
-    from softmachine.engines.dense import DenseEngine
-
     assert found == DenseEngine(wrong, "exact").answers([tokens])[0]
 
 
@@ -103,7 +103,7 @@ def test_a_tie_of_logits_stops_the_run() -> None:
 
 
 def test_audits_pass_on_a_run_and_find_a_wrong_token(model: Transformer) -> None:
-    codec = codec_of(model)
+    codec = MODEL.codec
     run = FastEngine(model, plain=True).start(codec.prompt("").tokens)
     run.go(120)
     assert audit(run, 100, seed=1).holds
@@ -126,10 +126,10 @@ def test_audits_agree_on_random_transformers(seed: int) -> None:
     assert audit(run, 20, seed=seed).holds
 
 
-def test_only_fast_runs_are_audited(model: Transformer) -> None:
+def test_only_fast_runs_are_audited() -> None:
     from softmachine.engines.run import Running
 
-    running = Running(model, "", engine="dense", max_steps=3)
+    running = Running(MODEL, "", engine="dense", max_steps=3)
     list(running)
     with pytest.raises(UsageError, match="fast"):
         running.audit(1)

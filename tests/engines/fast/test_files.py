@@ -8,24 +8,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
-from softmachine.engines.runs import Running, codec_of
 
 import softmachine as sm
 from softmachine.codec import DecoderCodec
 from softmachine.engines.fast import FastEngine, FastPass, saved_run, store
+from softmachine.engines.run import Running
 from softmachine.errors import SourceError, UsageError
-from softmachine.transformer.weights import Transformer
+from softmachine.model import Model
 
 
 @pytest.fixture(scope="module")
-def model() -> Transformer:
+def model() -> Model:
     return sm.compile("busy-beaver-5")
 
 
-def fresh(model: Transformer, *, plain: bool = True) -> FastPass:
-    codec = codec_of(model)
+def fresh(model: Model, *, plain: bool = True) -> FastPass:
+    codec = model.codec
     assert isinstance(codec, DecoderCodec)
-    return FastEngine(model, plain=plain).start(codec.prompt("").tokens, codec.stops)
+    return FastEngine(model.weights, plain=plain).start(codec.prompt("").tokens, codec.stops)
 
 
 def test_generated_code_is_kept_and_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,7 +83,7 @@ def test_a_folder_that_others_can_write_to_is_not_used(tmp_path: Path, monkeypat
     assert not list(folder.iterdir())
 
 
-def test_a_run_goes_on_from_its_checkpoint(model: Transformer, tmp_path: Path) -> None:
+def test_a_run_goes_on_from_its_checkpoint(model: Model, tmp_path: Path) -> None:
     straight = fresh(model)
     straight.go(700)
     first = fresh(model)
@@ -95,11 +95,11 @@ def test_a_run_goes_on_from_its_checkpoint(model: Transformer, tmp_path: Path) -
     assert list(second.said_since(10**6)) == list(straight.said_since(10**6))
 
 
-def test_the_general_index_has_checkpoints_too(model: Transformer, tmp_path: Path) -> None:
+def test_the_general_index_has_checkpoints_too(model: Model, tmp_path: Path) -> None:
     straight, first, second = fresh(model), fresh(model), fresh(model)
     straight.go(260)
     first.engine.use_general(frozenset({"last write"}))
-    first = first.engine.start(codec_of(model).prompt("").tokens)
+    first = first.engine.start(model.codec.prompt("").tokens)
     first.go(130)
     saved_run.save(first, tmp_path / "run")
     saved_run.load(second, tmp_path / "run")
@@ -108,7 +108,7 @@ def test_the_general_index_has_checkpoints_too(model: Transformer, tmp_path: Pat
 
 
 @pytest.mark.parametrize("cut", [0, 7, 100, 1000])
-def test_a_checkpoint_that_is_cut_is_refused(model: Transformer, tmp_path: Path, cut: int) -> None:
+def test_a_checkpoint_that_is_cut_is_refused(model: Model, tmp_path: Path, cut: int) -> None:
     run = fresh(model)
     run.go(300)
     saved_run.save(run, tmp_path / "run")
@@ -118,7 +118,7 @@ def test_a_checkpoint_that_is_cut_is_refused(model: Transformer, tmp_path: Path,
         saved_run.load(fresh(model), tmp_path / "run")
 
 
-def test_a_checkpoint_with_a_changed_byte_is_refused(model: Transformer, tmp_path: Path) -> None:
+def test_a_checkpoint_with_a_changed_byte_is_refused(model: Model, tmp_path: Path) -> None:
     run = fresh(model)
     run.go(300)
     saved_run.save(run, tmp_path / "run")
@@ -140,7 +140,7 @@ def test_a_checkpoint_with_a_changed_byte_is_refused(model: Transformer, tmp_pat
     ],
 )
 def test_a_forged_checkpoint_cannot_point_outside(
-    model: Transformer, tmp_path: Path, part: str, change: tuple[int, int]
+    model: Model, tmp_path: Path, part: str, change: tuple[int, int]
 ) -> None:
     run = fresh(model)
     run.go(300)
@@ -159,23 +159,23 @@ def test_a_forged_checkpoint_cannot_point_outside(
         saved_run.load(fresh(model), path)
 
 
-def test_a_checkpoint_of_another_model_or_input_is_refused(model: Transformer, tmp_path: Path) -> None:
+def test_a_checkpoint_of_another_model_or_input_is_refused(model: Model, tmp_path: Path) -> None:
     run = fresh(model)
     run.go(300)
     saved_run.save(run, tmp_path / "run")
     with pytest.raises(SourceError, match="another model"):
         saved_run.load(fresh(sm.compile("binary-counter")), tmp_path / "run")
     increment = sm.compile("increment")
-    first = FastEngine(increment, plain=True).start(codec_of(increment).prompt("10").tokens)
+    first = FastEngine(increment.weights, plain=True).start(increment.codec.prompt("10").tokens)
     first.go(4)
     saved_run.save(first, tmp_path / "run")
-    second = FastEngine(increment, plain=True).start(codec_of(increment).prompt("11").tokens)
+    second = FastEngine(increment.weights, plain=True).start(increment.codec.prompt("11").tokens)
     with pytest.raises(SourceError, match="another input"):
         saved_run.load(second, tmp_path / "run")
 
 
 def test_a_disk_that_is_full_leaves_run_and_old_checkpoint(
-    model: Transformer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "run"
     running = Running(model, "", engine="fast", max_steps=100, checkpoint=path)
@@ -200,21 +200,21 @@ FOREIGN = [b"", b"\\documentclass{thesis}\n" * 50, b"\x02\0\0\0\0\0\0\0{}", b"\x
 
 @pytest.mark.parametrize("content", FOREIGN)
 def test_only_a_checkpoint_is_overwritten(
-    model: Transformer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes
+    model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes
 ) -> None:
     path = tmp_path / "thesis.tex"
     running = Running(model, "", engine="fast", max_steps=100, checkpoint=path)
     path.write_bytes(content)  # while it runs
     list(running.pieces())
     assert "another file is there" in (running.unsaved or "")
-    monkeypatch.setattr(Running, "_start_fast", lambda _: pytest.fail("nothing is done for nothing"))
+    monkeypatch.setattr(Running, "_start", lambda *_: pytest.fail("nothing is done for nothing"))
     with pytest.raises(UsageError, match=r"thesis.tex exists already, and is not a checkpoint"):
         sm.run(model, checkpoint=path)
     assert path.read_bytes() == content
     assert [file.name for file in tmp_path.iterdir()] == ["thesis.tex"]
 
 
-def test_weights_are_no_checkpoint(model: Transformer, tmp_path: Path) -> None:
+def test_weights_are_no_checkpoint(model: Model, tmp_path: Path) -> None:
     sm.save(model, tmp_path / "model")
     before = (tmp_path / "model" / "model.safetensors").read_bytes()
     with pytest.raises(UsageError, match="is not a checkpoint"):
@@ -222,7 +222,7 @@ def test_weights_are_no_checkpoint(model: Transformer, tmp_path: Path) -> None:
     assert (tmp_path / "model" / "model.safetensors").read_bytes() == before
 
 
-def test_a_checkpoint_behind_a_link_is_written_where_the_link_points(model: Transformer, tmp_path: Path) -> None:
+def test_a_checkpoint_behind_a_link_is_written_where_the_link_points(model: Model, tmp_path: Path) -> None:
     (tmp_path / "deep").mkdir()
     (tmp_path / "link").symlink_to("deep/run")
     for steps in (100, 200):
@@ -234,7 +234,7 @@ def test_a_checkpoint_behind_a_link_is_written_where_the_link_points(model: Tran
         assert len(again.tokens) == steps + 1
 
 
-def test_checkpoints_need_the_fast_engine_and_a_folder(model: Transformer, tmp_path: Path) -> None:
+def test_checkpoints_need_the_fast_engine_and_a_folder(model: Model, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="only the fast engine"):
         sm.run(model, engine="dense", checkpoint=tmp_path / "run")
     with pytest.raises(UsageError, match="no folder"):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from softmachine.engines.fast import store
 from softmachine.engines.fast.indexes import dense, finding, groups, kernels
 from softmachine.errors import PrecisionError
-from softmachine.transformer.weights import features as positions
+from softmachine.transformer.features import Relation
 from tests.engines.fast.indexes import Index
 
 Function = Callable[..., Any]
@@ -144,13 +145,20 @@ def test_every_key_is_looked_at_where_the_bias_is_any_function(seed: int) -> Non
         assert not best or out.tolist() == values[best].sum(axis=0).tolist()
 
 
+@dataclass(frozen=True)
+class Steep(Relation):
+    name: ClassVar[str] = "steep"
+
+    def value(self, key: int, query: int) -> Fraction:
+        return Fraction(1, 3**key) if query > 50 else Fraction(key, 1 + query)
+
+
 def test_biases_that_do_not_fit_are_refused() -> None:
-    positions.relation("steep", lambda key, query: Fraction(1, 3**key) if query > 50 else Fraction(key, 1 + query))
     row = np.zeros(64, dtype=np.int64)
-    assert dense.tabulate(positions.Relation("steep"), 6, row) == 7
+    assert dense.tabulate(Steep(), 6, row) == 7
     assert row[:7].tolist() == list(range(7))
     with pytest.raises(PrecisionError, match="steep"):
-        dense.tabulate(positions.Relation("steep"), 60, row)
+        dense.tabulate(Steep(), 60, row)
 
 
 def test_scores_that_do_not_fit_are_refused() -> None:

@@ -11,12 +11,11 @@ import softmachine as sm
 from softmachine import zoo
 from softmachine.codec import DecoderCodec
 from softmachine.engines.fast import FastEngine
-from softmachine.engines.run import codec_of
 from softmachine.errors import UsageError
 from softmachine.languages.turing import Tape, TuringMachine
-from softmachine.transformer.weights import Transformer
+from softmachine.model import Model
 from tests.engines.fast.reference import expected_codes
-from tests.machines import random_machine, random_word
+from tests.sources.machines import random_machine, random_word
 
 BENCHMARKS = {
     "busy beaver 5": "busy-beaver-5",
@@ -26,11 +25,11 @@ BENCHMARKS = {
 TAPES = list(Tape)
 
 
-def tokens_of(model: Transformer, word: tuple[str, ...] | str, steps: int, *, plain: bool) -> list[str]:
-    codec = codec_of(model)
+def tokens_of(model: Model, word: tuple[str, ...] | str, steps: int, *, plain: bool) -> list[str]:
+    codec = model.codec
     assert isinstance(codec, DecoderCodec)
     prompt = codec.prompt(word).tokens
-    run = FastEngine(model, plain=plain).start(prompt, codec.stops)
+    run = FastEngine(model.weights, plain=plain).start(prompt, codec.stops)
     limit = codec.token_limit(steps)
     run.go(len(prompt) + limit)
     return list(run.said_since(limit))
@@ -38,7 +37,7 @@ def tokens_of(model: Transformer, word: tuple[str, ...] | str, steps: int, *, pl
 
 def agrees(machine: TuringMachine, word: tuple[str, ...] | str, steps: int, *, plain: bool = True) -> None:
     model = sm.compile(machine)
-    assert tokens_of(model, word, steps, plain=plain) == list(codec_of(model).expected(word, steps))
+    assert tokens_of(model, word, steps, plain=plain) == list(model.codec.expected(word, steps))
 
 
 MACHINES = [
@@ -73,7 +72,7 @@ def test_2000_random_machines(part: int) -> None:
         agrees(machine, random_word(rng, machine, rng.randrange(8)), 200)
 
 
-def long_run_agrees(model: Transformer, steps: int) -> None:
+def long_run_agrees(model: Model, steps: int) -> None:
     wanted = expected_codes(model, steps)
     run = sm.run(model, "", engine="fast", max_steps=steps)
     found = run.tokens.codes[1 : 1 + len(wanted)]  # type: ignore[attr-defined]
@@ -106,11 +105,11 @@ def test_a_run_that_turns_out_to_be_long_changes_to_the_fast_engine() -> None:
     assert (short.engine, short.verdict) == ("dense", "halt")
     long = sm.run("busy-beaver-5", max_steps=5_000)
     assert (long.engine, long.arithmetic, long.steps) == ("fast", "exact", 5_000)
-    assert list(long.tokens) == list(codec_of(long.transformer).expected("", 5_000))
+    assert list(long.tokens) == list(long.model.codec.expected("", 5_000))
 
 
 def test_float32_is_never_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("softmachine.engines.runs.SHORT", 50)
+    monkeypatch.setattr("softmachine.engines.run.SHORT", 50)
     assert sm.run("busy-beaver-5", max_steps=100, arithmetic="float32").engine == "dense"
     assert sm.run("busy-beaver-5", max_steps=100, arithmetic="float64").engine == "fast"
 

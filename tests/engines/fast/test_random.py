@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
-from softmachine.engines.dense import DenseEngine
+from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.fast import Declined, FastEngine, saved_run
 from softmachine.engines.fast.analysis.plans import ByPosition, Dense, Groups, Plan, Uniform
 from softmachine.engines.fast.codegen.emitted import Emitted
@@ -27,7 +28,7 @@ from softmachine.transformer.features import (
     Relation,
 )
 from softmachine.transformer.weights import Transformer
-from tests.engines.transformers import CAUSAL, RandomTransformer, random_word
+from tests.sources.transformers import CAUSAL, RandomTransformer, random_word
 
 
 def outcome(engine: DenseEngine | FastEngine, word: list[str]) -> list[str] | str:
@@ -38,24 +39,62 @@ def outcome(engine: DenseEngine | FastEngine, word: list[str]) -> list[str] | st
         return str(tie)
 
 
-relation("next door", lambda key, query: int(key == query - 1))
-relation("uneven share", lambda key, query: Fraction(3 * key - query, 2 + key % 3))
-feature("digit sum", lambda i, _: sum(map(int, str(i))), high=Bound.length())
-feature("half way", lambda i, _: Fraction(i // 2, i + 1), over="i+1")
-feature("third of a square", lambda i, _: Fraction(1, 3 + i * i % 7), over=None)
-BIASES = (Relation("next door"), Relation("uneven share"), Distance())
+@dataclass(frozen=True)
+class NextDoor(Relation):
+    name: ClassVar[str] = "next door"
+
+    def value(self, key: int, query: int) -> int:
+        return int(key == query - 1)
+
+
+@dataclass(frozen=True)
+class UnevenShare(Relation):
+    name: ClassVar[str] = "uneven share"
+
+    def value(self, key: int, query: int) -> Fraction:
+        return Fraction(3 * key - query, 2 + key % 3)
+
+
+@dataclass(frozen=True)
+class DigitSum(Feature):
+    name: ClassVar[str] = "digit sum"
+    high: ClassVar[Bound] = Bound.length()
+
+    def value(self, i: int, n: int) -> int:
+        return sum(map(int, str(i)))
+
+
+@dataclass(frozen=True)
+class HalfWay(Feature):
+    name: ClassVar[str] = "half way"
+    over: ClassVar[str | None] = "i+1"
+
+    def value(self, i: int, n: int) -> Fraction:
+        return Fraction(i // 2, i + 1)
+
+
+@dataclass(frozen=True)
+class ThirdOfASquare(Feature):
+    name: ClassVar[str] = "third of a square"
+    over: ClassVar[str | None] = None
+
+    def value(self, i: int, n: int) -> Fraction:
+        return Fraction(1, 3 + i * i % 7)
+
+
+BIASES = (NextDoor(), UnevenShare(), Distance())
 FEATURES = (
     I,
     I_SQUARED,
     INVERSE,
     1 / NEXT**2,
     Predecessor(),
-    Feature("i/c", (3,)),
-    Feature("cell bit", (1, 2, 1)),
+    I * Fraction(1, 3),
+    Bit(1, cells=2, offset=1),
     Bit(1),
-    Feature("digit sum"),
-    Feature("half way"),
-    Feature("third of a square"),
+    DigitSum(),
+    HalfWay(),
+    ThirdOfASquare(),
 )
 
 

@@ -10,25 +10,27 @@ import pytest
 import softmachine as sm
 from softmachine.codec import SegmentedCodec
 from softmachine.engines.fast import FastEngine, FastPass, SegmentedPass
-from softmachine.engines.run import Running, codec_of
+from softmachine.engines.fast.audit import Audit
+from softmachine.engines.fast.run import FastRun
+from softmachine.engines.run import Running
 from softmachine.errors import PrecisionError, SourceError, UsageError
+from softmachine.model import Model
 from softmachine.packed import Packed
-from softmachine.transformer.weights import Transformer
 
 
 @pytest.fixture(scope="module")
-def model() -> Transformer:
+def model() -> Model:
     return sm.compile("busy-beaver-5", construction="chapter-8-summary")
 
 
 @pytest.fixture(scope="module")
-def ternary() -> Transformer:
+def ternary() -> Model:
     return sm.compile("binary-counter", construction="ternary-summary", length=128)
 
 
-def as_expected(model: Transformer, word: str, steps: int) -> bool:
+def as_expected(model: Model, word: str, steps: int) -> bool:
     """Whether a run on the fast engine is the interpreter's, token for token, context for context."""
-    codec = codec_of(model)
+    codec = model.codec
     assert isinstance(codec, SegmentedCodec)
     run = sm.run(model, word, engine="fast", max_steps=steps)
     contexts = tuple(len(prompt.tokens) + len(said) for prompt, said in codec.expected_segments(word, steps) if said)
@@ -38,20 +40,20 @@ def as_expected(model: Transformer, word: str, steps: int) -> bool:
 
 @pytest.mark.usefixtures("uncompiled")
 @pytest.mark.parametrize("steps", [0, 1, 5, 60, 61, 62, 63, 64])
-def test_chapter_8_with_summaries(model: Transformer, steps: int) -> None:
+def test_chapter_8_with_summaries(model: Model, steps: int) -> None:
     assert as_expected(model, "", steps)
 
 
-def test_chapter_8_with_summaries_as_machine_code(model: Transformer) -> None:
+def test_chapter_8_with_summaries_as_machine_code(model: Model) -> None:
     assert as_expected(model, "", 3000)
 
 
 @pytest.mark.parametrize(("name", "word"), [("increment", "1011"), ("palindrome", "abba"), ("palindrome", "ab")])
 def test_machines_with_summaries(name: str, word: str) -> None:
     model = sm.compile(name, construction="chapter-8-summary")
-    codec = codec_of(model)
+    codec = model.codec
     assert isinstance(codec, SegmentedCodec)
-    engine = FastEngine(model, plain=True)
+    engine = FastEngine(model.weights, plain=True)
     run = SegmentedPass(engine, codec, codec.prompt(word).tokens, most_steps=1000)
     while not run.ended:
         run.go(7)
@@ -59,11 +61,11 @@ def test_machines_with_summaries(name: str, word: str) -> None:
 
 
 @pytest.mark.parametrize("steps", [0, 7, 40, 300])
-def test_ternary_machines_with_summaries(ternary: Transformer, steps: int) -> None:
+def test_ternary_machines_with_summaries(ternary: Model, steps: int) -> None:
     assert as_expected(ternary, "", steps)
 
 
-def test_fast_and_dense_runs_are_the_same(ternary: Transformer) -> None:
+def test_fast_and_dense_runs_are_the_same(ternary: Model) -> None:
     fast, dense = (sm.run(ternary, "", engine=engine, max_steps=60) for engine in ("fast", "dense"))
     assert fast.tokens == dense.tokens
     assert (fast.segments, fast.steps, fast.output) == (dense.segments, dense.steps, dense.output)
@@ -71,11 +73,11 @@ def test_fast_and_dense_runs_are_the_same(ternary: Transformer) -> None:
 
 
 @pytest.mark.usefixtures("uncompiled")
-def test_a_run_in_segments_changes_to_the_fast_engine(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_in_segments_changes_to_the_fast_engine(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("softmachine.engines.run.SHORT", 50)
     run = sm.run(model, "", max_steps=400)
     assert run.engine == "fast"
-    assert list(run.tokens) == list(codec_of(model).expected("", 400))
+    assert list(run.tokens) == list(model.codec.expected("", 400))
     assert run.segments == sm.run(model, "", max_steps=400, engine="fast").segments
 
 
@@ -86,7 +88,7 @@ def test_too_short_a_length_is_named() -> None:
             sm.run(model, "", engine=engine)
 
 
-def test_a_run_in_segments_goes_on_from_its_checkpoint(model: Transformer, tmp_path: Path) -> None:
+def test_a_run_in_segments_goes_on_from_its_checkpoint(model: Model, tmp_path: Path) -> None:
     file = tmp_path / "run"
     first = Running(model, "", engine="fast", max_steps=700, checkpoint=file)
     list(first)
@@ -113,7 +115,8 @@ def test_audits_of_segments_pass_and_find_a_wrong_token(which: str, request: pyt
     running = Running(request.getfixturevalue(which), "", engine="fast", max_steps=60 if which == "model" else 25)
     said = list(running)
     assert running.audit(12, seed=1).holds
-    run = running._fast
+    assert isinstance(running._now, FastRun)
+    run = running._now.run
     assert isinstance(run, SegmentedPass)
     codes = run.said[:].codes.copy()
     steps = [k for k, token in enumerate(said) if run.codec.is_step(token)]
@@ -122,6 +125,7 @@ def test_audits_of_segments_pass_and_find_a_wrong_token(which: str, request: pyt
     run.said.extend(codes)
     found = running.audit(len(said), seed=2)
     assert len(found.steps) == len(said)
+    assert isinstance(found, Audit)
     assert found.differences
 
 
@@ -131,7 +135,7 @@ def test_auto_leaves_long_inputs_to_the_fast_engine(monkeypatch: pytest.MonkeyPa
     model = sm.compile("parity")
     right = sm.run(model, "1" * 30, engine="dense")
     monkeypatch.setattr("softmachine.engines.run.SHORT", 20)
-    monkeypatch.setattr("softmachine.engines.run.decode", None)
+    monkeypatch.setattr("softmachine.engines.dense.run.decode", None)
     run = sm.run(model, "1" * 30)
     assert (run.engine, list(run.tokens)) == ("fast", list(right.tokens))
 
@@ -159,7 +163,7 @@ def test_auto_goes_back_to_the_dense_engine(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.usefixtures("uncompiled")
-def test_auto_goes_back_in_segments_too(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auto_goes_back_in_segments_too(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("softmachine.engines.run.SHORT", 20)
     go, calls = FastPass.go, []
 
@@ -171,7 +175,7 @@ def test_auto_goes_back_in_segments_too(model: Transformer, monkeypatch: pytest.
 
     monkeypatch.setattr(FastPass, "go", stops)
     run = sm.run(model, "", max_steps=150)
-    assert list(run.tokens) == list(codec_of(model).expected("", 150))
+    assert list(run.tokens) == list(model.codec.expected("", 150))
     assert run.engine == "dense"
     assert "does not fit" in run.note
     monkeypatch.undo()
@@ -179,11 +183,11 @@ def test_auto_goes_back_in_segments_too(model: Transformer, monkeypatch: pytest.
 
 
 @pytest.mark.slow
-def test_all_of_busy_beaver_5_in_segments(model: Transformer) -> None:
+def test_all_of_busy_beaver_5_in_segments(model: Model) -> None:
     run = sm.run(model, "", engine="fast")
     assert (run.steps, run.output.count("1"), run.verdict) == (47_176_870, 4_098, "halt")
     assert max(run.segments) < 5 * 12_300
-    codec = codec_of(model)
+    codec = model.codec
     assert all(a == b for a, b in zip(codec.expected("", 2_000_000), run.tokens, strict=False))
 
 

@@ -11,25 +11,27 @@ import softmachine as sm
 from softmachine.codec import DecoderCodec
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.fast import Declined, FastEngine
-from softmachine.engines.run import codec_of
 from softmachine.errors import PrecisionError
+from softmachine.model import Model
 from softmachine.transformer.attention import softmax
-from softmachine.transformer.features import Feature
-from softmachine.transformer.weights import Transformer
+from softmachine.transformer.features import Feature, Logarithm, Monomial
 
 
 @pytest.fixture(scope="module")
-def soft() -> Transformer:
+def soft() -> Model:
     return sm.soften("busy-beaver-4", length=200)[0]
 
 
-def with_scale(model: Transformer, factor: Fraction) -> Transformer:
+def with_scale(model: Model, factor: Fraction) -> Model:
     """The same model with all temperatures changed."""
 
     def changed(scale: Fraction | Feature) -> Fraction | Feature:
         if isinstance(scale, Fraction):
             return scale * factor
-        return Feature(scale.kind, (int(Fraction(scale.parameters[0]) * factor),))  # type: ignore[arg-type]
+        if isinstance(scale, Logarithm):
+            return replace(scale, factor=int(scale.factor * factor))
+        assert isinstance(scale, Monomial)
+        return replace(scale, factor=Fraction(int(scale.factor * factor)))
 
     blocks = tuple(
         replace(
@@ -45,62 +47,62 @@ def with_scale(model: Transformer, factor: Fraction) -> Transformer:
                 for layer in block.layers
             ),
         )
-        for block in model.blocks
+        for block in model.weights.blocks
     )
-    return replace(model, blocks=blocks)
+    return replace(model, weights=replace(model.weights, blocks=blocks))
 
 
-def test_soft_runs_are_those_of_dense_softmax(soft: Transformer) -> None:
+def test_soft_runs_are_those_of_dense_softmax(soft: Model) -> None:
     run = sm.run(soft, engine="fast")
     assert (run.verdict, run.steps) == ("halt", 107)
-    tokens = soft.codec.prompt("").tokens + tuple(run.tokens)  # type: ignore[union-attr]
-    enclosed = DenseEngine(soft, "ball").answers([tokens[:40]])[0]
+    tokens = soft.codec.prompt("").tokens + tuple(run.tokens)
+    enclosed = DenseEngine(soft.weights, "ball").answers([tokens[:40]])[0]
     assert enclosed == list(tokens[1:41])
 
 
-def test_the_proof_covers_what_the_certificate_covers(soft: Transformer) -> None:
-    code = FastEngine(soft).code
+def test_the_proof_covers_what_the_certificate_covers(soft: Model) -> None:
+    code = FastEngine(soft.weights).code
     assert code.proof is not None
     assert code.proof.holds
     assert code.horizon >= 200
 
 
-def test_errors_bound_what_dense_softmax_measures(soft: Transformer) -> None:
-    engine = FastEngine(soft, plain=True)
+def test_errors_bound_what_dense_softmax_measures(soft: Model) -> None:
+    engine = FastEngine(soft.weights, plain=True)
     proof = engine.code.proof
     assert proof is not None
     hard = sm.compile("busy-beaver-4")
-    tokens = (*hard.codec.prompt("").tokens, *sm.run(hard).tokens[:30])  # type: ignore[union-attr]
-    streams = [DenseEngine(model, "float64").residual_stream([tokens]).value for model in (hard, soft)]
+    tokens = (*hard.codec.prompt("").tokens, *sm.run(hard).tokens[:30])
+    streams = [DenseEngine(model.weights, "float64").residual_stream([tokens]).value for model in (hard, soft)]
     assert abs(streams[0] - streams[1]).max() <= sum(proof.errors.values()) + 1e-9
 
 
-def test_a_warm_softmax_is_declined(soft: Transformer) -> None:
+def test_a_warm_softmax_is_declined(soft: Model) -> None:
     with pytest.raises(Declined, match="softmax"):
-        FastEngine(with_scale(soft, Fraction(1, 20)))
+        FastEngine(with_scale(soft, Fraction(1, 20)).weights)
 
 
-def test_a_colder_softmax_is_proved_for_longer_runs(soft: Transformer) -> None:
-    horizons = [FastEngine(with_scale(soft, Fraction(k))).code.horizon for k in (1, 2, 3)]
+def test_a_colder_softmax_is_proved_for_longer_runs(soft: Model) -> None:
+    horizons = [FastEngine(with_scale(soft, Fraction(k)).weights).code.horizon for k in (1, 2, 3)]
     assert horizons == sorted(horizons)
     assert horizons[2] > 100 * horizons[0]
 
 
 def test_a_run_stops_where_the_proof_ends() -> None:
     model = sm.soften("binary-counter", length=20)[0]
-    horizon = FastEngine(model).code.horizon
+    horizon = FastEngine(model.weights).code.horizon
     with pytest.raises(PrecisionError, match="proved"):
         sm.run(model, engine="fast", max_steps=2 * horizon)
     within = sm.run(model, engine="fast", max_steps=min(horizon // 2, 3000))
-    assert list(within.tokens) == list(model.codec.expected("", within.steps))  # type: ignore[union-attr]
+    assert list(within.tokens) == list(model.codec.expected("", within.steps))
 
 
 def test_softmax_over_groups_of_keys_is_proved() -> None:
     """Summaries have heads whose keys are searched, by queries that are not exact themselves."""
     model = sm.soften(sm.compile("increment", "chapter-8-summary"), length=60, sharpness=64)[0]
-    engine = FastEngine(model, plain=True)
+    engine = FastEngine(model.weights, plain=True)
     assert engine.code.horizon > 100_000
-    codec = codec_of(model)
+    codec = model.codec
     assert isinstance(codec, DecoderCodec)
     prompt = codec.prompt("11").tokens
     run = engine.start(prompt, codec.stops)
@@ -110,6 +112,6 @@ def test_softmax_over_groups_of_keys_is_proved() -> None:
     assert said == list(codec.expected("11", 12))[: len(said)]
 
 
-def test_what_is_declined_names_the_head(soft: Transformer) -> None:
+def test_what_is_declined_names_the_head(soft: Model) -> None:
     with pytest.raises(Declined, match=r"head 'undo 1/.* of head', a softmax: it is not cold enough"):
-        FastEngine(with_scale(soft, Fraction(1, 20)))
+        FastEngine(with_scale(soft, Fraction(1, 20)).weights)

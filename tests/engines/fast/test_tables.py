@@ -5,20 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from softmachine.engines.runs import Running, codec_of
 
 import softmachine as sm
 from softmachine.engines.fast import Declined, FastEngine
 from softmachine.engines.fast.tables.interpreted import Interpreted, is_large
+from softmachine.engines.run import Running
 from softmachine.errors import AmbiguousTokenError, SourceError
+from softmachine.model import Model
 from softmachine.theorems.ternary.tokens import TernaryCodec
-from softmachine.transformer.weights import Transformer
 from tests.engines.fast.test_random import compare
-from tests.engines.transformers import CAUSAL, RandomTransformer
+from tests.sources.transformers import CAUSAL, RandomTransformer
 
 
 @pytest.fixture(scope="module")
-def ternary() -> Transformer:
+def ternary() -> Model:
     return sm.compile("binary-counter", construction="ternary", length=256)
 
 
@@ -43,16 +43,16 @@ def test_10000_random_sequences_as_tables(part: int) -> None:
     assert sum(compared(seed, 10, 30) for seed in range(5000 + 50 * part, 5050 + 50 * part)) > 450
 
 
-def test_large_models_are_tables_and_small_ones_code(ternary: Transformer) -> None:
-    assert is_large(ternary)
-    assert isinstance(FastEngine(ternary).code, Interpreted)
-    assert not isinstance(FastEngine(sm.compile("busy-beaver-5")).code, Interpreted)
+def test_large_models_are_tables_and_small_ones_code(ternary: Model) -> None:
+    assert is_large(ternary.weights)
+    assert isinstance(FastEngine(ternary.weights).code, Interpreted)
+    assert not isinstance(FastEngine(sm.compile("busy-beaver-5").weights).code, Interpreted)
 
 
-def test_a_ternary_machine_says_what_the_interpreter_says(ternary: Transformer) -> None:
-    codec = codec_of(ternary)
+def test_a_ternary_machine_says_what_the_interpreter_says(ternary: Model) -> None:
+    codec = ternary.codec
     assert isinstance(codec, TernaryCodec)
-    run = FastEngine(ternary).start(codec.prompt("").tokens, codec.stops)
+    run = FastEngine(ternary.weights).start(codec.prompt("").tokens, codec.stops)
     run.go(256)
     assert list(run.said_since(254)) == list(codec.expected("", 200))[:254]
 
@@ -66,37 +66,37 @@ def test_small_machines_decode_as_tables(name: str, word: str) -> None:
 def test_chapter_8_as_tables_says_the_same() -> None:
     """Numbers that are not small integers: shares h/(i+1), squares."""
     model = sm.compile("busy-beaver-4")
-    codec = codec_of(model)
-    run = FastEngine(model, tables=True).start(codec.prompt("").tokens)
+    codec = model.codec
+    run = FastEngine(model.weights, tables=True).start(codec.prompt("").tokens)
     run.go(100)
     assert list(run.said_since(98)) == list(codec.expected("", 1000))[:98]
 
 
-def test_tables_explain_themselves(ternary: Transformer) -> None:
-    code = FastEngine(ternary).code
-    assert [row[1] for row in code.explanation()] == [head.name for head in ternary.heads]
+def test_tables_explain_themselves(ternary: Model) -> None:
+    code = FastEngine(ternary.weights).code
+    assert [row[1] for row in code.explanation()] == [head.name for head in ternary.weights.heads]
     assert any("interpreted" in line for line in code.summary())
 
 
-def test_a_warm_softmax_is_declined_by_tables(ternary: Transformer) -> None:
+def test_a_warm_softmax_is_declined_by_tables(ternary: Model) -> None:
     soft = sm.soften(sm.compile("increment", construction="ternary", length=64), length=20)[0]
     with pytest.raises(Declined, match="softmax"):
-        FastEngine(soft, tables=True)
+        FastEngine(soft.weights, tables=True)
     del ternary
 
 
-def test_audits_of_tables_pass_and_find_a_wrong_token(ternary: Transformer) -> None:
-    codec = codec_of(ternary)
+def test_audits_of_tables_pass_and_find_a_wrong_token(ternary: Model) -> None:
+    codec = ternary.codec
     from softmachine.engines.fast import audit
 
-    run = FastEngine(ternary).start(codec.prompt("").tokens)
+    run = FastEngine(ternary.weights).start(codec.prompt("").tokens)
     run.go(40)
     assert audit(run, 10, seed=1).holds
-    run.tokens[30] = (run.tokens[30] + 1) % len(ternary.vocabulary)
+    run.tokens[30] = (run.tokens[30] + 1) % len(ternary.weights.vocabulary)
     assert 29 in {difference.position for difference in audit(run, 39, seed=2).differences}
 
 
-def test_a_run_of_tables_goes_on_from_its_checkpoint(ternary: Transformer, tmp_path: Path) -> None:
+def test_a_run_of_tables_goes_on_from_its_checkpoint(ternary: Model, tmp_path: Path) -> None:
     whole = sm.run(ternary, "", engine="fast", max_steps=60)
     first = Running(ternary, "", engine="fast", max_steps=30, checkpoint=tmp_path / "run")
     list(first)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from softmachine.engines.runs import Running, codec_of
 
 import softmachine as sm
 from softmachine import zoo
 from softmachine.codec import DecoderCodec, SegmentedCodec
 from softmachine.engines.fast import Declined, FastEngine, SegmentedPass
 from softmachine.engines.fast.tables.interpreted import Interpreted
+from softmachine.engines.run import Running
 from softmachine.errors import ConstructionError, UsageError
-from softmachine.theorems import CONSTRUCTIONS
-from softmachine.transformer.weights import Transformer
+from softmachine.model import Model
+from softmachine.theorems import all_theorems
 
 LENGTH = 64
 """What the constructions of a length are made for."""
@@ -21,18 +21,18 @@ REASONS = ("softmax", "position feature", "bias")
 """What the fast engine may decline a model for."""
 
 
-def decoder(entry: zoo.Entry, construction: str) -> Transformer | None:
+def decoder(entry: zoo.Entry, construction: str) -> Model | None:
     """A source by a construction; None if it is not for that, or the model is no decoder."""
     for length in (None, LENGTH):
         try:
-            model = sm.compile(entry.load(), construction=construction, length=length)
+            model = sm.compile(entry.load(), theorem=construction, length=length)
         except (ConstructionError, UsageError):
             continue
-        return model if isinstance(model.codec, DecoderCodec) and model.causal else None
+        return model if isinstance(model.codec, DecoderCodec) and model.weights.causal else None
     return None
 
 
-def said_by_dense(model: Transformer, word: str) -> list[str]:
+def said_by_dense(model: Model, word: str) -> list[str]:
     """The first tokens of a run on the dense engine."""
     running, said = Running(model, word, engine="dense", max_steps=MOST_TOKENS), []
     for token in running:
@@ -42,13 +42,13 @@ def said_by_dense(model: Transformer, word: str) -> list[str]:
     return said
 
 
-def said_by_fast(model: Transformer, word: str) -> list[str]:
+def said_by_fast(model: Model, word: str) -> list[str]:
     """The same on the fast engine."""
-    codec = codec_of(model)
+    codec = model.codec
     assert isinstance(codec, DecoderCodec)
-    engine = FastEngine(model, plain=True)
+    engine = FastEngine(model.weights, plain=True)
     if isinstance(engine.code, Interpreted):
-        engine = FastEngine(model)
+        engine = FastEngine(model.weights)
     prompt = codec.prompt(word).tokens
     if isinstance(codec, SegmentedCodec):
         run = SegmentedPass(engine, codec, prompt, most_steps=MOST_TOKENS)
@@ -63,7 +63,7 @@ def said_by_fast(model: Transformer, word: str) -> list[str]:
 @pytest.mark.parametrize("entry", zoo.entries(), ids=lambda entry: entry.name)
 def test_every_construction_of_every_entry(entry: zoo.Entry) -> None:
     compared = 0
-    for construction in [item.name for item in CONSTRUCTIONS]:
+    for construction in [item.name for item in all_theorems()]:
         model = decoder(entry, construction)
         if model is None:
             continue

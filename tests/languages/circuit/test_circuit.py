@@ -18,7 +18,7 @@ from softmachine.languages.circuit import (
     truth_table,
 )
 from softmachine.languages.source import Source
-from tests.circuits import random_circuit
+from tests.sources.circuits import random_circuit
 
 
 def circuit(*gates: Gate, inputs: str = "a b", outputs: str = "y") -> Circuit:

@@ -14,7 +14,7 @@ from softmachine.languages.circuit import (
 )
 from softmachine.languages.formats import formats, parse
 from softmachine.sources import read_source
-from tests.circuits import AIGER, BENCH, BLIF, BRISTOL, random_circuit
+from tests.sources.circuits import AIGER, BENCH, BLIF, BRISTOL, random_circuit
 
 NAMES = ("bench", "blif", "aiger", "bristol")
 

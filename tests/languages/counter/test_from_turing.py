@@ -21,7 +21,7 @@ from softmachine.languages.counter import (
 from softmachine.languages.crasp import encode
 from softmachine.languages.turing import Tape, TuringMachine
 from tests.languages.counter.textbook import Textbook
-from tests.machines import random_machine
+from tests.sources.machines import random_machine
 
 MINSKY = (1,)
 WAYS = [(3, (1, 2, 4, 8)), (4, (1, 2, 4, 8, 16, 32, 64, 128)), (3, (1, 3, 9, 27)), (4, MINSKY)]

@@ -26,7 +26,7 @@ from softmachine.languages.counter import (
     transitions,
 )
 from softmachine.packed import Coded
-from tests.counter_machines import random_counter_machine
+from tests.sources.counter_machines import random_counter_machine
 
 HALVE = parse("input a\ncounters x\nstart q\naccept even\nreject odd\n"
               "q: a >= 2 -> q: a -= 2, x += 1\nq: a = 1 -> odd\nq: else -> even")  # fmt: skip

@@ -20,7 +20,7 @@ from softmachine.languages.counter import (
     to_text,
 )
 from softmachine.languages.formats import recognise
-from tests.counter_machines import random_condition, random_counter_machine
+from tests.sources.counter_machines import random_condition, random_counter_machine
 
 EXAMPLE = """
 input a b                       # counter a starts with the number of a's

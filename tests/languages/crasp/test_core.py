@@ -6,7 +6,7 @@ from softmachine.errors import ConstructionError
 from softmachine.languages.crasp import Comparison, core, counted, parse, run
 from softmachine.languages.linear import Linear
 from softmachine.languages.temporal import FALSE, TRUE, And, Constant, Formula, Not, Or, Symbol, subformulas
-from tests.crasp_programs import random_program
+from tests.sources.crasp_programs import random_program
 
 
 def accepted(text: str) -> Formula:

@@ -22,7 +22,7 @@ from softmachine.languages.crasp import (
 )
 from softmachine.languages.linear import Linear
 from softmachine.languages.temporal import TRUE, And, Formula, Not, Once, Or, Symbol
-from tests.crasp_programs import random_program
+from tests.sources.crasp_programs import random_program
 
 CONTRACT = """
     alphabet a b                    # input letters

@@ -8,7 +8,7 @@ import pytest
 from softmachine.errors import InputError, InvalidError, SourceError
 from softmachine.languages.graph import Graph, parse, to_text
 from softmachine.languages.source import Source
-from tests.circuits import from_networkx
+from tests.sources.circuits import from_networkx
 
 
 @pytest.mark.parametrize("directed", [True, False])

@@ -27,7 +27,7 @@ from softmachine.languages.srasp.expressions import (
     Truth,
     Vector,
 )
-from tests.srasp_programs import random_program, words
+from tests.sources.srasp_programs import random_program, words
 
 
 def value(body: str, word: str, alphabet: str = "a b c") -> tuple[Any, ...]:

@@ -31,7 +31,7 @@ from softmachine.languages.srasp.expressions import (
     indices,
     walk,
 )
-from tests.srasp_programs import random_program, words
+from tests.sources.srasp_programs import random_program, words
 
 
 def predicate_of(predicate: str, definitions: str = "", alphabet: str = "a b c") -> tuple[Program, Expression]:

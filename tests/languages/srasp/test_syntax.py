@@ -30,7 +30,7 @@ from softmachine.languages.srasp.expressions import (
     Truth,
     Vector,
 )
-from tests.srasp_programs import random_program
+from tests.sources.srasp_programs import random_program
 
 CONTRACT = """
     alphabet ( ) [ ]

@@ -12,7 +12,7 @@ import pytest
 
 import softmachine
 from softmachine.languages.srasp import Program, accepts, looks_like, parse, run, to_text
-from tests.srasp_programs import words
+from tests.sources.srasp_programs import words
 
 FOLDER = Path(softmachine.__file__).parent / "zoo" / "srasp"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.srasp"))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from softmachine.errors import InputError
 from softmachine.languages.temporal import Formula, core, parse, parse_formula, satisfies, truth
-from tests.formulas import random_formula, words
+from tests.sources.formulas import random_formula, words
 
 LETTERS = "npqb"
 """Letters for neither, p, q, and both."""

@@ -34,7 +34,7 @@ from softmachine.languages.temporal import (
     subformulas,
     symbols,
 )
-from tests.formulas import PAST, random_formula
+from tests.sources.formulas import PAST, random_formula
 
 A, B = Symbol("a"), Symbol("b")
 

@@ -1,1 +1,1 @@
-"""."""
+"""Boolean circuits in padded transformers."""

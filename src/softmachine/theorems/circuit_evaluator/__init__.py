@@ -1,1 +1,1 @@
-"""."""
+"""One looped transformer that reads any circuit as tokens."""

@@ -1,1 +1,1 @@
-"""."""
+"""Turing machines that only read, by reduction to connectivity."""

@@ -1,1 +1,1 @@
-"""."""
+"""Graph connectivity by doubling."""

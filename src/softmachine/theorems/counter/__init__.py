@@ -1,1 +1,1 @@
-"""."""
+"""Counter machines, as C-RASP with chain of thought."""

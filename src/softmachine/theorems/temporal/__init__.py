@@ -1,1 +1,1 @@
-"""."""
+"""Temporal logic with counting."""

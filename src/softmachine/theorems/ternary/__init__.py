@@ -1,1 +1,1 @@
-"""."""
+"""Every Turing machine in low precision: activations -1, 0 and 1."""

@@ -1,1 +1,1 @@
-"""."""
+"""Turing machines by counting alone."""

@@ -1,0 +1,224 @@
+"""Transformers as data, in both directions: names that JSON holds, and exact numbers in arrays of integers.
+
+Whatever is wrong with a saved model shows when it is read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softmachine.errors import UsageError
+from softmachine.transformer.attention import Choice, Mask, Weighting
+from softmachine.transformer.features import Feature, Relation, from_json, to_json
+from softmachine.transformer.weights import AffineMap, Block, FeedForward, Head, Layer, Matrix, Transformer
+
+Array = NDArray[np.integer]
+Json = dict[str, Any]
+"""An object, as JSON holds it."""
+
+
+def to_data(transformer: Transformer) -> tuple[Json, dict[str, Array]]:
+    """Everything that has a name, and the numbers.
+
+    Raises:
+        UsageError: If a number does not fit in 64 bits.
+    """
+    writer = _Writer()
+    return writer.transformer(transformer), writer.tensors
+
+
+class _Writer:
+    """Takes a transformer apart."""
+
+    def __init__(self) -> None:
+        self.tensors: dict[str, Array] = {}
+
+    def transformer(self, transformer: Transformer) -> Json:
+        self.matrix("embedding", transformer.embedding)
+        self.matrix("position_embedding", transformer.position_embedding)
+        self.affine("unembedding", transformer.unembedding)
+        return {
+            "name": transformer.name,
+            "vocabulary": transformer.vocabulary,
+            "coordinates": transformer.coordinates,
+            "features": [to_json(feature) for feature in transformer.features],
+            "blocks": [self.block(f"blocks.{b}", block) for b, block in enumerate(transformer.blocks)],
+            "outputs": transformer.outputs,
+        }
+
+    def block(self, at: str, block: Block) -> Json:
+        repeats = to_json(block.repeats) if isinstance(block.repeats, Feature) else block.repeats
+        layers = [self.layer(f"{at}.layers.{d}", layer) for d, layer in enumerate(block.layers)]
+        return {"name": block.name, "repeats": repeats, "layers": layers}
+
+    def layer(self, at: str, layer: Layer) -> Json:
+        heads, forward = [self.head(f"{at}.heads.{h}", head) for h, head in enumerate(layer.heads)], layer.feed_forward
+        self.affine(f"{at}.first", forward.first)
+        self.affine(f"{at}.second", forward.second)
+        return {"heads": heads, "units": forward.units, "activations": forward.activations}
+
+    def head(self, at: str, head: Head) -> Json:
+        for name, part in (("query", head.query), ("key", head.key), ("value", head.value)):
+            self.affine(f"{at}.{name}", part)
+        self.matrix(f"{at}.output", head.output)
+        scale = head.weighting.scale
+        return {
+            "name": head.name,
+            "mask": str(head.mask),
+            "weighting": str(head.weighting.choice),
+            "scale": to_json(scale) if isinstance(scale, Feature) else str(scale),
+            "bias": to_json(head.bias) if head.bias else None,
+        }
+
+    def affine(self, name: str, affine: AffineMap) -> None:
+        self.matrix(f"{name}.weight", affine.weight)
+        self.numbers(f"{name}.bias", affine.bias)
+
+    def matrix(self, name: str, matrix: Matrix) -> None:
+        entries = list(matrix.entries())
+        self.tensors[f"{name}.shape"] = np.array(matrix.shape, dtype=np.int64)
+        self.tensors[f"{name}.index"] = np.array([(r, c) for r, c, _ in entries], dtype=np.int32).reshape(-1, 2)
+        self.numbers(name, [value for _, _, value in entries])
+
+    def numbers(self, name: str, numbers: Sequence[Fraction]) -> None:
+        try:
+            self.tensors[f"{name}.numerator"] = np.array([number.numerator for number in numbers], dtype=np.int64)
+            self.tensors[f"{name}.denominator"] = np.array([number.denominator for number in numbers], dtype=np.int64)
+        except OverflowError:
+            message = f"a weight of {name} does not fit in 64 bits, so the model cannot be saved exactly"
+            raise UsageError(message) from None
+
+
+def transformer_from(
+    data: Json, tensors: Mapping[str, Array], features: tuple[type[Feature | Relation], ...]
+) -> Transformer:
+    """The transformer that the data and all of the tensors make up, with features of these classes.
+
+    Raises:
+        LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError: If they do not make up one.
+    """
+    reader = _Reader(tensors, features)
+    transformer = reader.transformer(data)
+    if reader.tensors:
+        raise ValueError(f"nothing is known of the weights {min(reader.tensors)}")
+    return transformer
+
+
+class _Reader:
+    """Builds a transformer; every shape is checked before anything of that size is built."""
+
+    def __init__(self, tensors: Mapping[str, Array], features: tuple[type[Feature | Relation], ...]) -> None:
+        self.tensors = dict(tensors)
+        self.features = features
+        self.width = 0
+
+    def transformer(self, data: Json) -> Transformer:
+        vocabulary, coordinates, outputs = map(_strings, (data["vocabulary"], data["coordinates"], data["outputs"]))
+        if len(set(vocabulary)) != len(vocabulary):
+            raise ValueError("a token occurs twice in the vocabulary")
+        features = tuple(self.feature(item) for item in data["features"])
+        self.width = len(coordinates)
+        return Transformer(
+            name=str(data["name"]),
+            vocabulary=vocabulary,
+            coordinates=coordinates,
+            embedding=self.matrix("embedding", len(vocabulary), self.width),
+            features=features,
+            position_embedding=self.matrix("position_embedding", len(features), self.width),
+            blocks=tuple(self.block(f"blocks.{b}", item) for b, item in enumerate(data["blocks"])),
+            outputs=outputs,
+            unembedding=self.affine("unembedding", len(outputs), self.width),
+        )
+
+    def block(self, at: str, data: Json) -> Block:
+        repeats = data["repeats"] if isinstance(data["repeats"], int) else self.feature(data["repeats"])
+        if isinstance(repeats, int) and repeats < 0:
+            raise ValueError(f"a block cannot run {repeats} times")
+        layers = tuple(self.layer(f"{at}.layers.{d}", item) for d, item in enumerate(data["layers"]))
+        return Block(layers, repeats, str(data["name"]))
+
+    def layer(self, at: str, data: Json) -> Layer:
+        heads = tuple(self.head(f"{at}.heads.{h}", item) for h, item in enumerate(data["heads"]))
+        units, activations = _strings(data["units"]), _strings(data["activations"])
+        if len(activations) != len(units) or not set(activations) <= {"relu", "step"}:
+            raise ValueError(f"the activations of {at} are not one relu or step a unit")
+        first = self.affine(f"{at}.first", len(units), self.width)
+        return Layer(heads, FeedForward(first, activations, self.affine(f"{at}.second", self.width, len(units)), units))
+
+    def head(self, at: str, data: Json) -> Head:
+        query = self.affine(f"{at}.query", None, self.width)
+        value = self.affine(f"{at}.value", None, self.width)
+        return Head(
+            name=str(data["name"]),
+            query=query,
+            key=self.affine(f"{at}.key", len(query.bias), self.width),
+            value=value,
+            output=self.matrix(f"{at}.output", self.width, len(value.bias)),
+            mask=Mask(data["mask"]),
+            weighting=Weighting(Choice(data["weighting"]), self.scale(data["scale"])),
+            bias=self.relation(data["bias"]) if data["bias"] else None,
+        )
+
+    def affine(self, name: str, rows: int | None, columns: int) -> AffineMap:
+        """A map; its number of rows is that of its constants if nothing else says it."""
+        bias = tuple(self.numbers(f"{name}.bias"))
+        if rows not in (None, len(bias)):
+            raise ValueError(f"{name}.bias has {len(bias)} numbers, not {rows}")
+        return AffineMap(self.matrix(f"{name}.weight", len(bias), columns), bias)
+
+    def matrix(self, name: str, rows: int, columns: int) -> Matrix:
+        shape = tuple(self.integers(f"{name}.shape"))
+        if shape != (rows, columns):
+            raise ValueError(f"{name} has shape {shape}, not {(rows, columns)}")
+        index = self.tensors.pop(f"{name}.index").reshape(-1, 2)
+        if (index < 0).any() or (index >= [rows, columns]).any():
+            raise ValueError(f"{name} has entries outside of its shape")
+        filled: list[dict[int, Fraction]] = [{} for _ in range(rows)]
+        for (r, c), value in zip(index.tolist(), self.numbers(name), strict=True):
+            filled[r][c] = value
+        if sum(map(len, filled)) != len(index):
+            raise ValueError(f"{name} has two entries at one place")
+        return Matrix.of(filled, columns)
+
+    def numbers(self, name: str) -> Iterator[Fraction]:
+        above, below = self.integers(f"{name}.numerator"), self.integers(f"{name}.denominator")
+        return (Fraction(numerator, denominator) for numerator, denominator in zip(above, below, strict=True))
+
+    def integers(self, name: str) -> list[int]:
+        array = self.tensors.pop(name)
+        if array.ndim != 1 or array.dtype.kind not in "iu":
+            raise ValueError(f"{name} is not a list of integers")
+        return [int(number) for number in array.tolist()]
+
+    def feature(self, data: object) -> Feature:
+        found = from_json(data, self.features)
+        if not isinstance(found, Feature):
+            raise TypeError(f"{found} is no feature of a position")
+        _ = found.at(1, 1), found.name  # parameters that make no sense show here
+        return found
+
+    def relation(self, data: object) -> Relation:
+        found = from_json(data, self.features)
+        if not isinstance(found, Relation):
+            raise TypeError(f"{found} is no relation between positions")
+        _ = found.at(0, 1), found.name
+        return found
+
+    def scale(self, data: object) -> Fraction | Feature:
+        if not isinstance(data, str):
+            return self.feature(data)
+        if not re.fullmatch(r"-?\d{1,999}(/\d{1,999})?", data):
+            raise ValueError(f"the scale {data[:40]!r} is not a fraction")
+        return Fraction(data)
+
+
+def _strings(items: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(items, str) or not all(isinstance(item, str) for item in items):
+        raise TypeError("a list of names has something else in it")
+    return tuple(items)

@@ -1,0 +1,88 @@
+"""One table of cases, which run at every level: every theorem, with inputs and what should come of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from softmachine.codec import Outcome
+
+Examples: TypeAlias = tuple[tuple[str, str], ...]
+"""Inputs, each with a verdict, and after a blank the output or the value at every symbol."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model, and what should come of some inputs.
+
+    Args:
+        source: The name of a zoo entry, or a text in one line.
+        theorem: What it is compiled by.
+        attention: "hard" or "soft".
+        examples: Inputs, and what should come of them.
+        length: The length that the weights are made for, if they depend on one.
+        positions: How many positions a stock checkpoint of it has; 0 if there cannot be one.
+    """
+
+    source: str
+    theorem: str
+    attention: str
+    examples: Examples
+    length: int | None = None
+    positions: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.theorem}-{self.attention}-{self.source}"
+
+
+def told(outcome: Outcome) -> str:
+    """What an outcome comes to, as the table has it."""
+    values = [str(int(value)) if isinstance(value, bool) else value for value in outcome.values or ()]
+    return " ".join(filter(None, (outcome.verdict, outcome.output or "".join(values))))
+
+
+INCREMENT = (("", "halt 1"), ("1", "halt 10"), ("101", "halt 110"))
+PALINDROME = (("", "accept"), ("ab", "reject b"), ("aba", "accept"))
+TWO_TAPES = (("", "accept"), ("ab", "reject ab"), ("aba", "accept aba"))
+SINCE = (("b", "accept 1"), ("ab", "accept 01"), ("aba", "accept 011"), ("baba", "accept 1111"), ("aa", "reject 00"))
+DYCK = (("", "accept"), ("()", "accept 01"), ("())(", "reject 0100"))
+MAJORITY = (("", "reject"), ("a", "accept 1"), ("abb", "reject 100"), ("aab", "accept 111"))
+PARITY = (("", "reject a=0 b=0"), ("a", "accept a=1 b=0"), ("aba", "reject a=0 b=1"))
+ADD = (("000", "halt 00"), ("110", "halt 10"), ("111", "halt 11"))
+AND_OR = (("000", "reject 0"), ("110", "accept 1"), ("001", "accept 1"))
+
+CASES = (
+    Case("increment", "chapter-8", "hard", INCREMENT, positions=16),
+    Case("two-tape-palindrome", "chapter-8", "hard", TWO_TAPES, positions=32),
+    Case("increment", "chapter-8-summary", "hard", INCREMENT),
+    Case("increment", "ternary", "hard", INCREMENT, length=32),
+    Case("increment", "ternary", "soft", INCREMENT[:2], length=32, positions=32),
+    Case("increment", "ternary-summary", "hard", INCREMENT, length=32),
+    Case("increment", "address-bits", "hard", INCREMENT, length=16, positions=16),
+    Case("palindrome", "residues", "hard", PALINDROME, length=16, positions=16),
+    Case("increment", "residues-without-positions", "hard", INCREMENT, length=16, positions=16),
+    Case("power-of-two", "turing-counter", "soft", (("1", "accept"), ("", "reject")), positions=16),
+    Case("palindrome", "turing-relative", "soft", (("", "accept"),)),
+    Case("parity", "configuration-graph", "hard", (("", "reject"),), length=0),
+    Case("Q_a since Q_b", "temporal-encoder", "hard", SINCE, positions=8),
+    Case("Q_a since Q_b", "temporal-encoder", "soft", SINCE, positions=8),
+    Case(
+        "Q_a until Q_b", "temporal-encoder-unbounded", "soft", (("ab", "accept 11"), ("ba", "reject 10")), positions=8
+    ),
+    Case("Q_a since Q_b", "temporal-masked", "hard", SINCE, positions=8),
+    Case("Q_a since Q_b", "temporal-masked-unbounded", "soft", SINCE, positions=8),
+    Case("reverse-program", "srasp", "hard", (("abc", "halt cba"), ("ab", "halt ba")), positions=8),
+    Case("dyck-1-program", "srasp", "soft", DYCK[1:], positions=8),
+    Case("dyck-1-crasp", "crasp", "soft", DYCK, positions=8),
+    Case("dyck-1-crasp", "crasp", "hard", DYCK, positions=8),
+    Case("majority-crasp", "crasp-relu", "soft", MAJORITY, positions=8),
+    Case("dyck-1-crasp", "crasp-relu-bounded", "soft", DYCK, length=8, positions=8),
+    Case("parity-counter", "counter", "soft", PARITY, positions=16),
+    Case("parity-counter", "counter-relu", "hard", PARITY, positions=16),
+    Case("parity-counter", "counter-relu-bounded", "soft", PARITY, length=16, positions=16),
+    Case("full-adder", "circuit-binary", "hard", ADD, positions=64),
+    Case("full-adder", "circuit-binary", "soft", ADD, positions=64),
+    Case("and-or", "circuit-unit", "hard", AND_OR, positions=64),
+    Case("and-or", "circuit-evaluator", "soft", AND_OR, length=80, positions=80),
+    Case("koenigsberg", "connectivity", "hard", (("altstadt lomse", "accept"),), positions=80),
+)

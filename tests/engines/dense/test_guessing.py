@@ -1,0 +1,125 @@
+"""Speculative decoding: whatever is guessed, the run is the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import islice
+
+import numpy as np
+import pytest
+
+import softmachine as sm
+from softmachine.codec import Prompt
+from softmachine.engines.dense import guessing
+from softmachine.engines.dense.decode import decode
+from softmachine.engines.dense.engine import DenseEngine
+from softmachine.errors import PrecisionError, SoftmachineError
+from softmachine.transformer.weights import Transformer
+from tests.sources.transformers import CAUSAL, HARD, VOCABULARY, RandomTransformer, random_word
+
+BUSY_BEAVER = sm.compile("busy-beaver-3").weights
+
+
+@pytest.fixture
+def always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Guesses are made from the first token on."""
+    monkeypatch.setattr(guessing, "_FROM", 0)
+
+
+def said(engine: DenseEngine, word: Sequence[str], count: int, stops: Callable[[str], bool] | None = None) -> list[str]:
+    """The tokens, and the error that ends them, if one does."""
+    tokens: list[str] = []
+    try:
+        tokens += islice(decode(engine, Prompt(tuple(word)), stops or (lambda _: False)), count)
+    except SoftmachineError as error:
+        tokens.append(str(error))
+    return tokens
+
+
+def one_by_one(engine: DenseEngine, word: Sequence[str], count: int) -> list[str]:
+    """Decoding without guesses, written out."""
+    run, tokens = engine.start(), []
+    new = list(word)
+    try:
+        for _ in range(count):
+            new = run.says(new)
+            tokens += new
+    except SoftmachineError as error:
+        tokens.append(str(error))
+    return tokens
+
+
+def random_decoder(seed: int) -> Transformer:
+    drawn = RandomTransformer(seed, CAUSAL, HARD, (1, 1, 2))
+    return replace(drawn.transformer(), outputs=VOCABULARY, unembedding=drawn.affine(len(VOCABULARY)))
+
+
+@pytest.mark.usefixtures("always")
+@pytest.mark.parametrize("arithmetic", ["float64", "float32", "bfloat16", "fixed:6", "exact"])
+def test_random_decoders_say_the_same_with_guesses_and_without(arithmetic: str) -> None:
+    long = 0
+    for seed in range(30):
+        engine, word = DenseEngine(random_decoder(seed), arithmetic), random_word(seed, 3)
+        expected = one_by_one(engine, word, 40)
+        assert said(engine, word, 40) == expected, seed
+        long += len(expected) == 40
+    assert long > 5
+
+
+@pytest.mark.usefixtures("always")
+@pytest.mark.parametrize("wrong", ["busy-beaver-3", "busy-beaver-2", "palindrome"])
+def test_wrong_guesses_do_no_harm(wrong: str) -> None:
+    engine = DenseEngine(BUSY_BEAVER)
+    vars(engine)["plain"] = DenseEngine(sm.compile(wrong).weights, "float64:plain")
+    assert said(engine, ["BOS"], 22) == one_by_one(engine, ["BOS"], 22)
+
+
+def test_right_guesses_are_checked_many_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = sm.compile("binary-counter").weights
+    engine, pieces = DenseEngine(model), []
+    extend = engine.start().__class__.extend
+
+    def noted(run: object, sequences: Sequence[Sequence[str]]) -> object:
+        pieces.append((run.engine is engine, len(sequences[0])))  # type: ignore[attr-defined]
+        return extend(run, sequences)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("softmachine.engines.dense.engine.Pass.extend", noted)
+    assert said(engine, ["BOS"], 500) == one_by_one(DenseEngine(model), ["BOS"], 500)
+    checked = [size for ours, size in pieces if ours]
+    assert len(checked) < 60
+    assert max(checked) == 33
+
+
+@pytest.mark.usefixtures("always")
+def test_an_error_comes_where_it_comes_without_guesses() -> None:
+    """A format whose bounds give out stops at the same token, with the same message."""
+    engine = DenseEngine(sm.compile("busy-beaver-5").weights, "bfloat16")
+    expected = one_by_one(engine, ["BOS"], 200)
+    assert 3 < len(expected) < 200
+    assert said(engine, ["BOS"], 200) == expected
+
+
+@pytest.mark.usefixtures("always")
+def test_nothing_is_said_after_the_token_that_stops_the_run() -> None:
+    found = said(DenseEngine(BUSY_BEAVER), ["BOS"], 100, lambda token: token == "HALT")
+    assert found[-1] == "HALT"
+    assert found.count("HALT") == 1
+
+
+@pytest.mark.parametrize("arithmetic", ["float64", "exact", "fixed:6"])
+def test_what_is_forgotten_leaves_no_trace(arithmetic: str) -> None:
+    for seed in range(20):
+        try:
+            engine = DenseEngine(random_decoder(seed), arithmetic)
+            run, word, other = engine.start(), random_word(seed, 80), random_word(seed + 1, 80)
+            run.extend([word[:70]])
+            run.extend([other[:9]])
+            run.rewind(2)
+            found = run.extend([word[2:]])
+            expected = engine.residual_stream([word])
+        except PrecisionError:
+            continue
+        assert found.shape[1] == 78
+        close = np.isclose if arithmetic == "float64" else np.equal
+        assert close(found.value, expected.value[:, 2:]).all(), seed

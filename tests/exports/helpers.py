@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import softmachine as sm
+from softmachine.codec import Codec
+from softmachine.exports.export import _softened
+from softmachine.exports.formats import stock_format
+from softmachine.languages.source import Source
+from softmachine.model import Model
+from softmachine.progress import nobody
+from softmachine.theorems import theorem_for, theorem_named
+from softmachine.theorems.shared.stream_tokens import StreamCodec
+
+STRANGER = Path(__file__).with_name("stranger.py")
+
+
+def ask(folder: Path, *jobs: Mapping[str, Any]) -> list[list[str]]:
+    """What a process without softmachine makes of the jobs."""
+    done = subprocess.run(
+        [sys.executable, "-I", str(STRANGER), str(folder)],
+        input=json.dumps(jobs),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    answers: list[list[str]] = json.loads(done.stdout)
+    return answers
+
+
+def spelled(tokens: Iterable[str | None]) -> str:
+    return " ".join("".join("␣" if c.isspace() else c for c in token or "") for token in tokens)
+
+
+def runs(codec: StreamCodec, words: Sequence[Sequence[str]]) -> tuple[list[str], list[str]]:
+    """The texts to ask for words, and the texts that should come back."""
+    texts = [spelled(word) for word in words]
+    wanted = [spelled([*codec.prompt(word).tokens, *codec.expected(word, 10**6)]) for word in words]
+    return texts, wanted
+
+
+def answers(codec: Codec[Source], words: Sequence[Sequence[str]]) -> tuple[list[str], list[list[str | None]]]:
+    """The texts to ask an encoder for words, and the labels that should come back, None where nobody cares."""
+    return [spelled(word) for word in words], [list(codec.expected(word, 0)) for word in words]
+
+
+def agree(said: Sequence[str], wanted: Sequence[Sequence[str | None]]) -> bool:
+    """Whether labels are what they should be, wherever somebody cares."""
+    rows = [text.split() for text in said]
+    return len(rows) == len(wanted) and all(
+        len(row) == len(right) and all(b in (None, a) for a, b in zip(row, right, strict=True))
+        for row, right in zip(rows, wanted, strict=True)
+    )
+
+
+def codec_of(folder: Path) -> StreamCodec:
+    """How to talk to an exported machine."""
+    codec = any_codec_of(folder)
+    assert isinstance(codec, StreamCodec)
+    return codec
+
+
+def any_codec_of(folder: Path) -> Codec[Source]:
+    """How to talk to an exported model: by its map, which names the theorem and (of the zoo) the source."""
+    facts = json.loads((folder / "softmachine.json").read_text(encoding="utf-8"))
+    theorem = theorem_named(facts["construction"])
+    assert theorem is not None
+    loaded = sm.load(facts["source"]["name"])
+    assert isinstance(loaded, Source)
+    return theorem.codec_for(loaded, facts["positions"])
+
+
+def stock_model(source: str | Source, theorem: str, length: int, to: str = "gpt2") -> Model:
+    """What is written to a stock checkpoint: compiled, and with softmax."""
+    loaded = sm.load(source) if isinstance(source, str) else source
+    assert isinstance(loaded, Source)
+    chosen = theorem_for(loaded, theorem)
+    attention = "hard" if "hard" in chosen.attentions else "soft"
+    compiled = sm.compile(loaded, chosen, attention=attention, length=length if chosen.length else None)
+    return _softened(compiled, length, stock_format(to), nobody)

@@ -1,0 +1,321 @@
+"""What is written, and what is not: folders, refusals, the command line. What needs torch is skipped without it."""
+
+from __future__ import annotations
+
+import errno
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+import softmachine as sm
+from softmachine import api
+from softmachine.errors import SourceError, UsageError
+from softmachine.exports.folder import new_folder
+from softmachine.exports.formats import StockFormat
+from tests.cli.conftest import Cli, cli  # noqa: F401
+from tests.exports.helpers import codec_of
+
+TORCH = importlib.util.find_spec("torch") is not None and importlib.util.find_spec("transformers") is not None
+needs_torch = pytest.mark.skipif(not TORCH, reason="torch or transformers is missing: pip install 'softmachine[hf]'")
+
+
+def write_half(folder: Path) -> None:
+    with new_folder(folder, force=False) as new:
+        (new / "half").write_text("x", encoding="utf-8")
+        raise ZeroDivisionError
+
+
+def test_a_folder_appears_only_when_it_is_whole(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError):
+        write_half(tmp_path / "deep" / "model")
+    assert list(tmp_path.iterdir()) == []
+    with new_folder(tmp_path / "deep" / "model", force=False) as new:
+        (new / "whole").write_text("x", encoding="utf-8")
+    assert [path.name for path in (tmp_path / "deep").iterdir()] == ["model"]
+
+
+def test_a_full_disk_is_one_clear_message_and_leaves_nothing(tmp_path: Path) -> None:
+    with (
+        pytest.raises(UsageError, match=r"cannot write .*model: No space left on device"),
+        new_folder(tmp_path / "model", force=False),
+    ):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_only_folders_of_ours_are_replaced(tmp_path: Path) -> None:
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "cat.png").write_bytes(b"cat")
+    (tmp_path / "file").write_text("mine", encoding="utf-8")
+    for name in ("photos", "file"):
+        for force in (False, True):
+            with pytest.raises(UsageError, match="exists already"), new_folder(tmp_path / name, force=force):
+                pytest.fail("it must not come this far")
+    assert (tmp_path / "photos" / "cat.png").read_bytes() == b"cat"
+
+
+def test_what_was_there_survives_a_failed_replacement(tmp_path: Path) -> None:
+    with new_folder(tmp_path / "model", force=False) as new:
+        (new / "softmachine.json").write_text('{"format": "softmachine-map"}', encoding="utf-8")
+    with pytest.raises(ZeroDivisionError), new_folder(tmp_path / "model", force=True):
+        raise ZeroDivisionError
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+    assert (tmp_path / "model" / "softmachine.json").exists()
+
+
+def everything(folder: Path) -> dict[str, str]:
+    return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
+
+
+def mark(**data: object) -> str:
+    return json.dumps({"format": "softmachine-map", **data})
+
+
+def filled(folder: Path, files: dict[str, str]) -> Path:
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(content, encoding="utf-8")
+    return folder
+
+
+OURS = {"softmachine.json": mark(files=["old.bin", "softmachine.json"]), "old.bin": "old"}
+THEIRS = {"thesis.tex": "mine", "photos/cat.png": "cat", "config.json": "mine"}
+
+
+def test_only_listed_files_are_removed(tmp_path: Path) -> None:
+    filled(tmp_path / "model", OURS | THEIRS)
+    (tmp_path / "model" / "empty").mkdir()
+    (tmp_path / "model" / "link").symlink_to("thesis.tex")
+    with new_folder(tmp_path / "model", force=True) as new:
+        filled(new, {"softmachine.json": "new", "new.bin": "new"})
+    assert everything(tmp_path / "model") == {"softmachine.json": "new", "new.bin": "new", "link": "mine", **THEIRS}
+    assert (tmp_path / "model" / "empty").is_dir()
+    assert (tmp_path / "model" / "link").is_symlink()
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+@pytest.mark.parametrize(
+    ("files", "stays"),
+    [
+        ({"softmachine.json": mark(), "README.md": "", "model.onnx": "", "notes.md": ""}, {"notes.md"}),
+        ({"softmachine.json": '{"format": "softmachine-transformer"}', "model.safetensors": "", "README.md": ""},
+         {"README.md"}),
+        ({"softmachine.json": '{"format": "softmachine-set", "models": [{"folder": "one"}]}',
+          "one/softmachine.json": "",
+          "one/config.json": "", "one/notes": "", "two/config.json": ""}, {"one/notes", "two/config.json"}),
+        ({"softmachine.json": mark(files=["one/x", "softmachine.json"]), "one/x": "", "one/two/x": ""}, {"one/two/x"}),
+        ({"softmachine.json": mark(files=["../file", "thesis"]), "thesis/chapter": ""}, {"thesis/chapter"}),
+    ],
+)  # fmt: skip
+def test_a_folder_that_lists_nothing_has_what_is_always_written(
+    tmp_path: Path, files: dict[str, str], stays: set[str]
+) -> None:
+    filled(tmp_path, {"file": "mine"})
+    filled(tmp_path / "model", files)
+    with new_folder(tmp_path / "model", force=True) as new:
+        filled(new, {"new": "new"})
+    assert set(everything(tmp_path)) == {"file", "model/new"} | {f"model/{name}" for name in stays}
+
+
+@pytest.mark.parametrize("name", ["thesis.tex", "photos", "thesis.tex/x"])
+def test_a_file_of_someone_else_is_not_overwritten(tmp_path: Path, name: str) -> None:
+    before = everything(filled(tmp_path / "model", OURS | THEIRS))
+    with (
+        pytest.raises(UsageError, match=r"was not written by softmachine, and is in the way"),
+        new_folder(tmp_path / "model", force=True) as new,
+    ):
+        filled(new, {name: "new"})
+    assert everything(tmp_path / "model") == before
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+@pytest.mark.parametrize("exists", [False, True])
+def test_a_link_to_a_folder_stays_a_link(tmp_path: Path, exists: bool) -> None:
+    (tmp_path / "link").symlink_to("deep/model")
+    if exists:
+        filled(tmp_path / "deep" / "model", OURS | THEIRS)
+    with new_folder(tmp_path / "link", force=True) as new:
+        filled(new, {"new.bin": "new"})
+    assert (tmp_path / "link").is_symlink()
+    assert everything(tmp_path / "deep") == {
+        f"model/{name}": content for name, content in ({"new.bin": "new"} | (THEIRS if exists else {})).items()
+    }
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["deep", "link"]
+
+
+@pytest.mark.parametrize("failing", range(1, 6))
+def test_an_interruption_leaves_one_model_and_all_other_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int
+) -> None:
+    filled(tmp_path / "model", OURS | THEIRS)
+    original, calls = Path.replace, 0
+
+    def interrupted(self: Path, target: Path) -> Path:
+        nonlocal calls
+        calls += 1
+        if calls == failing:
+            raise KeyboardInterrupt
+        return original(self, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", interrupted)
+        with pytest.raises(KeyboardInterrupt), new_folder(tmp_path / "model", force=True) as new:
+            filled(new, {"new.bin": "new"})
+    assert everything(tmp_path / "model") == (OURS if failing < 3 else {"new.bin": "new"}) | THEIRS
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_without_torch_the_message_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.setattr(api, "compile_program", lambda *_: pytest.fail("nothing is compiled for nothing"))
+    with pytest.raises(UsageError, match="exporting needs torch, which is not installed") as caught:
+        sm.export("increment", tmp_path / "model", length=16)
+    assert caught.value.hint == "pip install 'softmachine[hf]'"
+    assert list(tmp_path.iterdir()) == []
+
+
+@needs_torch
+def test_a_format_that_does_not_hold_is_refused_with_the_step_and_the_remedy(cli: Cli, tmp_path: Path) -> None:  # noqa: F811
+    wanted = ("--dtype", "bfloat16", "--construction", "address-bits", "--length", 64)
+    called = cli("export", "palindrome", *wanted, "-o", tmp_path / "model")
+    assert called.status == 2
+    assert "does not hold: in bfloat16, on 'ba" in called.err
+    assert "token 16 should be" in called.err
+    assert "the construction residues is made for bfloat16" in called.err
+    assert list(tmp_path.iterdir()) == []
+
+
+@needs_torch
+def test_a_formula_is_exported_and_says_true_or_false(cli: Cli, tmp_path: Path) -> None:  # noqa: F811
+    called = cli("export", "Q_a since Q_b", "--length", 32, "-o", tmp_path / "model", "--json")
+    assert called.status == 0, called.err
+    answer = called.json
+    assert {"path", "length", "dtype"} <= set(answer)
+    assert "float32" in answer["dtypes_that_hold"]
+    assert answer["files"] == [
+        "README.md",
+        "config.json",
+        "generation_config.json",
+        "model.safetensors",
+        "softmachine.json",
+        "tokenizer.json",
+        "tokenizer_config.json",
+    ]
+    config = json.loads((tmp_path / "model" / "config.json").read_text(encoding="utf-8"))
+    assert config["dtype"] == "float32"
+    assert config["softmachine"] == {"positions": 32, "dtypes_that_hold": answer["dtypes_that_hold"]}
+    generation = json.loads((tmp_path / "model" / "generation_config.json").read_text(encoding="utf-8"))
+    facts = json.loads((tmp_path / "model" / "softmachine.json").read_text(encoding="utf-8"))
+    texts = [entry["text"] for entry in facts["vocabulary"]]
+    assert generation["eos_token_id"] == [texts.index("false"), texts.index("true")]
+    assert [c["name"] for c in facts["coordinates"]] == list(lowered_names())
+    card = (tmp_path / "model" / "README.md").read_text(encoding="utf-8")
+    assert "AutoModelForCausalLM" in card
+    assert "| float32 | yes |" in card
+    with pytest.raises(SourceError, match="it is not a model that softmachine runs"):
+        sm.load(tmp_path / "model")
+
+
+def lowered_names() -> tuple[str, ...]:
+    model = sm.compile("Q_a since Q_b", "temporal-masked", attention="hard")
+    return model.weights.coordinates
+
+
+def test_mistakes_are_one_clear_message(
+    cli: Cli,  # noqa: F811
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(StockFormat, "require_libraries", lambda _: None)  # what else is wrong is said without torch
+    for arguments, message in (
+        (["palindrome", "--to", "gpt3"], "there is no format 'gpt3' to export to"),
+        (["reverse-program"], "is an encoder: head"),
+        (["reverse-program"], "export it to bert or onnx"),
+        (["palindrome", "--to", "bert"], "is a decoder: it goes on from its input token by token"),
+        (["adder-8", "--to", "bert", "--length", "100"], "its shortest input takes 202 positions: --length 202"),
+        ([], "say what to export"),
+        (["palindrome", "--set", "interp"], "say what to export"),
+        (["--set", "nothing"], "there is no set 'nothing'"),
+        (["palindrome", "--dtype", "int8"], "int8"),
+        (["palindrome", "--to", "native", "--dtype", "float32"], "exact weights, and no --dtype"),
+        (["palindrome", "--length", "2"], "no input of 'palindrome' fits in 2 positions"),
+        (["palindrome", "--length", "99999999"], "positions"),
+    ):
+        called = cli("export", *arguments, "-o", tmp_path / "model")
+        assert called.status == 2, arguments
+        assert message in called.err, called.err
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_the_native_format_is_what_compile_writes(cli: Cli, tmp_path: Path) -> None:  # noqa: F811
+    assert cli("export", "parity", "--to", "native", "-o", tmp_path / "one", "--json").json["format"] == "native"
+    assert cli("compile", "parity", "-o", tmp_path / "two").status == 0
+    for name in ("model.safetensors", "softmachine.json"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def test_other_files_in_the_folder_are_neither_removed_nor_reported(cli: Cli, tmp_path: Path) -> None:  # noqa: F811
+    assert cli("compile", "parity", "-o", tmp_path / "model").status == 0
+    filled(tmp_path / "model", THEIRS)
+    for command in (("compile", "parity"), ("export", "parity", "--to", "native")):
+        called = cli(*command, "-o", tmp_path / "model", "--force", "--json")
+        assert called.json["files"] == ["model.safetensors", "softmachine.json"]
+        assert everything_but_ours(tmp_path / "model") == THEIRS
+
+
+def everything_but_ours(folder: Path) -> dict[str, str]:
+    return {name: (folder / name).read_text() for name in THEIRS}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    importlib.util.find_spec("transformer_lens") is None,
+    reason="TransformerLens is missing: pip install 'transformer-lens>=4'",
+)
+@needs_torch
+@pytest.mark.filterwarnings("ignore")
+def test_transformer_lens_shows_head_symbol_and_state_in_the_residual_stream(tmp_path: Path) -> None:
+    import torch
+    from transformer_lens.model_bridge import TransformerBridge
+
+    from softmachine.languages.turing import Action, Configuration
+
+    sm.export("palindrome", tmp_path / "model", to="gpt2", length=64)
+    facts = json.loads((tmp_path / "model" / "softmachine.json").read_text(encoding="utf-8"))
+    codec = codec_of(tmp_path / "model")
+    ids = {entry["token"]: entry["id"] for entry in facts["vocabulary"]}
+    prompt, said = codec.prompt("abba").tokens, list(codec.expected("abba", 99))
+
+    lens = TransformerBridge.boot_transformers(str(tmp_path / "model"), device="cpu")
+    stream = lens.run_with_cache(torch.tensor([[ids[token] for token in [*prompt, *said]]]))[1][
+        "blocks.2.hook_resid_post"
+    ]
+    where = {c["name"]: c for c in facts["coordinates"]}
+    value = {name: (stream[0, :, c["index"]] / c["scale"]).round().int() for name, c in where.items()}
+
+    now = Configuration.initial(codec.machine, "abba")
+    for i, token in enumerate(["<run>", *said[:-1]], len(prompt) - 1):
+        if token != "<run>":
+            action = codec.meanings[token]
+            assert isinstance(action, Action)
+            now.apply(action)
+        bits = [int(value[f"head[bit {k}]"][i]) for k in range(6)]
+        sign = -1 if value["head[negative]"][i] else 1
+        assert sign * sum(bit << k for k, bit in enumerate(bits)) == now.heads[0]
+        assert value[f"symbol[{now.read()[0]}]"][i] == 1
+        assert value[f"state[{now.state}]"][i] == 1
+
+
+@pytest.mark.slow
+@needs_torch
+def test_the_sets_for_interpretability_have_at_least_twelve_models_of_growing_size(tmp_path: Path) -> None:
+    from softmachine.exports.sets import export_set
+
+    for name, to in (("interp", "gpt2"), ("encoders", "bert")):
+        written = export_set(name, tmp_path / name, to=to, dtype=None, force=False, export=sm.export)
+        assert len(written) >= 12
+        assert all((item.folder / "model.safetensors").is_file() for item in written)
+        assert written[0].parameters * 10 < written[-1].parameters

@@ -1,0 +1,677 @@
+"""Saved models: what is loaded is what was saved, nothing is overwritten or left behind, damage is a source error."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import errno
+import hashlib
+import json
+import os
+import random
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from safetensors.numpy import load_file, save_file
+
+import softmachine as sm
+from softmachine import zoo
+from softmachine.compiler import compile_program
+from softmachine.errors import SourceError, UsageError
+from softmachine.exports import native
+from softmachine.exports.folder import MARK, WEIGHTS, is_saved
+from softmachine.languages.turing import Rule, TuringMachine
+from softmachine.model import Model
+from softmachine.transformer.attention import AVERAGE_HARD, softmax
+from softmachine.transformer.features import INVERSE, Bit, Distance, Logarithm, N, Residue, Shifted, Table
+from softmachine.transformer.weights import AffineMap, Block, Matrix, Transformer
+from tests.models import model_of, with_weights
+from tests.sources.signal_programs import random_program
+from tests.sources.transformers import HARD, RandomTransformer
+
+MACHINE = TuringMachine(
+    name="flip",
+    states=("q", "halt"),
+    alphabet=("0", "1"),
+    symbols=("_", "0", "1"),
+    blank="_",
+    rules=(Rule("q", ("0",), ("1",), ("R",), "q"), Rule("q", ("1",), ("0",), ("R",), "q")),
+    start="q",
+    accept=("halt",),
+)
+
+
+def weights(seed: int = 3) -> Transformer:
+    """Random weights with softmax scales, features with parameters and loops among them."""
+    weightings = (*HARD, softmax(Fraction(7, 3)), softmax(INVERSE))
+    return RandomTransformer(seed, weightings=weightings).transformer(f"model {seed}")
+
+
+def model(seed: int = 3) -> Model:
+    return with_weights(weights(seed))
+
+
+# Round trips
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_random_model_is_loaded_as_it_was_saved(seed: int, tmp_path: Path) -> None:
+    native.save(model(seed), tmp_path / "model")
+    assert native.load(tmp_path / "model") == model(seed)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_compiled_program_is_loaded_as_it_was_saved(seed: int, tmp_path: Path) -> None:
+    made = with_weights(compile_program(random_program(seed)))
+    native.save(made, tmp_path / "model")
+    assert native.load(tmp_path / "model") == made
+
+
+def test_features_relations_and_scales_keep_their_parameters(tmp_path: Path) -> None:
+    features = (
+        Table("wiring", (Fraction(1), Fraction(-1, 3))),
+        Residue(5, 2),
+        Bit(10),
+        Shifted(3, Logarithm(of_length=True)),
+    )
+    plain = next(candidate for seed in range(100) if len((candidate := weights(seed)).heads) > 1)
+    layer = plain.blocks[0].layers[0]
+    heads = tuple(
+        replace(head, bias=Distance(), weighting=weighting)
+        for head, weighting in zip(layer.heads, (softmax(Fraction(10**18, 7)), AVERAGE_HARD), strict=False)
+    )
+    transformer = replace(
+        plain,
+        name="Δ <b>“name”</b>\n",
+        features=features,
+        position_embedding=Matrix.of([{0: Fraction(1)}] * 4, plain.width),
+        blocks=(Block((replace(layer, heads=heads),), N, "loop"), *plain.blocks),
+    )
+    native.save(with_weights(transformer), tmp_path / "model")
+    assert native.load(tmp_path / "model").weights == transformer
+
+
+def test_the_largest_numbers_of_64_bits_are_kept_and_larger_ones_refused(tmp_path: Path) -> None:
+    transformer = weights()
+    for number, fits in ((Fraction(2**63 - 1, 2**63 - 2), True), (Fraction(-(2**63)), True), (Fraction(2**63), False)):
+        bias = (number, *transformer.unembedding.bias[1:])
+        large = replace(transformer, unembedding=AffineMap(transformer.unembedding.weight, bias))
+        folder = tmp_path / str(number).replace("/", "over")
+        if fits:
+            native.save(with_weights(large), folder)
+            assert native.load(folder).weights == large
+        else:
+            with pytest.raises(UsageError, match=r"a weight of unembedding.bias does not fit in 64 bits"):
+                native.save(with_weights(large), folder)
+            assert not folder.exists()
+
+
+def test_a_machine_comes_back_with_its_codec(tmp_path: Path) -> None:
+    made = sm.compile(MACHINE)
+    sm.save(made, tmp_path / "flip")
+    again = sm.load(tmp_path / "flip")
+    assert isinstance(again, Model)
+    assert again == made
+    assert again.source == MACHINE
+    assert sm.run(again, "0110").output == sm.run(made, "0110").output
+
+
+def test_the_same_model_gives_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        native.save(model(), tmp_path / name)
+    for file in (WEIGHTS, MARK):
+        assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes()
+
+
+def test_names_are_for_people_to_read(tmp_path: Path) -> None:
+    native.save(with_weights(replace(weights(), name="größe")), tmp_path / "model")
+    text = (tmp_path / "model" / MARK).read_text(encoding="utf-8")
+    assert '"name": "größe"' in text
+
+
+def test_a_saved_model_may_be_read_by_everybody_who_may_read_new_files(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    native.save(model(), tmp_path / "model")
+    ordinary = stat.S_IMODE((tmp_path / "file").stat().st_mode)
+    for name in (WEIGHTS, MARK):
+        assert stat.S_IMODE((tmp_path / "model" / name).stat().st_mode) == ordinary
+
+
+# Nothing is overwritten or left behind
+
+
+def everything(folder: Path) -> dict[str, bytes | None]:
+    return {str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
+
+
+def test_nothing_that_exists_is_overwritten(tmp_path: Path) -> None:
+    native.save(model(1), tmp_path / "model")
+    (tmp_path / "file").write_text("mine")
+    before = everything(tmp_path)
+    for name in ("model", "file"):
+        with pytest.raises(UsageError, match="exists already"):
+            native.save(model(2), tmp_path / name)
+    assert everything(tmp_path) == before
+
+
+def test_with_force_only_saved_models_and_empty_folders_are_replaced(tmp_path: Path) -> None:
+    native.save(model(1), tmp_path / "model")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").write_text("mine")
+    (tmp_path / "file").write_text("mine")
+    for name in ("model", "empty"):
+        native.save(model(2), tmp_path / name, force=True)
+        assert native.load(tmp_path / name) == model(2)
+    for name in ("full", "file"):
+        with pytest.raises(UsageError, match="only models that softmachine wrote are replaced"):
+            native.save(model(2), tmp_path / name, force=True)
+    assert (tmp_path / "full" / "file").read_text() == "mine"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "file", "full", "model"]
+
+
+def failing(monkeypatch: pytest.MonkeyPatch, method: str, after: int) -> None:
+    """Let a method of Path fail as if the disk were full, after so many calls."""
+    original, calls = getattr(Path, method), 0
+
+    def wrapped(self: Path, *arguments: Any, **options: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls > after:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return original(self, *arguments, **options)
+
+    monkeypatch.setattr(Path, method, wrapped)
+
+
+@pytest.mark.parametrize("after", [0, 1])
+@pytest.mark.parametrize("exists", [False, True])
+def test_a_full_disk_leaves_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int, exists: bool
+) -> None:
+    if exists:
+        native.save(model(1), tmp_path / "model")
+    before = everything(tmp_path)
+    with monkeypatch.context() as patch:
+        failing(patch, "write_bytes", after)
+        with pytest.raises(UsageError, match="No space left on device"):
+            native.save(model(2), tmp_path / "model", force=True)
+    assert everything(tmp_path) == before
+
+
+def test_a_model_that_cannot_be_replaced_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The old model is out of the way already when the new one cannot be put there."""
+    native.save(model(1), tmp_path / "model")
+    before = everything(tmp_path)
+    original, calls = Path.replace, []
+
+    def replace_twice(self: Path, target: Path) -> Path:
+        calls.append(target)
+        if len(calls) == 2:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return original(self, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", replace_twice)
+        with pytest.raises(UsageError, match="Input/output error"):
+            native.save(model(2), tmp_path / "model", force=True)
+    assert everything(tmp_path) == before
+
+
+def test_folders_that_were_made_on_the_way_are_removed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        failing(patch, "write_bytes", 0)
+        with pytest.raises(UsageError, match="No space left"):
+            native.save(model(), tmp_path / "a" / "b" / "model")
+    assert everything(tmp_path) == {}
+    native.save(model(), tmp_path / "a" / "b" / "model")
+    assert native.load(tmp_path / "a" / "b" / "model") == model()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_may_not_be_written_is_a_usage_error(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    try:
+        with pytest.raises(UsageError, match="Permission denied"):
+            native.save(model(), tmp_path / "model")
+    finally:
+        tmp_path.chmod(0o700)
+    assert everything(tmp_path) == {}
+
+
+@pytest.mark.parametrize("name", ["file/model", "x" * 300, "file"])
+def test_a_place_where_no_folder_can_be_is_a_usage_error(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(UsageError):
+        native.save(model(), tmp_path / name, force=True)
+    assert everything(tmp_path) == {"file": b"mine"}
+
+
+def test_a_name_may_be_as_long_as_the_system_allows(tmp_path: Path) -> None:
+    native.save(model(), tmp_path / ("x" * 255))
+    assert native.load(tmp_path / ("x" * 255)) == model()
+
+
+def test_half_a_character_in_a_name_is_a_usage_error(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="half a character"):
+        native.save(with_weights(replace(weights(), name="a\ud800")), tmp_path / "model")
+    assert everything(tmp_path) == {}
+
+
+# Damage
+
+Data = dict[str, Any]
+Tensors = dict[str, NDArray[Any]]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A saved model with everything in it."""
+    seed = next(
+        seed
+        for seed in range(1000)
+        if len((candidate := weights(seed)).heads) > 2
+        and candidate.features
+        and any(block.name for block in candidate.blocks)
+        and all(layer.feed_forward.units for layer in candidate.layers)
+        and all(layer.heads for layer in candidate.layers)
+        and candidate.heads[0].query.weight.nonzeros > 1
+    )
+    folder = tmp_path_factory.mktemp("saved") / "model"
+    native.save(model(seed), folder)
+    return folder
+
+
+def sign(data: Any, folder: Path) -> None:
+    """Write data that may be anything, with the digests that they would have had."""
+    if isinstance(data, dict) and isinstance(data.get("digests"), dict):
+        facts = {key: value for key, value in data.items() if key != "digests"}
+        found = {WEIGHTS: hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest(), MARK: native._digest(facts)}
+        data = {**facts, "digests": {**data["digests"], **found}}
+    (folder / MARK).write_text(json.dumps(data), encoding="utf-8")
+
+
+def damaged(
+    whole: Path, folder: Path, names: Callable[[Data], object] | None, tensors: Callable[[Tensors], object] | None
+) -> Path:
+    """A copy of a saved model with changes, and with digests that do not tell."""
+    data: Data = json.loads((whole / MARK).read_text(encoding="utf-8"))
+    arrays: Tensors = {name: array.copy() for name, array in load_file(whole / WEIGHTS).items()}
+    if names:
+        data = names(data) or data  # type: ignore[assignment]
+    if tensors:
+        tensors(arrays)
+    folder.mkdir()
+    save_file(arrays, folder / WEIGHTS)
+    sign(data, folder)
+    return folder
+
+
+def put(path: str, value: Any) -> Callable[[Data], None]:
+    """A change of one entry, given by its path."""
+
+    def change(data: Data) -> None:
+        *way, last = path.split(".")
+        place: Any = data
+        for key in way:
+            place = place[int(key)] if key.isdigit() else place[key]
+        place[int(last) if last.isdigit() else last] = value
+
+    return change
+
+
+HEAD = "blocks.0.layers.0.heads.0"
+NAMED = f"weights.{HEAD}"
+BIT = {"k": 1, "signed": False, "cells": 0, "offset": 0}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda data: [data],
+        lambda _: ["nothing"],
+        lambda _: {"a": 1},
+        put("format", "other"),
+        put("version", 3),
+        put("version", None),
+        put("weights.vocabulary", "abc"),
+        put("weights.vocabulary", ["a", "b", 3]),
+        put("weights.vocabulary", ["a", "a", "b"]),
+        put("weights.vocabulary", ["a", "b"]),
+        put("weights.vocabulary", None),
+        put("weights.coordinates", []),
+        put("weights.coordinates", {"a": 1}),
+        put("weights.outputs", ["x"]),
+        put("weights.features", [{"is": "no such feature"}]),
+        put("weights.features", [{"is": "Bit"}]),
+        put("weights.features", [{"is": "Bit", **BIT, "l": 2}]),
+        put("weights.features", [{"is": "Bit", **BIT, "k": "x"}]),
+        put("weights.features", [{"is": "Bit", **BIT, "k": 1.5}]),
+        put("weights.features", [{"is": "Bit", **BIT, "k": -1}]),
+        put("weights.features", [{"is": "Residue", "modulus": 0, "remainder": 0}]),
+        put("weights.features", [{"is": "Table", "title": "t", "values": [1, 2]}]),
+        put("weights.features", [{"is": "Table", "title": "t", "values": ["1/0"]}]),
+        put("weights.features", [{"is": "Distance"}]),
+        put("weights.features", ["i"]),
+        put("weights.features", 3),
+        put("theorem", "unknown"),
+        put("theorem", ["temporal"]),
+        put("theorem", "chapter-8"),
+        put("length", -1),
+        put("length", "x"),
+        put("length", True),
+        put("source", None),
+        put("source", ["temporal"]),
+        put("source", "Q_a"),
+        put("source", {"language": "temporal"}),
+        put("source.language", "turing"),
+        put("source.language", "no such language"),
+        put("source.text", 5),
+        put("source.text", "Q_a since"),
+        put("digests", None),
+        put("weights", None),
+        put("weights.blocks", []),
+        put("weights.blocks", None),
+        put("weights.blocks.0", 5),
+        put("weights.blocks.0.repeats", -1),
+        put("weights.blocks.0.repeats", 1.5),
+        put("weights.blocks.0.repeats", "n"),
+        put("weights.blocks.0.repeats", None),
+        put("weights.blocks.0.layers.0.units", []),
+        put("weights.blocks.0.layers.0.activations", ["relu"] * 50),
+        put("weights.blocks.0.layers.0.activations.0", "gelu"),
+        put(f"{NAMED}.mask", "sideways"),
+        put(f"{NAMED}.weighting", "random"),
+        put(f"{NAMED}.scale", "1/0"),
+        put(f"{NAMED}.scale", "0.5"),
+        put(f"{NAMED}.scale", "1e999999999"),
+        put(f"{NAMED}.scale", "9" * 5000),
+        put(f"{NAMED}.scale", 1),
+        put(f"{NAMED}.scale", {"kind": "Prime", "k": 1}),
+        put(f"{NAMED}.bias", {"is": "no such relation"}),
+        put(f"{NAMED}.bias", {"is": "Distance", "k": 2}),
+        put(f"{NAMED}.bias", "distance"),
+        put(NAMED, {}),
+    ],
+)
+def test_damaged_names_are_a_source_error(whole: Path, tmp_path: Path, change: Callable[[Data], object]) -> None:
+    folder = damaged(whole, tmp_path / "model", change, None)
+    with pytest.raises(SourceError) as caught:
+        sm.load(folder)
+    assert str(folder) in str(caught.value)
+
+
+def test_any_entry_of_the_names_may_be_missing_or_nonsense(whole: Path, tmp_path: Path) -> None:
+    """Whatever is changed, the model is loaded or refused; nothing else happens."""
+    original: Data = json.loads((whole / MARK).read_text(encoding="utf-8"))
+    places: list[tuple[Any, ...]] = []
+
+    def walk(item: Any, way: tuple[Any, ...]) -> None:
+        places.append(way)
+        for key in item if isinstance(item, dict) else range(len(item)) if isinstance(item, list) else ():
+            walk(item[key], (*way, key))
+
+    walk(original, ())
+    folder, chooser = tmp_path / "model", random.Random(0)
+    damaged(whole, folder, None, None)
+    nonsense: list[Any] = [None, -1, 10**30, 1.5, "x", [], {}, [[]], {"is": "Prime"}, True]
+    for way in chooser.sample(places[1:], min(250, len(places) - 1)):
+        data: Any = copy.deepcopy(original)
+        place = data
+        for key in way[:-1]:
+            place = place[key]
+        if chooser.random() < 0.3:
+            del place[way[-1]]
+        else:
+            place[way[-1]] = chooser.choice(nonsense)
+        sign(data, folder)
+        try:
+            sm.load(folder)
+        except SourceError:
+            continue
+
+
+def put_tensor(name: str, values: Any, dtype: Any = np.int64) -> Callable[[Tensors], None]:
+    def change(tensors: Tensors) -> None:
+        assert name in tensors
+        tensors[name] = np.array(values, dtype=dtype)
+
+    return change
+
+
+def changed(name: str, change: Callable[[NDArray[Any]], Any]) -> Callable[[Tensors], None]:
+    def apply(tensors: Tensors) -> None:
+        tensors[name] = np.ascontiguousarray(change(tensors[name]))
+
+    return apply
+
+
+QUERY = f"{HEAD}.query.weight"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda tensors: tensors.pop("embedding.shape"),
+        lambda tensors: tensors.pop("embedding.denominator"),
+        lambda tensors: tensors.pop("unembedding.bias.numerator"),
+        lambda tensors: tensors.update({"unknown.weight": np.zeros(3)}),
+        lambda tensors: tensors.clear() or tensors.update(x=np.zeros(1)),
+        put_tensor("embedding.shape", [2**60, 4]),
+        put_tensor("embedding.shape", [3, 2**60]),
+        put_tensor("embedding.shape", [-1, -1]),
+        put_tensor("embedding.shape", [3]),
+        put_tensor("embedding.shape", [3, 4, 5]),
+        put_tensor("embedding.shape", [np.nan, np.inf], np.float64),
+        put_tensor("embedding.shape", 3),
+        put_tensor(f"{QUERY}.shape", [2**60, 4]),
+        put_tensor(f"{HEAD}.output.shape", [2**60, 2**60]),
+        put_tensor("position_embedding.shape", [2**62, 1]),
+        changed(f"{QUERY}.index", lambda index: index + 1000),
+        changed(f"{QUERY}.index", lambda index: index - 1000),
+        changed(f"{QUERY}.index", lambda index: index[:-1]),
+        changed(f"{QUERY}.index", lambda index: index * 0),
+        changed(f"{QUERY}.index", lambda index: index.astype(np.float64) + 0.5),
+        changed(f"{QUERY}.index", lambda index: index.reshape(-1)[:-1]),
+        changed(f"{QUERY}.denominator", lambda numbers: numbers * 0),
+        changed(f"{QUERY}.numerator", lambda numbers: numbers[:-1]),
+        changed(f"{QUERY}.numerator", lambda numbers: numbers.astype(np.float64)),
+        changed(f"{QUERY}.numerator", lambda numbers: numbers.reshape(1, -1)),
+        changed(f"{HEAD}.key.bias.numerator", lambda numbers: np.append(numbers, 1)),
+        changed("blocks.0.layers.0.second.bias.numerator", lambda numbers: numbers[:-1]),
+        changed("blocks.0.layers.0.first.bias.denominator", lambda numbers: numbers * 0),
+        changed("unembedding.bias.numerator", lambda numbers: np.append(numbers, 1)),
+    ],
+)
+def test_damaged_weights_are_a_source_error(whole: Path, tmp_path: Path, change: Callable[[Tensors], object]) -> None:
+    folder = damaged(whole, tmp_path / "model", None, change)
+    with pytest.raises(SourceError) as caught:
+        sm.load(folder)
+    assert str(folder) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        (MARK, b""),
+        (MARK, b"{"),
+        (MARK, b"\xff\xfe{}"),
+        (MARK, b"[" * 200_000),
+        (MARK, b'{"a":' * 100_000),
+        (MARK, b"1" * 10_000),
+        (MARK, b"null"),
+        (WEIGHTS, b""),
+        (WEIGHTS, b"\x00" * 7),
+        (WEIGHTS, b"\xff" * 64),
+        (WEIGHTS, b"\x08\x00\x00\x00\x00\x00\x00\x00{}      "),
+        (WEIGHTS, b"\x02\x00\x00\x00\x00\x00\x00\x00[]"),
+    ],
+)
+def test_files_that_are_something_else_are_a_source_error(
+    whole: Path, tmp_path: Path, file: str, content: bytes
+) -> None:
+    folder = damaged(whole, tmp_path / "model", None, None)
+    (folder / file).write_bytes(content)
+    with pytest.raises(SourceError):
+        sm.load(folder)
+
+
+def test_a_truncated_file_is_a_source_error(whole: Path, tmp_path: Path) -> None:
+    folder = damaged(whole, tmp_path / "model", None, None)
+    for file in (MARK, WEIGHTS):
+        content = (folder / file).read_bytes()
+        for part in (0.1, 0.5, 0.9, 0.999):
+            (folder / file).write_bytes(content[: int(len(content) * part)])
+            with pytest.raises(SourceError):
+                sm.load(folder)
+        (folder / file).write_bytes(content)
+    assert isinstance(sm.load(folder), Model)
+
+
+def test_flipped_bytes_are_noticed_or_change_nothing(whole: Path, tmp_path: Path) -> None:
+    folder, chooser = damaged(whole, tmp_path / "model", None, None), random.Random(1)
+    right = native.load(whole)
+    for file in (MARK, WEIGHTS):
+        content = (folder / file).read_bytes()
+        for _ in range(60):
+            broken = bytearray(content)
+            broken[chooser.randrange(len(broken))] = chooser.randrange(256)
+            (folder / file).write_bytes(broken)
+            with contextlib.suppress(SourceError):
+                assert sm.load(folder) == right
+        (folder / file).write_bytes(content)
+
+
+@pytest.mark.parametrize("file", [MARK, WEIGHTS])
+def test_a_file_that_was_changed_is_named(whole: Path, tmp_path: Path, file: str) -> None:
+    folder = damaged(whole, tmp_path / "model", None, None)
+    other = damaged(whole, tmp_path / "other", None, _negate)
+    if file == WEIGHTS:
+        (folder / file).write_bytes((other / file).read_bytes())
+    else:
+        text = (folder / file).read_text(encoding="utf-8")
+        (folder / file).write_text(text.replace('"length": null', '"length": 5'), encoding="utf-8")
+    with pytest.raises(SourceError, match=f"{file} is not what was written: its digest is another"):
+        sm.load(folder)
+
+
+def _negate(tensors: Tensors) -> None:
+    tensors["embedding.numerator"] *= -1
+
+
+def test_a_theorem_that_is_not_known_here_is_named(whole: Path, tmp_path: Path) -> None:
+    folder = damaged(whole, tmp_path / "model", put("theorem", "Theorem 9"), None)
+    with pytest.raises(SourceError, match="the theorem 'Theorem 9', which made the model, is not known here"):
+        sm.load(folder)
+
+
+def test_a_model_that_its_theorem_would_talk_to_otherwise_is_not_saved(tmp_path: Path) -> None:
+    made = sm.compile("increment", "residues", length=32)
+    assert made.theorem.name == "residues"
+    with pytest.raises(UsageError, match="residues would talk to it in another way"):
+        native.save(replace(made, length=64), tmp_path / "model")
+    assert everything(tmp_path) == {}
+
+
+# Fresh processes
+
+READ = """
+import sys
+from pathlib import Path
+from softmachine.exports import native
+for folder in map(Path, sys.argv[2:]):
+    native.save(native.load(folder), Path(sys.argv[1]) / folder.name)
+"""
+
+
+def read_and_write_again(folders: list[Path], to: Path) -> None:
+    """Load models and save them again, in a process that has imported nothing else."""
+    subprocess.run([sys.executable, "-c", READ, str(to), *map(str, folders)], check=True)
+
+
+def test_every_default_model_of_the_zoo_comes_back_in_a_fresh_process(tmp_path: Path) -> None:
+    names = [entry.name for entry in zoo.entries()]
+    for name in names:
+        sm.save(model_of(name), tmp_path / "saved" / name)
+    read_and_write_again([tmp_path / "saved" / name for name in names], tmp_path / "again")
+    assert everything(tmp_path / "again") == everything(tmp_path / "saved")
+
+
+VERSION_1 = sorted((Path(__file__).parents[1] / "net" / "version1").glob("*/softmachine.json"))
+
+
+def test_models_of_version_1_are_read_in_a_fresh_process_and_written_as_version_2(tmp_path: Path) -> None:
+    folders = [file.parent for file in VERSION_1]
+    assert len(folders) > 10
+    read_and_write_again(folders, tmp_path)
+    for folder in folders:
+        old, new = native.load(folder), native.load(tmp_path / folder.name)
+        assert old == new
+        assert json.loads((tmp_path / folder.name / MARK).read_text(encoding="utf-8"))["version"] == 2
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        put("construction", "unknown"),
+        put("codec", {"kind": "unknown"}),
+        put("codec", ["turing"]),
+        put("codec", "turing"),
+        put("codec", {"kind": "turing"}),
+        put("codec", {"kind": "turing", "machine": 5, "last_action": True}),
+        put("features", [{"kind": "no such feature", "parameters": []}]),
+        put("features", [{"kind": "bit", "parameters": []}]),
+        put("features", [{"kind": "i"}]),
+        put("features", ["i"]),
+        put("blocks", None),
+    ],
+)
+def test_damaged_models_of_version_1_are_a_source_error(tmp_path: Path, change: Callable[[Data], object]) -> None:
+    folder = damaged(VERSION_1[0].parent, tmp_path / "model", change, None)
+    with pytest.raises(SourceError) as caught:
+        sm.load(folder)
+    assert str(folder) in str(caught.value)
+
+
+def test_a_folder_without_a_model_says_what_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"the folder has no model\.safetensors"):
+        native.load(tmp_path)
+    (tmp_path / WEIGHTS).write_bytes(b"")
+    with pytest.raises(SourceError, match=r"the folder has no softmachine\.json"):
+        native.load(tmp_path)
+
+
+def test_files_that_are_too_large_are_not_read(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = damaged(whole, tmp_path / "model", None, None)
+    monkeypatch.setattr(native, "MOST_BYTES", 100)
+    with pytest.raises(SourceError, match="is larger than"):
+        native.load(folder)
+
+
+def test_a_file_that_cannot_be_read_is_a_source_error(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = damaged(whole, tmp_path / "model", None, None)
+
+    def refuse(*_: Any, **__: Any) -> str:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_text", refuse)
+        with pytest.raises(SourceError, match="cannot be read: Permission denied"):
+            native.load(folder)
+
+
+def test_a_folder_is_a_saved_model_if_both_files_are_there(whole: Path, tmp_path: Path) -> None:
+    assert is_saved(whole)
+    assert not is_saved(tmp_path)
+    assert not is_saved(tmp_path / "missing")

@@ -1,0 +1,141 @@
+"""Every case of the table at every level: interpreter, signals, weights, engines, files and stock checkpoints.
+
+Each level is checked against the one before: the interpreter against the table, the signals against the interpreter,
+and whatever runs the weights against both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import softmachine as sm
+from softmachine.codec import Codec, DecoderCodec, Prompt, SegmentedCodec
+from softmachine.errors import ConstructionError, UsageError
+from softmachine.exports.lower import lower
+from softmachine.languages.source import Source
+from softmachine.model import Model
+from softmachine.signals import evaluate
+from softmachine.theorems import all_theorems
+from tests.cases import CASES, Case, told
+from tests.exports.helpers import stock_model
+from tests.exports.plain import lowered_logits
+from tests.models import model_of, signals_of
+
+MOST = 1000
+"""So many steps are enough for every example."""
+JITTED_QUICKLY = ("chapter-8", "counter")
+"""The fast engine writes code for every model, which takes seconds; the others are slow."""
+every_case = pytest.mark.parametrize("case", CASES, ids=str)
+
+
+def compiled(case: Case) -> Model:
+    return model_of(case.source, case.theorem, case.attention, case.length)
+
+
+def comes_out(case: Case, model: Model, arithmetic: str, engine: str = "dense") -> None:
+    for word, expected in case.examples:
+        run = sm.run(model, word, arithmetic=arithmetic, engine=engine, max_steps=MOST)
+        assert told(run.outcome) == expected, word
+
+
+def segments(codec: Codec[Source], word: str) -> Iterator[tuple[Prompt, tuple[str | None, ...]]]:
+    """The prompts that a model reads for an input, and what it should say, by the interpreter."""
+    if isinstance(codec, SegmentedCodec):
+        yield from codec.expected_segments(word, MOST)
+    else:
+        yield codec.prompt(word), tuple(codec.expected(word, MOST))
+
+
+def read(codec: Codec[Source], prompt: Prompt, said: tuple[str | None, ...]) -> tuple[list[str], int]:
+    """What a model reads to say this, and the first position that counts."""
+    if not isinstance(codec, DecoderCodec):
+        return list(prompt.tokens), 0
+    return [*prompt.tokens, *(token or "" for token in said[:-1])], len(prompt.tokens) - 1
+
+
+def test_every_theorem_has_a_case() -> None:
+    assert {case.theorem for case in CASES} == {theorem.name for theorem in all_theorems()}
+    assert {case.attention for case in CASES} == {"hard", "soft"}
+
+
+@every_case
+def test_interpreter(case: Case) -> None:
+    codec = compiled(case).codec
+    for word, expected in case.examples:
+        said = [token or "" for token in codec.expected(word, MOST)]
+        assert told(codec.read(word, said)) == expected, word
+
+
+@every_case
+def test_signals(case: Case) -> None:
+    """Exact evaluation checks every promise on the way; softmax of scores that differ has no exact value."""
+    program, codec = signals_of(compiled(case).source, case.theorem, case.attention, case.length)
+    for prompt, said in segments(codec, case.examples[-1][0]):
+        tokens, begin = read(codec, prompt, said)
+        try:
+            logits = evaluate(program.logits, tokens, prompt.length)[begin:]
+        except ConstructionError as error:
+            assert case.attention == "soft"
+            assert "no rational value" in str(error)  # noqa: PT017
+            return
+        for row, wanted in zip(logits, said, strict=True):
+            assert wanted in (None, program.outputs[row.index(max(row))])
+
+
+@every_case
+def test_weights_in_rationals(case: Case) -> None:
+    try:
+        comes_out(case, compiled(case), "exact")
+    except ConstructionError as error:
+        assert case.attention == "soft"
+        assert "not a rational number" in str(error)  # noqa: PT017
+        comes_out(case, compiled(case), "ball")
+
+
+@every_case
+def test_weights_in_float64(case: Case) -> None:
+    comes_out(case, compiled(case), "float64")
+
+
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, marks=() if case.theorem in JITTED_QUICKLY else pytest.mark.slow) for case in CASES],
+    ids=str,
+)
+def test_fast_engine(case: Case) -> None:
+    model = compiled(case)
+    if isinstance(model.codec, DecoderCodec) and case.theorem != "turing-relative":
+        comes_out(case, model, "float64", "fast")
+        return
+    reason = "softmax is not proven" if isinstance(model.codec, DecoderCodec) else "is an encoder"
+    with pytest.raises(UsageError, match=reason):
+        sm.run(model, case.examples[0][0], engine="fast")
+
+
+@every_case
+def test_saved_and_loaded(case: Case, tmp_path: Path) -> None:
+    sm.save(compiled(case), tmp_path / "model")
+    again = sm.load(tmp_path / "model")
+    assert isinstance(again, Model)
+    assert again == compiled(case)
+    assert (again.theorem, again.length, again.codec) == (case_theorem(case), case.length, compiled(case).codec)
+
+
+def case_theorem(case: Case) -> sm.Theorem:
+    return next(theorem for theorem in all_theorems() if theorem.name == case.theorem)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.positions], ids=str)
+def test_stock_checkpoint(case: Case) -> None:
+    """What goes into a stock checkpoint, read with plain numpy."""
+    model = stock_model(compiled(case).source, case.theorem, case.positions, "onnx")
+    lowered = lower(model, case.positions, ahead=not isinstance(model.codec, DecoderCodec))
+    for word, _ in case.examples:
+        prompt, said = model.codec.prompt(word), tuple(model.codec.expected(word, MOST))
+        tokens, begin = read(model.codec, prompt, said)
+        rows = lowered_logits(lowered, [lowered.vocabulary.index(token) for token in tokens])[begin:]
+        for row, wanted in zip(rows, said, strict=False):
+            assert wanted in (None, lowered.labels[int(row.argmax())])

@@ -1,0 +1,86 @@
+"""Models and theorems: what they say of themselves."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError, replace
+
+import pytest
+
+import softmachine as sm
+from softmachine.errors import ConstructionError, UsageError
+from softmachine.theorems import all_theorems, theorem_for, theorem_named, theorems_for
+from tests.models import model_of
+
+
+def machine() -> sm.TuringMachine:
+    loaded = sm.load("increment")
+    assert isinstance(loaded, sm.TuringMachine)
+    return loaded
+
+
+def test_a_model_knows_its_source_its_theorem_and_its_name() -> None:
+    model = model_of("increment")
+    assert model.source == machine()
+    assert model.theorem is theorem_named("chapter-8")
+    assert (model.name, model.attention, model.length) == ("increment", "hard", None)
+    assert str(model) == str(model.weights)
+    assert model._repr_html_() == model.weights._repr_html_()
+
+
+def test_a_model_is_a_value() -> None:
+    assert sm.compile("increment") == sm.compile(machine())
+    assert sm.compile("increment") != sm.compile("parity")
+    with pytest.raises(FrozenInstanceError):
+        model_of("increment").length = 5  # type: ignore[misc]
+
+
+def test_a_model_is_compiled_as_it_is() -> None:
+    model = model_of("increment", "residues", length=32)
+    assert sm.compile(model) is sm.compile(model, "residues", attention="hard", length=16) is model
+    with pytest.raises(UsageError, match="is already compiled, by residues, hard attention"):
+        sm.compile(model, "chapter-8")
+    with pytest.raises(UsageError, match="is already compiled"):
+        sm.compile(model, attention="soft")
+    with pytest.raises(UsageError, match="was made for length 32, not 64"):
+        sm.compile(model, length=64)
+
+
+def test_a_length_belongs_to_the_model_only_if_the_weights_depend_on_it() -> None:
+    assert sm.compile("increment", length=9).length is None
+    assert model_of("increment", "residues", length=32).length == 32
+    with pytest.raises(ConstructionError, match="depend on a length"):
+        sm.compile("increment", "residues")
+
+
+def test_the_older_name_of_a_theorem_is_taken_too() -> None:
+    assert sm.compile("increment", construction="residues", length=32) == model_of("increment", "residues", length=32)
+
+
+def test_theorems_are_found_by_name_and_by_source() -> None:
+    names = [theorem.name for theorem in all_theorems()]
+    assert len(names) == len(set(names)) >= 25
+    for theorem in all_theorems():
+        assert theorem_named(theorem.name) is theorem
+        assert theorem.text
+        assert theorem.steps
+        assert "\n" not in theorem.statement
+    assert theorems_for(machine())[0] is theorem_for(machine()) is theorem_named("chapter-8")
+    assert {theorem.language for theorem in theorems_for(machine())} == {"turing"}
+    assert theorems_for("a text") == ()
+    assert theorem_named("chapter-9") is None
+
+
+def test_a_theorem_that_does_not_apply_is_refused_with_those_that_do() -> None:
+    with pytest.raises(ConstructionError, match=r"(?s)for TuringMachine.*chapter-8"):
+        theorem_for(machine(), "srasp")
+
+
+def test_a_theorem_of_ones_own_is_taken_as_it_is() -> None:
+    theorem = theorem_named("chapter-8")
+    assert theorem is not None
+    own = replace(theorem, name="own")
+    model = sm.compile(machine(), own)
+    assert model.theorem is own
+    assert sm.run(model, "11").output == "100"
+    with pytest.raises(ConstructionError, match="has no soft attention of its own"):
+        own.attention("soft")

@@ -1,0 +1,62 @@
+"""Chapter 8 with summaries: the run goes on from what the model itself wrote."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import softmachine as sm
+from softmachine.engines.check import check_words
+from softmachine.languages.turing import Tape, TuringMachine, execute
+from softmachine.signals import evaluate
+from softmachine.theorems.chapter_8_summary.tokens import SummaryCodec
+from tests.sources.machines import random_machine, random_word
+
+
+def random_case(seed: int, tapes: int) -> tuple[random.Random, TuringMachine]:
+    rng = random.Random(seed)
+    tape = rng.choice(list(Tape))
+    return rng, random_machine(rng, tapes=tapes, symbols=rng.randint(2, 3), states=rng.randint(2, 4), tape=tape)
+
+
+@pytest.mark.parametrize("seed", [*range(8), *(pytest.param(s, marks=pytest.mark.slow) for s in range(8, 200))])
+def test_random_machines_agree_with_the_interpreter_in_every_segment(seed: int) -> None:
+    rng, machine = random_case(seed, tapes=1 + (seed % 4 == 3))
+    words = [random_word(rng, machine, rng.randrange(5)) for _ in range(2)]
+    report = check_words(sm.compile(machine, "chapter-8-summary"), words, max_steps=50)
+    assert report.holds, report.disagreements
+
+
+@pytest.mark.parametrize("name", ["increment", "palindrome", "unary-subtraction"])
+def test_every_short_input_is_run_as_the_interpreter_does(name: str) -> None:
+    assert sm.check(sm.compile(name, "chapter-8-summary"), up_to=2, max_steps=60).holds
+
+
+def test_a_long_run_decodes_by_itself_in_a_short_context() -> None:
+    model = sm.compile("binary-counter", "chapter-8-summary")
+    run = sm.run(model, "", max_steps=120)
+    machine = sm.load("binary-counter")
+    assert isinstance(machine, TuringMachine)
+    assert run.steps == 120
+    assert run.output == execute(machine, "", max_steps=120).output
+    assert len(run.segments) > 5
+    assert max(run.segments) < 60
+
+
+def test_the_signals_keep_their_promises() -> None:
+    for seed in (0, 1, 2):
+        rng, machine = random_case(seed, tapes=1)
+        codec = SummaryCodec(machine)
+        program = sm.constructions.chapter8_summary.decoder(codec)
+        for prompt, said in list(codec.expected_segments(random_word(rng, machine, 1), 12))[:3]:
+            evaluate(program.logits, (*prompt.tokens, *said[:-1]))
+
+
+def test_a_saved_model_runs_as_before(tmp_path: object) -> None:
+    from pathlib import Path
+
+    folder = Path(str(tmp_path)) / "model"
+    model = sm.compile("increment", "chapter-8-summary")
+    sm.save(model, folder)
+    assert sm.run(folder, "11").tokens == sm.run(model, "11").tokens

@@ -1,0 +1,113 @@
+"""The circuit evaluator: one and the same weights for every circuit that fits into a length."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from softmachine import api
+from softmachine.engines.dense.engine import DenseEngine
+from softmachine.errors import ConstructionError
+from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, evaluate, simplified
+from softmachine.signals import evaluate as evaluate_signal
+from softmachine.theorems.circuit.tokens import wire_values
+from softmachine.theorems.circuit_evaluator.theorem import most_gates, signals
+from softmachine.theorems.circuit_evaluator.tokens import EvaluatorCodec, pointer_width, serialised, without_constants
+from tests.sources.circuits import random_circuit
+
+EXAMPLE = Circuit(
+    name="Example C.1",
+    inputs=("x1", "x2", "x3"),
+    gates=(Gate("both", GateKind.AND, ("x1", "x2")), Gate("y", GateKind.OR, ("both", "x3"))),
+    outputs=("y",),
+)
+
+
+def fitting(length: int, count: int) -> list[Circuit]:
+    """Random circuits whose description fits into a length."""
+    found: list[Circuit] = []
+    seed = 0
+    while len(found) < count:
+        seed += 1
+        source = random_circuit(seed, inputs=1 + seed % 5, gates=1 + seed % 6, outputs=1, fan_in=2 + seed % 3)
+        try:
+            codec = EvaluatorCodec(source, length)
+        except ConstructionError:
+            continue
+        if codec.written.depth:
+            found.append(source)
+    return found
+
+
+def wrong(sources: list[Circuit], length: int, attention: str, arithmetic: str) -> list[str]:
+    """The circuits that one model gets wrong, on some input."""
+    model = api.compile(sources[0], "circuit-evaluator", attention=attention, length=length)
+    engine = DenseEngine(model.weights, arithmetic)
+    bad = []
+    for source in sources:
+        codec = EvaluatorCodec(source, length)
+        words = list(product("01", repeat=source.width))
+        said = engine.answers([codec.prompt(word).tokens for word in words], length)
+        outputs = [codec.read(word, row).output for word, row in zip(words, said, strict=True)]
+        if outputs != [evaluate(source, word) for word in words]:
+            bad.append(source.name)
+    return bad
+
+
+def test_the_corrected_example_of_the_paper() -> None:
+    tokens, _ = serialised(simplified(EXAMPLE, Basis.AC), "010", 3)
+    assert "".join(tokens) == "x=0x=1x=0AND&000#011&001#011OR&010#100&011#100"
+    for attention, arithmetic in (("soft", "fixed:2"), ("hard", "float64")):
+        model = api.compile(EXAMPLE, "circuit-evaluator", attention=attention, length=61)
+        assert api.check(model, up_to=3, arithmetic=arithmetic)
+
+
+def test_one_model_evaluates_many_circuits() -> None:
+    assert wrong(fitting(64, 4), 64, "hard", "fixed:2") == []
+    assert wrong(fitting(64, 2), 64, "soft", "float64") == []
+
+
+def test_the_weights_depend_on_the_length_only() -> None:
+    one, other = (api.compile(source, "circuit-evaluator", length=128).weights for source in fitting(128, 2))
+    assert (one.blocks, one.embedding, one.features) == (other.blocks, other.embedding, other.features)
+    repeats = [block.repeats for block in one.blocks if block.name]
+    assert repeats == [pointer_width(128), most_gates(128)] == [7, 7]
+
+
+def test_too_short_a_length_is_refused_with_the_smallest_that_serves() -> None:
+    with pytest.raises(ConstructionError, match="smallest length that serves is 61"):
+        api.compile(EXAMPLE, "circuit-evaluator", length=20)
+    assert EvaluatorCodec(EXAMPLE, 61).smallest_length() == 61
+    with pytest.raises(ConstructionError, match="depend on a length"):
+        api.compile(EXAMPLE, "circuit-evaluator")
+
+
+def test_constants_are_computed_from_an_input() -> None:
+    constant = Circuit(
+        name="c", inputs=("a",), gates=(Gate("y", GateKind.ONE), Gate("z", GateKind.ZERO)), outputs=("y", "z", "a")
+    )
+    written = without_constants(constant)
+    assert [wire_values(written, bit)["y"] for bit in "01"] == ["true", "true"]
+    model = api.compile(constant, "circuit-evaluator", length=90)
+    assert api.run(model, "0", arithmetic="fixed:2").output == "100"
+    with pytest.raises(ConstructionError, match="no input"):
+        EvaluatorCodec(Circuit(name="c", inputs=(), gates=(Gate("y", GateKind.ONE),), outputs=("y",)), 90)
+
+
+def test_signals_keep_their_promises() -> None:
+    """The exact evaluator checks gaps, ties and kinds at every position."""
+    source = Circuit(name="not", inputs=("a",), gates=(Gate("y", GateKind.NOT, ("a",)),), outputs=("y",))
+    codec = EvaluatorCodec(source, 12)
+    program = signals(12, soft=False)
+    for word in ("0", "1"):
+        logits = evaluate_signal(program.logits, codec.prompt(word).tokens, 12)
+        assert (logits[codec.position["y"]][1] > 0) is (word == "0")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("attention", ["hard", "soft"])
+def test_hundreds_of_serialised_circuits(attention: str) -> None:
+    sources = fitting(192, 200)
+    assert wrong(sources[:100], 192, attention, "fixed:2") == []
+    assert wrong(sources[100:], 192, attention, "float64") == []

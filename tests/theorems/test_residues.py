@@ -1,0 +1,132 @@
+"""The constructions for stock checkpoints: address-bits, residues, residues-without-positions."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import softmachine as sm
+from softmachine.engines.check import check_words
+from softmachine.errors import ConstructionError, InputError, UsageError
+from softmachine.languages.turing import Tape, TuringMachine
+from softmachine.model import Model
+from softmachine.signals import evaluate
+from softmachine.theorems.residues import theorem as residues
+from softmachine.theorems.shared.stream_tokens import LIMIT, StreamCodec
+from tests.models import signals_of, with_codec
+from tests.sources.machines import random_machine, random_word
+
+STREAMS = ("address-bits", "residues", "residues-without-positions")
+WORDS = [tuple(word) for word in ("", "a", "b", "ab", "ba", "aab", "bbaba")]
+
+
+def load(name: str) -> TuringMachine:
+    loaded = sm.load(name)
+    assert isinstance(loaded, TuringMachine)
+    return loaded
+
+
+def codec_of(model: Model) -> StreamCodec:
+    assert isinstance(model.codec, StreamCodec)
+    return model.codec
+
+
+@pytest.mark.parametrize("construction", STREAMS)
+@pytest.mark.parametrize("name", ["increment", "palindrome", "two-tape-palindrome"])
+def test_every_short_input_is_right_in_exact_arithmetic(name: str, construction: str) -> None:
+    model = sm.compile(load(name), construction, length=24)
+    assert sm.check(model, up_to=1, arithmetic="exact").holds
+    assert sm.check(model, up_to=3, arithmetic="float32").holds
+
+
+@pytest.mark.parametrize("construction", STREAMS)
+@pytest.mark.parametrize("tape", Tape)
+@pytest.mark.parametrize("tapes", [1, 2])
+def test_random_machines_run_right_under_every_tape_convention(construction: str, tape: Tape, tapes: int) -> None:
+    rng = random.Random(f"{construction} {tape} {tapes}")
+    for _ in range(3 - tapes):
+        machine = random_machine(rng, tapes=tapes, symbols=3, states=4 - tapes, tape=tape)
+        words = [random_word(rng, machine, length) for length in (0, 1, 3, 6)]
+        report = check_words(sm.compile(machine, construction, length=24), words, arithmetic="float32")
+        assert report.holds, report.disagreements[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("construction", STREAMS)
+@pytest.mark.parametrize("tape", Tape)
+@pytest.mark.parametrize("seed", range(8))
+def test_many_random_machines_run_right(construction: str, tape: Tape, seed: int) -> None:
+    rng = random.Random(seed)
+    for _ in range(6):
+        machine = random_machine(rng, tapes=rng.choice([1, 1, 2]), tape=tape)
+        words = [random_word(rng, machine, length) for length in (0, 1, 2, 5, 11, 30)]
+        report = check_words(sm.compile(machine, construction, length=140), words, arithmetic="float32")
+        assert report.holds, report.disagreements[0]
+
+
+@pytest.mark.parametrize("construction", STREAMS)
+def test_softmax_is_certified_and_right(construction: str) -> None:
+    soft, certificate = sm.soften(sm.compile(load("palindrome"), construction, length=32), length=32, sharpness=32)
+    assert certificate.margin > 0.99
+    assert check_words(soft, WORDS, arithmetic="float64").holds
+
+
+@pytest.mark.parametrize(("construction", "layers"), [("address-bits", 3), ("residues", 3)])
+def test_the_theorem_promises_its_cost(construction: str, layers: int) -> None:
+    model = sm.compile(load("two-tape-palindrome"), construction, length=64).weights
+    heads = {"address-bits": 1 + 5 * 2, "residues": 1 + 2}[construction]
+    assert (len(model.layers), len(model.heads)) == (layers, heads)
+    assert len(sm.compile(load("palindrome"), "residues", length=256).weights.layers) == 4
+
+
+@pytest.mark.parametrize("construction", STREAMS)
+def test_every_promise_of_the_signals_is_kept_on_a_run(construction: str) -> None:
+    machine = load("palindrome")
+    program, codec = signals_of(machine, construction, "hard", 32)
+    assert isinstance(codec, StreamCodec)
+    evaluate(program.logits, [*codec.prompt("aba").tokens, *list(codec.expected("aba", 100))[:-1]])
+
+
+def test_the_latest_write_is_found_over_many_blocks() -> None:
+    model = sm.compile(load("busy-beaver-4"), "residues", length=200)
+    assert len(model.weights.layers) == 4
+    report = check_words(model, [()], arithmetic="float64")
+    assert report.holds
+    assert report.tokens == 108
+
+
+def test_a_head_that_leaves_the_reach_of_its_digits_ends_with_limit() -> None:
+    machine = load("increment")
+    codec = StreamCodec(machine, length=64, modulus=4, most_wraps=2)
+    model = with_codec(residues.signals(codec, positions=True), codec, "residues", 64)
+    report = check_words(model, [("1",) * 14, ("1",) * 3], arithmetic="exact")
+    assert report.holds
+    assert list(codec.expected(("1",) * 14, 100))[-1] == LIMIT
+    assert sm.run(model, "1" * 14).verdict is None
+    assert list(codec.expected(("1",) * 3, 100))[-1] == "HALT"
+
+
+def test_an_input_that_fills_all_positions_is_refused() -> None:
+    model = sm.compile(load("increment"), "address-bits", length=8)
+    assert sm.run(model, "1").output == "10"
+    with pytest.raises(InputError, match="6 symbols leaves no room for a run in 8 positions"):
+        sm.run(model, "111111")
+
+
+def test_a_run_that_outgrows_its_positions_is_an_error_and_not_a_guess() -> None:
+    model = sm.compile(load("busy-beaver-4"), "address-bits", length=64)
+    with pytest.raises(UsageError, match="does not end within the 64 positions"):
+        sm.run(model)
+    assert sm.run(model, max_steps=62).steps == 62
+
+
+def test_without_positions_inputs_are_short() -> None:
+    model = sm.compile(load("increment"), "residues-without-positions", length=512)
+    with pytest.raises(InputError, match="at most 128 symbols, not 200"):
+        codec_of(model).prompt("1" * 200)
+
+
+def test_a_vocabulary_that_is_too_large_says_by_which_factor() -> None:
+    with pytest.raises(ConstructionError, match=r"64 residues on 3 tapes, a factor of 262,144"):
+        sm.compile(load("three-tape-addition"), "residues", length=2048)

@@ -1,0 +1,70 @@
+"""Turing machines by counting alone: counter machines, C-RASP, softmax decoders with uniform attention."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+import softmachine as sm
+from softmachine.engines.check import check_words
+from softmachine.errors import ConstructionError, InputError
+from softmachine.languages.crasp import run as evaluate
+from softmachine.languages.turing import TuringMachine, execute
+from softmachine.theorems.turing.tokens import CountingCodec
+
+
+def machine_of(name: str) -> TuringMachine:
+    machine = sm.load(name)
+    assert isinstance(machine, TuringMachine)
+    return machine
+
+
+def codec_of(name: str, construction: str) -> CountingCodec:
+    codec = sm.compile(machine_of(name), construction).codec
+    assert isinstance(codec, CountingCodec)
+    return codec
+
+
+def agree(name: str, construction: str, words: list[str]) -> list[int]:
+    """The decoder, the evaluator of C-RASP and the Turing machine give one verdict; the lengths of the chains."""
+    machine = machine_of(name)
+    model = sm.compile(machine, construction)
+    assert check_words(model, [machine.word(word) for word in words]).disagreements == ()
+    assert isinstance(model.codec, CountingCodec)
+    chains = [list(model.codec.expected(word, 10_000)) for word in words]
+    for word, chain in zip(words, chains, strict=True):
+        assert model.codec.read(word, chain).verdict == execute(machine, word).verdict
+    return list(map(len, chains))
+
+
+def test_powers_of_two_by_counting() -> None:
+    """Minsky's reduction as it is in textbooks takes 1,038 tokens for n = 4; strides take 92."""
+    assert agree("power-of-two", "turing-counter", ["1" * n for n in range(5)])[-1] == 92
+
+
+def test_letter_bounded_words_by_counting() -> None:
+    agree("increment", "turing-counter", ["", "0", "01", "11", "011"])
+    agree("anbncn", "turing-counter", ["", "a", "abc", "c", "bc"])
+
+
+def test_palindromes_by_the_relative_encoding() -> None:
+    words = ["".join(word) for n in range(3) for word in product("ab", repeat=n)]
+    assert agree("palindrome", "turing-relative", words) == [26, 42, 30, 70, 74, 48, 56]
+
+
+def test_palindromes_up_to_length_4_in_the_evaluator() -> None:
+    program = codec_of("palindrome", "turing-relative").program
+    for n in range(5):
+        for word in product("ab", repeat=n):
+            assert evaluate(program, word).accepted == (word == word[::-1])
+
+
+def test_words_whose_letters_are_not_in_order_are_refused() -> None:
+    with pytest.raises(InputError, match="not in the order a b"):
+        sm.run(sm.compile("palindrome", "turing-counter"), "aba")
+
+
+def test_machines_with_two_tapes_are_refused() -> None:
+    with pytest.raises(ConstructionError, match="2 tapes"):
+        sm.compile("two-tape-copy", "turing-counter")
