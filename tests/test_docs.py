@@ -38,7 +38,7 @@ for command in sys.argv[1:]:
 def dialogues() -> list[list[tuple[str, str]]]:
     """The commands of each console block, with what they print."""
     consoles = (text.split("$ ")[1:] for language, text in BLOCKS if language == "console")
-    return [[tuple(item.split("\n", 1)) for item in items] for items in consoles]  # type: ignore[misc]
+    return [[(command, said) for command, _, said in (item.partition("\n") for item in items)] for items in consoles]
 
 
 def installed(folder: Path, module: str) -> Path:
