@@ -9,7 +9,7 @@ import pytest
 
 from softmachine.cli.tapes import TapeView
 from softmachine.languages.turing import Configuration, Tape, TuringMachine, execute
-from softmachine.theorems.shared.turing_tokens import TuringCodec
+from softmachine.theorems.chapter_8.tokens import TuringCodec
 from tests.sources.machines import random_machine, random_word
 
 

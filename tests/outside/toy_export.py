@@ -10,7 +10,7 @@ from softmachine.exports.gpt2 import gpt2
 from softmachine.exports.lower import lower
 from softmachine.exports.manual import Manual
 from softmachine.exports.verify import Verification
-from softmachine.exports.writing import Exported, Filled
+from softmachine.exports.writing import Filled
 from softmachine.model import Model
 from softmachine.progress import Tell
 
@@ -19,8 +19,7 @@ def fill(model: Model, folder: Path, length: int, dtype: str, dialogue: Dialogue
     placed = gpt2(lower(model, length), dtype)
     (folder / "weights.txt").write_text("\n".join(model.weights.coordinates), encoding="utf-8")
     verified = Verification(dtype, 0, 0, 0, None, None)
-    exported = Exported(folder, "text", length, dtype, (verified,), 0, 0)
-    return Filled(placed, exported, Manual("none", "text", "", False, "nobody"))
+    return Filled(placed, "text", (verified,), 0, 0, Manual("none", "text", "", False, "nobody"))
 
 
-STOCK = StockFormat("text", "text", fill, libraries=())
+STOCK = StockFormat("text", "text", fill, libraries=lambda: None)

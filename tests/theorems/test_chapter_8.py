@@ -21,7 +21,7 @@ from softmachine.languages.turing import Rule, Tape, TuringMachine, execute
 from softmachine.model import Model
 from softmachine.signals import evaluate
 from softmachine.theorems.chapter_8.theorem import cost, signals
-from softmachine.theorems.shared.turing_tokens import TuringCodec
+from softmachine.theorems.chapter_8.tokens import TuringCodec
 from softmachine.transformer.attention import Choice
 from tests.models import model_of
 from tests.sources.machines import random_machine, random_word

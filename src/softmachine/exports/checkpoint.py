@@ -6,6 +6,7 @@ import contextlib
 import json
 import warnings
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 
 from softmachine.errors import PrecisionError, UsageError
@@ -15,11 +16,29 @@ from softmachine.exports.lowered import Lowered
 from softmachine.exports.manual import SEPARATED, Manual
 from softmachine.exports.placed import Placed
 from softmachine.exports.verify import Verification, verify
-from softmachine.exports.writing import Exported, Filled
+from softmachine.exports.writing import Filled
 from softmachine.model import Model
 from softmachine.progress import Tell, nobody
 
 DTYPES = ("float32", "bfloat16", "float16", "float64")
+
+
+def needing(*libraries: tuple[str, str]) -> Callable[[], None]:
+    """What complains unless libraries are there, each with the extra of this package that installs it."""
+
+    def require() -> None:
+        for library, extra in libraries:
+            try:
+                import_module(library)
+            except ImportError as error:
+                needs = "exporting needs" if extra == "hf" else f"exporting to {extra} needs"
+                hint = f"pip install 'softmachine[{extra}]'"
+                raise UsageError(f"{needs} {error.name}, which is not installed", hint=hint) from None
+
+    return require
+
+
+require_libraries = needing(("torch", "hf"), ("transformers", "hf"))
 
 
 def fill(
@@ -39,15 +58,15 @@ def fill(
     """
     tell("placing the weights")
     placed = place(lower(model, length, ahead=ahead), dtype)
-    exported = new_checkpoint(placed, folder, dtype, dialogue, tell=tell)
-    _declare(folder, exported)
-    return Filled(placed, exported, _manual(placed))
+    results, parameters, rounded = new_checkpoint(placed, folder, dtype, dialogue, tell=tell)
+    _declare(folder, len(placed.model.positions), results)
+    return Filled(placed, placed.architecture, results, parameters, rounded, _manual(placed))
 
 
 def new_checkpoint(
     placed: Placed, folder: Path, dtype: str, dialogue: Dialogue, *, every_format: bool = True, tell: Tell = nobody
-) -> Exported:
-    """Write what ``from_pretrained`` loads, and load it.
+) -> tuple[tuple[Verification, ...], int, int]:
+    """Write what ``from_pretrained`` loads, and load it: results, how many weights there are, how many were rounded.
 
     If the format that the weights are in holds, the others are tried as well, if wanted.
     """
@@ -55,9 +74,7 @@ def new_checkpoint(
         rounded, parameters = _save(placed, folder, dtype, dialogue)
         _save_tokenizer(placed.model, folder, dialogue)
         _require_tokenizer(placed, folder, dialogue)
-        results = _verified(placed, folder, dtype, dialogue, every_format=every_format, tell=tell)
-    positions = len(placed.model.positions)
-    return Exported(folder, placed.architecture, positions, dtype, results, parameters, rounded)
+        return _verified(placed, folder, dtype, dialogue, every_format=every_format, tell=tell), parameters, rounded
 
 
 def _save(placed: Placed, folder: Path, dtype: str, dialogue: Dialogue) -> tuple[int, int]:
@@ -166,11 +183,12 @@ def _verified(
     return tuple(results)
 
 
-def _declare(folder: Path, exported: Exported) -> None:
+def _declare(folder: Path, positions: int, results: tuple[Verification, ...]) -> None:
     """Say in the configuration in which formats the model holds."""
     path = folder / "config.json"
     config = json.loads(path.read_text(encoding="utf-8"))
-    config["softmachine"] = {"positions": exported.length, "dtypes_that_hold": list(exported.dtypes)}
+    holding = [result.dtype for result in results if result.holds]
+    config["softmachine"] = {"positions": positions, "dtypes_that_hold": holding}
     path.write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

@@ -12,13 +12,13 @@ from softmachine import zoo
 from softmachine.certify import certify, softened
 from softmachine.codec import Codec, DecoderCodec
 from softmachine.compiler import compile_program
-from softmachine.errors import ConstructionError, InputError, UsageError
+from softmachine.errors import ConstructionError, InputError, PrecisionError, UsageError
 from softmachine.exports.dialogue import dialogue_of
 from softmachine.exports.fits import require_decoder, require_encoder, require_length
-from softmachine.exports.folder import require_free
+from softmachine.exports.folder import new_folder, require_free
 from softmachine.exports.formats import StockFormat, stock_format
 from softmachine.exports.lengths import words_that_fit
-from softmachine.exports.writing import Exported, write
+from softmachine.exports.writing import Exported, describe
 from softmachine.languages.source import Source
 from softmachine.model import Model
 from softmachine.progress import Tell, nobody
@@ -50,20 +50,29 @@ def ready(to: str, dtype: str, folder: Path, length: int | None, *, force: bool)
 def written(
     model: Model, folder: Path, form: StockFormat, *, length: int, dtype: str, force: bool, tell: Tell = nobody
 ) -> Exported:
-    """Write a model in a stock format, with softmax at a temperature that is certified for the length."""
+    """Write a model in a stock format, with softmax at a temperature that is certified for the length.
+
+    Nothing is there in the end unless other people's software has said what it should.
+
+    Raises:
+        PrecisionError: If the format does not hold; it names the step at which it fails.
+        ConstructionError: If the architecture cannot hold the model.
+        UsageError: If the folder cannot be written.
+    """
     model = _softened(model, length, form, tell)
     tell("choosing inputs to try")
-    return write(
-        form.fill,
-        model,
-        folder,
-        length=length,
-        dtype=dtype,
-        dialogue=dialogue_of(model, _words(model, length), length),
-        remedy=_remedy(model, form, dtype),
-        force=force,
-        tell=tell,
-    )
+    dialogue = dialogue_of(model, _words(model, length), length)
+    with new_folder(folder, force=force) as new:
+        filled = form.fill(model, new, length, dtype, dialogue, tell)
+        first, positions = filled.verified[0], len(filled.placed.model.positions)
+        if not first.holds:
+            hint = _remedy(model, form, dtype)
+            raise PrecisionError(f"{model.name!r} does not hold: {first.failure}", hint=hint)
+        exported = Exported(
+            folder, filled.architecture, positions, dtype, filled.verified, filled.parameters, filled.rounded
+        )
+        describe(new, model, filled, exported, dialogue)
+    return exported
 
 
 def positions_of(model: Model, length: int | None) -> int:

@@ -5,15 +5,14 @@ Other packages name theirs in the entry-point group ``softmachine.exports``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 
 from softmachine.errors import UsageError
 from softmachine.exports import checkpoint
 from softmachine.exports.writing import Fill
 from softmachine.plugins import Shelf
 
-STOCK_LIBRARIES = (("torch", "hf"), ("transformers", "hf"))
 WIDE = tuple(dtype for dtype in checkpoint.DTYPES if dtype != "float16")
 """Where norms need constants that float16 has no room for."""
 
@@ -30,7 +29,7 @@ class StockFormat:
         positions: Whether the architecture has an embedding of positions.
         decodes: Whether it can go on from its input.
         encodes: Whether every position may see all others.
-        libraries: The software that writes and verifies it, each with the extra of this package that installs it.
+        libraries: Complains unless the software is there that verifies and writes it.
         rank: Where it stands among all formats.
     """
 
@@ -41,18 +40,12 @@ class StockFormat:
     positions: bool = True
     decodes: bool = True
     encodes: bool = False
-    libraries: tuple[tuple[str, str], ...] = STOCK_LIBRARIES
+    libraries: Callable[[], None] = checkpoint.require_libraries
     rank: int = 1000
 
     def require_libraries(self) -> None:
         """Complain, before anything is done, unless the software is there."""
-        for library, extra in self.libraries:
-            try:
-                import_module(library)
-            except ImportError as error:
-                needs = "exporting needs" if extra == "hf" else f"exporting to {extra} needs"
-                hint = f"pip install 'softmachine[{extra}]'"
-                raise UsageError(f"{needs} {error.name}, which is not installed", hint=hint) from None
+        self.libraries()
 
     def require_dtype(self, dtype: str) -> None:
         """Complain about a format of weights that it cannot have."""

@@ -7,7 +7,6 @@ llama.cpp keeps keys in float16 unless told otherwise; scores of these models ne
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -16,7 +15,7 @@ import numpy as np
 
 from softmachine.exports import checkpoint
 from softmachine.exports.dialogue import Dialogue
-from softmachine.exports.formats import STOCK_LIBRARIES, StockFormat
+from softmachine.exports.formats import StockFormat
 from softmachine.exports.llama import STRETCH, llama
 from softmachine.exports.lower import lower
 from softmachine.exports.manual import Manual
@@ -50,9 +49,9 @@ def fill(model: Model, folder: Path, length: int, dtype: str, dialogue: Dialogue
     tell("placing the weights")
     placed = llama(lower(model, length), dtype)
     with TemporaryDirectory(dir=folder) as scratch:
-        written = checkpoint.new_checkpoint(placed, Path(scratch), dtype, dialogue, every_format=False, tell=tell)
+        facts = checkpoint.new_checkpoint(placed, Path(scratch), dtype, dialogue, every_format=False, tell=tell)
     _write_file(model.name, placed, folder / FILE, dialogue)
-    return Filled(placed, replace(written, architecture="llama (GGUF)"), _MANUAL)
+    return Filled(placed, "llama (GGUF)", *facts, _MANUAL)
 
 
 _MANUAL = Manual(
@@ -138,5 +137,5 @@ def _tensor_name(key: str) -> str:
     return f"{'' if layer is None else f'blk.{layer}.'}{_NAMES[rest]}.weight"
 
 
-LIBRARIES = (("gguf", "gguf"), *STOCK_LIBRARIES)
-STOCK = StockFormat("gguf", "GGUF, for llama.cpp", fill, ("float32",), positions=False, libraries=LIBRARIES, rank=8)
+_LIBRARIES = checkpoint.needing(("gguf", "gguf"), ("torch", "hf"), ("transformers", "hf"))
+STOCK = StockFormat("gguf", "GGUF, for llama.cpp", fill, ("float32",), positions=False, libraries=_LIBRARIES, rank=8)

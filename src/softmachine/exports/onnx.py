@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from softmachine.exports.checkpoint import needing
 from softmachine.exports.dialogue import Dialogue
 from softmachine.exports.formats import StockFormat
 from softmachine.exports.lower import lower
@@ -20,7 +21,7 @@ from softmachine.exports.lowered import Affine, Array, Lowered, LoweredHead
 from softmachine.exports.manual import SEPARATED, Manual
 from softmachine.exports.placed import SAMPLING_GAIN, Placed
 from softmachine.exports.verify import Hearing, Verification
-from softmachine.exports.writing import Exported, Filled
+from softmachine.exports.writing import Filled
 from softmachine.model import Model
 from softmachine.progress import Tell, told
 
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 OPSET = 17
 DTYPES = ("float32", "float64")
-LIBRARIES = (("onnx", "onnx"), ("onnxruntime", "onnx"))
 FILE = "model.onnx"
 UNSEEN = -1e30
 
@@ -53,7 +53,7 @@ def fill(compiled: Model, folder: Path, length: int, dtype: str, dialogue: Dialo
     placed = Placed("ONNX", {}, {}, model, None, SAMPLING_GAIN, 1.0)
     size = sum(int(weight.size) for weight in graph.weights.values())
     verified = (_verified(folder / FILE, model, dialogue, dtype, tell),)
-    return Filled(placed, Exported(folder, "ONNX", len(model.positions), dtype, verified, size, 0), manual)
+    return Filled(placed, "ONNX", verified, size, 0, manual)
 
 
 _READ = """\
@@ -217,4 +217,5 @@ def _verified(file: Path, model: Lowered, dialogue: Dialogue, dtype: str, tell: 
     return hearing.summary(longest, margin / SAMPLING_GAIN, failure)
 
 
-STOCK = StockFormat("onnx", "ONNX, for onnxruntime", fill, DTYPES, encodes=True, libraries=LIBRARIES, rank=7)
+_LIBRARIES = needing(("onnx", "onnx"), ("onnxruntime", "onnx"))
+STOCK = StockFormat("onnx", "ONNX, for onnxruntime", fill, DTYPES, encodes=True, libraries=_LIBRARIES, rank=7)

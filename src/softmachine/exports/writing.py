@@ -1,4 +1,4 @@
-"""What writing a model is, whatever the format: fill a folder, see that it holds, and say what is in it.
+"""What is written of a model, whatever the format: what was done, and a card and a map that say what is there.
 
 The model card says what it computes, up to which length, in which formats, and how to use it; the map says which index
 of the residual stream, which head and which unit carries what.
@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from softmachine.codec import Interface
-from softmachine.errors import PrecisionError
 from softmachine.exports.dialogue import Dialogue
-from softmachine.exports.folder import MARK, listing, new_folder
+from softmachine.exports.folder import MARK, listing
 from softmachine.exports.manual import Manual, usage
 from softmachine.exports.placed import Placed
 from softmachine.exports.verify import Verification
 from softmachine.model import Model
-from softmachine.progress import Tell, nobody
+from softmachine.progress import Tell
 from softmachine.text import many
 
 
@@ -53,10 +52,13 @@ class Exported:
 
 @dataclass(frozen=True)
 class Filled:
-    """What a format has put into a folder: the weights, what there is to tell, and how to use it."""
+    """What a format has put into a folder: the weights, what is as in :class:`Exported`, and how to use it."""
 
     placed: Placed
-    exported: Exported
+    architecture: str
+    verified: tuple[Verification, ...]
+    parameters: int
+    rounded: int
     manual: Manual
 
 
@@ -65,46 +67,11 @@ Fill = Callable[[Model, Path, int, str, Dialogue, Tell], Filled]
 and tells meanwhile what it does."""
 
 
-def write(
-    fill: Fill,
-    model: Model,
-    folder: Path,
-    *,
-    length: int,
-    dtype: str,
-    dialogue: Dialogue,
-    remedy: str = "",
-    force: bool = False,
-    tell: Tell = nobody,
-) -> Exported:
-    """Write a model, after other people's software has said what it should.
-
-    Args:
-        fill: Puts the model into an empty folder.
-        model: A model with softmax attention.
-        folder: Where to.
-        length: The number of positions.
-        dtype: The format of the weights.
-        dialogue: How to talk to it, and what it should say.
-        remedy: What would help if the format does not hold.
-        force: Whether to replace a model that is there.
-        tell: Is told what is being done.
-
-    Raises:
-        PrecisionError: If the format does not hold; it names the step at which it fails.
-        ConstructionError: If the architecture cannot hold the model.
-        UsageError: If the folder cannot be written.
-    """
-    with new_folder(folder, force=force) as new:
-        filled = fill(model, new, length, dtype, dialogue, tell)
-        exported = replace(filled.exported, folder=folder)
-        first = exported.verified[0]
-        if not first.holds:
-            raise PrecisionError(f"{model.name!r} does not hold: {first.failure}", hint=remedy or None)
-        (new / "README.md").write_text(_card(model, filled, dialogue), encoding="utf-8")
-        data = {**_map(model, filled, dialogue), "files": listing(new)}
-        (new / MARK).write_text(json.dumps(data, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    return exported
+def describe(folder: Path, model: Model, filled: Filled, exported: Exported, dialogue: Dialogue) -> None:
+    """Say in a folder what is in it, for people and for programs."""
+    (folder / "README.md").write_text(_card(model, filled, exported, dialogue), encoding="utf-8")
+    data = {**_map(model, filled.placed, exported, dialogue), "files": listing(folder)}
+    (folder / MARK).write_text(json.dumps(data, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
 _CARD = """\
@@ -146,10 +113,9 @@ Signals: {signals}.
 """
 
 
-def _card(compiled: Model, filled: Filled, dialogue: Dialogue) -> str:
+def _card(compiled: Model, filled: Filled, exported: Exported, dialogue: Dialogue) -> str:
     """The card of a model that is used as a manual says."""
-    placed, exported, manual = filled.placed, filled.exported, filled.manual
-    model = placed.model
+    placed, manual, model = filled.placed, filled.manual, filled.placed.model
     return _CARD.format(
         library=manual.library,
         task=placed.task,
@@ -182,9 +148,9 @@ def _row(result: Verification) -> str:
     return f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |"
 
 
-def _map(compiled: Model, filled: Filled, dialogue: Dialogue) -> dict[str, object]:
+def _map(compiled: Model, placed: Placed, exported: Exported, dialogue: Dialogue) -> dict[str, object]:
     """Everything that has a name, as data: ``value = residual[..., index] / scale``."""
-    placed, exported, model = filled.placed, filled.exported, filled.placed.model
+    model = placed.model
     coordinates = [
         {"name": name, "index": k, "mirror": placed.mirror and placed.mirror + k, "scale": float(scale)}
         for k, (name, scale) in enumerate(zip(model.coordinates, model.scales, strict=True))

@@ -577,7 +577,8 @@ def _encoded(value: object) -> Json:
         return str(value)
     if isinstance(value, tuple):
         return [_encoded(item) for item in value]
-    assert isinstance(value, int | str)
+    if not isinstance(value, int | str):
+        raise TypeError(f"{value!r} is not a parameter")
     return value
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from softmachine.languages.turing import Action, Tape
 from softmachine.model import Model
-from softmachine.theorems.shared.turing_tokens import TuringCodec
+from softmachine.theorems.chapter_8.tokens import TuringCodec
 
 MOVES = {"L": -1, "S": 0, "R": 1}
 

@@ -19,6 +19,7 @@ from softmachine.languages.turing import Action, Tape, TuringMachine, Verdict
 from softmachine.signals import Program, Signal, Vocabulary, named, relu, stack
 from softmachine.signals.gadgets import Located, Row, first_of, gate, latest, locate, mean, where_zero
 from softmachine.signals.kinds import BIT
+from softmachine.theorems.chapter_8.tokens import TuringCodec
 from softmachine.theorems.shared.transition import (
     action_labels,
     move_of,
@@ -28,7 +29,7 @@ from softmachine.theorems.shared.transition import (
     twice_if_all,
     verdict_logit,
 )
-from softmachine.theorems.shared.turing_tokens import Begin, Given, M, TuringCodec
+from softmachine.theorems.shared.turing_tokens import Begin, Given, M
 from softmachine.theorems.theorem import Theorem
 
 NOTHING = Signal((), (), ())

@@ -1,0 +1,102 @@
+"""The tokens of chapter 8: the input, BOS, and one action a step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from softmachine.codec import Prompt, Word
+from softmachine.languages.turing import Action, Verdict, execute
+from softmachine.packed import Coded
+from softmachine.theorems.shared.turing_tokens import (
+    Begin,
+    Given,
+    RunCodec,
+    TuringOutcome,
+    action_tokens,
+    actions_of,
+    input_tokens,
+    verdict_in,
+    verdict_tokens,
+)
+
+BEGIN = "BOS"
+Meaning = Given | Begin | Action | Verdict
+
+
+@dataclass(frozen=True)
+class TuringCodec(RunCodec[Meaning]):
+    """Prompts and runs of a machine, in tokens.
+
+    A run is: the input symbols, BOS, the action (q_start, symbol under the head, no move), one action a step, and a
+    verdict. The notes let the verdict take the place of the last action (``last_action=False``); then the last write is
+    not recorded, and the tape cannot be told from the tokens.
+    """
+
+    last_action: bool = True
+
+    announces: ClassVar[bool] = True
+
+    def spelled(self) -> Iterator[tuple[str, Meaning]]:
+        """BOS, verdicts, actions and input symbols."""
+        yield BEGIN, Begin()
+        yield from verdict_tokens(self.verdicts)
+        yield from action_tokens(self.actions)
+        yield from input_tokens(self.machine)
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        """The first actions, and what the rules do."""
+        machine = self.machine
+        started = (self.first_action(symbol) for symbol in (*machine.alphabet, machine.blank))
+        rules = [rule for rule in machine.rules if self.last_action or rule.next not in machine.final]
+        return tuple(dict.fromkeys([*started, *actions_of(rules, machine.tape)]))
+
+    def first_action(self, symbol: str) -> Action:
+        """What the BOS step emits: the start state, with the tapes left as they are."""
+        machine = self.machine
+        return Action(machine.start, (symbol, *[machine.blank] * (machine.tapes - 1)), ("S",) * machine.tapes)
+
+    def prompt(self, word: Word) -> Prompt:
+        """The input's symbols, then BOS."""
+        symbols = self.machine.word(word)
+        return Prompt((*(self.tokens[Given(symbol)] for symbol in symbols), BEGIN))
+
+    def token_limit(self, max_steps: int) -> int:
+        """One token to begin, one a step."""
+        return max_steps + 1
+
+    def expected(self, word: Word, max_steps: int) -> Iterator[str]:
+        """The tokens that the reference interpreter's run stands for, up to a step limit."""
+        word = self.machine.word(word)
+        result = execute(self.machine, word, max_steps=max_steps, trace=True)
+        actions = result.actions or ()
+        yield self.tokens[self.first_action(word[0] if word else self.machine.blank)]
+        for action in actions if self.last_action or not result.halted else actions[: self._recorded(actions)]:
+            yield self.tokens[action]
+        if result.verdict is not None:
+            yield self.tokens[result.verdict]
+
+    def _recorded(self, actions: Sequence[Action]) -> int:
+        """How many actions are tokens when the verdict takes the place of one that enters a final state."""
+        return len(actions) - (bool(actions) and actions[-1].state in self.machine.final)
+
+    def read(self, word: Word, said: Sequence[str]) -> TuringOutcome:
+        """The same; the first token is no step."""
+        if isinstance(said, Coded) and (packed := self._packed(said)):
+            return self.outcome(word, *packed)
+        meanings = [self.meanings[token] for token in said]
+        actions = tuple(meaning for meaning in meanings[1:] if isinstance(meaning, Action))
+        return self.outcome(word, actions, verdict_in(meanings))
+
+    def _packed(self, said: Coded[str]) -> tuple[Sequence[Action], Verdict | None] | None:
+        """The same for a long run, if only a verdict at its end is not an action."""
+        meanings = [self.meanings[name] for name in said.names]
+        last = meanings[int(said.codes[-1])] if len(said) else None
+        verdict = last if isinstance(last, Verdict) else None
+        taken = said[1:-1] if verdict else said[1:]
+        if not all(isinstance(meanings[code], Action) for code in taken.used()):
+            return None
+        nothing = self.first_action(self.machine.blank)
+        return Coded(taken.codes, [item if isinstance(item, Action) else nothing for item in meanings]), verdict
