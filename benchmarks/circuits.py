@@ -20,7 +20,7 @@ from rich.table import Table
 import softmachine as sm
 from softmachine.arithmetic.fixed_point import least_bits
 from softmachine.languages.circuit import Circuit, evaluate
-from softmachine.transformer.weights import Transformer
+from softmachine.model import Model
 
 
 def main(inputs: int) -> None:
@@ -29,24 +29,24 @@ def main(inputs: int) -> None:
     choose = random.Random(0)
     words = ["".join(choose.choice("01") for _ in range(source.width)) for _ in range(inputs)]
     table = Table(title=f"{source}: {inputs} random inputs")
-    for heading in ("construction", "attention", "arithmetic", "positions", "width", "right", "seconds an input"):
+    for heading in ("theorem", "attention", "arithmetic", "positions", "width", "right", "seconds an input"):
         table.add_column(heading, justify="right")
-    for construction in ("circuit-binary", "circuit-unit"):
+    for theorem in ("circuit-binary", "circuit-unit"):
         for attention in ("hard", "soft"):
-            model = sm.compile(source, construction, attention=attention)
-            for arithmetic in ("float64", f"fixed:{smallest_bits(model.weights)}"):
+            model = sm.compile(source, theorem, attention=attention)
+            for arithmetic in ("float64", f"fixed:{smallest_bits(model)}"):
                 began = time.perf_counter()
                 runs = [sm.run(model, word, arithmetic=arithmetic) for word in words]
                 seconds = (time.perf_counter() - began) / inputs
                 right = sum(run.output == evaluate(source, word) for run, word in zip(runs, words, strict=True))
                 numbers = (str(len(runs[0].tokens)), str(model.weights.width), f"{right} of {inputs}", f"{seconds:.1f}")
-                table.add_row(construction, attention, arithmetic, *numbers)
+                table.add_row(theorem, attention, arithmetic, *numbers)
     Console(width=120).print(table)
 
 
-def smallest_bits(model: Transformer) -> int:
+def smallest_bits(model: Model) -> int:
     """The smallest b such that all weights are in F_b."""
-    return max(least_bits(value) or 0 for matrix in model.matrices for _, _, value in matrix.entries())
+    return max(least_bits(value) or 0 for matrix in model.weights.matrices for _, _, value in matrix.entries())
 
 
 if __name__ == "__main__":

@@ -58,8 +58,8 @@ def interpreted(machine: TuringMachine, steps: int) -> float:
 MEMORY = """
 import pathlib, sys, time
 import softmachine as sm
-construction, steps = sys.argv[1], int(sys.argv[2])
-model = sm.compile("busy-beaver-5", construction=construction)
+theorem, steps = sys.argv[1], int(sys.argv[2])
+model = sm.compile("busy-beaver-5", theorem)
 began = time.process_time()
 run = sm.run(model, "", engine="fast", max_steps=steps)
 # Not ru_maxrss: that includes the process that started this one.
@@ -72,17 +72,17 @@ print(run.steps, len(run.tokens), max(run.segments, default=len(run.tokens)), ti
 def memory(console: Console) -> None:
     """Peak memory of all of busy beaver 5 through the API, beyond that of a run of one step."""
     table = Table(title="all of busy beaver 5, a process each")
-    for heading in ("construction", "steps", "tokens", "longest context", "seconds", "peak", "of that the run"):
+    for heading in ("theorem", "steps", "tokens", "longest context", "seconds", "peak", "of that the run"):
         table.add_column(heading, justify="right")
-    for construction in ("chapter-8", "chapter-8-summary"):
+    for theorem in ("chapter-8", "chapter-8-summary"):
         found = {}
         for steps in (1, 10**8):
-            command = [sys.executable, "-c", MEMORY, construction, str(steps)]
+            command = [sys.executable, "-c", MEMORY, theorem, str(steps)]
             words = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
             found[steps] = [float(word) for word in words]
         done, tokens, longest, seconds, peak = found[10**8]
         table.add_row(
-            construction,
+            theorem,
             f"{done:,.0f}",
             f"{tokens:,.0f}",
             f"{longest:,.0f}",

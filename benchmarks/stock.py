@@ -12,6 +12,9 @@ from pathlib import Path
 
 import softmachine as sm
 from softmachine.codec import DecoderCodec
+from softmachine.languages.source import Source
+from softmachine.model import Model
+from softmachine.theorems import Theorem
 
 
 def main() -> None:
@@ -38,21 +41,20 @@ def measure(machine: str, steps: int, to: str, dtype: str, folder: Path) -> None
     began = time.perf_counter()
     said = model.generate(**tokenizer("", return_tensors="pt", return_token_type_ids=False))[0].tolist()
     seconds = time.perf_counter() - began
-    codec = sm.compile(machine, exported_construction(to, dtype), length=steps + 2).codec
+    codec = sm.compile(machine, theorem_of(sm.load(machine), to, dtype), length=steps + 2).codec
     assert isinstance(codec, DecoderCodec)
     expected = [*codec.prompt("").tokens, *codec.expected("", steps)]
     right = tokenizer.convert_ids_to_tokens(said) == expected
     print(f"generate: {len(said):,} tokens, {len(said) / seconds:.0f} tokens/s, {'all right' if right else 'WRONG'}")
 
 
-def exported_construction(to: str, dtype: str) -> str | None:
+def theorem_of(source: Source | Model, to: str, dtype: str) -> Theorem | None:
+    """The theorem that an export compiles a source by."""
     from softmachine.exports.export import stock_theorem
     from softmachine.exports.formats import stock_format
 
-    machine = sm.load("busy-beaver-5")
-    assert isinstance(machine, sm.TuringMachine)
-    theorem = stock_theorem(machine, stock_format(to), dtype)
-    return theorem.name if theorem else None
+    assert not isinstance(source, Model)
+    return stock_theorem(source, stock_format(to), dtype)
 
 
 if __name__ == "__main__":

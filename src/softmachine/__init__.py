@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from softmachine.errors import SoftmachineError
 
 if TYPE_CHECKING:
-    from softmachine.api import certificate, check, compile, load, run, save, soften  # noqa: A004
+    from softmachine.api import certificate, check, compile, export, load, run, save, soften  # noqa: A004
     from softmachine.engines.result import Run
     from softmachine.languages.turing import Rule, Tape, TuringMachine
     from softmachine.model import Model

@@ -13,7 +13,7 @@ cannot be imported there breaks nothing: `Shelf.problems` says so.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -63,8 +63,10 @@ class Shelf(Generic[Part]):
 
     def named(self, name: str) -> Part | None:
         """The part that calls itself so, where a module may define several; only those that mention it are imported."""
-        candidates = (*self.mentioning(f'"{name}"'), *self._others)
-        return next((part for key in candidates for part in self._several(key) if _own_name(part) == name), None)
+        return self._among(self.mentioning(f'"{name}"'), name) or self._among(self._others, name)
+
+    def _among(self, keys: Iterable[str], name: str) -> Part | None:
+        return next((part for key in keys for part in self._several(key) if _own_name(part) == name), None)
 
     def every(self) -> tuple[Part, ...]:
         """All parts, where modules may define several; of two that call themselves the same, only the first."""

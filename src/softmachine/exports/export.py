@@ -166,5 +166,5 @@ def _remedy(model: Model, form: StockFormat, dtype: str) -> str:
     """What would hold where this model does not."""
     better = stock_theorem(model.source, form, dtype)
     if better is not None and better.name != model.theorem.name:
-        return f"the construction {better.name} is made for {dtype}"
+        return f"the theorem {better.name} is made for {dtype}"
     return "export it in float32, or for a smaller --length"

@@ -38,7 +38,7 @@ def require_decoder(transformer: Transformer) -> None:
     needed = [*transformer.features, *(head.weighting.scale for head in transformer.heads)]
     hint = (
         "export it to bert or onnx, which see all positions; "
-        "for formulas of the past there is the construction temporal-masked"
+        "for formulas of the past there is the theorem temporal-masked"
     )
     for head in transformer.heads:
         if not head.mask.causal:

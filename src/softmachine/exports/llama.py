@@ -32,7 +32,7 @@ def _place(kind: str, model: Lowered, dtype: str) -> Placed:
     if model.positions.any():
         raise ConstructionError(
             f"{model.name!r} uses position features, which a {kind} model does not have",
-            hint="Turing machines have a construction without: residues-without-positions; else export to gpt2",
+            hint="Turing machines have a theorem without: residues-without-positions; else export to gpt2",
         )
     if dtype == "float16":
         raise ConstructionError(

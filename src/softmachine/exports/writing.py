@@ -85,7 +85,7 @@ tags: [softmachine, compiled, mechanistic-interpretability]
 
 {about}
 
-The weights were not trained: they were compiled, by the construction {construction}, and compute {what}
+The weights were not trained: they were compiled, by the theorem {construction}, and compute {what}
 {length:,} positions ({positions}). It is {form}: {layers}, {heads} a layer, width {width:,},
 {vocabulary}, {parameters:,} parameters.
 

@@ -1,6 +1,6 @@
-"""What each construction pays for the same runs of a Turing machine: the trade-off that the theory is about, measured.
+"""What each theorem pays for the same runs of a Turing machine: the trade-off that the theory is about, measured.
 
-Run with ``python benchmarks/constructions.py [--plot FILE] [--steps N ...] [MACHINE]``. For growing numbers of steps:
+Run with ``python benchmarks/theorems.py [--plot FILE] [--steps N ...] [MACHINE]``. For growing numbers of steps:
 the size of the weights, how many significant bits the numbers between sublayers need (measured: formats with fewer
 bits stop), the tokens of a step, the speed of the dense engine, and where float32 and bfloat16 give out.
 """
@@ -23,12 +23,14 @@ from rich.console import Console
 from rich.table import Table
 
 import softmachine as sm
+from softmachine.arithmetic import Arithmetic
 from softmachine.arithmetic.base import Array, Floats
 from softmachine.arithmetic.rounded import Format, Rounded
 from softmachine.codec import DecoderCodec, Prompt, SegmentedCodec
 from softmachine.engines.dense.decode import continuation
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import SoftmachineError
+from softmachine.languages.source import Source
 from softmachine.languages.turing import TuringMachine
 from softmachine.model import Model
 from softmachine.theorems.ternary.tokens import TernaryCodec
@@ -55,9 +57,9 @@ class Significant(Rounded):
 
 @dataclass(frozen=True)
 class Row:
-    """One construction on one number of steps."""
+    """One theorem on one number of steps."""
 
-    construction: str
+    theorem: str
     steps: int
     context: int
     layers: int
@@ -70,31 +72,31 @@ class Row:
     breaks: dict[str, int | None]
 
 
-def contexts(codec: DecoderCodec[TuringMachine], steps: int) -> list[tuple[Prompt, tuple[str, ...]]]:
+def contexts(codec: DecoderCodec[Source], steps: int) -> list[tuple[Prompt, tuple[str, ...]]]:
     """The contexts of a run on the empty input, as the interpreter has them."""
     if isinstance(codec, SegmentedCodec):
         return list(codec.expected_segments("", steps))
     return [(codec.prompt(""), tuple(token for token in codec.expected("", steps) if token is not None))]
 
 
-def model(machine: TuringMachine, construction: str, steps: int) -> Model:
+def model_for(machine: TuringMachine, theorem: str, steps: int) -> Model:
     """The weights that serve so many steps."""
-    if construction == "chapter-8":
+    if theorem == "chapter-8":
         return sm.compile(machine)
     for bits in range(4, 25):
-        codec = TernaryCodec(machine, bits, construction == "ternary-summary")
+        codec = TernaryCodec(machine, bits, theorem == "ternary-summary")
         longest = max(len(prompt.tokens) + len(said) for prompt, said in contexts(codec, steps))
         if longest <= 1 << bits:
-            return sm.compile(machine, construction, length=1 << bits)
+            return sm.compile(machine, theorem, length=1 << bits)
     raise SystemExit(f"{steps} steps do not fit into 2^24 tokens")
 
 
-def first_failure(transformer: Model, arithmetic: object, steps: int) -> int | None:
+def first_failure(model: Model, arithmetic: str | Arithmetic, steps: int) -> int | None:
     """The number of the first token that an arithmetic does not decide, or decides wrongly; None if there is none."""
-    codec = transformer.codec
+    codec = model.codec
     assert isinstance(codec, DecoderCodec)
     try:
-        engine = DenseEngine(transformer.weights, arithmetic)  # type: ignore[arg-type]
+        engine = DenseEngine(model.weights, arithmetic)
     except SoftmachineError:
         return 0
     right = 0
@@ -111,60 +113,60 @@ def first_failure(transformer: Model, arithmetic: object, steps: int) -> int | N
     return None
 
 
-def bits_needed(transformer: Model, steps: int) -> int | None:
+def bits_needed(model: Model, steps: int) -> int | None:
     """The fewest significant bits with which the run is decided, and right."""
     low, high = 0, MOST_BITS
-    if first_failure(transformer, Significant(high), steps) is not None:
+    if first_failure(model, Significant(high), steps) is not None:
         return None
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if first_failure(transformer, Significant(middle), steps) is None else (middle, high)
+        low, high = (low, middle) if first_failure(model, Significant(middle), steps) is None else (middle, high)
     return high
 
 
-def speed(transformer: Model, steps: int) -> float:
+def speed(model: Model, steps: int) -> float:
     """Tokens per second of the dense engine in float64."""
     from softmachine.engines.run import Running
 
-    running = Running(transformer, "", max_steps=steps)
+    running = Running(model, "", max_steps=steps)
     began = time.process_time()
     count = sum(1 for _ in islice(iter(running), TIMED))
     return count / (time.process_time() - began)
 
 
-def measure(machine: TuringMachine, construction: str, steps: int) -> Row:
-    """Everything about one construction and one number of steps."""
-    transformer = model(machine, construction, steps)
-    codec = transformer.codec
+def measure(machine: TuringMachine, theorem: str, steps: int) -> Row:
+    """Everything about one theorem and one number of steps."""
+    model = model_for(machine, theorem, steps)
+    codec = model.codec
     assert isinstance(codec, DecoderCodec)
     said = contexts(codec, steps)
     return Row(
-        construction=construction,
+        theorem=theorem,
         steps=steps,
         context=max(len(prompt.tokens) + len(tokens) for prompt, tokens in said),
-        layers=len(transformer.weights.layers),
-        width=transformer.weights.width,
-        parameters=transformer.weights.parameters,
-        largest_weight=float(transformer.weights.largest_weight),
-        bits=bits_needed(transformer, steps),
+        layers=len(model.weights.layers),
+        width=model.weights.width,
+        parameters=model.weights.parameters,
+        largest_weight=float(model.weights.largest_weight),
+        bits=bits_needed(model, steps),
         tokens_per_step=sum(len(tokens) for _, tokens in said) / steps,
-        speed=speed(transformer, steps),
-        breaks={name: first_failure(transformer, name, steps) for name in ("float32", "bfloat16")},
+        speed=speed(model, steps),
+        breaks={name: first_failure(model, name, steps) for name in ("float32", "bfloat16")},
     )
 
 
 def table_of(rows: list[Row], machine: TuringMachine) -> Table:
     """The rows, for people."""
-    table = Table(title=f"{machine.name}: the same run by three constructions")
-    headings = "construction steps context layers width parameters |weight| bits tokens/step tokens/s float32 bfloat16"
+    table = Table(title=f"{machine.name}: the same run by three theorems")
+    headings = "theorem steps context layers width parameters |weight| bits tokens/step tokens/s float32 bfloat16"
     for heading in headings.split():
-        table.add_column(heading, justify="left" if heading == "construction" else "right")
+        table.add_column(heading, justify="left" if heading == "theorem" else "right")
     for row in rows:
         ends = ["holds" if row.breaks[name] is None else f"to {row.breaks[name]}" for name in ("float32", "bfloat16")]
         sizes = (f"{row.steps:,}", f"{row.context:,}", f"{row.layers}", f"{row.width}", f"{row.parameters:,}")
         bits = "more" if row.bits is None else str(row.bits)
         more = (f"{row.largest_weight:g}", bits, f"{row.tokens_per_step:.2f}", f"{row.speed:,.0f}", *ends)
-        table.add_row(NAMES[row.construction], *sizes, *more)
+        table.add_row(NAMES[row.theorem], *sizes, *more)
     return table
 
 
@@ -183,8 +185,8 @@ def plot(rows: list[Row], file: str) -> None:
     ]
     figure, axes = plt.subplots(2, 2, figsize=(9, 6), layout="constrained")
     for axis, (title, value) in zip(axes.flat, pictures, strict=True):
-        for construction, name in NAMES.items():
-            own = [row for row in rows if row.construction == construction]
+        for theorem, name in NAMES.items():
+            own = [row for row in rows if row.theorem == theorem]
             axis.plot([row.steps for row in own], [value(row) for row in own], marker="o", label=name)
         axis.set_xscale("log", base=2)
         axis.set_xlabel("steps of the machine")
@@ -204,7 +206,7 @@ def main() -> None:
     machine = sm.load(given.machine)
     if not isinstance(machine, TuringMachine):
         raise SystemExit(f"{given.machine} is not a Turing machine")
-    rows = [measure(machine, construction, steps) for construction in NAMES for steps in given.steps]
+    rows = [measure(machine, theorem, steps) for theorem in NAMES for steps in given.steps]
     Console(width=140).print(table_of(rows, machine))
     if given.plot:
         plot(rows, given.plot)
