@@ -10,6 +10,7 @@ import softmachine as sm
 from softmachine.engines.check import check_words
 from softmachine.languages.turing import Tape, TuringMachine, execute
 from softmachine.signals import evaluate
+from softmachine.theorems.chapter_8_summary.theorem import signals
 from softmachine.theorems.chapter_8_summary.tokens import SummaryCodec
 from tests.sources.machines import random_machine, random_word
 
@@ -48,7 +49,7 @@ def test_the_signals_keep_their_promises() -> None:
     for seed in (0, 1, 2):
         rng, machine = random_case(seed, tapes=1)
         codec = SummaryCodec(machine)
-        program = sm.constructions.chapter8_summary.decoder(codec)
+        program = signals(codec)
         for prompt, said in list(codec.expected_segments(random_word(rng, machine, 1), 12))[:3]:
             evaluate(program.logits, (*prompt.tokens, *said[:-1]))
 
