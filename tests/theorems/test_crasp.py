@@ -236,3 +236,9 @@ def test_rules_of_one_token_that_do_not_follow_each_other() -> None:
     assert core(program).rules[0][0] == core(program).rules[2][0]
     for variant in VARIANTS:
         right(program, variant, [("a",) * k for k in range(5)], 9, "exact")
+
+
+def test_a_term_may_have_the_name_of_what_is_averaged_beside_it() -> None:
+    """The first head also averages a bit of the start token; a term called start once took its place."""
+    program = sm.compile(parse("alphabet a b\nstart := #[Q_a] - #[Q_b]\naccept start >= 1\n", name="start"))
+    assert sm.check(program, up_to=5)
