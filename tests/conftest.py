@@ -1,13 +1,16 @@
-"""Settings of hypothesis, and the quick tier: a fixed part of the tests that answers in less than a minute."""
+"""Settings of hypothesis, and the tiers of tests: quick (less than a minute), the fast suite, and slow."""
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from tests import long
 
 settings.register_profile("here", deadline=None)  # machines are noisy
 settings.register_profile("ci", deadline=None, derandomize=True)
@@ -31,13 +34,30 @@ QUICK = (
 """What is quick as a whole: values, parsers, plug-ins."""
 EVERY = {"net/test_commands.py": 10, "digests/test_digests.py": 5}
 """Of these, every so many-th test."""
+KEPT = 4
+"""Of a long sweep every so many-th case is in the fast suite."""
 LEVELS = ("test_interpreter", "test_signals", "test_weights_in_float64", "test_saved_and_loaded")
 HEAVY = ("configuration-graph", "turing-", "ternary", "circuit-evaluator")
 """Of the table of cases: these levels, without these theorems."""
 
 
+def _mark_slow(items: list[pytest.Item]) -> None:
+    """Leave most cases of long sweeps to the slow tests."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for item in items:
+        file = item.path.relative_to(Path(__file__).parent).as_posix()
+        name, _, case = item.name.partition("[")
+        counts[file, name] += 1
+        swept = name in long.SWEEPS.get(file, ()) and counts[file, name] % KEPT != 1
+        heavy = file == "test_levels.py" and name in long.LEVELS and case.startswith(long.HEAVY)
+        if swept or heavy or name in long.LONG.get(file, ()):
+            item.add_marker(pytest.mark.slow)
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the quick tier; nothing that is slow is in it."""
+    """Mark what is slow, and the quick tier; nothing that is slow is in it."""
+    _mark_slow(items)
     counts = dict.fromkeys(EVERY, 0)
     for item in items:
         if item.get_closest_marker("slow"):
