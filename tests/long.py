@@ -98,19 +98,67 @@ SWEEPS: dict[str, tuple[str, ...]] = {
 """Of these tests every fourth case is in the fast suite."""
 
 LONG = {
-    "engines/fast/test_segments.py": ("test_chapter_8_with_summaries_as_machine_code",),
-    "theorems/test_turing.py": (
-        "test_letter_bounded_words_by_counting",
-        "test_palindromes_up_to_length_4_in_the_evaluator",
+    "arithmetic/test_fixed.py": ("test_all_sums_products_and_quotients_of_small_formats",),
+    "arithmetic/test_floating.py": (
+        "test_a_feed_forward_network_is_within_its_error_of_the_exact_one",
+        "test_hard_attention_chooses_as_exact_numbers_do_or_not_at_all",
+    ),
+    "arithmetic/test_names.py": ("test_only_the_modules_of_the_chosen_one_are_imported",),
+    "cli/test_process.py": (
+        "test_a_full_disk_is_one_clear_message",
+        "test_a_terminal_sees_the_answers_of_what_has_no_tape",
+        "test_no_line_is_wider_than_the_terminal",
+    ),
+    "cli/test_slices.py": ("test_slices_are_drawn",),
+    "engines/dense/test_engine.py": ("test_softmax_models_compute_what_a_few_lines_of_numpy_do",),
+    "engines/dense/test_guessing.py": (
+        "test_right_guesses_are_checked_many_at_a_time",
+        "test_what_is_forgotten_leaves_no_trace",
+    ),
+    "engines/fast/test_machines.py": ("test_a_run_that_turns_out_to_be_long_changes_to_the_fast_engine",),
+    "engines/fast/test_segments.py": (
+        "test_audits_of_segments_pass_and_find_a_wrong_token",
+        "test_chapter_8_with_summaries_as_machine_code",
+        "test_fast_and_dense_runs_are_the_same",
+        "test_too_short_a_length_is_named",
+    ),
+    "engines/fast/test_tables.py": (
+        "test_a_warm_softmax_is_declined_by_tables",
+        "test_audits_of_tables_pass_and_find_a_wrong_token",
+    ),
+    "languages/circuit/test_generators.py": ("test_arithmetic_is_right_for_large_numbers",),
+    "languages/counter/test_interpreter.py": (
+        "test_a_run_is_followed_by_the_compiled_loop_as_by_the_plain_one",
+        "test_the_compiled_loop_does_what_the_plain_one_does",
+    ),
+    "languages/counter/test_satisfiability.py": ("test_it_decides_as_trying_out_does",),
+    "languages/crasp/test_syntax.py": ("test_a_written_program_is_read_back",),
+    "languages/test_compiled.py": ("test_a_tape_grows_as_far_as_the_head_goes",),
+    "languages/test_source_text.py": ("test_programs_and_counter_machines_are_kept",),
+    "languages/test_turingmachine_io.py": ("test_a_machine_with_awkward_names_comes_back_as_it_was",),
+    "test_zoo.py": ("test_the_universal_machine_does_what_random_machines_do",),
+    "theorems/test_chapter_8.py": (
+        "test_float32_stops_with_a_reason_where_it_can_no_longer_tell",
+        "test_heads_a_million_cells_away_are_found_exactly_in_float64",
     ),
     "theorems/test_ternary.py": (
         "test_a_run_that_does_not_fit_is_noticed_and_the_length_that_would_do_is_named",
+        "test_heads_cells_and_symbols_are_what_the_machine_has",
+        "test_in_bfloat16_everything_but_what_heads_have_just_retrieved_is_ternary",
         "test_random_machines_generate_the_interpreters_trace",
+        "test_soft_attention_at_the_certified_scale_runs_in_low_precision",
+        "test_the_adder_of_the_papers_size_runs",
+        "test_the_residual_stream_is_ternary_after_every_sublayer",
+        "test_the_scale_is_the_one_that_the_gap_asks_for",
     ),
-    "theorems/test_chapter_8.py": ("test_float32_stops_with_a_reason_where_it_can_no_longer_tell",),
-    "languages/test_compiled.py": ("test_a_tape_grows_as_far_as_the_head_goes",),
+    "theorems/test_turing.py": (
+        "test_letter_bounded_words_by_counting",
+        "test_palindromes_by_the_relative_encoding",
+        "test_palindromes_up_to_length_4_in_the_evaluator",
+        "test_powers_of_two_by_counting",
+    ),
 }
-"""These take several seconds each, and others show much the same."""
+"""These take seconds each."""
 
 LEVELS = ("test_signals", "test_weights_in_rationals", "test_weights_in_float64")
 HEAVY = ("configuration-graph", "turing-", "circuit-evaluator", "ternary-summary")
