@@ -6,6 +6,7 @@ outside of an array.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -19,13 +20,16 @@ from softmachine.engines.fast.indexes.kernels import Integers
 from softmachine.errors import PrecisionError
 from softmachine.transformer.features import Feature, Relation
 
-Shapes = tuple[tuple[int, ...], ...]
 START = 64
 """Storages begin with so many entries."""
 
 
+def _zeros(*shapes: tuple[int, ...]) -> list[Integers]:
+    return [np.zeros(shape, dtype=np.int64) for shape in shapes]
+
+
 @dataclass(frozen=True)
-class Storage:
+class Storage(ABC):
     """What a head keeps between positions.
 
     Args:
@@ -45,20 +49,16 @@ class Storage:
         """The names of the arrays that the code is given."""
         return tuple(f"{self.name}_{part}" for part in self.parts)
 
-    def shapes(self, capacity: int) -> Shapes:
-        """The shapes of the arrays, with room for so many entries."""
-        raise NotImplementedError
-
+    @abstractmethod
     def fresh(self, capacity: int = START) -> list[Integers]:
-        """The arrays with nothing in them."""
-        return [np.zeros(shape, dtype=np.int64) for shape in self.shapes(capacity)]
+        """The arrays with nothing in them, and room for so many entries."""
 
-    def empty(self, arrays: list[Integers]) -> None:
+    def empty(self, arrays: list[Integers]) -> None:  # noqa: B027 - most need not be emptied
         """Let the arrays serve another run."""
 
+    @abstractmethod
     def larger(self, arrays: list[Integers]) -> list[Integers]:
         """The arrays with more room."""
-        raise NotImplementedError
 
     def fits(self, arrays: list[Integers], positions: int) -> bool:
         """Whether arrays from a file are what the code could have left after so many positions."""
@@ -68,9 +68,9 @@ class Storage:
         ]
         return len(arrays) == len(self.parts) and all(alike) and self.consistent(arrays, positions)
 
+    @abstractmethod
     def consistent(self, arrays: list[Integers], positions: int) -> bool:
         """The same, of arrays of the right kind."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,8 @@ class Rows(Storage):
 
     parts = ("rows",)
 
-    def shapes(self, capacity: int) -> Shapes:
-        return ((capacity * self.width,),)
+    def fresh(self, capacity: int = START) -> list[Integers]:
+        return _zeros((capacity * self.width,))
 
     def larger(self, arrays: list[Integers]) -> list[Integers]:
         return [np.concatenate([arrays[0], np.zeros_like(arrays[0])])]
@@ -205,14 +205,11 @@ class KeyGroups(Storage):
 
     parts = ("keys", "places", "values", "slots", "meta", "box", "key", "value", "query", "out")
 
-    def shapes(self, capacity: int) -> Shapes:
+    def fresh(self, capacity: int = START) -> list[Integers]:
         """Room for so many groups, a power of two; and the key, value and query of the present position."""
         keys, width = self.key_width, self.width
         kept = ((capacity, keys), (capacity, 3), (capacity, 3 * width), (4 * capacity,), (4,), (2, keys))
-        return *kept, (keys,), (width,), (self.components,), (width,)
-
-    def fresh(self, capacity: int = START) -> list[Integers]:
-        arrays = super().fresh(capacity)
+        arrays = _zeros(*kept, (keys,), (width,), (self.components,), (width,))
         arrays[3].fill(-1)
         return arrays
 
@@ -233,8 +230,8 @@ class KeyGroups(Storage):
         """Whether every group has its place in the hash table, and its positions are in the past."""
         keys, places, values, slots, meta = arrays[:5]
         capacity = len(keys)
-        shapes = zip(arrays[4:], self.shapes(START)[4:], strict=True)
-        if capacity < 1 or capacity & (capacity - 1) or any(array.shape != shape for array, shape in shapes):
+        others = zip(arrays[4:], self.fresh()[4:], strict=True)
+        if capacity < 1 or capacity & (capacity - 1) or any(array.shape != like.shape for array, like in others):
             return False
         groups = int(meta[GROUPS])
         sizes = capacity == len(places) == len(values) and 0 <= groups <= capacity
@@ -271,10 +268,10 @@ class EveryKey(Storage):
 
     parts = ("keys", "values", "biases", "meta", "query", "out")
 
-    def shapes(self, capacity: int) -> Shapes:
+    def fresh(self, capacity: int = START) -> list[Integers]:
         """Room for so many positions; and the query of the present one."""
         kept = ((capacity, self.key_width), (capacity, self.width), (capacity,))
-        return *kept, (3,), (self.components,), (self.width,)
+        return _zeros(*kept, (3,), (self.components,), (self.width,))
 
     def empty(self, arrays: list[Integers]) -> None:
         """Forget which biases are there."""
