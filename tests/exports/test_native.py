@@ -32,8 +32,9 @@ from softmachine.exports.folder import MARK, WEIGHTS, is_saved
 from softmachine.languages.turing import Rule, TuringMachine
 from softmachine.model import Model
 from softmachine.transformer.attention import AVERAGE_HARD, softmax
-from softmachine.transformer.features import INVERSE, Bit, Distance, Logarithm, N, Residue, Shifted, Table
+from softmachine.transformer.features import INVERSE, Bit, Distance, Logarithm, N, Residue
 from softmachine.transformer.weights import AffineMap, Block, Matrix, Transformer
+from softmachine.transformer.wired_features import Shifted, Table
 from tests.models import model_of, with_weights
 from tests.sources.signal_programs import random_program
 from tests.sources.transformers import HARD, RandomTransformer

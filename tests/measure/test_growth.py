@@ -18,8 +18,9 @@ from softmachine.signals.gadgets import all_of
 from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import token
 from softmachine.transformer.attention import Mask
-from softmachine.transformer.features import Logarithm, Table, ceil_log2
+from softmachine.transformer.features import Logarithm, ceil_log2
 from softmachine.transformer.weights import Transformer
+from softmachine.transformer.wired_features import Table
 
 PAD = "□"
 TOKENS = ("0", "1", PAD)

@@ -14,7 +14,8 @@ from softmachine.signals import Signal, Vocabulary, loop, position, recogniser, 
 from softmachine.signals.gadgets import all_of, any_of, exists, fetch, latest, mean
 from softmachine.signals.kinds import BIT
 from softmachine.transformer.attention import Mask
-from softmachine.transformer.features import Bit, Logarithm, Table
+from softmachine.transformer.features import Bit, Logarithm
+from softmachine.transformer.wired_features import Table
 from tests.sources.oracle import LETTERS, START, agrees_with_signals, letter, truths, words
 
 # Temporal logic: since

@@ -23,7 +23,7 @@ from softmachine.signals.reduction import stacked
 from softmachine.theorems.configuration_graph.tokens import Configurations
 from softmachine.theorems.connectivity import theorem as connectivity
 from softmachine.transformer.attention import Mask
-from softmachine.transformer.features import NO_ADDRESS
+from softmachine.transformer.wired_features import NO_ADDRESS
 
 
 def complement(vertices: int, *, soft: bool) -> Program:

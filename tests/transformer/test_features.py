@@ -16,16 +16,12 @@ from softmachine.theorems.srasp.numbers import ShareAfterStart
 from softmachine.theorems.temporal.theorem import PositionPredicate
 from softmachine.transformer.bounds import Bound
 from softmachine.transformer.features import (
-    FEATURES,
     HALF_INVERSE,
     I_SQUARED,
     INVERSE,
     LENGTH,
     NEXT,
-    NO_ADDRESS,
     REST,
-    AddressBit,
-    AddressVector,
     Alternating,
     Bit,
     Constant,
@@ -41,12 +37,10 @@ from softmachine.transformer.features import (
     Prime,
     Relation,
     Residue,
-    Shifted,
-    Table,
     ceil_log2,
-    from_json,
-    to_json,
 )
+from softmachine.transformer.saved_features import FEATURES, from_json, to_json
+from softmachine.transformer.wired_features import NO_ADDRESS, AddressBit, AddressVector, Shifted, Table
 
 HALF = Fraction(1, 2)
 NAMED: list[tuple[Feature, str]] = [

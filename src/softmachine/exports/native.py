@@ -21,7 +21,7 @@ from softmachine.languages.formats import source_from, source_text
 from softmachine.languages.source import Source
 from softmachine.model import Model
 from softmachine.theorems import Theorem, theorem_named
-from softmachine.transformer.features import FEATURES
+from softmachine.transformer.saved_features import FEATURES
 
 FORMAT = "softmachine-transformer"
 VERSION = 2

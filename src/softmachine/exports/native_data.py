@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from softmachine.errors import UsageError
 from softmachine.transformer.attention import Choice, Mask, Weighting
-from softmachine.transformer.features import Feature, Relation, from_json, to_json
+from softmachine.transformer.features import Feature, Relation
+from softmachine.transformer.saved_features import from_json, to_json
 from softmachine.transformer.weights import AffineMap, Block, FeedForward, Head, Layer, Matrix, Transformer
 
 Array = NDArray[np.integer]

@@ -16,8 +16,6 @@ from softmachine.transformer.features import (
     LENGTH,
     NEXT,
     REST,
-    AddressBit,
-    AddressVector,
     Alternating,
     Bit,
     Constant,
@@ -33,10 +31,9 @@ from softmachine.transformer.features import (
     Prime,
     Relation,
     Residue,
-    Shifted,
-    Table,
-    to_json,
 )
+from softmachine.transformer.saved_features import to_json
+from softmachine.transformer.wired_features import AddressBit, AddressVector, Shifted, Table
 
 _HALF = Fraction(1, 2)
 _PLAIN: dict[str, Feature | Relation] = {
@@ -83,7 +80,7 @@ _MADE: dict[str, Callable[..., Feature]] = {
     "shifted": lambda offset, kind, *parameters: Shifted(offset, _feature(kind, parameters)),
 }
 _OWN = {"predicate": "PositionPredicate", "[i>0]/(n+1)": "ShareAfterStart", "[[R]]": "InRelation"}
-"""Those that belong to a theorem, as :func:`.features.to_json` writes them."""
+"""Those that belong to a theorem, as :func:`.saved_features.to_json` writes them."""
 
 
 def _feature(kind: str, parameters: Sequence[Any]) -> Any:

@@ -20,7 +20,7 @@ from softmachine.signals.gadgets.wiring import flag
 from softmachine.signals.kinds import BIT, Kind, exactly, union
 from softmachine.signals.primitives import Attention, Carried, Loop, Position, Token
 from softmachine.signals.signal import Affine, Atom, Node, inputs_first, of_node
-from softmachine.transformer.features import Shifted
+from softmachine.transformer.wired_features import Shifted
 
 
 def stacked(name: str, reduction: Program, recogniser: Program, *, offset: int, bits: int, length: int) -> Program:

@@ -1,7 +1,7 @@
 """Functions of the position that a transformer may use: features of one position, relations between two.
 
 A feature is a value: it evaluates itself exactly, prints itself as a mathematician would, compares, and goes into files
-by itself (:func:`to_json`, :func:`from_json`). Positions count from 0. ``n`` is the length of the input word, which
+by its fields (:mod:`.saved_features`). Positions count from 0. ``n`` is the length of the input word, which
 only encoders know. Whoever needs another feature derives a frozen dataclass from :class:`Feature` and names it in the
 ``features`` of the theorem that uses it; nothing has to be registered.
 """
@@ -9,11 +9,10 @@ only encoders know. Whoever needs another feature derives a frozen dataclass fro
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt, prod
-from typing import ClassVar, TypeAlias, get_args, get_origin, get_type_hints
+from typing import ClassVar, TypeAlias
 
 from softmachine.errors import ConstructionError
 from softmachine.transformer.bounds import Bound
@@ -391,125 +390,6 @@ class Logarithm(Feature):
         return _N * self.factor
 
 
-@dataclass(frozen=True)
-class Table(Feature):
-    """A number for each position, as the wiring of one circuit; 0 beyond."""
-
-    title: str
-    values: tuple[Fraction, ...]
-
-    @property
-    def name(self) -> str:
-        return self.title
-
-    def value(self, i: int, n: int) -> Fraction:
-        return self.values[i] if 0 <= i < len(self.values) else Fraction(0)
-
-    @property
-    def low(self) -> Bound:
-        return Bound.of(min((Fraction(0), *self.values)))
-
-    @property
-    def high(self) -> Bound:
-        return Bound.of(max((Fraction(1), *self.values)))
-
-    @property
-    def over(self) -> str | None:
-        return "1" if all(value.denominator == 1 for value in self.values) else None
-
-
-NO_ADDRESS = -1
-"""An entry that is no address."""
-
-
-@dataclass(frozen=True)
-class AddressBit(Feature):
-    """Bit k of the address in a table of wiring, as ±1; 0 where there is none."""
-
-    title: str
-    k: int
-    addresses: tuple[int, ...]
-
-    @property
-    def name(self) -> str:
-        return f"{self.title}[{self.k}]"
-
-    def value(self, i: int, n: int) -> int:
-        address = _address(self.addresses, i)
-        return 0 if address == NO_ADDRESS else 2 * (address >> self.k & 1) - 1
-
-    low: ClassVar[Bound] = Bound.of(-1)
-
-
-@dataclass(frozen=True)
-class AddressVector(Feature):
-    """A component of μ(address + 1), a vector of length 1, to the nearest multiple of 2^-bits; 0 where there is none.
-
-    μ(k) = (√(1/k), √(1 - 1/k)): different addresses are different directions.
-    """
-
-    title: str
-    component: int
-    bits: int
-    addresses: tuple[int, ...]
-
-    @property
-    def name(self) -> str:
-        return f"{self.title}[{self.component}]"
-
-    def value(self, i: int, n: int) -> Fraction:
-        address = _address(self.addresses, i)
-        if address == NO_ADDRESS:
-            return Fraction(0)
-        return Fraction(unit_vector(address, self.bits)[self.component], 1 << self.bits)
-
-    over: ClassVar[str | None] = None
-
-
-def _address(addresses: tuple[int, ...], i: int) -> int:
-    return addresses[i] if i < len(addresses) else NO_ADDRESS
-
-
-def unit_vector(address: int, bits: int) -> tuple[int, int]:
-    """μ(address + 1), to the nearest multiples of 2^-bits, in these units."""
-    k = address + 1
-    return _root(Fraction(1 << 2 * bits, k)), _root(Fraction((k - 1) << 2 * bits, k))
-
-
-def _root(square: Fraction) -> int:
-    """The integer nearest to a square root."""
-    return (isqrt(4 * square.numerator // square.denominator) + 1) // 2
-
-
-@dataclass(frozen=True)
-class Shifted(Feature):
-    """A feature of the position counted from an offset on; 0 before."""
-
-    offset: int
-    of: Feature
-
-    @property
-    def name(self) -> str:
-        return self.of.name
-
-    def value(self, i: int, n: int) -> Fraction:
-        return Fraction(self.of.value(i - self.offset, n)) if i >= self.offset else Fraction(0)
-
-    @property
-    def needs_length(self) -> bool:
-        return self.of.needs_length
-
-    @property
-    def low(self) -> Bound:
-        return self.of.low.meet(Bound.of(0))
-
-    @property
-    def high(self) -> Bound:
-        return self.of.high.join(Bound.of(0))
-
-    over: ClassVar[str | None] = None
-
-
 class Distance(Relation):
     """How far the key lies behind the query."""
 
@@ -519,77 +399,6 @@ class Distance(Relation):
         return query - key
 
 
-FEATURES: tuple[type[Feature | Relation], ...] = (
-    Constant,
-    Monomial,
-    Predecessor,
-    Alternating,
-    Bit,
-    Residue,
-    Prime,
-    PowerOfTwo,
-    Last,
-    Logarithm,
-    Table,
-    AddressBit,
-    AddressVector,
-    Shifted,
-    Distance,
-)
-"""What every saved model may use; more are those of its theorem."""
-
-
 def ceil_log2(n: int) -> int:
     """⌈log₂ n⌉, and 0 for n ≤ 1."""
     return max(n - 1, 0).bit_length()
-
-
-Json: TypeAlias = "int | str | bool | list[Json] | dict[str, Json]"
-
-
-def to_json(item: Feature | Relation) -> dict[str, Json]:
-    """A feature or relation as data: the name of its class, and its fields."""
-    return {"is": type(item).__name__, **{part.name: _encoded(getattr(item, part.name)) for part in fields(item)}}
-
-
-def from_json(data: object, known: Iterable[type[Feature | Relation]]) -> Feature | Relation:
-    """What :func:`to_json` described; of a class that is known.
-
-    Raises:
-        ValueError, TypeError: If it is something else.
-    """
-    if not isinstance(data, Mapping) or not isinstance(data.get("is"), str):
-        raise TypeError(f"{data!r} is no feature")
-    known = tuple(known)
-    made = next((item for item in known if item.__name__ == data["is"]), None)
-    if made is None:
-        raise ValueError(f"there is no feature {data['is']!r}")
-    types = get_type_hints(made)
-    if data.keys() - {"is"} != {part.name for part in fields(made)}:
-        raise ValueError(f"the parameters of a {made.__name__} are not {', '.join(data.keys() - {'is'})}")
-    return made(**{part.name: _decoded(data[part.name], types[part.name], known) for part in fields(made)})
-
-
-def _encoded(value: object) -> Json:
-    if isinstance(value, Feature):
-        return to_json(value)
-    if isinstance(value, Fraction):
-        return str(value)
-    if isinstance(value, tuple):
-        return [_encoded(item) for item in value]
-    if not isinstance(value, int | str):
-        raise TypeError(f"{value!r} is not a parameter")
-    return value
-
-
-def _decoded(data: object, wanted: type, known: tuple[type[Feature | Relation], ...]) -> object:
-    """A parameter of the type that the class declares."""
-    if get_origin(wanted) is tuple and isinstance(data, list):
-        return tuple(_decoded(item, get_args(wanted)[0], known) for item in data)
-    if wanted is Feature and isinstance(found := from_json(data, known), Feature):
-        return found
-    if wanted is Fraction and isinstance(data, str) and len(data) < 2000:
-        return Fraction(data)
-    if wanted in (int, str, bool) and type(data) is wanted:
-        return data
-    raise TypeError(f"{data!r} is not a {wanted}")

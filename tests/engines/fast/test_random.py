@@ -16,17 +16,7 @@ from softmachine.engines.fast.analysis.plans import ByPosition, Dense, Groups, P
 from softmachine.engines.fast.codegen.emitted import Emitted
 from softmachine.errors import AmbiguousTokenError, PrecisionError
 from softmachine.transformer.bounds import Bound
-from softmachine.transformer.features import (
-    I_SQUARED,
-    INVERSE,
-    NEXT,
-    Bit,
-    Distance,
-    Feature,
-    I,
-    Predecessor,
-    Relation,
-)
+from softmachine.transformer.features import I_SQUARED, INVERSE, NEXT, Bit, Distance, Feature, I, Predecessor, Relation
 from softmachine.transformer.weights import Transformer
 from tests.sources.transformers import CAUSAL, RandomTransformer, random_word
 

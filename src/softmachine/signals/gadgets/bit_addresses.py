@@ -23,7 +23,8 @@ from softmachine.signals import Signal, attend, constant, relu, stack
 from softmachine.signals.kinds import BIT, integer
 from softmachine.signals.primitives import named
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting, softmax
-from softmachine.transformer.features import Constant, unit_vector
+from softmachine.transformer.features import Constant
+from softmachine.transformer.wired_features import unit_vector
 
 UNIT = 2
 """c: a disagreement costs twice as much."""

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from softmachine.signals import Signal, position, stack
-from softmachine.transformer.features import AddressBit, AddressVector, Table, ceil_log2
+from softmachine.transformer.features import ceil_log2
+from softmachine.transformer.wired_features import AddressBit, AddressVector, Table
 
 
 def flag(name: str, table: Sequence[int]) -> Signal:

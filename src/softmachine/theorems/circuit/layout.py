@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, simplified
-from softmachine.transformer.features import NO_ADDRESS
+from softmachine.transformer.wired_features import NO_ADDRESS
 
 
 @dataclass(frozen=True)

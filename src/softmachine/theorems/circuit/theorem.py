@@ -36,7 +36,8 @@ from softmachine.theorems.circuit.tokens import Addresses, CircuitCodec
 from softmachine.theorems.shared.special_tokens import PAD
 from softmachine.theorems.theorem import Theorem
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting, softmax
-from softmachine.transformer.features import NO_ADDRESS, Table, ceil_log2
+from softmachine.transformer.features import ceil_log2
+from softmachine.transformer.wired_features import NO_ADDRESS, Table
 
 TOKENS = ("0", "1", PAD)
 

@@ -24,7 +24,7 @@ from softmachine.theorems.connectivity import theorem as connectivity
 from softmachine.theorems.shared.special_tokens import PAD
 from softmachine.theorems.theorem import Theorem
 from softmachine.transformer.attention import Mask
-from softmachine.transformer.features import NO_ADDRESS
+from softmachine.transformer.wired_features import NO_ADDRESS
 
 
 def signals(configurations: Configurations, *, soft: bool) -> Program:

@@ -1,0 +1,81 @@
+"""Features and relations in files: the name of the class, and its fields; read back only if the class is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from fractions import Fraction
+from typing import TypeAlias, get_args, get_origin, get_type_hints
+
+from softmachine.transformer import features as plain
+from softmachine.transformer.features import Feature, Relation
+from softmachine.transformer.wired_features import AddressBit, AddressVector, Shifted, Table
+
+FEATURES: tuple[type[Feature | Relation], ...] = (
+    plain.Constant,
+    plain.Monomial,
+    plain.Predecessor,
+    plain.Alternating,
+    plain.Bit,
+    plain.Residue,
+    plain.Prime,
+    plain.PowerOfTwo,
+    plain.Last,
+    plain.Logarithm,
+    Table,
+    AddressBit,
+    AddressVector,
+    Shifted,
+    plain.Distance,
+)
+"""What every saved model may use; more are those of its theorem."""
+
+Json: TypeAlias = "int | str | bool | list[Json] | dict[str, Json]"
+
+
+def to_json(item: Feature | Relation) -> dict[str, Json]:
+    """A feature or relation as data: the name of its class, and its fields."""
+    return {"is": type(item).__name__, **{part.name: _encoded(getattr(item, part.name)) for part in fields(item)}}
+
+
+def from_json(data: object, known: Iterable[type[Feature | Relation]]) -> Feature | Relation:
+    """What :func:`to_json` described; of a class that is known.
+
+    Raises:
+        ValueError, TypeError: If it is something else.
+    """
+    if not isinstance(data, Mapping) or not isinstance(data.get("is"), str):
+        raise TypeError(f"{data!r} is no feature")
+    known = tuple(known)
+    made = next((item for item in known if item.__name__ == data["is"]), None)
+    if made is None:
+        raise ValueError(f"there is no feature {data['is']!r}")
+    types = get_type_hints(made)
+    if data.keys() - {"is"} != {part.name for part in fields(made)}:
+        raise ValueError(f"the parameters of a {made.__name__} are not {', '.join(data.keys() - {'is'})}")
+    return made(**{part.name: _decoded(data[part.name], types[part.name], known) for part in fields(made)})
+
+
+def _encoded(value: object) -> Json:
+    if isinstance(value, Feature):
+        return to_json(value)
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, tuple):
+        return [_encoded(item) for item in value]
+    if not isinstance(value, int | str):
+        raise TypeError(f"{value!r} is not a parameter")
+    return value
+
+
+def _decoded(data: object, wanted: type, known: tuple[type[Feature | Relation], ...]) -> object:
+    """A parameter of the type that the class declares."""
+    if get_origin(wanted) is tuple and isinstance(data, list):
+        return tuple(_decoded(item, get_args(wanted)[0], known) for item in data)
+    if wanted is Feature and isinstance(found := from_json(data, known), Feature):
+        return found
+    if wanted is Fraction and isinstance(data, str) and len(data) < 2000:
+        return Fraction(data)
+    if wanted in (int, str, bool) and type(data) is wanted:
+        return data
+    raise TypeError(f"{data!r} is not a {wanted}")

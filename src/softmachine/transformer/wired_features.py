@@ -1,0 +1,130 @@
+"""Features that are tables: the wiring of one circuit, with an entry for each position; beyond the table all are 0."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt
+from typing import ClassVar
+
+from softmachine.transformer.bounds import Bound
+from softmachine.transformer.features import Feature
+
+
+@dataclass(frozen=True)
+class Table(Feature):
+    """A number for each position, as the wiring of one circuit; 0 beyond."""
+
+    title: str
+    values: tuple[Fraction, ...]
+
+    @property
+    def name(self) -> str:
+        return self.title
+
+    def value(self, i: int, n: int) -> Fraction:
+        return self.values[i] if 0 <= i < len(self.values) else Fraction(0)
+
+    @property
+    def low(self) -> Bound:
+        return Bound.of(min((Fraction(0), *self.values)))
+
+    @property
+    def high(self) -> Bound:
+        return Bound.of(max((Fraction(1), *self.values)))
+
+    @property
+    def over(self) -> str | None:
+        return "1" if all(value.denominator == 1 for value in self.values) else None
+
+
+NO_ADDRESS = -1
+"""An entry that is no address."""
+
+
+@dataclass(frozen=True)
+class AddressBit(Feature):
+    """Bit k of the address in a table of wiring, as ±1; 0 where there is none."""
+
+    title: str
+    k: int
+    addresses: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        return f"{self.title}[{self.k}]"
+
+    def value(self, i: int, n: int) -> int:
+        address = _address(self.addresses, i)
+        return 0 if address == NO_ADDRESS else 2 * (address >> self.k & 1) - 1
+
+    low: ClassVar[Bound] = Bound.of(-1)
+
+
+@dataclass(frozen=True)
+class AddressVector(Feature):
+    """A component of μ(address + 1), a vector of length 1, to the nearest multiple of 2^-bits; 0 where there is none.
+
+    μ(k) = (√(1/k), √(1 - 1/k)): different addresses are different directions.
+    """
+
+    title: str
+    component: int
+    bits: int
+    addresses: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        return f"{self.title}[{self.component}]"
+
+    def value(self, i: int, n: int) -> Fraction:
+        address = _address(self.addresses, i)
+        if address == NO_ADDRESS:
+            return Fraction(0)
+        return Fraction(unit_vector(address, self.bits)[self.component], 1 << self.bits)
+
+    over: ClassVar[str | None] = None
+
+
+def _address(addresses: tuple[int, ...], i: int) -> int:
+    return addresses[i] if i < len(addresses) else NO_ADDRESS
+
+
+def unit_vector(address: int, bits: int) -> tuple[int, int]:
+    """μ(address + 1), to the nearest multiples of 2^-bits, in these units."""
+    k = address + 1
+    return _root(Fraction(1 << 2 * bits, k)), _root(Fraction((k - 1) << 2 * bits, k))
+
+
+def _root(square: Fraction) -> int:
+    """The integer nearest to a square root."""
+    return (isqrt(4 * square.numerator // square.denominator) + 1) // 2
+
+
+@dataclass(frozen=True)
+class Shifted(Feature):
+    """A feature of the position counted from an offset on; 0 before."""
+
+    offset: int
+    of: Feature
+
+    @property
+    def name(self) -> str:
+        return self.of.name
+
+    def value(self, i: int, n: int) -> Fraction:
+        return Fraction(self.of.value(i - self.offset, n)) if i >= self.offset else Fraction(0)
+
+    @property
+    def needs_length(self) -> bool:
+        return self.of.needs_length
+
+    @property
+    def low(self) -> Bound:
+        return self.of.low.meet(Bound.of(0))
+
+    @property
+    def high(self) -> Bound:
+        return self.of.high.join(Bound.of(0))
+
+    over: ClassVar[str | None] = None
