@@ -56,7 +56,7 @@ def test_machines_with_summaries(name: str, word: str) -> None:
     engine = FastEngine(model.weights, plain=True)
     run = SegmentedPass(engine, codec, codec.prompt(word).tokens, most_steps=1000)
     while not run.ended:
-        run.go(7)
+        run.advance(7)
     assert list(run.said) == list(codec.expected(word, 1000))
 
 

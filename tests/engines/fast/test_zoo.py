@@ -52,7 +52,7 @@ def said_by_fast(model: Model, word: str) -> list[str]:
     prompt = codec.prompt(word).tokens
     if isinstance(codec, SegmentedCodec):
         run = SegmentedPass(engine, codec, prompt, most_steps=MOST_TOKENS)
-        run.go(MOST_TOKENS)
+        run.advance(MOST_TOKENS)
         return list(run.said)[:MOST_TOKENS]
     whole = engine.start(prompt, codec.stops)
     whole.go(len(prompt) + min(codec.token_limit(MOST_TOKENS), MOST_TOKENS))

@@ -14,11 +14,60 @@ from softmachine.engines.fast.audit import Audit, audit
 from softmachine.engines.fast.engine import FastEngine, FastPass
 from softmachine.engines.fast.segments import SegmentedPass
 from softmachine.errors import UsageError
+from softmachine.languages.source import Source
 
 MAX_STEPS = 100_000_000
 """So many steps are allowed, if nothing else is said."""
 FIRST_PIECE, LARGEST_PIECE = 1 << 12, 1 << 21
 """How many positions the engine computes before it lets others look."""
+
+
+class OneContext(FastPass):
+    """A run in one context.
+
+    Args:
+        engine: The engine.
+        codec: What ends a run.
+        prompt: What it starts on.
+        said: What is known to follow.
+        most_tokens: How many tokens may follow the prompt. The one after these is looked at, too: if it is the one that
+            stops the run, the run has ended.
+        most_positions: How many tokens the context may have, if the weights were made for a length.
+    """
+
+    def __init__(
+        self,
+        engine: FastEngine,
+        codec: DecoderCodec[Source],
+        prompt: Sequence[str],
+        said: Sequence[str],
+        *,
+        most_tokens: int,
+        most_positions: int | None,
+    ) -> None:
+        super().__init__(engine, prompt, codec.stops, said)
+        self.segments: list[int] = []
+        self.wanted = len(prompt) + most_tokens
+        self.end = self.wanted if most_positions is None else min(self.wanted, most_positions)
+        self.reserve(self.end)
+
+    @property
+    def ended(self) -> bool:
+        """Whether there is nothing more to compute."""
+        return self.stopped_by is not None or self.read >= self.end
+
+    @property
+    def outgrown(self) -> bool:
+        """Whether the weights were not made for a context as long as this one."""
+        return self.stopped_by is None and self.end + 1 < self.wanted
+
+    def advance(self, count: int) -> None:
+        """Compute so many positions more, unless the run ends before."""
+        self.go(min(self.end, self.read + count))
+
+    def audit(self, count: int, seed: int | None = None) -> Audit:
+        """Do random steps again."""
+        return audit(self, count, seed)
 
 
 class FastRun:
@@ -46,12 +95,13 @@ class FastRun:
         except Declined as reason:
             raise UsageError(f"the fast engine cannot run {model.name!r}: {reason}", hint="--engine dense") from None
         self.limit = codec.token_limit(self.max_steps)
-        self.run: FastPass | SegmentedPass
+        positions = model.length
+        self.run: OneContext | SegmentedPass
         if isinstance(codec, SegmentedCodec):
-            steps, positions = self.max_steps, model.length
+            steps = self.max_steps
             self.run = SegmentedPass(engine, codec, prompt, said, most_steps=steps, most_positions=positions)
         else:
-            self.run = engine.start(prompt, codec.stops, said)
+            self.run = OneContext(engine, codec, prompt, said, most_tokens=self.limit, most_positions=positions)
 
     @property
     def tokens(self) -> Sequence[str]:
@@ -61,7 +111,7 @@ class FastRun:
     @property
     def segments(self) -> list[int]:
         """How many tokens each context has."""
-        return self.run.segments if isinstance(self.run, SegmentedPass) else []
+        return self.run.segments
 
     @property
     def size(self) -> int:
@@ -71,27 +121,14 @@ class FastRun:
     def pieces(self) -> Iterator[Sequence[str]]:
         """Many tokens at a time."""
         self.task.require_room(self.max_steps)
-        # The token after the limit is looked at, too: if it is the one that stops the run, the run has ended.
-        wanted = len(self.task.prompt.tokens) + self.limit
-        end = wanted if self.task.model.length is None else min(wanted, self.task.model.length)
-        seen = len(self.tokens)
-        for _ in self._advance(end):
+        seen, piece = len(self.tokens), FIRST_PIECE
+        while not self.run.ended:
+            self.run.advance(piece)
             said = self.tokens
             yield said[seen:]
-            seen = len(said)
-        run = self.run
-        if run.outgrown if isinstance(run, SegmentedPass) else run.stopped_by is None and end + 1 < wanted:
+            seen, piece = len(said), min(2 * piece, LARGEST_PIECE)
+        if self.run.outgrown:
             raise self.task.outgrown(self.max_steps)
-
-    def _advance(self, end: int) -> Iterator[None]:
-        """Let the run go on until it stops; in one context at the latest when ``end`` positions are read."""
-        run, piece = self.run, FIRST_PIECE
-        if isinstance(run, FastPass):
-            run.reserve(end)
-        while not run.ended if isinstance(run, SegmentedPass) else run.stopped_by is None and run.read < end:
-            run.go(piece if isinstance(run, SegmentedPass) else min(end, run.read + piece))
-            piece = min(2 * piece, LARGEST_PIECE)
-            yield
 
     def save(self, file: Path) -> bool:
         """Write the run to a file, unless it has ended."""
@@ -102,7 +139,7 @@ class FastRun:
 
     def audit(self, steps: int, seed: int | None) -> Audit:
         """Random steps done again, with every score computed in exact arithmetic."""
-        return audit(self.run, steps, seed) if isinstance(self.run, FastPass) else self.run.audit(steps, seed)
+        return self.run.audit(steps, seed)
 
 
 def resume(task: Task, file: Path) -> FastRun:

@@ -100,7 +100,7 @@ class SegmentedPass:
         del most
         return self.said
 
-    def go(self, count: int) -> None:
+    def advance(self, count: int) -> None:
         """Say so many tokens more, or a few more than that, unless the run ends before.
 
         Raises:
