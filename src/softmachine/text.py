@@ -28,3 +28,13 @@ def listed(names: Iterable[str]) -> str:
 
 def _spelled(name: str, first: int, last: int) -> str:
     return f"{name}[{first}]" if first == last else f"{name}[{first}…{last}]"
+
+
+def filled(phrases: Iterable[str], width: int) -> list[str]:
+    """Phrases one after the other in lines that are not longer, if no phrase is; later lines are indented."""
+    lines = [""]
+    for phrase in phrases:
+        if lines[-1].strip() and len((lines[-1] + phrase).rstrip()) > width:
+            lines.append("  ")
+        lines[-1] += phrase
+    return [line.rstrip() for line in lines]

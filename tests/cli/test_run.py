@@ -188,7 +188,6 @@ def test_interrupted_json_has_no_verdict(cli: Cli, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--attention", "soft"], "chapter-8 has no soft attention of its own"),
         (["--attention", "sharp"], "there is no attention 'sharp'"),
         (["--arithmetic", "float4"], "exact, float64, float32"),
         (["--engine", "slow"], "auto, dense, fast"),

@@ -18,8 +18,8 @@ def command(
     force: options.Force = False,
     theorem: options.TheoremName = None,
     attention: options.AttentionName = None,
-    certified: options.CertifiedLength = None,
-    length: options.Length = None,
+    context: options.Context = None,
+    length: options.CertifiedLength = None,
     alphabet: options.Alphabet = None,
     format_name: options.Format = None,
     output: Output,
@@ -31,7 +31,7 @@ def command(
     from softmachine import api
     from softmachine.exports.folder import written
 
-    model = open_model(source, Wanted(format_name, theorem, attention, alphabet, certified, length), output)
+    model = open_model(source, Wanted(format_name, theorem, attention, alphabet, context, length), output)
     api.save(model, folder, force=force)
     size = sum(file.stat().st_size for file in written(folder))
     if output.as_json:

@@ -46,8 +46,9 @@ def described(error: Exception) -> dict[str, object]:
     """What is wrong, where, and what would be right."""
     if isinstance(error, SoftmachineError):
         place = error.place and {"source": error.place.source, "line": error.place.line, "column": error.place.column}
+        hint = None if error.hint is None else str(error.hint)
         more = {"problems": list(error.problems)} if isinstance(error, InvalidError) else {}
-        return {"kind": type(error).__name__, "message": error.message, "place": place, "hint": error.hint, **more}
+        return {"kind": type(error).__name__, "message": error.message, "place": place, "hint": hint, **more}
     if isinstance(error, CommandLineError):
         return {"kind": "UsageError", "message": _sentence(error), "place": None, "hint": _help_on(error)}
     if isinstance(error, OSError):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.models import Wanted, default_input, open_model, view_of
+from softmachine.cli.models import Wanted, open_for, view_of
 from softmachine.cli.options import Status, file, switch, value
 from softmachine.cli.output import Output
 from softmachine.errors import UsageError
@@ -75,8 +75,8 @@ def command(
     resume: Resume = None,
     theorem: options.TheoremName = None,
     attention: options.AttentionName = None,
-    certified: options.CertifiedLength = None,
-    length: options.Length = None,
+    context: options.RunContext = None,
+    length: options.CertifiedLength = None,
     alphabet: options.Alphabet = None,
     trace: Traced = False,
     format_name: options.Format = None,
@@ -99,8 +99,8 @@ def command(
         require_free = engine_named("fast").require_free
         assert require_free is not None
         require_free(checkpoint)
-    model = open_model(source, Wanted(format_name, theorem, attention, alphabet, certified, length), output)
-    text = default_input(model.codec) if word is None else word
+    wanted = Wanted(format_name, theorem, attention, alphabet, context, length)
+    model, text = open_for(source, word, wanted, max_steps, output)
     with working("preparing the weights", output):
         running = Running(
             model,
