@@ -27,18 +27,19 @@ class Remedy:
 
     Args:
         text: A sentence; ``{}`` stands for the options.
-        options: What to say, in place of what was said about it: names as in Python, and values.
+        options: What to say, in place of what was said about it: names as in Python, and values; None for nothing.
     """
 
-    def __init__(self, text: str = "{}", **options: str | int) -> None:
+    def __init__(self, text: str = "{}", **options: str | int | None) -> None:
         self.text = text
         self.options = options
 
     @property
     def arguments(self) -> tuple[str, ...]:
         """What to write on the command line."""
-        named = ((f"--{name.replace('_', '-')}", str(value)) for name, value in self.options.items())
-        return tuple(part for option in named for part in option)
+        given = {name: value for name, value in self.options.items() if value is not None}
+        named = ((f"--{name.replace('_', '-')}", str(value)) for name, value in given.items())
+        return tuple(part for option in named for part in (option if option[1] != "True" else option[:1]))
 
     def __str__(self) -> str:
         return self.text.replace("{}", " ".join(self.arguments))
@@ -92,7 +93,7 @@ class UsageError(SoftmachineError):
     """A command or function was called with arguments that do not go together."""
 
 
-class OutgrownError(UsageError):
+class OutgrownError(InputError, UsageError):
     """Something does not fit into the length that weights are made for.
 
     Args:

@@ -12,7 +12,7 @@ from softmachine.cli import options
 from softmachine.cli.models import Wanted, open_for, view_of
 from softmachine.cli.options import Status, file, switch, value
 from softmachine.cli.output import Output
-from softmachine.errors import UsageError
+from softmachine.errors import Remedy, UsageError
 from softmachine.text import many
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def command(
     from softmachine.engines.run import Running
 
     if audit and engine == "dense":
-        raise UsageError("only runs of the fast engine are audited", hint="--engine fast")
+        raise UsageError("only runs of the fast engine are audited", hint=Remedy(engine="fast"))
     if checkpoint and engine != "dense":
         from softmachine.engines.engine import engine_named
 

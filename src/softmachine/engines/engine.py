@@ -44,16 +44,20 @@ class Task:
     @cached_property
     def prompt(self) -> Prompt:
         """What the model is started on."""
-        return self.codec.prompt(self.word)
+        try:
+            return self.codec.prompt(self.word)
+        except OutgrownError as reason:
+            raise self._outgrown(reason.message, MOST_TRIED) from None
 
     def outgrown(self, max_steps: int) -> OutgrownError:
         """What to say when a context has more tokens than the weights were made for."""
         name, length = self.model.name, self.model.length
-        return OutgrownError(
-            f"the run does not end within the {length} positions that {name!r} was made for",
-            context=self.model.theorem.context_for(self.model.source, self.word, min(max_steps, MOST_TRIED)),
-            hint="make it for more, or limit the steps",
-        )
+        message = f"the run does not end within the {length} positions that {name!r} was made for"
+        return self._outgrown(message, max_steps)
+
+    def _outgrown(self, message: str, max_steps: int) -> OutgrownError:
+        context = self.model.theorem.context_for(self.model.source, self.word, min(max_steps, MOST_TRIED))
+        return OutgrownError(message, context=context, hint="make it for more, or limit the steps")
 
     def require_room(self, max_steps: int) -> None:
         """See that the prompt of a model that writes summaries leaves room for anything."""
