@@ -146,8 +146,8 @@ def test_a_link_to_a_folder_stays_a_link(tmp_path: Path, exists: bool) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["deep", "link"]
 
 
-@pytest.mark.parametrize("failing", range(1, 6))
-def test_an_interruption_leaves_one_model_and_all_other_files(
+@pytest.mark.parametrize("failing", range(1, 5))
+def test_an_interruption_leaves_the_old_model_and_all_other_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int
 ) -> None:
     filled(tmp_path / "model", OURS | THEIRS)
@@ -164,7 +164,8 @@ def test_an_interruption_leaves_one_model_and_all_other_files(
         patch.setattr(Path, "replace", interrupted)
         with pytest.raises(KeyboardInterrupt), new_folder(tmp_path / "model", force=True) as new:
             filled(new, {"new.bin": "new"})
-    assert everything(tmp_path / "model") == (OURS if failing < 3 else {"new.bin": "new"}) | THEIRS
+    assert calls >= failing
+    assert everything(tmp_path / "model") == OURS | THEIRS
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
