@@ -24,8 +24,8 @@ _AWAY = "move it away, or choose another folder"
 def new_folder(folder: Path, *, force: bool) -> Iterator[Path]:
     """An empty folder to fill; if all goes well, its files take their place at the end, else nothing is left of them.
 
-    With ``force`` the files of a model that is there go, if nobody has changed them. They are moved one by one, the mark
-    first, and the new ones in their place, the mark last: whatever happens in between, no half of a model loads.
+    With ``force`` the files of a model that is there go, if nobody has changed them. They are moved one by one, the
+    mark first, and the new ones in their place, the mark last: whatever happens in between, no half of a model loads.
 
     Raises:
         UsageError: If the folder exists and ``force`` is not given, or is not one of ours, or cannot be written; or if

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, NoReturn
@@ -23,9 +22,16 @@ WEIGHTS = "model.safetensors"
 MOST_BYTES = 1 << 30
 """Larger files are not read."""
 _EXPORTED = (
-    "README.md config.json generation_config.json model.gguf model.onnx model.safetensors special_tokens_map.json "
-    "tokenizer.json tokenizer_config.json"
-).split()
+    "README.md",
+    "config.json",
+    "generation_config.json",
+    "model.gguf",
+    "model.onnx",
+    WEIGHTS,
+    "special_tokens_map.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+)
 """What is in an exported folder that neither has digests nor lists its files: the first version."""
 
 Facts = dict[str, Any]
@@ -177,7 +183,8 @@ def lies_in(folder: Path, name: str) -> bool:
     parts = PurePosixPath(name)
     if parts.is_absolute() or ".." in parts.parts:
         return False
-    return (folder / parts).is_file() and not any(os.path.islink(folder / part) for part in (parts, *parts.parents[:-1]))
+    linked = any((folder / part).is_symlink() for part in (parts, *parts.parents[:-1]))
+    return (folder / parts).is_file() and not linked
 
 
 def listed_files(facts: Facts) -> list[str]:
