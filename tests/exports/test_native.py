@@ -336,6 +336,8 @@ def put(path: str, value: Any) -> Callable[[Data], None]:
 HEAD = "blocks.0.layers.0.heads.0"
 NAMED = f"weights.{HEAD}"
 BIT = {"k": 1, "signed": False, "cells": 0, "offset": 0}
+POWERS = {"factor": "1", "i": 0, "next": 0, "n": 0, "length": 0, "rest": 0}
+VECTOR = {"title": "t", "component": 0, "bits": 1, "addresses": [1]}
 
 
 @pytest.mark.parametrize(
@@ -555,6 +557,97 @@ def test_flipped_bytes_are_noticed_or_change_nothing(whole: Path, tmp_path: Path
         (folder / file).write_bytes(content)
 
 
+@pytest.mark.parametrize("missing", [MARK, WEIGHTS])
+def test_a_digest_that_is_missing_is_an_error_that_names_the_file(whole: Path, tmp_path: Path, missing: str) -> None:
+    folder = damaged(whole, tmp_path / "model", None, None)
+    data = json.loads((folder / MARK).read_text(encoding="utf-8"))
+    del data["digests"][missing]
+    (folder / MARK).write_text(json.dumps(data), encoding="utf-8")
+    with pytest.raises(SourceError, match=f"{missing} is not verified: softmachine.json has no digest of it"):
+        sm.load(folder)
+
+
+def test_a_digest_of_a_file_that_is_no_part_of_a_model_is_an_error(whole: Path, tmp_path: Path) -> None:
+    folder = damaged(whole, tmp_path / "model", lambda data: data["digests"].update({"config.json": "0"}), None)
+    with pytest.raises(SourceError, match=r"config.json is not there, but softmachine.json has a digest of it"):
+        sm.load(folder)
+
+
+def test_files_that_are_not_listed_are_not_looked_at(whole: Path, tmp_path: Path) -> None:
+    folder = damaged(whole, tmp_path / "model", None, None)
+    (folder / "model-00002-of-00002.safetensors").write_bytes(b"x")
+    assert sm.load(folder) == native.load(whole)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"format": "softmachine-transformer", "format": "x"}', "it says 'format' twice"),
+        ('{"format": "x", "a": {"b": [{"c": 1, "c": 1}]}}', "it says 'c' twice"),
+        ('{"format": "x", "a": NaN}', "NaN is not a number"),
+        ('{"format": "x", "a": -Infinity}', "-Infinity is not a number"),
+        ('{"format": "x", "a": 1e999}', "1e999 is not a number"),
+        ('{"format": "x", "a": 9223372036854775808}', "9223372036854775808 does not fit in 64 bits"),
+        ('{"format": "x", "a": ' + "1" * 9000 + "}", "11111111111111111111… does not fit in 64 bits"),
+        ('{"format": "x", "a": ' + "[" * 100_000, "it is nested too deeply"),
+        ('{"format": 5}', "it does not say which format this is"),
+        ("[]", "it does not say which format this is"),
+    ],
+)
+def test_json_that_is_not_plain_is_one_clear_message(whole: Path, tmp_path: Path, text: str, message: str) -> None:
+    folder = damaged(whole, tmp_path / "model", None, None)
+    (folder / MARK).write_text(text, encoding="utf-8")
+    with pytest.raises(SourceError) as caught:
+        sm.load(folder)
+    assert str(caught.value).splitlines()[0] == f"{folder / MARK}: softmachine.json is damaged: {message}"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (put("weights.vocabulary", ["<s>", "b"]), "its vocabulary is not that of temporal-encoder: entry 1 is 'b', "),
+        (
+            put("weights.outputs", ["true", "false"]),
+            "its table of outputs is not that of temporal-encoder: entry 0",
+        ),
+        (put("weights.name", 5), "5 is not a name"),
+        (put("weights.features", [{"is": "Monomial", **POWERS, "i": 10**9}]), "are not the factor and the exponents"),
+        (put("weights.features", [{"is": "AddressVector", **VECTOR, "bits": 10**12}]), "there is no component 0 of "),
+        (put("notes", "unverified"), "the notes are not sentences"),
+        (put("version", True), "version True is not known here"),
+        (put("version", 2.0), "version 2.0 is not known here"),
+    ],
+)
+def test_what_was_edited_is_one_clear_message(
+    whole: Path, tmp_path: Path, change: Callable[[Data], object], message: str
+) -> None:
+    folder = damaged(whole, tmp_path / "model", change, None)
+    with pytest.raises(SourceError) as caught:
+        sm.load(folder)
+    assert message in str(caught.value)
+    assert str(caught.value).startswith(str(folder / MARK))
+
+
+@pytest.mark.parametrize("digests", [True, False])
+def test_a_model_that_claims_to_be_of_version_1_is_not_taken_for_verified(
+    whole: Path, tmp_path: Path, digests: bool
+) -> None:
+    def claim(data: Data) -> None:
+        data["version"] = 1
+        if not digests:
+            del data["digests"]
+
+    folder = damaged(whole, tmp_path / "model", claim, None)
+    with pytest.raises(SourceError, match="damaged"):
+        sm.load(folder)
+
+
+def test_a_model_of_other_words_than_its_theorem_has_is_not_saved(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="its vocabulary is not that of temporal-encoder: it has 3 entries, not 2"):
+        native.save(with_weights(RandomTransformer(1).transformer()), tmp_path / "model")
+    assert everything(tmp_path) == {}
+
+
 @pytest.mark.parametrize("file", [MARK, WEIGHTS])
 def test_a_file_that_was_changed_is_named(whole: Path, tmp_path: Path, file: str) -> None:
     folder = damaged(whole, tmp_path / "model", None, None)
@@ -620,6 +713,7 @@ def test_models_of_version_1_are_read_in_a_fresh_process_and_written_as_version_
     for folder in folders:
         old, new = native.load(folder), native.load(tmp_path / folder.name)
         assert old == new
+        assert new.notes == (native.UNVERIFIED,)
         assert json.loads((tmp_path / folder.name / MARK).read_text(encoding="utf-8"))["version"] == 2
 
 

@@ -69,11 +69,11 @@ def _foreign(model: Model) -> str | None:
     """
     program = model.theorem.signals(model.codec, model.theorem.attention(None))
     for what, found, right in (
-        ("vocabulary", model.weights.vocabulary, program.vocabulary),
-        ("outputs", model.weights.outputs, program.outputs),
+        ("vocabulary is", model.weights.vocabulary, program.vocabulary),
+        ("table of outputs is", model.weights.outputs, program.outputs),
     ):
         if found != right:
-            return f"its {what} is not that of {model.theorem.name}: {_difference(found, right)}"
+            return f"its {what} not that of {model.theorem.name}: {_difference(found, right)}"
     return None
 
 
