@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from softmachine.cli import options
-from softmachine.cli.models import Wanted, alphabet_line, open_model
+from softmachine.cli.models import Wanted, alphabet_line, noted, open_model, say_notes
 from softmachine.cli.options import Status, file, value
 from softmachine.cli.output import Output
 
@@ -63,14 +63,16 @@ def command(
     if plot is not None:
         _draw(model, length, plot, output)
     if output.as_json:
-        more = {"alphabet": list(model.codec.alphabet)} | ({"measured": measured.to_json()} if measured else {})
-        output.answer(certificate.to_json() | more)
+        figures = {"measured": measured.to_json()} if measured else {}
+        over = {"alphabet": list(model.codec.alphabet)}
+        output.answer(certificate.to_json() | over | figures | noted(model.notes))
     else:
         output.say(str(certificate))
         if letters := alphabet_line(model.source):
             output.say(f"  {letters}")
         if measured is not None:
             output.say(f"  {measured}")
+        say_notes(model.notes, output)
     return Status.DONE if certificate.holds else Status.FAILS
 
 
