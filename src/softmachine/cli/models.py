@@ -74,7 +74,17 @@ def open_for(source: str, word: str | None, wanted: Wanted, max_steps: int | Non
     text = default_input(item.source if isinstance(item, Model) else item) if word is None else word
     with working("compiling", output):
         lengths = {"context": wanted.context, "length": wanted.length, "max_steps": max_steps}
-        return api.compile_for(item, text, wanted.theorem, attention=wanted.attention, **lengths), text
+        model = api.compile_for(item, text, wanted.theorem, attention=wanted.attention, **lengths)
+    warn_if_unused(wanted, model, output)
+    return model, text
+
+
+def warn_if_unused(wanted: Wanted, model: Model, output: Output) -> None:
+    """A length that nothing was made or certified for is not meant to be."""
+    length = wanted.length if wanted.context is None else wanted.context
+    if length is not None and model.length is None and model.certified is None:
+        what = f"the weights of {model.theorem.name} with {model.attention} attention serve every length"
+        output.warn(f"{what}: nothing was made or certified for {length:,}")
 
 
 def _require_attention(wanted: Wanted) -> None:

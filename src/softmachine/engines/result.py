@@ -12,6 +12,8 @@ from softmachine.model import Model
 from softmachine.text import filled, many
 
 UNFINISHED = "no verdict yet"
+FASTEST = 99_999_999
+"""Tokens a second: lines are broken where they would be at this speed."""
 WIDTH = 80
 """Columns of a summary; longer outputs are shortened."""
 
@@ -102,7 +104,7 @@ class Run:
         if len(self.segments) > 1:
             parts = f" in {many(len(self.segments), 'segment')} of at most {max(self.segments):,}"
         yield f"{many(len(self.tokens), 'token')}{parts}, "
-        yield f"{self.tokens_per_second:,.0f} tokens/s {how}"
+        yield f"{self.tokens_per_second:,.0f} tokens/s {how}".ljust(len(f"{FASTEST:,} tokens/s {how}"))
 
     def _said(self) -> Iterator[str]:
         for note in self.notes:
