@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from softmachine.cli.output import Output
-from softmachine.progress import Tell, nobody
+from softmachine.progress import Tell, noted, nobody
 
 Item = TypeVar("Item")
 PATIENCE = 0.5
@@ -18,6 +18,11 @@ PATIENCE = 0.5
 @contextmanager
 def working(what: str, output: Output) -> Iterator[Tell]:
     """Say what is being done, if it takes a while; the returned function says it more exactly."""
+    with noted(what):
+        yield from _working(what, output)
+
+
+def _working(what: str, output: Output) -> Iterator[Tell]:
     if not output.progress:
         yield nobody
         return
@@ -41,6 +46,11 @@ def working(what: str, output: Output) -> Iterator[Tell]:
 @contextmanager
 def bar(what: str, total: int | None, output: Output) -> Iterator[Callable[[], None]]:
     """A bar that the returned function moves on by one; the total may be unknown."""
+    with noted(what):
+        yield from _bar(what, total, output)
+
+
+def _bar(what: str, total: int | None, output: Output) -> Iterator[Callable[[], None]]:
     if not output.progress:
         yield lambda: None
         return
