@@ -17,7 +17,6 @@ from softmachine.transformer.attention import COMPARED, Mask
 from softmachine.transformer.features import Feature
 from softmachine.transformer.weights import Head
 
-
 MOST_SCORES = 2**20
 """So many scores are computed at a time, unless that were too few positions."""
 FEWEST = 48
