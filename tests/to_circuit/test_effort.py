@@ -32,8 +32,8 @@ def test_a_refused_circuit_is_made_with_yes(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(estimates, "MOST_SECONDS", 0.0)
     model = sm.compile("Q_a since Q_b")
     with pytest.raises(EffortError):
-        to_circuit(model, 4, "fixed:4")
-    assert to_circuit(model, 4, "fixed:4", yes=True).length == 4
+        to_circuit(model, 9, "fixed:4")
+    assert to_circuit(model, 9, "fixed:4", yes=True).length == 9
 
 
 def test_estimates_are_honest() -> None:
