@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -255,20 +256,31 @@ def test_it_is_said_what_was_done_when_memory_ran_out(cli: Cli, monkeypatch: pyt
     assert called.err.startswith("error: there is not enough memory while running 'palindrome', after 0 tokens\n")
 
 
-def test_long_work_is_refused_with_an_estimate(cli: Cli, tmp_path: Path) -> None:
+def test_long_work_is_refused_with_an_estimate(cli: Cli) -> None:
     for arguments, said in (
         (("run", "Q_a since Q_b", "ab" * 60_000), "a pass over 120,001 tokens in float64 would take about"),
         (("check", "palindrome", "--up-to", 60), "checking 2,305,843,009,213,693,951 inputs would take about"),
         (("check", "parity", "--sample", 10**12, "--length", 9), "checking 1,000,000,000,000 inputs would take about"),
         (("certify", "palindrome", "--length", 10**12), "a certificate for length 1,000,000,000,000 would take about"),
         (("circuit", "Q_a since Q_b", "--inputs", 10_000), "a circuit for words of 10,000 symbols would take about"),
-        (("slices", "palindrome", "--up-to", 10**9), "2^21 words of length 21, too many to try"),
+        (("slices", "palindrome", "--up-to", 10**9), "there are 2,097,152 words of length 21, too many to try"),
     ):
         called = cli(*arguments)
         assert called.status == 2
         assert said in called.err
         assert "--yes" in called.err or arguments[0] == "slices"
         assert called.out == ""
+
+
+def test_a_saved_model_whose_loop_does_not_end_is_refused(cli: Cli, tmp_path: Path) -> None:
+    model = api.compile("Q_a since Q_b")
+    blocks = tuple(replace(block, repeats=10**12) for block in model.weights.blocks)
+    api.save(replace(model, weights=replace(model.weights, blocks=blocks)), tmp_path / "loop")
+    for command in (["run", "ab"], ["check", "--up-to", "2"], ["circuit", "--inputs", "3"]):
+        called = cli(command[0], tmp_path / "loop", *command[1:])
+        assert called.status == 2
+        assert "years" in called.err
+        assert "--yes" in called.err
 
 
 def test_yes_goes_on(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
