@@ -107,6 +107,10 @@ class OutgrownError(InputError, UsageError):
         super().__init__(message, hint=hint if context is None else Remedy("make it for more: {}", context=context))
 
 
+class EffortError(SoftmachineError):
+    """Work would take very long or very much memory, so it was not begun; whoever wants it all the same says yes."""
+
+
 class ConstructionError(SoftmachineError):
     """A theorem does not apply to this object, or a gadget's assumption does not hold."""
 

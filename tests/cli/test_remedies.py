@@ -39,6 +39,7 @@ REFUSED = (
 """Commands that are refused with a hint that names options."""
 
 BEYOND = {
+    "estimates.py": "what is refused takes more than ten minutes",
     "engines/fast/engine.py": "numbers of more than 62 bits, which no zoo entry has",
     "engines/fast/indexes/dense.py": "likewise",
     "engines/fast/indexes/storages.py": "likewise",
