@@ -9,7 +9,6 @@ from itertools import islice
 from softmachine.codec import Codec, DecoderCodec, Outcome, Prompt, Word
 from softmachine.errors import InputError
 from softmachine.languages.crasp import Evaluation, Program, generate
-from softmachine.languages.crasp.evaluate import stuck
 from softmachine.languages.crasp.incremental import VERDICTS
 from softmachine.theorems.shared.recogniser import StartedCodec
 from softmachine.theorems.shared.special_tokens import START, unused
@@ -74,18 +73,11 @@ class CraspCodec(OfProgram, DecoderCodec[Program]):
     def chain(self) -> Program:
         return self.source
 
-    def read(self, word: Word, tokens: Sequence[str]) -> Outcome:
-        """What a chain of thought comes to.
-
-        Raises:
-            StuckError: If no rule applied in the end.
-        """
+    def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
+        """What a chain of thought comes to; nothing, if no rule applied in the end."""
         letters = self.program.word(word)
-        if tokens and tokens[-1] == special_tokens(self.program)[1]:
-            before = (*letters, *tokens[:-1])
-            raise stuck(self.program, len(before), before[-1] if before else None)
-        verdict = VERDICTS.get(tokens[-1]) if tokens else None
-        thought = tokens[:-1] if verdict else tokens
+        verdict = VERDICTS.get(said[-1]) if len(said) else None
+        thought = said[:-1] if len(said) and self.stops(said[-1]) else said
         return CraspOutcome(
             verdict=verdict, steps=len(thought), program=self.program, word=letters, thought=tuple(thought)
         )

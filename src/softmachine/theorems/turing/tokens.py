@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from softmachine.codec import DecoderCodec, Outcome, Prompt, Word
-from softmachine.errors import InputError
+from softmachine.errors import InputError, PartedError
 from softmachine.languages.crasp import Program
 from softmachine.languages.crasp.from_turing import bounded_program, turing_program
-from softmachine.languages.turing import TuringMachine
+from softmachine.languages.turing import TuringMachine, execute
 from softmachine.theorems.crasp.tokens import CraspCodec
 from softmachine.theorems.shared.turing_tokens import OfMachine
 
@@ -56,8 +56,18 @@ class CountingCodec(OfMachine, DecoderCodec[TuringMachine]):
         """The chain of thought, as the evaluator of C-RASP has it."""
         return self._thought.expected(self.machine.word(word), max_steps)
 
-    def read(self, word: Word, tokens: Sequence[str]) -> Outcome:
+    def require_run(self, word: Word, said: Sequence[str]) -> None:
+        """See that this is the chain of thought, and that its verdict is the one that the Turing machine comes to."""
+        super().require_run(word, said)
+        verdict = self.outcome(word, said).verdict
+        right = execute(self.machine, word, max_steps=len(said)).verdict
+        if verdict is not None and verdict != right:
+            raise PartedError(
+                f"the chain of thought says {verdict}, but {self.machine.name!r} says {right or 'nothing'}"
+            )
+
+    def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
         """The verdict; nothing else is left of the tape. A machine that knows no acceptance has just halted."""
-        outcome = self._thought.read(self.machine.word(word), tokens)
+        outcome = self._thought.outcome(self.machine.word(word), said)
         halted = outcome.accepted and not self.machine.accept
         return Outcome(verdict="halt" if halted else outcome.verdict, steps=outcome.steps)
