@@ -129,6 +129,7 @@ def run(
     engine: str = "auto",
     checkpoint: str | Path | None = None,
     resume: str | Path | None = None,
+    verify: bool = False,
 ) -> Run:
     """Run a model (or a source, compiled on the way) on an input until it stops, or for so many steps.
 
@@ -142,6 +143,12 @@ def run(
         engine: "dense", "fast", or "auto": fast if the input is long, or the run turns out to be.
         checkpoint: A file that a long run is written to now and then.
         resume: The saved run to go on from.
+        verify: Whether to compare every token with the reference interpreter, as it comes; ``Run.verified`` and
+            ``Run.difference`` say what came of it. Without it, a run that is not the source's is an error in the end.
+
+    Raises:
+        PartedError: If the model says what the source does not, and neither ``verify`` nor an arithmetic that rounds
+            by definition has that compared beforehand.
     """
     from softmachine.engines.run import Running
 
@@ -153,6 +160,7 @@ def run(
         engine=engine,
         checkpoint=checkpoint,
         resume=resume,
+        verify=verify,
     )
     for _ in running.pieces():
         pass

@@ -47,7 +47,9 @@ class Comparison:
 
     def __init__(self, expected: Iterable[Sequence[str | None]]) -> None:
         self.agreed = 0
-        """How many tokens were compared, and are right."""
+        """How many tokens were seen before the first difference."""
+        self.compared = 0
+        """How many of these had to be something."""
         self.difference: Difference | None = None
         self._coming = iter(expected)
         self._wanted: Sequence[str | None] = ()
@@ -70,6 +72,7 @@ class Comparison:
         both = min(len(wanted), len(said))
         same = _agreeing(wanted[:both], said[:both])
         self.agreed += same
+        self.compared += same - _free(wanted[:same])
         self._wanted = wanted[same:]
         if same < both or not both:
             self.difference = Difference(self.agreed, said[same], wanted[same] if both else None)
@@ -121,6 +124,11 @@ def _agreeing(wanted: Sequence[str | None], said: Sequence[str]) -> int:
         return len(same) if same.all() else int(same.argmin())
     pairs = enumerate(zip(wanted, said, strict=True))
     return next((at for at, (right, token) in pairs if right not in (None, token)), len(wanted))
+
+
+def _free(wanted: Sequence[str | None]) -> int:
+    """How many tokens may be anything."""
+    return 0 if isinstance(wanted, Coded) else sum(token is None for token in wanted)
 
 
 @lru_cache(maxsize=8)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from softmachine.codec import DecoderCodec, Outcome, Prompt
+from softmachine.comparing import Difference
 from softmachine.model import Model
 from softmachine.text import many
 
@@ -29,6 +30,8 @@ class Run:
         seconds: How long it took.
         segments: How many tokens the context of each segment had, if the model goes on from summaries.
         notes: What else there is to say, one sentence each.
+        verified: How many tokens were compared with the reference interpreter and are its own; None if nobody compared.
+        difference: The first token that is not, if any.
     """
 
     model: Model
@@ -40,6 +43,13 @@ class Run:
     seconds: float
     segments: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
+    verified: int | None = None
+    difference: Difference | None = None
+
+    @property
+    def differs(self) -> bool:
+        """Whether the run was compared with the reference interpreter, and is another."""
+        return self.difference is not None
 
     @property
     def verdict(self) -> str | None:
