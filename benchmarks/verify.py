@@ -1,6 +1,7 @@
 """What verifying costs: fast runs with and without ``--verify``, side by side, in one process on one core.
 
-Run with ``python benchmarks/verify.py [STEPS]`` (by default 10^8; the goal is stated for 10^9). What counts is the ratio.
+Run with ``python benchmarks/verify.py [STEPS]`` (by default 10^8; the goal is stated for 10^9). What counts are the
+ratios.
 """
 
 from __future__ import annotations

@@ -244,7 +244,7 @@ class Running:
             engine=self.engine,
             seconds=self._seconds,
             segments=tuple(self._now.segments),
-            notes=(*self.notes, *self.model.notes_at(self._length), *filter(None, [verifier and verifier.note()])),
-            verified=verifier and verifier.compared,
-            difference=verifier and verifier.difference,
+            notes=(*self.notes, *self.model.notes_at(self._length), *(verifier.notes() if verifier else ())),
+            verified=verifier.compared if verifier else None,
+            difference=verifier.difference if verifier else None,
         )

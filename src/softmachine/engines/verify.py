@@ -5,7 +5,7 @@ A run in an arithmetic that rounds is always verified: it is the rounded computa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from softmachine.arithmetic import Arithmetic
 from softmachine.comparing import Comparison, Difference
@@ -58,13 +58,14 @@ class Verifier:
         if self.task.max_steps is not None or not self.task.codec.goes_on:
             self._comparison.close()
 
-    def note(self) -> str | None:
-        """What there is to say, if anything: a sentence."""
-        if self.difference is None:
-            return f"verified: all {many(self.compared, 'token')} are the interpreter's" if self.asked else None
-        does = self.remedy()
-        found = f"differs from the interpreter: {self.difference}"
-        return f"{found}; {does} does on this input" if does else found
+    def notes(self) -> Iterator[str]:
+        """What there is to say, one sentence each."""
+        if self.difference is not None:
+            yield f"differs from the interpreter: {self.difference}"
+            if does := self.remedy():
+                yield f"{does} does on this input"
+        elif self.asked:
+            yield f"verified: all {many(self.compared, 'token')} are the interpreter's"
 
     def remedy(self) -> str | None:
         """The first finer arithmetic in which the run is the interpreter's, if a little work finds one."""

@@ -92,13 +92,14 @@ class RunCodec(OfMachine, DecoderCodec[TuringMachine], Generic[M]):
 
     def spell(self, pieces: Iterable[Sequence[Action]]) -> Iterator[Sequence[str]]:
         """The tokens of actions, piece by piece."""
+        tokens: dict[object, str] = {meaning: token for token, meaning in self.meanings.items()}
         names: tuple[str, ...] = ()
         for piece in pieces:
             if isinstance(piece, Coded):
-                names = names or tuple(self.tokens.get(action, "") for action in piece.names)
+                names = names or tuple(tokens.get(action, "") for action in piece.names)
                 yield Coded(piece.codes, names)
             else:
-                yield [self.tokens[action] for action in piece]
+                yield [tokens[action] for action in piece]
 
     def outcome(self, word: Word, said: Sequence[str]) -> TuringOutcome:
         """What a run's tokens (those after the prompt) say: the verdict and, by replaying the actions, the tapes."""
