@@ -5,17 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from softmachine.arithmetic import Arithmetic
 from softmachine.arithmetic import arithmetic as arithmetic_named
 from softmachine.codec import DecoderCodec
 from softmachine.engines.engine import Audited, Execution, Task, engine_named
 from softmachine.engines.result import Run
-from softmachine.engines.verify import Verifier
 from softmachine.errors import PrecisionError, SourceError, UsageError
 from softmachine.model import Model
 from softmachine.packed import Packed
 from softmachine.text import many
+
+if TYPE_CHECKING:
+    from softmachine.engines.verify import Verifier
 
 __all__ = ["Run", "Running"]
 
@@ -91,7 +94,11 @@ class Running:
         """Who compares, if it was asked for, or the arithmetic rounds (that of the engine is not always the given)."""
         numbers = arithmetic_named(self.numbers)
         rounds = numbers.rounds and numbers.name == self.arithmetic
-        return Verifier(self.task, numbers, asked=asked) if asked or rounds else None
+        if not asked and not rounds:
+            return None
+        from softmachine.engines.verify import Verifier
+
+        return Verifier(self.task, numbers, asked=asked)
 
     def _start(self, said: Sequence[str] = ()) -> Execution:
         return engine_named(self.engine).start(self.task, self.numbers, said)
