@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import islice
 
 from softmachine.codec import Codec, DecoderCodec, Outcome, Prompt, Word
-from softmachine.errors import InputError
+from softmachine.errors import ConstructionError, InputError
 from softmachine.languages.crasp import Evaluation, Program, generate
-from softmachine.languages.crasp.incremental import VERDICTS
+from softmachine.languages.crasp.incremental import VERDICTS, prefixes
 from softmachine.theorems.shared.recogniser import StartedCodec
 from softmachine.theorems.shared.special_tokens import START, unused
 
@@ -89,11 +89,16 @@ class CraspAnswersCodec(OfProgram, StartedCodec[Program]):
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
         """Whether each prefix is accepted, the empty one first."""
+        try:
+            accepted = tuple(prefixes(self.program, word))
+        except ConstructionError:  # a term has too many cases for the fast evaluator
+            accepted = self._by_definition(self.program.word(word))
+        return (str(answer).lower() for answer in accepted)
+
+    def _by_definition(self, letters: tuple[str, ...]) -> tuple[bool, ...]:
         assert self.program.accept is not None
-        letters = self.program.word(word)
         evaluation = Evaluation(self.program, letters)
-        for position in range(len(letters) + 1):
-            yield str(evaluation.holds(self.program.accept, position)).lower()
+        return tuple(evaluation.holds(self.program.accept, position) for position in range(len(letters) + 1))
 
 
 @dataclass(frozen=True, kw_only=True)
