@@ -75,6 +75,8 @@ def tell(codec: Codec[Source], word: str, rng: random.Random, times: int) -> int
     """Read damaged runs; the number of those that are refused. Others must be read as the right ones are."""
     expected = tuple(codec.expected(word, STEPS))
     right = [token if token is not None else "true" for token in expected]
+    if codec.goes_on:
+        expected = tuple(codec.expected(word, 2 * STEPS))
     others = [*dict.fromkeys([*right, "true", "false", "ACC", "REJ", "<stuck>", "nonsense"])]
     assert codec.read(word, right) == codec.outcome(word, right)
     refused = 0

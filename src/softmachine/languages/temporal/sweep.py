@@ -13,7 +13,7 @@ from operator import add, and_, or_
 from softmachine.languages.linear import Linear
 from softmachine.languages.temporal import formula as tl
 from softmachine.languages.temporal import predicates
-from softmachine.languages.temporal.counting import Comparison, Count, LeftCount, Predicate, RightCount
+from softmachine.languages.temporal.counting import Comparison, Count, LeftCount, Position, Predicate, RightCount
 from softmachine.languages.temporal.evaluate import meaning
 from softmachine.languages.temporal.formula import Formula, subformulas
 from softmachine.languages.temporal.specification import Specification
@@ -81,7 +81,7 @@ def _totals(linear: Linear[Count], length: int, values: dict[Formula, tuple[bool
     return totals
 
 
-def _numbers(count: Count, length: int, values: dict[Formula, tuple[bool, ...]]) -> list[int]:
+def _numbers(count: Position | LeftCount | RightCount, length: int, values: dict[Formula, tuple[bool, ...]]) -> list[int]:
     """A count at every position."""
     match count:
         case LeftCount(counted):

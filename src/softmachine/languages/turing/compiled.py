@@ -63,6 +63,41 @@ class Running:
         """How many steps were made since the start of the machine."""
         return int(self._progress[1])
 
+    @property
+    def state(self) -> str:
+        """The state that the machine is in."""
+        return self.machine.states[int(self._progress[0])]
+
+    @property
+    def heads(self) -> Integers:
+        """The cell each head is on."""
+        found: Integers = self._tapes.heads + self._tapes.first
+        return found
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """What the numbers of :meth:`written` stand for."""
+        return tuple(self._tapes.number)
+
+    def written(self, low: int, high: int) -> Integers:
+        """What is in the cells from one up to another that the heads have been to: [tape, cell]."""
+        first = self._tapes.first
+        return self._tapes.array[:, low - first : high - first]
+
+    @property
+    def halts(self) -> bool:
+        """Whether the machine makes no step from here."""
+        if not self.stopped:
+            tapes, cells, progress = self._tapes, self.heads, self._progress.copy()
+            rows = np.arange(len(cells))
+            under = tapes.array[rows, tapes.heads]
+            self.go(1)
+            if not self.stopped:  # take the step back
+                tapes.heads[:] = cells - tapes.first
+                tapes.array[rows, tapes.heads] = under
+                self._progress[:] = progress
+        return self.stopped
+
     @cached_property
     def actions(self) -> tuple[Action, ...]:
         """What the numbers of :meth:`record` stand for: a rule, with some moves to the left held back by the end."""
