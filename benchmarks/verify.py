@@ -26,6 +26,8 @@ MACHINES = {
     "busy beaver 5": ("busy-beaver-5", "chapter-8"),
     "binary counter": ("binary-counter", "chapter-8"),
     "bouncer": ("1RB1LA_1LA1RB", "chapter-8"),
+    "busy beaver 5, summaries": ("busy-beaver-5", "chapter-8-summary"),
+    "binary counter, summaries": ("binary-counter", "chapter-8-summary"),
 }
 WARM_UP = 200_000
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.models import opened
+from softmachine.cli.models import noted, opened, say_notes
 from softmachine.cli.options import value
 from softmachine.cli.output import Output
-from softmachine.errors import UsageError
+from softmachine.errors import Remedy, UsageError
 from softmachine.text import many
 
 if TYPE_CHECKING:
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from softmachine.model import Model
 
 EXAMPLES = """[dim]Examples:[/]
-  softmachine export palindrome --to gpt2 --length 256 -o palindrome-gpt2
-  softmachine export busy-beaver-4 --to gpt2-default --length 128 -o bb4
-  softmachine export increment --to gpt2 --dtype bfloat16 --length 64 -o increment-bf16
-  softmachine export reverse-program --to bert --length 32 -o reverse-bert
+  softmachine export palindrome --to gpt2 --context 256 -o palindrome-gpt2
+  softmachine export busy-beaver-4 --to gpt2-default --context 128 -o bb4
+  softmachine export increment --to gpt2 --dtype bfloat16 --context 64 -o increment-bf16
+  softmachine export reverse-program --to bert --context 32 -o reverse-bert
   softmachine export --set interp -o interp-models
-  softmachine export "Q_a since Q_b" --to gpt2 --length 128 -o since"""
+  softmachine export "Q_a since Q_b" --to gpt2 --context 128 -o since"""
 
 
 ExportedSource = Annotated[
@@ -44,7 +44,13 @@ To = Annotated[
 ]
 Positions = Annotated[
     int | None,
-    value("N", "The number of positions: marks, input and steps together; by default 256.", "--length", least=1),
+    value(
+        "N",
+        "The number of positions: marks, input and steps together; by default 256.",
+        "--context",
+        "--length",
+        least=1,
+    ),
 ]
 Dtype = Annotated[
     str | None, value("NAME", "The format of the weights: float32 (the default), bfloat16, float16 or float64.")
@@ -78,10 +84,12 @@ def command(
     Before anything is written, the stock model is run on sample inputs and compared with the reference interpreter.
     """
     if (source is None) == (set_name is None):
-        raise UsageError("say what to export", hint="a SOURCE, or --set interp, or --set encoders --to bert")
+        raise UsageError(
+            "say what to export", hint=Remedy("a SOURCE, or {}, or --set encoders --to bert", set="interp")
+        )
     if set_name is not None:
         if any(given is not None for given in (length, theorem, alphabet, format_name)):
-            raise UsageError("a set has its own sources and lengths", hint="it goes with --to, --dtype and --force")
+            raise UsageError("a set has its own sources and lengths", hint="only formats can be chosen")
         _export_set(set_name, folder, to, dtype, force, output)
         return
     item = opened(source or "", format_name, alphabet)
@@ -97,10 +105,12 @@ def command(
         exported = api.export(item, folder, to=to, length=length, dtype=dtype, theorem=theorem, force=force, tell=tell)
     if output.as_json:
         output.answer(_answer(exported, to))
-    elif output.quiet:
+        return
+    if output.quiet:
         output.say(str(folder))
     else:
         _say(exported, output)
+    say_notes(exported.notes, output)
 
 
 def _export_native(
@@ -115,11 +125,12 @@ def _export_native(
         from softmachine.exports.folder import written
 
         files = [file.name for file in written(folder)]
-        output.answer({"path": str(folder), "format": "native", "parameters": model.weights.parameters, "files": files})
-    elif output.quiet:
-        output.say(str(folder))
-    else:
-        output.say(f"wrote {folder}: exact weights, {many(model.weights.parameters, 'parameter')}")
+        facts = {"path": str(folder), "format": "native", "parameters": model.weights.parameters, "files": files}
+        output.answer(facts | noted(model.notes))
+        return
+    parameters = many(model.weights.parameters, "parameter")
+    output.say(str(folder) if output.quiet else f"wrote {folder}: exact weights, {parameters}")
+    say_notes(model.notes, output)
 
 
 def _export_set(name: str, folder: Path, to: str, dtype: str | None, force: bool, output: Output) -> None:
@@ -169,4 +180,5 @@ def _answer(exported: Exported, to: str) -> dict[str, object]:
         "rounded": exported.rounded,
         "verified": [{"dtype": result.dtype, "holds": result.holds, **asdict(result)} for result in exported.verified],
         "files": [file.name for file in written(exported.folder)],
+        **noted(exported.notes),
     }

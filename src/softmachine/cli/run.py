@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.models import Wanted, default_input, open_model, view_of
+from softmachine.cli.models import Wanted, noted, open_for, view_of
 from softmachine.cli.options import Status, file, switch, value
 from softmachine.cli.output import Output
-from softmachine.errors import UsageError
+from softmachine.errors import Remedy, UsageError
 from softmachine.text import many
 
 if TYPE_CHECKING:
@@ -81,8 +81,8 @@ def command(
     resume: Resume = None,
     theorem: options.TheoremName = None,
     attention: options.AttentionName = None,
-    certified: options.CertifiedLength = None,
-    length: options.Length = None,
+    context: options.RunContext = None,
+    length: options.CertifiedLength = None,
     alphabet: options.Alphabet = None,
     trace: Traced = False,
     format_name: options.Format = None,
@@ -99,15 +99,15 @@ def command(
     from softmachine.engines.run import Running
 
     if audit and engine == "dense":
-        raise UsageError("only runs of the fast engine are audited", hint="--engine fast")
+        raise UsageError("only runs of the fast engine are audited", hint=Remedy(engine="fast"))
     if checkpoint and engine != "dense":
         from softmachine.engines.engine import engine_named
 
         require_free = engine_named("fast").require_free
         assert require_free is not None
         require_free(checkpoint)
-    model = open_model(source, Wanted(format_name, theorem, attention, alphabet, certified, length), output)
-    text = default_input(model.codec) if word is None else word
+    wanted = Wanted(format_name, theorem, attention, alphabet, context, length)
+    model, text = open_for(source, word, wanted, max_steps, output)
     with working("preparing the weights", output):
         running = Running(
             model,
@@ -174,7 +174,7 @@ def _answer(run: Run, text: str) -> dict[str, object]:
         "attention": run.model.attention,
         "arithmetic": run.arithmetic,
         "engine": run.engine,
-        **({"notes": list(run.notes)} if run.notes else {}),
+        **noted(run.notes),
         **({} if run.verified is None else {"verified": run.verified, "differs": run.differs}),
         **({"difference": _difference(run.difference)} if run.difference else {}),
         "seconds": round(run.seconds, 6),

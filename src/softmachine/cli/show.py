@@ -7,7 +7,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated
 
 from softmachine.cli import options
-from softmachine.cli.models import Wanted, open_model
+from softmachine.cli.models import Wanted, noted, open_model, say_notes
 from softmachine.cli.options import switch, value
 from softmachine.cli.output import Output, printable
 from softmachine.errors import UsageError
@@ -58,8 +58,8 @@ def command(
     growth: Growth = None,
     theorem: options.TheoremName = None,
     attention: options.AttentionName = None,
-    certified: options.CertifiedLength = None,
-    length: options.Length = None,
+    context: options.Context = None,
+    length: options.CertifiedLength = None,
     alphabet: options.Alphabet = None,
     format_name: options.Format = None,
     output: Output,
@@ -67,7 +67,7 @@ def command(
     """Draw the transformer of a machine: layers, heads, named coordinates, and what they cost."""
     if engine not in (None, "dense", "fast"):
         raise UsageError(f"there is no engine {engine!r}", hint="choose dense or fast")
-    wanted = Wanted(format_name, theorem, attention, alphabet, certified, length)
+    wanted = Wanted(format_name, theorem, attention, alphabet, context, length)
     if growth is not None:
         _show_growth(source, wanted, growth, output)
         return
@@ -79,6 +79,7 @@ def command(
     board = str(model)
     if output.quiet:
         output.say(board)
+        say_notes(model.notes, output)
         return
     output.say(f"{model.source}\n")
     output.say(f"{_fitted(board, output.width) if output.live else board}\n")
@@ -102,7 +103,7 @@ def _show_growth(source: str, wanted: Wanted, growth: str, output: Output) -> No
     if min(lengths) < 0:
         raise UsageError(f"{min(lengths)} is not a length")
     models = {
-        n: open_model(source.replace("{n}", str(n)), wanted if "{n}" in source else replace(wanted, length=n), output)
+        n: open_model(source.replace("{n}", str(n)), wanted if "{n}" in source else replace(wanted, context=n), output)
         for n in lengths
     }
     measured = measure(lambda n: models[n].weights, lengths, padding=lambda n: _padding(models[n].codec))
@@ -154,6 +155,7 @@ def _answer(model: Model) -> dict[str, object]:
         "tokens_per_step": _tokens_per_step(model.codec),
         "chain_of_thought": _thought(model.codec.chain),
         "coordinates": list(weights.coordinates),
+        **noted(model.notes),
     }
 
 
@@ -226,6 +228,8 @@ def _rows(model: Model) -> Iterator[tuple[str, str]]:
     thought = _thought(model.codec.chain)
     if thought is not None:
         yield "chain of thought", thought
+    if model.notes:
+        yield "note", "; ".join(model.notes)
 
 
 def _tokens_per_step(codec: Codec[Source]) -> int | None:

@@ -195,10 +195,10 @@ def show_run(run: Run, output: Output, watched: Watched) -> None:
         return
     from softmachine.engines.result import UNFINISHED
 
-    went, _, summary = run.text().rpartition("\n")
-    if run.verdict is None:
-        summary = summary.replace(UNFINISHED, _unfinished(watched.interrupted), 1)
-    output.say(summary if output.quiet or watched.traced or not went else f"{went}\n{summary}")
+    if not (output.quiet or watched.traced) and (went := run.story()):
+        output.say(went)
+    summary = run.summary()
+    output.say(summary.replace(UNFINISHED, _unfinished(watched.interrupted), 1) if run.verdict is None else summary)
 
 
 def _unfinished(interrupted: bool) -> str:

@@ -12,7 +12,7 @@ from softmachine.arithmetic import arithmetic as arithmetic_named
 from softmachine.codec import DecoderCodec
 from softmachine.engines.engine import Audited, Execution, Task, engine_named
 from softmachine.engines.result import Run
-from softmachine.errors import PrecisionError, SourceError, UsageError
+from softmachine.errors import PrecisionError, Remedy, SourceError, UsageError
 from softmachine.model import Model
 from softmachine.packed import Packed
 from softmachine.text import many
@@ -67,7 +67,7 @@ class Running:
         self.checkpoint = None if checkpoint is None else Path(checkpoint)
         if checkpoint or resume:
             if engine == "dense":
-                raise UsageError("only the fast engine has checkpoints", hint="--engine fast")
+                raise UsageError("only the fast engine has checkpoints", hint=Remedy(engine="fast"))
             chosen, auto = engine_named("fast"), False
             if self.checkpoint and not self.checkpoint.absolute().parent.is_dir():
                 raise UsageError(f"there is no folder {self.checkpoint.parent} for the checkpoint")

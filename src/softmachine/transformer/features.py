@@ -21,6 +21,8 @@ Expansion: TypeAlias = tuple[tuple[tuple[Fraction, "Feature"], ...], Fraction]
 """A feature as Σ factor · feature + constant."""
 
 _N = Bound.length()
+HIGHEST_POWER = 64
+"""More would be no polynomial that anybody computes with, but a file that was made to fill the memory."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,10 @@ class Feature(ABC):
             return Fraction(self.value(i, n or 0))
         except ZeroDivisionError:
             raise ConstructionError(f"the position feature {self.name} has no value at i = {i}, n = {n}") from None
+
+    def least(self, n: int) -> Fraction:
+        """The smallest value at any position from 0 to n."""
+        return min(self.at(i, n) for i in range(n + 1))
 
     def __str__(self) -> str:
         return self.name
@@ -139,6 +145,10 @@ class Monomial(Feature):
     length: int = 0
     rest: int = 0
 
+    def __post_init__(self) -> None:
+        if max(map(abs, self._exponents)) > HIGHEST_POWER or self.factor <= 0:
+            raise ValueError(f"{self.factor} and {self._exponents} are not the factor and the exponents of a monomial")
+
     @property
     def _powers(self) -> dict[str, int]:
         named = {"i": self.i, "n": self.n, "i+1": self.next, "n+1": self.length, "n-i+1": self.rest}
@@ -164,6 +174,13 @@ class Monomial(Feature):
     @property
     def needs_length(self) -> bool:
         return bool(self.n or self.length or self.rest)
+
+    def least(self, n: int) -> Fraction:
+        rising, falling = (self.i, self.next), (self.rest,)
+        for growing, shrinking in ((rising, falling), (falling, rising)):
+            if min(growing) >= 0 >= max(shrinking):  # monotone in i
+                return min(self.at(0, n), self.at(n, n))
+        return super().least(n)
 
     @property
     def high(self) -> Bound:

@@ -19,6 +19,7 @@ from softmachine.languages.temporal.formula import Formula, subformulas
 from softmachine.languages.temporal.specification import Specification
 
 Values = Sequence[bool]
+Table = dict[Formula, tuple[bool, ...]]
 
 
 def swept(specification: Specification, word: str | Iterable[str]) -> tuple[bool, ...]:
@@ -29,13 +30,13 @@ def swept(specification: Specification, word: str | Iterable[str]) -> tuple[bool
         InvalidError: If a predicate has no truth value at a number that occurs.
     """
     symbols = specification.word(word)
-    values: dict[Formula, tuple[bool, ...]] = {}
+    values: Table = {}
     for part in subformulas(specification.formula):
         values[part] = tuple(_sweep(part, symbols, values))
     return values[specification.formula]
 
 
-def _sweep(formula: Formula, word: tuple[str, ...], values: dict[Formula, tuple[bool, ...]]) -> Iterable[bool]:
+def _sweep(formula: Formula, word: tuple[str, ...], values: Table) -> Iterable[bool]:
     """The values of a formula, given those of its parts; what only looks at its own position is as it is defined."""
     match formula:
         case tl.Since(one, two, reading):
@@ -73,7 +74,7 @@ def _backwards(sweep: Callable[..., Iterable[bool]], *values: Values) -> list[bo
     return list(sweep(*(some[::-1] for some in values)))[::-1]
 
 
-def _totals(linear: Linear[Count], length: int, values: dict[Formula, tuple[bool, ...]]) -> list[int]:
+def _totals(linear: Linear[Count], length: int, values: Table) -> list[int]:
     totals = [linear.constant] * length
     for coefficient, count in linear.terms:
         numbers = _numbers(count, length, values)
@@ -81,7 +82,7 @@ def _totals(linear: Linear[Count], length: int, values: dict[Formula, tuple[bool
     return totals
 
 
-def _numbers(count: Position | LeftCount | RightCount, length: int, values: dict[Formula, tuple[bool, ...]]) -> list[int]:
+def _numbers(count: Position | LeftCount | RightCount, length: int, values: Table) -> list[int]:
     """A count at every position."""
     match count:
         case LeftCount(counted):
