@@ -195,6 +195,7 @@ def run(
     checkpoint: str | Path | None = None,
     resume: str | Path | None = None,
     yes: bool = False,
+    verify: bool = False,
 ) -> Run:
     """Run a model (or a source, compiled on the way) on an input until it stops, or for so many steps.
 
@@ -212,6 +213,12 @@ def run(
         checkpoint: A file that a long run is written to now and then.
         resume: The saved run to go on from.
         yes: Whether to go on, even if reading the input takes more than ten minutes or half of the free memory.
+        verify: Whether to compare every token with the reference interpreter, as it comes; ``Run.verified`` and
+            ``Run.difference`` say what came of it. Without it, a run that is not the source's is an error in the end.
+
+    Raises:
+        PartedError: If the model says what the source does not, and neither ``verify`` nor an arithmetic that rounds
+            by definition has that compared beforehand.
     """
     from softmachine.engines.run import Running
 
@@ -226,6 +233,7 @@ def run(
             engine=engine,
             checkpoint=checkpoint,
             resume=resume,
+            verify=verify,
         )
         for _ in running.pieces():
             pass

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeAlias, TypeVar
 
+from softmachine.comparing import Comparison, in_pieces
+from softmachine.errors import PartedError, Remedy
 from softmachine.languages.source import Source
 
 Word: TypeAlias = str | Iterable[str]
@@ -96,6 +98,8 @@ class Codec(ABC, Generic[S_co]):
 
     view: ClassVar[str] = ""
     """How a run is shown while it goes on: "tape", or nothing but tokens."""
+    goes_on: ClassVar[bool] = False
+    """Whether more may be said; else everything is said at once."""
 
     @property
     def alphabet(self) -> tuple[str, ...]:
@@ -119,9 +123,38 @@ class Codec(ABC, Generic[S_co]):
         where nobody cares.
         """
 
+    def expected_pieces(self, word: Word, max_steps: int) -> Iterator[Sequence[str | None]]:
+        """The same in pieces; codecs of long runs have them as numbers, in memory that does not grow with the run."""
+        return in_pieces(self.expected(word, max_steps))
+
     @abstractmethod
+    def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
+        """What it means that the model said this, taken at its word."""
+
     def read(self, word: Word, said: Sequence[str]) -> Outcome:
-        """What it means that the model said this."""
+        """What it means that the model said this, which must be a run of the source, or how one begins.
+
+        Raises:
+            PartedError: If it is none; it says where model and source part.
+        """
+        self.require_run(word, said)
+        return self.outcome(word, said)
+
+    def require_run(self, word: Word, said: Sequence[str]) -> None:
+        """Compare what was said with what the reference interpreter says.
+
+        Raises:
+            PartedError: If they differ; it says where.
+        """
+        comparison = Comparison(self.expected_pieces(word, len(said)))
+        comparison.see(said)
+        if not self.goes_on:
+            comparison.close()
+        if comparison.difference is not None:
+            raise PartedError(
+                f"what the model says is not what {self.source.name!r} does: {comparison.difference}",
+                hint=Remedy("to see all that it says: {}", verify=True),
+            )
 
     @abstractmethod
     def positions(self, word: Word, max_steps: int) -> int:
@@ -157,6 +190,8 @@ class AnsweringCodec(Codec[S_co]):
 
 class DecoderCodec(Codec[S_co]):
     """The codec of a model that goes on from its prompt, token by token, until a token stops it."""
+
+    goes_on: ClassVar[bool] = True
 
     @abstractmethod
     def stops(self, token: str) -> bool:

@@ -125,3 +125,7 @@ class AmbiguousTokenError(SoftmachineError):
 
 class StuckError(SoftmachineError):
     """A run cannot go on: the program does not say what comes next."""
+
+
+class PartedError(SoftmachineError):
+    """What a model says is not a run of the source that it was made for: the message says where they part."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 
-from softmachine.certify.budget import Budget, budget, least_gap
+from softmachine.certify.budget import Budget, budget, is_uniform, least_gap, require_average_hard
 from softmachine.certify.theorem26 import Theorem26, theorem26
 from softmachine.compiler import compile_program
 from softmachine.errors import ConstructionError, UsageError
@@ -15,7 +15,7 @@ from softmachine.estimates import Estimate, allow
 from softmachine.signals.primitives import Attention, Loop
 from softmachine.signals.program import Program
 from softmachine.signals.signal import Affine, Node, Signal, inputs_first
-from softmachine.transformer.attention import AVERAGE_HARD, softmax
+from softmachine.transformer.attention import softmax
 from softmachine.transformer.features import Feature, Monomial
 
 MOST = 4096
@@ -92,7 +92,7 @@ def certify(program: Program, length: int, sharpness: int | None = None) -> Cert
     theorem = theorem26(transformer, length, positions, gap or Fraction(1), program.margin or Fraction(1))
     layers = {head.name: k for k, layer in enumerate(transformer.layers, 1) for head in layer.heads}
     heads = [node for node in inputs_first(program.logits.forms) if isinstance(node, Attention)]
-    scales = {node.name: _scale(node, chosen) for node in heads if node.query}
+    scales = {node.name: _scale(node, chosen) for node in heads if not is_uniform(node)}
     found = budget(program, length, chosen)
     rows = tuple(replace(row, layer=layers.get(row.head), scale=scales.get(row.head)) for row in found.rows)
     return Certificate(rows, found.margin, found.failure, length, chosen, theorem, gap)
@@ -152,7 +152,11 @@ def softened(program: Program, certificate: Certificate) -> Program:
 
 
 def with_softmax(program: Program, sharpness: int) -> Program:
-    """The same signals with softmax in place of hard attention: only the weighting differs."""
+    """The same signals with softmax in place of hard attention: only the weighting differs.
+
+    Raises:
+        ConstructionError: If a head is not average-hard; it says which.
+    """
     rebuilt: dict[Node, Node] = {}
 
     def forms(old: tuple[Affine, ...]) -> tuple[Affine, ...]:
@@ -160,14 +164,15 @@ def with_softmax(program: Program, sharpness: int) -> Program:
 
     for node in inputs_first(program.logits.forms):
         rebuilt[node] = new = node.over(forms)
-        if isinstance(new, Attention) and new.weighting == AVERAGE_HARD:
+        if isinstance(new, Attention):
+            require_average_hard(new)
             rebuilt[node] = replace(new, weighting=softmax(_scale(new, sharpness)))
     return replace(program, logits=Signal(forms(program.logits.forms), program.logits.kinds))
 
 
 def _scale(node: Attention, sharpness: int) -> Fraction | Feature:
     """The scale that makes a head's gap as large as the sharpness."""
-    if not node.query:
+    if is_uniform(node):
         return Fraction(1)
     if isinstance(node.gap, Fraction):
         return sharpness / node.gap

@@ -17,6 +17,7 @@ from softmachine.text import many
 
 if TYPE_CHECKING:
     from softmachine.cli.watching import Watched, Watcher
+    from softmachine.comparing import Difference
     from softmachine.engines.run import Run, Running
 
 EXAMPLES = """[dim]Examples:[/]
@@ -56,6 +57,10 @@ Audited = Annotated[
         "N", "Afterwards, do N random steps again with every score computed in exact arithmetic (fast engine).", least=0
     ),
 ]
+Verified = Annotated[
+    bool,
+    switch("Compare every token with the reference interpreter, while it runs; status 1 if one differs.", "--verify"),
+]
 Checkpoint = Annotated[
     Path | None, file("Write the run to FILE now and then, and when it is interrupted (fast engine).")
 ]
@@ -71,6 +76,7 @@ def command(
     engine: Engine = "auto",
     max_steps: MaxSteps = None,
     audit: Audited = 0,
+    verify: Verified = False,
     checkpoint: Checkpoint = None,
     resume: Resume = None,
     theorem: options.TheoremName = None,
@@ -85,7 +91,8 @@ def command(
     """Run a machine as a transformer, and show what it does.
 
     The machine is compiled to the weights of a transformer, which then produces the run one token at a time.
-    Exit status 0: it came to a verdict; 3: it reached the step limit; 130: interrupted.
+    Exit status 0: it came to a verdict; 1: it differs from the reference interpreter, or an audit does not hold; 3: it
+    reached the step limit; 130: interrupted.
     """
     from softmachine.cli.progress import working
     from softmachine.cli.watching import show_run
@@ -110,6 +117,7 @@ def command(
             engine="fast" if audit and engine == "auto" else engine,
             checkpoint=checkpoint,
             resume=resume,
+            verify=verify,
         )
     watched = _watched(running, text, output, trace)
     if watched.interrupted and running.save():
@@ -127,7 +135,7 @@ def command(
         show_run(result, output, watched)
         if audited:
             output.say(f"audit: {audited}")
-    if audited and not audited.holds:
+    if result.differs or (audited and not audited.holds):
         return Status.FAILS
     return _status(result, watched.interrupted, running.max_steps, output)
 
@@ -167,9 +175,15 @@ def _answer(run: Run, text: str) -> dict[str, object]:
         "arithmetic": run.arithmetic,
         "engine": run.engine,
         **noted(run.notes),
+        **({} if run.verified is None else {"verified": run.verified, "differs": run.differs}),
+        **({"difference": _difference(run.difference)} if run.difference else {}),
         "seconds": round(run.seconds, 6),
         "tokens_per_second": round(run.tokens_per_second, 1),
     }
+
+
+def _difference(found: Difference) -> dict[str, object]:
+    return {"position": found.position, "said": found.said, "should_be": found.expected}
 
 
 def _status(run: Run, interrupted: bool, max_steps: int, output: Output) -> Status:

@@ -6,10 +6,11 @@ import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, islice, product, zip_longest
+from itertools import groupby, islice, product
 
 from softmachine.arithmetic import Arithmetic
 from softmachine.codec import Codec, DecoderCodec, Prompt, SegmentedCodec
+from softmachine.comparing import Comparison, Difference, first_difference, in_pieces
 from softmachine.engines.dense.decode import continuation
 from softmachine.engines.dense.effort import allow_pass
 from softmachine.engines.dense.engine import DenseEngine
@@ -144,18 +145,23 @@ def _compare_run(
     careful_from: int | None = None,
 ) -> Disagreement | None:
     """The first token that differs, if any; from ``careful_from`` on the tokens are read one by one."""
-    agreed = 0
+    comparison = Comparison(in_pieces(expected))
     try:
-        found = continuation(engine, prompt, _known(expected[:-1]), PIECE, careful_from)
-        for wanted, token in zip_longest(expected, found):
-            if wanted != token:
-                return Disagreement(word, agreed, wanted, token, _known(expected[:agreed]))
-            agreed += 1
+        for token in continuation(engine, prompt, _known(expected[:-1]), PIECE, careful_from):
+            comparison.see((token,))
+            if comparison.difference:
+                return _disagreement(word, comparison.difference, expected)
     except SoftmachineError as error:
+        agreed = comparison.agreed
         if careful_from is None:  # A whole piece failed: go through it again, to say where.
             return _compare_run(engine, word, prompt, expected, careful_from=agreed)
         return Disagreement(word, agreed, expected[agreed], None, _known(expected[:agreed]), str(error))
     return None
+
+
+def _disagreement(word: Word, found: Difference, before: Sequence[str | None]) -> Disagreement:
+    known = _known(before[: found.position])
+    return Disagreement(word, found.position, found.expected, found.said, known)
 
 
 def _compare_segments(
@@ -190,13 +196,12 @@ def _compare_answers(
                 yield from _compare_answers(engine, codec, [word], [wanted])
         return
     for word, wanted, answers in zip(batch, expected, found, strict=True):
-        for place, (right, answer) in enumerate(zip(wanted, answers, strict=True)):
-            if right not in (None, answer):
-                yield Disagreement(word, place, right, answer, tuple(answers[:place]))
-                break
+        difference = first_difference(wanted, answers)
+        if difference:
+            yield _disagreement(word, difference, answers)
 
 
-def _known(tokens: tuple[str | None, ...]) -> tuple[str, ...]:
+def _known(tokens: Sequence[str | None]) -> tuple[str, ...]:
     return tuple(token for token in tokens if token is not None)
 
 

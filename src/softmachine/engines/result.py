@@ -8,6 +8,7 @@ from itertools import islice
 from textwrap import wrap
 
 from softmachine.codec import DecoderCodec, Outcome, Prompt
+from softmachine.comparing import Difference
 from softmachine.model import Model
 from softmachine.text import filled, many
 
@@ -32,6 +33,8 @@ class Run:
         seconds: How long it took.
         segments: How many tokens the context of each segment had, if the model goes on from summaries.
         notes: What else there is to say, one sentence each.
+        verified: How many tokens were compared with the reference interpreter and are its own; None if nobody compared.
+        difference: The first token that is not, if any.
     """
 
     model: Model
@@ -43,6 +46,13 @@ class Run:
     seconds: float
     segments: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
+    verified: int | None = None
+    difference: Difference | None = None
+
+    @property
+    def differs(self) -> bool:
+        """Whether the run was compared with the reference interpreter, and is another."""
+        return self.difference is not None
 
     @property
     def verdict(self) -> str | None:

@@ -147,7 +147,7 @@ class ConfigurationCodec(OfMachine, AnsweringCodec[TuringMachine]):
         for position in range(len(self.prompt(word).tokens)):
             yield said if position == self.configurations.answer_position else None
 
-    def read(self, word: Word, said: Sequence[str]) -> Outcome:
+    def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
         """Accepted if an accepting configuration can be reached."""
         accepted = said[self.configurations.answer_position] == "true"
         return Outcome(verdict="accept" if accepted else "reject")

@@ -14,7 +14,7 @@ from itertools import product
 
 from softmachine.codec import Prompt, Word
 from softmachine.errors import InputError, OutgrownError
-from softmachine.languages.turing import Action, Configuration, Verdict, execute
+from softmachine.languages.turing import Action, Configuration, Reason, Verdict, step
 from softmachine.theorems.shared.turing_tokens import (
     Begin,
     Given,
@@ -139,16 +139,15 @@ class StreamCodec(RunCodec[Meaning]):
         """The tokens that the reference interpreter's run stands for, up to a step limit or the last position."""
         word = self.machine.word(word)
         room = self.length - len(self.prompt(word).tokens)
-        result = execute(self.machine, word, max_steps=min(max_steps, room), trace=True)
         now = Configuration.initial(self.machine, word)
-        for action in result.actions or ():
+        while isinstance(action := step(self.machine, now), Action) and now.steps < min(max_steps, room):
             yield self.tokens[self._at(action, now.heads)]
             now.apply(action)
             if not all(map(self.reaches, now.heads)):
                 yield LIMIT
                 return
-        if result.verdict is not None and result.steps < room:
-            yield self.tokens[result.verdict]
+        if isinstance(action, Reason) and now.steps < room:
+            yield self.tokens[self.machine.verdict(now.state)]
 
     def _at(self, action: Action, heads: Sequence[int]) -> Action:
         if not self.modulus:

@@ -174,10 +174,10 @@ class TernaryCodec(RunCodec[Meaning], SegmentedCodec[TuringMachine]):
     def fits(self, word: Word, length: int, max_steps: int) -> bool:
         return super().fits(word, length, max_steps if self.summarises else min(max_steps, length))
 
-    def read(self, word: Word, said: Sequence[str]) -> TuringOutcome:
+    def outcome(self, word: Word, said: Sequence[str]) -> TuringOutcome:
         """What a run's tokens (those after the prompt) say; the output is what was printed, if it was."""
         ended = len(said) > 0 and self.stops(said[-1])
-        return self.outcome(word, *steps_of(said, self.meanings), self._printed(said) if ended else None)
+        return self.after(word, *steps_of(said, self.meanings), self._printed(said) if ended else None)
 
     def _printed(self, said: Sequence[str]) -> tuple[str, ...]:
         """The output as it was printed, from left to right, without the blanks at its ends."""
