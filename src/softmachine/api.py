@@ -181,19 +181,18 @@ def check(
         arithmetic: The arithmetic to run the model in.
         max_steps: Longer runs are compared up to here.
     """
-    from softmachine.engines.check import all_words, check_words, only_length, random_words
+    from softmachine.engines.check import all_words, check_words, random_words
 
     compiled = compile(model, attention=attention)
     if source is not None:
         theorem = theorem_for(source, compiled.theorem.name)
         compiled = replace(compiled, codec=theorem.codec_for(source, compiled.length), theorem=theorem)
-    alphabet = compiled.codec.alphabet
     if (up_to is None) == (sample is None) or (sample is None) != (length is None):
         raise UsageError("say which inputs to check", hint="up_to=N, or sample=K and length=N")
     if up_to is not None:
-        words = all_words(alphabet, up_to, only_length(compiled.codec, up_to))
+        words = all_words(compiled.codec, up_to)
     else:
-        words = random_words(alphabet, sample or 0, length or 0)
+        words = random_words(compiled.codec, sample or 0, length or 0)
     return check_words(compiled, words, arithmetic=arithmetic, max_steps=max_steps)
 
 

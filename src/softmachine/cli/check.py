@@ -106,16 +106,15 @@ def _whole_length(codec: Codec[Source]) -> int:
 
 def _every(codec: Codec[Source], wanted: int | None) -> tuple[Iterator[Word], int | None]:
     """All words up to a length, and how many there are, if anyone could try so many."""
-    from softmachine.engines.check import all_words, only_length
+    from softmachine.engines.check import all_words
 
     up_to = _whole_length(codec) if wanted is None else wanted
-    alphabet, only = codec.alphabet, only_length(codec, up_to)
-    total = 0
-    for length in range(up_to + 1) if only is None else (only,):
-        total += len(alphabet) ** length
+    words, total = all_words(codec, up_to), 0
+    for length in range(up_to + 1):
+        total += codec.word_count(length)
         if total > COUNTABLE:
-            return all_words(alphabet, up_to, only), None
-    return all_words(alphabet, up_to, only), total
+            return words, None
+    return words, total
 
 
 def _some(codec: Codec[Source], count: int, wanted: int | None, seed: int) -> tuple[Iterator[Word], int | None]:
@@ -128,7 +127,7 @@ def _some(codec: Codec[Source], count: int, wanted: int | None, seed: int) -> tu
         raise UsageError("say which inputs to check", hint=WHICH)
     if only not in (None, length):
         raise UsageError(f"all inputs have length {only}, so that there are none of length {length}")
-    return random_words(codec.alphabet, count, length, seed), count
+    return random_words(codec, count, length, seed), count
 
 
 def _checked(

@@ -32,7 +32,10 @@ FixedPoint = Annotated[
     str, typer.Option("--arithmetic", metavar="NAME", help="The fixed point that the model computes in: fixed:B.")
 ]
 Written = Annotated[Path | None, file(f"Write the circuit; the name ends in {', '.join(FORMATS)}.", "--output", "-o")]
-Gates = Annotated[str | None, value("NAME", "Write it with AC gates (AND, OR, NOT) or TC (and THR).", "--gates")]
+Gates = Annotated[
+    str | None,
+    value("NAME", "Only AC gates (AND, OR, NOT), which count in logarithmic depth, or TC (and THR).", "--gates"),
+]
 
 
 def command(
@@ -53,6 +56,7 @@ def command(
     If there are more than a million words, on random ones. Exit status 0: they say the same; 1: they do not.
     """
     from softmachine.cli.progress import working
+    from softmachine.languages.circuit import Basis
     from softmachine.to_circuit import to_circuit
 
     if gates not in (None, *GATES):
@@ -62,9 +66,10 @@ def command(
     model = open_model(source, Wanted(format_name, theorem, attention, alphabet), output)
     with working("making gates", output) as tell:
         made = to_circuit(model, inputs, arithmetic, tell=tell)
+        made = made if gates is None else made.with_gates(Basis[gates])
     words, wrong = _compared(made, output)
     if path is not None:
-        _write(made.circuit, gates, path)
+        _write(made.circuit, path)
     if output.as_json:
         figures = {"gates": made.size, "wires": made.wires, "depth": made.depth, "words": words}
         output.answer(figures | {"disagreements": wrong[:10], "path": None if path is None else str(path)})
@@ -84,7 +89,9 @@ def _compared(made: TransformerCircuit, output: Output) -> tuple[int, list[str]]
     from softmachine.engines.check import random_words
 
     alphabet, every = made.codec.alphabet, len(made.codec.alphabet) ** made.length
-    words = product(alphabet, repeat=made.length) if every <= MOST_WORDS else random_words(alphabet, SOME, made.length)
+    words = (
+        product(alphabet, repeat=made.length) if every <= MOST_WORDS else random_words(made.codec, SOME, made.length)
+    )
     total = every if every <= MOST_WORDS else SOME
     with bar("comparing", total, output) as advance:
         return total, [spelled(made.codec, word) for word in made.disagreements(counted(words, advance))]
@@ -100,13 +107,12 @@ def _check(path: Path) -> None:
         raise UsageError(f"there is no folder {path.parent}")
 
 
-def _write(circuit: Circuit, gates: str | None, path: Path) -> None:
+def _write(circuit: Circuit, path: Path) -> None:
     from softmachine.languages import formats
-    from softmachine.languages.circuit import Basis, simplified
 
     chosen = formats.format_of(path.suffix)
     assert chosen is not None  # or else the name was refused
-    text = chosen.to_text(circuit if gates is None else simplified(circuit, Basis(gates)))
+    text = chosen.to_text(circuit)
     scratch = path.with_name(f".{path.name}.part")
     try:
         scratch.write_text(text, encoding="utf-8")

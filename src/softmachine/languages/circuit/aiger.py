@@ -28,8 +28,8 @@ def looks_like(text: str) -> bool:
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Circuit:
     """The circuit that a file describes; of a binary one, the text is its bytes, a character each."""
-    reader = aiger_binary if text.startswith(BINARY) else aiger_ascii
-    return reader.read(text, source).circuit(name or name_of(source) or "circuit")
+    graph = aiger_binary.read(text, source) if text.startswith(BINARY) else aiger_ascii.read(text, source)
+    return graph.circuit(name or name_of(source) or "circuit")
 
 
 def to_text(circuit: Circuit) -> str:
