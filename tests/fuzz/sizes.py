@@ -11,7 +11,7 @@ Turing machines, by a theorem  100 to 400 for each  1 to 3 tapes, of three conve
 formulas, programs, machines   200 to 400 for each  words up to 6 long
 that count, circuits, graphs   theorem and attention
 damaged folders                3,000                bits, bytes, JSON values, lengths
-hostile files                  2,500                each of 12 formats, and 10 MB of each
+hostile files                  2,500                every format, and 10 MB of each
 ============================== ==================== =====================================================
 """
 

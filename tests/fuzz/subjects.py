@@ -28,8 +28,8 @@ from tests.sources.formulas import ALL, COMPARISON, COUNT_PREDICATE, COUNTS, PAS
 from tests.sources.machines import random_machine
 
 Chosen = random.Random
-PROMISED = ("fixed:2",)
-"""Theorems that hold in any F_b are tried in the smallest."""
+SMALLEST, ENOUGH = "fixed:2", "fixed:24"
+"""Theorems that hold in any F_b are tried in the smallest; of the others, bits enough for such words."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,7 @@ class Subject:
         length: The length that weights are made for, if they are made for one.
         longest: The longest words.
         steps: How many steps runs may have.
+        word_count: How many words are tried.
         fixed: The fixed point that it is also tried in.
         verdict_only: Whether nothing but the verdict is left of a run, and steps are those of another machine.
         sorted_words: Whether only words with their letters in order are taken.
@@ -52,12 +53,14 @@ class Subject:
     length: int | None = None
     longest: int = 5
     steps: int = 60
-    fixed: tuple[str, ...] = ()
+    word_count: int = 4
+    fixed: str = ENOUGH
     verdict_only: bool = False
     sorted_words: bool = False
 
-    def words(self, rng: Chosen, source: Source, count: int) -> list[tuple[str, ...]]:
+    def words(self, rng: Chosen, source: Source) -> list[tuple[str, ...]]:
         """Random words of all lengths, each once."""
+        count = self.word_count
         if isinstance(source, Circuit | Graph):
             width = source.width if isinstance(source, Circuit) else 2
             drawn = [tuple(rng.choices(source.alphabet, k=width)) for _ in range(count)]
@@ -163,24 +166,24 @@ def accepts(machine: TuringMachine, word: tuple[str, ...], most: int) -> Answer:
 
 
 _TURING = Subject(turing, interpreters.turing, longest=4, steps=14)
+_LARGE = replace(_TURING, make=mostly_one_tape, steps=8, word_count=2)
+"""Of models with many layers a little is tried of each."""
 _TEMPORAL = Subject(formula_of(ALL), interpreters.temporal, longest=6)
 _CRASP = Subject(crasp, interpreters.crasp, longest=5, steps=30)
 _COUNTER = Subject(counter_machine, interpreters.counter, longest=6, steps=30)
-_CIRCUIT = Subject(small_circuit, interpreters.circuit, fixed=PROMISED)
+_CIRCUIT = Subject(small_circuit, interpreters.circuit, fixed=SMALLEST)
 
 SUBJECTS: dict[str, Subject] = {
     "chapter-8": replace(_TURING, steps=25),
     "chapter-8-summary": replace(_TURING, steps=20),
-    "ternary": replace(_TURING, make=mostly_one_tape, length=64),
-    "ternary-summary": replace(_TURING, make=mostly_one_tape, length=128),
+    "ternary": replace(_LARGE, length=64),
+    "ternary-summary": replace(_LARGE, length=128),
     "address-bits": replace(_TURING, length=24),
     "residues": replace(_TURING, make=mostly_one_tape, length=24),
     "residues-without-positions": replace(_TURING, make=mostly_one_tape, length=24),
-    "turing-counter": Subject(
-        counted, interpreters.turing, longest=4, steps=1500, verdict_only=True, sorted_words=True
-    ),
+    "turing-counter": Subject(counted, interpreters.turing, longest=4, steps=600, verdict_only=True, sorted_words=True),
     "turing-relative": Subject(counted_very_briefly, interpreters.turing, longest=1, steps=300, verdict_only=True),
-    "configuration-graph": Subject(reading, accepts, length=1, longest=1, fixed=PROMISED),
+    "configuration-graph": Subject(reading, accepts, length=1, longest=1, fixed=SMALLEST),
     "temporal-encoder": _TEMPORAL,
     "temporal-masked": replace(_TEMPORAL, make=formula_of(PAST)),
     "temporal-encoder-unbounded": _TEMPORAL,
@@ -193,9 +196,9 @@ SUBJECTS: dict[str, Subject] = {
     "counter-relu": _COUNTER,
     "counter-relu-bounded": replace(_COUNTER, length=40),
     "circuit-binary": _CIRCUIT,
-    "circuit-unit": replace(_CIRCUIT, fixed=("fixed:16",)),
-    "circuit-evaluator": Subject(tiny_circuit, interpreters.circuit, length=128, fixed=PROMISED),
-    "connectivity": Subject(graph, interpreters.graph, fixed=PROMISED),
+    "circuit-unit": replace(_CIRCUIT, fixed=ENOUGH),
+    "circuit-evaluator": Subject(tiny_circuit, interpreters.circuit, length=128, fixed=SMALLEST),
+    "connectivity": Subject(graph, interpreters.graph, fixed=SMALLEST),
 }
 
 PAIRS = [(theorem.name, attention) for theorem in all_theorems() for attention in theorem.attentions]
