@@ -108,7 +108,8 @@ def soften(
     hard = compile(model, attention="hard", length=length)
     program = _certifiable(hard)
     proof = certify(program, length, sharpness)
-    return replace(hard, weights=compile_program(softened(program, proof))), proof
+    weights = compile_program(softened(program, proof))
+    return replace(hard, weights=weights, certified=length), proof
 
 
 def certificate(model: Model | Source | str | Path, *, length: int, sharpness: int | None = None) -> Certificate:

@@ -166,7 +166,7 @@ def _answer(run: Run, text: str) -> dict[str, object]:
         "attention": run.model.attention,
         "arithmetic": run.arithmetic,
         "engine": run.engine,
-        **({"note": run.note} if run.note else {}),
+        **({"notes": list(run.notes)} if run.notes else {}),
         "seconds": round(run.seconds, 6),
         "tokens_per_second": round(run.tokens_per_second, 1),
     }

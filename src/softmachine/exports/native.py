@@ -48,6 +48,7 @@ def save(model: Model, folder: Path, *, force: bool = False) -> None:
         "version": VERSION,
         "theorem": theorem.name,
         "length": model.length,
+        **({} if model.certified is None else {"certified": model.certified}),
         "source": _written(model.source, theorem),
         "weights": names,
     }
@@ -106,11 +107,15 @@ def _model(data: Json, tensors: Mapping[str, Array]) -> Model:
         source = source_from(*(str(data["source"][key]) for key in ("language", "name", "text")))
     if not theorem.applies_to(source):
         raise ValueError(f"{theorem.name} is not about {source.name!r}")
-    length = data["length"]
-    if length is not None and (not isinstance(length, int) or isinstance(length, bool) or length < 0):
-        raise ValueError(f"{length!r} is not a length")
+    length, certified = _length(data["length"]), _length(data.get("certified"))
     weights = transformer_from(data["weights"], tensors, (*FEATURES, *theorem.features))
-    return Model(weights, theorem.codec_for(source, length), theorem, length)
+    return Model(weights, theorem.codec_for(source, length), theorem, length, certified)
+
+
+def _length(value: object) -> int | None:
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
+        raise ValueError(f"{value!r} is not a length")
+    return value
 
 
 def _read(folder: Path, place: Place) -> tuple[Json, Mapping[str, Array]]:
