@@ -98,9 +98,7 @@ def agree(told: Answer, right: Answer, subject: Subject, tally: Counter[str]) ->
     if subject.verdict_only:
         tally["decided" if told.verdict else "undecided"] += 1
         return told.verdict in (None, right.verdict)
-    pairs = [(told.verdict, right.verdict)]
-    pairs += [
-        (one, other) for one, other in ((told.steps, right.steps), (told.output, right.output)) if other is not None
-    ]
-    pairs += [(told.values, right.values)] if right.values is not None else []
-    return all(one == other for one, other in pairs)
+    if told.verdict != right.verdict:
+        return False
+    spoken = [name for name in ("steps", "output", "values") if getattr(right, name) is not None]
+    return all(getattr(told, name) == getattr(right, name) for name in spoken)

@@ -87,7 +87,7 @@ def compares(relation: str, left: Any, right: Any) -> bool:
     """Whether two values compare so."""
     if relation in ("=", "!="):
         return bool((left == right) is (relation == "="))
-    return {"<": left < right, "<=": left <= right, ">": left > right, ">=": left >= right}[relation]
+    return bool({"<": left < right, "<=": left <= right, ">": left > right, ">=": left >= right}[relation])
 
 
 def boolean(kind: str, formula: Any, holds: Any) -> bool:
@@ -200,7 +200,7 @@ def crasp(program: Any, word: tuple[str, ...], most: int) -> Answer:
         return boolean(kind, formula, lambda part: at(part, i))
 
     def total(term: Any, i: int) -> int:
-        return int(term.constant) + sum(coefficient * number(one, i) for coefficient, one in term.terms)
+        return int(term.constant + sum(coefficient * number(one, i) for coefficient, one in term.terms))
 
     def number(one: Any, i: int) -> int:
         match type(one).__name__:
