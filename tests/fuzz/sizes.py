@@ -1,6 +1,6 @@
 """How much is tried. ``pytest -m slow -n 2 tests/fuzz`` takes about an hour on two cores.
 
-``SOFTMACHINE_FUZZ=0.02`` tries a fiftieth, which takes about a minute; larger numbers try more. The seeds are part of
+``SOFTMACHINE_FUZZ=0.01`` tries a hundredth, which takes about a minute; larger numbers try more. The seeds are part of
 the names of the tests, so that a part is a part of the whole, and what fails, fails again.
 
 ============================== ==================== =====================================================

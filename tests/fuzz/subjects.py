@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from random import Random
 from typing import Any
 
 from softmachine.errors import ConstructionError, InvalidError, UsageError
@@ -27,7 +27,6 @@ from tests.sources.counter_machines import random_counter_machine
 from tests.sources.formulas import ALL, COMPARISON, COUNT_PREDICATE, COUNTS, PAST, random_formula
 from tests.sources.machines import random_machine
 
-Chosen = random.Random
 SMALLEST, ENOUGH = "fixed:2", "fixed:24"
 """Theorems that hold in any F_b are tried in the smallest; of the others, bits enough for such words."""
 
@@ -48,7 +47,7 @@ class Subject:
         sorted_words: Whether only words with their letters in order are taken.
     """
 
-    make: Callable[[Chosen], Source]
+    make: Callable[[Random], Source]
     truth: Callable[[Any, tuple[str, ...], int], Answer]
     length: int | None = None
     longest: int = 5
@@ -58,7 +57,7 @@ class Subject:
     verdict_only: bool = False
     sorted_words: bool = False
 
-    def words(self, rng: Chosen, source: Source) -> list[tuple[str, ...]]:
+    def words(self, rng: Random, source: Source) -> list[tuple[str, ...]]:
         """Random words of all lengths, each once."""
         count = self.word_count
         if isinstance(source, Circuit | Graph):
@@ -71,27 +70,27 @@ class Subject:
         return list(dict.fromkeys(drawn))
 
 
-def turing(rng: Chosen, tapes: Sequence[int] = (1, 1, 1, 1, 1, 2, 2, 3)) -> TuringMachine:
+def turing(rng: Random, tapes: Sequence[int] = (1, 1, 1, 1, 1, 2, 2, 3)) -> TuringMachine:
     count = rng.choice(tapes)
-    symbols_ = rng.randint(2, 4 if count == 1 else 3 if count == 2 else 2)
+    letters = rng.randint(2, 4 if count == 1 else 3 if count == 2 else 2)
     states = rng.randint(1, 5 if count == 1 else 3)
-    return random_machine(rng, tapes=count, symbols=symbols_, states=states, tape=rng.choice(list(Tape)))
+    return random_machine(rng, tapes=count, symbols=letters, states=states, tape=rng.choice(list(Tape)))
 
 
-def mostly_one_tape(rng: Chosen) -> TuringMachine:
+def mostly_one_tape(rng: Random) -> TuringMachine:
     return turing(rng, (1,) * 17 + (2, 2, 3))
 
 
-def counted(rng: Chosen) -> TuringMachine:
+def counted(rng: Random) -> TuringMachine:
     """A machine on one tape that halts soon: a counter machine takes exponentially long for long runs."""
     return random_machine(rng, symbols=rng.randint(2, 4), states=rng.randint(1, 4), tape=rng.choice(list(Tape)))
 
 
-def counted_very_briefly(rng: Chosen) -> TuringMachine:
+def counted_very_briefly(rng: Random) -> TuringMachine:
     return random_machine(rng, symbols=rng.choice([2, 2, 3]), states=rng.randint(1, 3), tape=rng.choice(list(Tape)))
 
 
-def reading(rng: Chosen) -> TuringMachine:
+def reading(rng: Random) -> TuringMachine:
     """A machine that writes nothing; the theorem refuses those that leave their input."""
     going = ["p", "q"][: rng.randint(1, 2)]
     letters = ("a", "b")[: rng.randint(1, 2)]
@@ -107,8 +106,8 @@ def reading(rng: Chosen) -> TuringMachine:
     )  # fmt: skip
 
 
-def formula_of(operators: Sequence[str]) -> Callable[[Chosen], Specification]:
-    def make(rng: Chosen) -> Specification:
+def formula_of(operators: Sequence[str]) -> Callable[[Random], Specification]:
+    def make(rng: Random) -> Specification:
         letters = ("a", "b", "c")[: rng.randint(1, 3)]
         formula = random_formula(rng, rng.randint(1, 4), letters, operators)
         alphabet = tuple(dict.fromkeys((*symbols(formula), *letters)))
@@ -121,7 +120,7 @@ def without_counts(operators: Sequence[str]) -> list[str]:
     return [name for name in operators if name not in (*COUNTS, COUNT_PREDICATE, COMPARISON)]
 
 
-def srasp(rng: Chosen) -> SraspProgram:
+def srasp(rng: Random) -> SraspProgram:
     program = srasp_programs.random_program(
         rng, vectors=rng.randint(1, 5), integers=rng.random() < 0.7, linear=True, conjunctive=rng.random() < 0.7
     )
@@ -130,30 +129,30 @@ def srasp(rng: Chosen) -> SraspProgram:
     return program
 
 
-def crasp(rng: Chosen) -> CraspProgram:
+def crasp(rng: Random) -> CraspProgram:
     return crasp_programs.random_program(rng.randrange(1 << 30), thinks=rng.random() < 0.5, depth=rng.randint(1, 4))
 
 
-def counter_machine(rng: Chosen) -> CounterMachine:
+def counter_machine(rng: Random) -> CounterMachine:
     return random_counter_machine(
         rng, letters=rng.randint(1, 3), work_counters=rng.randint(0, 2), states=rng.randint(1, 4)
     )
 
 
-def small_circuit(rng: Chosen) -> Circuit:
+def small_circuit(rng: Random) -> Circuit:
     return random_circuit(
         rng.randrange(1 << 30), inputs=rng.randint(1, 5), gates=rng.randint(1, 12), outputs=rng.randint(1, 3),
         fan_in=rng.randint(1, 5), kinds=tuple(GateKind),
     )  # fmt: skip
 
 
-def tiny_circuit(rng: Chosen) -> Circuit:
+def tiny_circuit(rng: Random) -> Circuit:
     return random_circuit(
         rng.randrange(1 << 30), inputs=rng.randint(1, 3), gates=rng.randint(1, 4), outputs=1, fan_in=rng.randint(1, 3)
     )
 
 
-def graph(rng: Chosen) -> Graph:
+def graph(rng: Random) -> Graph:
     vertices = tuple(f"v{k}" for k in range(rng.randint(1, 6)))
     pairs = [(one, other) for one in vertices for other in vertices]
     edges = tuple(pair for pair in pairs if rng.random() < 1.2 / len(vertices))
@@ -205,7 +204,7 @@ PAIRS = [(theorem.name, attention) for theorem in all_theorems() for attention i
 """All theorems, with all kinds of attention that they have."""
 
 
-def reread(rng: Chosen, source: Source) -> Source:
+def reread(rng: Random, source: Source) -> Source:
     """The source as it comes back from a file: in the format of its language, or a circuit in any format."""
     if rng.random() < 0.4:
         return source

@@ -15,6 +15,8 @@ from tests.fuzz.sizes import BATCHES, COUNTS, OTHERS, batch
 from tests.fuzz.subjects import PAIRS, SUBJECTS
 
 LEAST_MACHINES = 100
+ENOUGH_TO_TELL = 8
+"""So many runs without a verdict say nothing yet; of more runs, most must have one."""
 QUICK = (
     "chapter-8",
     "turing-counter",
@@ -52,7 +54,7 @@ def test_many(theorem: str, attention: str, number: int) -> None:
     tally: Counter[str] = Counter()
     for seed in batch(number, COUNTS.get(theorem, OTHERS)):
         try_one(theorem, attention, seed, tally)
-    assert not SUBJECTS[theorem].verdict_only or tally["decided"] > tally["undecided"], tally
+    assert tally["undecided"] <= max(tally["decided"], ENOUGH_TO_TELL), tally
 
 
 def test_a_wrong_answer_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
