@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import softmachine as sm
-from softmachine.exports.folder import MARK
+from softmachine.exports.manifest import MARK
 from tests.fuzz.calling import call, contents, within
 from tests.fuzz.damage import another_value, cut, exchanged, flipped, huge_number, noise
 from tests.fuzz.sizes import BATCHES, DAMAGED, batch

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
+from itertools import islice, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,7 +119,7 @@ class TransformerCircuit:
 
     def disagreements(self, words: Iterable[Sequence[str]] | None = None) -> Iterator[tuple[str, ...]]:
         """The words on which the circuit does not say what the transformer does; of all words, or of these."""
-        every = self.codec.words(self.length) if words is None else map(tuple, words)
+        every = product(self.codec.alphabet, repeat=self.length) if words is None else map(tuple, words)
         for batch in _batches(every):
             pairs = zip(batch, self.answers(batch), self.expected(batch), strict=True)
             yield from (word for word, found, expected in pairs if found != expected)
