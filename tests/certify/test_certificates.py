@@ -18,7 +18,7 @@ from softmachine.certify.budget import budget
 from softmachine.certify.certificate import with_softmax
 from softmachine.certify.measure import measure
 from softmachine.compiler import compile_program
-from softmachine.engines.check import check_words, random_words
+from softmachine.engines.check import check_words
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import ConstructionError, UsageError
 from softmachine.languages.source import Source
@@ -129,7 +129,8 @@ def test_a_temperature_that_is_too_high_goes_wrong(formula: str) -> None:
     blocks = tuple(Block(tuple(map(warm, block.layers)), block.repeats, block.name) for block in smooth.blocks)
     engine = DenseEngine(replace(smooth, blocks=blocks))
     wrong = 0
-    for word in random_words(("a", "b"), 60, length, seed=3):
+    chooser = random.Random(3)
+    for word in (tuple(chooser.choices("ab", k=length)) for _ in range(60)):
         answers = engine.answers([[START, *word]], length)[0]
         wrong += [answer == "true" for answer in answers[1:]] != list(truth(specification(formula), word))
     assert wrong > 0

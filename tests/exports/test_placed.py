@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from softmachine.compiler import compile_program
-from softmachine.engines.check import all_words
 from softmachine.errors import ConstructionError, UsageError
 from softmachine.exports.bert import bert
 from softmachine.exports.dialogue import dialogue_of
@@ -27,6 +26,7 @@ from softmachine.transformer.features import NEXT, Last, Relation
 from tests.exports.helpers import stock_model
 from tests.exports.plain import bert_logits, gpt2_logits, llama_logits, lowered_logits
 from tests.models import with_weights
+from tests.sources.formulas import words as all_words
 
 WORDS = [tuple(word) for word in ("", "1", "0", "01", "1011", "111111")]
 

@@ -6,7 +6,7 @@ import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, islice, product
+from itertools import chain, groupby, islice
 
 from softmachine.arithmetic import Arithmetic
 from softmachine.codec import Codec, DecoderCodec, Prompt, SegmentedCodec
@@ -205,27 +205,19 @@ def _known(tokens: Sequence[str | None]) -> tuple[str, ...]:
     return tuple(token for token in tokens if token is not None)
 
 
-def all_words(alphabet: Sequence[str], up_to: int, only: int | None = None) -> Iterator[Word]:
-    """Every word up to a length, the shorter ones first; of one length only, if the source reads no others."""
-    for length in range(up_to + 1):
-        if only in (None, length):
-            yield from product(alphabet, repeat=length)
-
-
-def only_length(codec: Codec[Source], up_to: int) -> int | None:
-    """The length of all inputs of a model, if they have one length.
+def all_words(codec: Codec[Source], up_to: int) -> Iterator[Word]:
+    """Every word up to a length that the theorem of a model is about, the shorter ones first.
 
     Raises:
-        UsageError: If it is more than the length up to which inputs are wanted.
+        UsageError: If all words have one length, and it is more.
     """
-    length = codec.input_length
-    if length is not None and length > up_to:
-        raise UsageError(f"all inputs have length {length}, so that there are none up to length {up_to}")
-    return length
+    only = codec.input_length
+    if only is not None and only > up_to:
+        raise UsageError(f"all inputs have length {only}, so that there are none up to length {up_to}")
+    return chain.from_iterable(map(codec.words, range(up_to + 1)))
 
 
-def random_words(alphabet: Sequence[str], count: int, length: int, seed: int = 0) -> Iterator[Word]:
-    """Random words of one length."""
+def random_words(codec: Codec[Source], count: int, length: int, seed: int = 0) -> Iterator[Word]:
+    """Random words of one length that the theorem of a model is about."""
     chooser = random.Random(seed)
-    for _ in range(count):
-        yield tuple(chooser.choice(alphabet) for _ in range(length)) if alphabet else ()
+    return (codec.random_word(chooser, length) for _ in range(count))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from softmachine.arithmetic import Arithmetic
-from softmachine.engines.check import BATCH, Word, all_words, check_words, only_length, random_words
+from softmachine.engines.check import BATCH, Word, all_words, check_words, random_words
 from softmachine.errors import SoftmachineError
 from softmachine.estimates import Estimate, allow, foreseen
 from softmachine.model import Model
@@ -40,17 +40,17 @@ class Sweep:
     @staticmethod
     def every(model: Model, up_to: int) -> Sweep:
         """All words up to a length."""
-        only, alphabet = only_length(model.codec, up_to), model.codec.alphabet
-        longest = up_to if only is None else only
+        codec = model.codec
+        longest = up_to if codec.input_length is None else codec.input_length
         _allow_length(longest)
-        total = _total(len(alphabet) ** length for length in range(up_to + 1) if only in (None, length))
-        return Sweep(model, longest, total, all_words(alphabet, up_to, only))
+        total = _total(map(codec.word_count, range(up_to + 1)))
+        return Sweep(model, longest, total, all_words(codec, up_to))
 
     @staticmethod
     def random(model: Model, count: int, length: int, seed: int = 0) -> Sweep:
         """So many random words of a length."""
         _allow_length(length)
-        return Sweep(model, length, count, random_words(model.codec.alphabet, count, length, seed))
+        return Sweep(model, length, count, random_words(model.codec, count, length, seed))
 
     def foreseen(self, arithmetic: str | Arithmetic, max_steps: int) -> Iterator[Word]:
         """The words, to be checked one by one; soon it is known how long all of them take.
@@ -83,7 +83,7 @@ class Sweep:
         """How long a random word of some length takes, when as many are read together as is usual."""
         count = 1
         while True:
-            words = random_words(self.model.codec.alphabet, count, length, seed=count)
+            words = random_words(self.model.codec, count, length, seed=count)
             report = check_words(self.model, words, arithmetic=arithmetic, max_steps=max_steps)
             if report.seconds > ENOUGH or count >= min(BATCH, self.total):
                 return report.seconds / count
