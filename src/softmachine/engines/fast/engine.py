@@ -216,6 +216,11 @@ class FastPass:
             end = min(end, self.prompt + most)
         return Coded(self.tokens[self.prompt : end], self.names)
 
+    @property
+    def spoken(self) -> range:
+        """The positions after which something was said."""
+        return range(self.prompt - 1, self.known - (self.stopped_by is None))
+
     def said_at(self, position: int) -> str:
         """What was said after a position."""
         return self.names[int(self.tokens[position + 1])]
@@ -227,7 +232,7 @@ class FastPass:
             AmbiguousTokenError: If two logits are equal.
             PrecisionError: If numbers leave the range in which they are exact.
         """
-        self._settle()
+        self.settle()
         while self.stopped_by is None and self.read < limit:
             target = min(limit, self.read + CHUNK)
             if self.read >= self.engine.code.horizon:
@@ -250,7 +255,7 @@ class FastPass:
             self.first_answer,
             *self.memory.arrays,
         )
-        self._settle()
+        self.settle()
 
     def answers(self) -> list[str]:
         """The outputs at all given positions."""
@@ -272,8 +277,8 @@ class FastPass:
             larger[: self.known] = self.tokens[: self.known]
             self.tokens = larger
 
-    def _settle(self) -> None:
-        """See to what the code returned for."""
+    def settle(self) -> None:
+        """See to what the code returned for, so that it can go on, or has stopped."""
         info = self.info
         found = int(info[status.STATUS])
         outputs = self.engine.transformer.outputs

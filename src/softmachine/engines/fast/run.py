@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from softmachine.arithmetic import Arithmetic
@@ -131,10 +132,8 @@ class FastRun:
             raise self.task.outgrown(self.max_steps)
 
     def save(self, file: Path) -> bool:
-        """Write the run to a file, unless it has ended."""
-        if self.run.stopped_by is not None:
-            return False
-        saved_run.save(self.run, file)
+        """Write the run to a file; one that has ended as it was before its last decision."""
+        saved_run.save(self.run, file, self.max_steps)
         return True
 
     def audit(self, steps: int, seed: int | None) -> Audit:
@@ -143,7 +142,9 @@ class FastRun:
 
 
 def resume(task: Task, file: Path) -> FastRun:
-    """The run that was saved to a file."""
+    """The run that was saved to a file; if nothing is said of steps, it may make as many as it might before."""
+    if task.max_steps is None:
+        task = replace(task, max_steps=max(MAX_STEPS, saved_run.steps_allowed(file)))
     run = FastRun(task)
     saved_run.load(run.run, file)
     return run

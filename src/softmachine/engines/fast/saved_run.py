@@ -3,7 +3,8 @@
 The file is in the safetensors format: plain arrays and a header, nothing that could be executed. It is written in one
 piece, so that a full disk or a power cut leaves the last one, and takes the place of nothing but a saved run. What is
 read is checked before compiled code works on it: that it belongs to the same model, its checksum, and that no index
-points outside of an array.
+points outside of an array. A run that has ended is saved as it was before its last decision: whoever loads it lets the
+model decide again.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import hashlib
 import json
 import os
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +25,7 @@ from softmachine.engines.fast.codegen.emitted import Emitted
 from softmachine.engines.fast.indexes.memory import Memory
 from softmachine.engines.fast.segments import SegmentedPass
 from softmachine.engines.fast.tables.memory import TableMemory
-from softmachine.errors import Place, SourceError, UsageError
+from softmachine.errors import AmbiguousTokenError, InputError, Place, PrecisionError, SourceError, UsageError
 from softmachine.packed import Packed
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ FORMAT = "softmachine checkpoint 1"
 SEGMENTS_FORMAT = "softmachine checkpoint of segments 1"
 _LARGEST = 2**62
 _LONGEST_HEADER = 1 << 24
+_MOST_DIGITS = 30
 
 
 def require_free(path: Path) -> None:
@@ -56,25 +59,41 @@ def _taken(path: Path) -> bool:
         return False
     if not path.is_file():
         return True
+    return _header(path).get("format") not in (FORMAT, SEGMENTS_FORMAT)
+
+
+def _header(path: Path) -> dict[str, str]:
+    """What a file says of itself, if it begins as ours do: a length, and a header; else nothing."""
     try:
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
             header = json.loads(file.read(length) if length <= _LONGEST_HEADER else b"")
-        return header["__metadata__"]["format"] not in (FORMAT, SEGMENTS_FORMAT)
-    except (OSError, ValueError, LookupError, TypeError, RecursionError):
-        return True
+        return {str(key): str(value) for key, value in header["__metadata__"].items()}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return {}
 
 
-def save(run: FastPass | SegmentedPass, path: Path) -> None:
+def steps_allowed(path: Path) -> int:
+    """How many steps a saved run was allowed to make; 0 if the file does not say, whatever the reason."""
+    found = _header(path).get("steps", "")
+    return int(found) if found.isascii() and found.isdecimal() and len(found) <= _MOST_DIGITS else 0
+
+
+def save(run: FastPass | SegmentedPass, path: Path, steps: int = 0) -> None:
     """Write a run to a file.
+
+    Args:
+        run: The run.
+        path: The file.
+        steps: How many steps it may make.
 
     Raises:
         SourceError: If that is not possible; the run goes on in memory.
     """
-    common = {"model": run.engine.digest, "general": json.dumps(sorted(run.engine.general))}
+    common = {"model": run.engine.digest, "general": json.dumps(sorted(run.engine.general)), "steps": str(steps)}
     if isinstance(run, SegmentedPass):
         # What was said says it all: the present segment is read again.
-        parts = {f"said {number}": part for number, part in enumerate(run.said.parts())}
+        parts = {f"said {number}": part for number, part in enumerate(run.lasting().parts())}
         _save(path, parts, common | {"format": SEGMENTS_FORMAT, "prompt": _prompt(run)})
     else:
         _save(path, _whole(run), common | {"format": FORMAT, "prompt": str(run.prompt)})
@@ -82,9 +101,13 @@ def save(run: FastPass | SegmentedPass, path: Path) -> None:
 
 def _whole(run: FastPass) -> Arrays:
     """The arrays of a run in one context; of a large model only the tokens, which are read again."""
+    with suppress(AmbiguousTokenError, InputError, PrecisionError):  # what stops it now will do so again
+        run.settle()
     if isinstance(run.memory, TableMemory):
         return {"tokens": run.tokens[: run.known].copy()}
-    arrays = {"tokens": run.tokens[: run.known].copy(), "info": run.info, "scalars": run.memory.scalars}
+    info = run.info.copy()
+    info[status.STATUS] = status.RUNNING
+    arrays = {"tokens": run.tokens[: run.known].copy(), "info": info, "scalars": run.memory.scalars}
     return arrays | {f"storage {name}": np.ascontiguousarray(array) for name, array in run.memory.parts.items()}
 
 

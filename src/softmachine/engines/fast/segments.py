@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from softmachine.engines.fast.audit import Audit, Difference, audit_of, audited
 from softmachine.errors import InputError
-from softmachine.packed import Packed
+from softmachine.packed import Codes, Packed
 
 if TYPE_CHECKING:
     from softmachine.codec import SegmentedCodec
@@ -64,6 +64,8 @@ class SegmentedPass:
         """Whether the weights were not made for a context as long as this one."""
         self.limited = False
         """Whether all steps that are allowed were made."""
+        self._beyond: Packed[str] | None = None
+        """What is known to follow, if that is more than is allowed."""
         if len(said):
             number = {name: code for code, name in enumerate(names)}
             known: Packed[str] = Packed(names)
@@ -71,13 +73,18 @@ class SegmentedPass:
             self.go_on_from(known)
 
     def go_on_from(self, said: Packed[str]) -> None:
-        """Let this be what was said, in all segments; nothing of it stops the run."""
+        """Let this be what was said, in all segments, as far as it is allowed; nothing of it stops the run."""
         self.said = said
-        self.steps = sum(int(np.count_nonzero(self._is_step[part])) for part in said.parts())
+        steps = self._where(self._is_step)
+        if len(steps) > self.most_steps:
+            self._beyond, self.said, self.limited = said, Packed(said.names), True
+            self.said.extend(said[: int(steps[self.most_steps])].codes)
+        self.steps = min(len(steps), self.most_steps)
         structure = self._structure()
         self.segments = [prompt + count for prompt, count in structure if count]
         prompt, count = structure[-1]
-        self.current.again(self._context(len(structure) - 1, prompt, len(said) - count, len(said)))
+        end = len(self.said)
+        self.current.again(self._context(len(structure) - 1, prompt, end - count, end))
         self.current.prompt, self._taken = prompt, count
 
     @property
@@ -99,6 +106,12 @@ class SegmentedPass:
         """What was said in all segments; the limit of steps has been seen to."""
         del most
         return self.said
+
+    def lasting(self) -> Codes[str]:
+        """All that is known to follow, without what stopped the run."""
+        if self._beyond is not None:
+            return self._beyond
+        return self.said if self.stopped_by is None else self.said[:-1]
 
     def advance(self, count: int) -> None:
         """Say so many tokens more, or a few more than that, unless the run ends before.
