@@ -70,6 +70,10 @@ class UsageError(SoftmachineError):
     """A command or function was called with arguments that do not go together."""
 
 
+class EffortError(SoftmachineError):
+    """Work would take very long or very much memory, so it was not begun; whoever wants it all the same says yes."""
+
+
 class ConstructionError(SoftmachineError):
     """A theorem does not apply to this object, or a gadget's assumption does not hold."""
 
