@@ -17,6 +17,7 @@ from softmachine.text import many
 
 if TYPE_CHECKING:
     from softmachine.cli.watching import Watched, Watcher
+    from softmachine.engines.engine import Audited as AuditReport
     from softmachine.engines.run import Run, Running
 
 EXAMPLES = """[dim]Examples:[/]
@@ -53,13 +54,21 @@ MaxSteps = Annotated[
 Audited = Annotated[
     int,
     value(
-        "N", "Afterwards, do N random steps again with every score computed in exact arithmetic (fast engine).", least=0
+        "N",
+        "Afterwards, do N random steps of the whole run again with every score computed in exact arithmetic "
+        "(fast engine).",
+        least=0,
     ),
 ]
+Seed = Annotated[int, value("N", "With --audit: what the random steps are drawn by; 0 if nothing is said.", least=0)]
 Checkpoint = Annotated[
-    Path | None, file("Write the run to FILE now and then, and when it is interrupted (fast engine).")
+    Path | None,
+    file("Write the run to FILE now and then, when it is interrupted and when it ends (fast engine)."),
 ]
-Resume = Annotated[Path | None, file("Go on from a checkpoint (fast engine).")]
+Resume = Annotated[
+    Path | None,
+    file("Go on from a checkpoint, and go on writing to it unless --checkpoint names another file (fast engine)."),
+]
 Traced = Annotated[bool, switch("Print one line a step.", "--trace")]
 
 
@@ -71,6 +80,7 @@ def command(
     engine: Engine = "auto",
     max_steps: MaxSteps = None,
     audit: Audited = 0,
+    seed: Seed = 0,
     checkpoint: Checkpoint = None,
     resume: Resume = None,
     theorem: options.TheoremName = None,
@@ -113,14 +123,14 @@ def command(
         )
     watched = _watched(running, text, output, trace)
     if watched.interrupted and running.save():
-        output.warn(f"to go on: --resume {checkpoint}")
+        output.warn(f"to go on: --resume {running.checkpoint}")
     if running.unsaved:
         output.warn(running.unsaved)
     result = running.so_far()
     with working("doing steps again in exact arithmetic", output):
-        audited = running.audit(audit) if audit else None
+        audited = running.audit(audit, seed) if audit else None
     if output.as_json:
-        checked = {"audit": {"steps": len(audited.steps), "holds": audited.holds}} if audited else {}
+        checked = {"audit": _audited(audited)} if audited else {}
         lines = {} if watched.lines is None else {"trace": watched.lines}
         output.answer({**_answer(result, text), "interrupted": watched.interrupted, **checked, **lines})
     else:
@@ -138,6 +148,9 @@ def _watched(running: Running, text: str, output: Output, trace: bool) -> Watche
 
     view = view_of(running.model.codec, text, remember=MOST_ROWS)
     watcher: Watcher | None = None
+    if view and running.resumed and (trace or output.live):
+        view.follow_all(running.tokens[:1])  # where the run begins there is nothing to leap over
+        view.follow_all(running.tokens[1:])
     if trace:
         width = output.width if output.live else shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns
         watcher = Trace(view, output, width)
@@ -167,9 +180,15 @@ def _answer(run: Run, text: str) -> dict[str, object]:
         "arithmetic": run.arithmetic,
         "engine": run.engine,
         **({"notes": list(run.notes)} if run.notes else {}),
+        **({"resumed": run.resumed} if run.resumed else {}),
         "seconds": round(run.seconds, 6),
-        "tokens_per_second": round(run.tokens_per_second, 1),
+        "tokens_per_second": round(run.tokens_per_second, 1) if len(run.tokens) > run.resumed else None,
     }
+
+
+def _audited(audited: AuditReport) -> dict[str, object]:
+    count, positions, seed = len(audited.steps), audited.positions, audited.seed
+    return {"steps": count, "positions": positions, "seed": seed, "holds": audited.holds}
 
 
 def _status(run: Run, interrupted: bool, max_steps: int, output: Output) -> Status:

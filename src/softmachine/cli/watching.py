@@ -184,7 +184,7 @@ def status_line(running: Running, output: Output) -> Redrawn:
 def _speed(running: Running, began: float) -> str:
     seconds, count = time.perf_counter() - began, len(running.tokens)
     memory = f", {running.memory / 1e6:,.0f} MB" if running.memory > LEAST_MEMORY else ""
-    speed = f"{many(count, 'token')}, {count / seconds:,.0f} a second"
+    speed = f"{many(count, 'token')}, {(count - running.resumed) / seconds:,.0f} a second"
     return f"{speed}, context {running.context:,}{memory} ({running.engine} engine)"
 
 
@@ -210,7 +210,7 @@ def _table(run: Run, width: int, interrupted: bool) -> Table:
     rows: dict[str, str | Text] = {
         "verdict": Text.assemble((verdict, COLOURS.get(verdict, "bold yellow")), f" after {many(run.steps, 'step')}"),
         "tape": _cut(printable(run.output), MOST_LINES * (width - 9)),
-        "tokens": f"{len(run.tokens):,}, {run.tokens_per_second:,.0f} a second ({run.engine} engine, {run.arithmetic})",
+        "tokens": f"{len(run.tokens):,}{run.pace('a second')} ({run.engine} engine, {run.arithmetic})",
     }
     if len(run.segments) > 1:
         rows["segments"] = f"{len(run.segments):,}, with contexts of at most {max(run.segments):,} tokens"

@@ -29,6 +29,7 @@ class Run:
         seconds: How long it took.
         segments: How many tokens the context of each segment had, if the model goes on from summaries.
         notes: What else there is to say, one sentence each.
+        resumed: How many of the tokens are those of the saved run that it went on from.
     """
 
     model: Model
@@ -40,6 +41,7 @@ class Run:
     seconds: float
     segments: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
+    resumed: int = 0
 
     @property
     def verdict(self) -> str | None:
@@ -70,8 +72,14 @@ class Run:
 
     @property
     def tokens_per_second(self) -> float:
-        """How fast it ran."""
-        return len(self.tokens) / self.seconds if self.seconds else 0.0
+        """How fast it ran; 0 if there was nothing to compute."""
+        return (len(self.tokens) - self.resumed) / self.seconds if self.seconds else 0.0
+
+    def pace(self, unit: str) -> str:
+        """How many of the tokens were there before, and how fast the others came, as the end of a sentence."""
+        saved = f", {self.resumed:,} of them from the saved run" if self.resumed else ""
+        speed = f", {self.tokens_per_second:,.0f} {unit}" if len(self.tokens) > self.resumed else ""
+        return saved + speed
 
     def text(self, most: int = 40) -> str:
         """The run for people: what happened step by step (the first ``most`` steps), and what came of it."""
@@ -91,8 +99,8 @@ class Run:
         if len(self.segments) > 1:
             parts = f" in {many(len(self.segments), 'segment')} of at most {max(self.segments):,}"
         return (
-            f"{verdict}{left}  after {many(self.steps, 'step')}, {many(len(self.tokens), 'token')}{parts}, "
-            f"{self.tokens_per_second:,.0f} tokens/s {how}{said}"
+            f"{verdict}{left}  after {many(self.steps, 'step')}, {many(len(self.tokens), 'token')}{parts}"
+            f"{self.pace('tokens/s')} {how}{said}"
         )
 
     def __str__(self) -> str:

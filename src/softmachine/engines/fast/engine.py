@@ -47,6 +47,7 @@ class FastEngine:
         self.transformer = transformer
         self.plain = plain
         self.general: frozenset[str] = frozenset()
+        self._recording: dict[tuple[int, ...], tuple[Emitted, Callable[..., None]]] = {}
         self.code: Emitted | Interpreted = self._code(tables)
 
     def _code(self, tables: bool | None) -> Emitted | Interpreted:
@@ -67,6 +68,13 @@ class FastEngine:
     def advance(self) -> Callable[..., None]:
         """The generated function."""
         return uncompiled(self.code.text) if self.plain else compiled(self.code.text)
+
+    def recording(self, atoms: tuple[int, ...]) -> tuple[Emitted, Callable[..., None]]:
+        """Code that also writes down some atoms at every position, of a model that has code of its own."""
+        if atoms not in self._recording:
+            code = emit(self.flow, self.general, atoms)
+            self._recording[atoms] = code, uncompiled(code.text) if self.plain else compiled(code.text)
+        return self._recording[atoms]
 
     def replan(self, storage: int) -> None:
         """Serve a head by the general index: something that its plan assumed does not hold in this run."""
@@ -91,6 +99,7 @@ class FastEngine:
                     hint="use --engine dense",
                 ) from None
             self.general = names
+            self._recording.clear()
             self.__dict__.pop("advance", None)
 
     @property
@@ -117,17 +126,12 @@ class FastEngine:
         """The output of the largest logit at every position."""
         return FastPass(self, tokens, lambda _: True, answer_all=True).answers()
 
-    def reread(self, tokens: NDArray[Any], atoms: Sequence[int], record: NDArray[np.int64]) -> None:
-        """Read tokens again, and write down the fractions that some atoms are at every position."""
-        code = emit(self.flow, self.general, atoms)
-        advance = uncompiled(code.text) if self.plain else compiled(code.text)
+    def reading(self, tokens: NDArray[Any]) -> FastPass:
+        """A pass that only reads these tokens, given by their numbers."""
         again = FastPass(self, [], lambda _: True, answer_all=True)
-        again.tokens, again.given = tokens, len(tokens)
-        again.memory = Memory(code, record)  # of a model that has code of its own
+        again.tokens, again.given, again.first_answer = tokens, len(tokens), len(tokens)
         again.info[:] = [0, len(tokens), status.RUNNING, -1]
-        again.first_answer = len(tokens)
-        while again.read < len(tokens):
-            again.call(advance, len(tokens))
+        return again
 
 
 class FastPass:

@@ -66,7 +66,13 @@ class OneContext(FastPass):
         """Compute so many positions more, unless the run ends before."""
         self.go(min(self.end, self.read + count))
 
-    def audit(self, count: int, seed: int | None = None) -> Audit:
+    @property
+    def spoken(self) -> range:
+        """The positions after which something was said, as far as that is allowed."""
+        every = super().spoken
+        return every[: self.wanted - self.prompt] if self.stopped_by is None else every
+
+    def audit(self, count: int, seed: int) -> Audit:
         """Do random steps again."""
         return audit(self, count, seed)
 
@@ -136,7 +142,7 @@ class FastRun:
         saved_run.save(self.run, file, self.max_steps)
         return True
 
-    def audit(self, steps: int, seed: int | None) -> Audit:
+    def audit(self, steps: int, seed: int) -> Audit:
         """Random steps done again, with every score computed in exact arithmetic."""
         return self.run.audit(steps, seed)
 

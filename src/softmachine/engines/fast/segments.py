@@ -5,13 +5,14 @@ Of earlier segments only what was said is kept, compressed. The arrays of a segm
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.engines.fast.audit import Audit, Difference, audit_of, audited
+from softmachine.engines.fast.audit import Audit, Difference, done_again, drawn
 from softmachine.errors import InputError
 from softmachine.packed import Codes, Packed
 
@@ -164,23 +165,21 @@ class SegmentedPass:
         run.again(codes[beginnings[-1] :].copy())
         self._taken = 0
 
-    def audit(self, count: int, seed: int | None = None) -> Audit:
+    def audit(self, count: int, seed: int) -> Audit:
         """Do random steps of all segments again."""
-        drawn = audited(range(len(self.said)), count, seed)
-        steps: list[int] = []
+        steps = drawn(range(len(self.said)), count, seed)
         differences: list[Difference] = []
         scores, begin = 0, 0
         for segment, (prompt, length) in enumerate(self._structure()):
-            here = [step for step in drawn if begin <= step < begin + length]
+            here = steps[bisect_left(steps, begin) : bisect_left(steps, begin + length)]
             if here:
                 run = self.engine.start([], listening=True)
                 run.adopt(self._context(segment, prompt, begin, begin + length), prompt)
-                found = audit_of(run, [prompt - 1 + step - begin for step in here])
-                steps += here
-                scores += found.scores
-                differences += found.differences
+                more, found = done_again(run, [prompt - 1 + step - begin for step in here])
+                scores += more
+                differences += found
             begin += length
-        return Audit(tuple(steps), scores, tuple(differences))
+        return Audit(steps, scores, tuple(differences), len(self.said), seed)
 
     def _structure(self) -> list[tuple[int, int]]:
         """For each segment, how many tokens its prompt has, and how many were said; the present one is the last."""
