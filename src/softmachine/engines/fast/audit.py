@@ -27,8 +27,8 @@ from softmachine.transformer.attention import Mask
 if TYPE_CHECKING:
     from softmachine.engines.fast.engine import FastPass
 
-BLOCK = 1 << 15
-"""So many keys are looked at together: few enough for their scores to stay in a processor's cache."""
+BLOCK = 1 << 16
+"""So many keys are looked at together."""
 
 
 @dataclass(frozen=True)

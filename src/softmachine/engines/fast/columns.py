@@ -18,6 +18,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[Any]
 """Of 64 bits, or Python's where these do not do."""
 Chosen = slice | NDArray[np.intp]
+ROUNDING = 2.0**-52
 
 
 def integers(values: Sequence[int]) -> Integers:
@@ -68,6 +69,16 @@ class Column:
         return sum((Fraction(_sum(n[group == k]), int(over)) for k, over in enumerate(overs)), Fraction(0))
 
 
+class Keys:
+    """Some columns of a block, the same rounded, and integers that no number in them exceeds."""
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self.columns = columns
+        self.floats = np.stack([column.floats for column in columns])
+        tops = np.maximum(self.floats.max(axis=1), -self.floats.min(axis=1))
+        self.sizes = [int(top * (1 + 8 * ROUNDING)) + 1 if top else 0 for top in tops.tolist()]
+
+
 class Name(Protocol):
     """What a column is of; it has to be hashable."""
 
@@ -91,12 +102,19 @@ class Block:
     record: NDArray[np.int64] | None = None
     atoms: Mapping[int, int] = field(default_factory=dict)
     _columns: dict[Name, Column] = field(default_factory=dict)
+    _keys: dict[tuple[Name, ...], Keys] = field(default_factory=dict)
 
     def column(self, name: Name) -> Column:
         """A column; each is computed once."""
         if name not in self._columns:
             self._columns[name] = name.column(self)
         return self._columns[name]
+
+    def keys(self, names: Sequence[Name]) -> Keys:
+        """Some columns, for heads that compare them; heads that compare the same share them."""
+        if tuple(names) not in self._keys:
+            self._keys[tuple(names)] = Keys([self.column(name) for name in names])
+        return self._keys[tuple(names)]
 
     @property
     def places(self) -> NDArray[np.int64]:
@@ -115,6 +133,7 @@ class OfToken:
     values: Sequence[Fraction]
 
     def column(self, block: Block) -> Column:
+        """The column in a block."""
         over = lcm(*(value.denominator for value in self.values))
         return Column(integers([int(value * over) for value in self.values])[block.tokens], over)
 
@@ -126,6 +145,7 @@ class OfPosition:
     feature: Feature
 
     def column(self, block: Block) -> Column:
+        """The column in a block."""
         places = block.places
         if self.feature == I:
             return Column(places, 1)
@@ -143,6 +163,7 @@ class OfAtom:
     number: int
 
     def column(self, block: Block) -> Column:
+        """The column in a block."""
         assert block.record is not None
         at = block.atoms[self.number]
         n, d = block.record[:, at], block.record[:, at + 1]
@@ -157,6 +178,7 @@ class OfBias:
     query: int
 
     def column(self, block: Block) -> Column:
+        """The column in a block."""
         known = [j for j in block.places.tolist() if j < self.query]
         rest = [Fraction(0)] * (len(block.tokens) - len(known))
         return Column.of([*(self.relation.at(j, self.query) for j in known), *rest])

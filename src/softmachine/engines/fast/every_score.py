@@ -17,12 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.engines.fast.analysis.grids import SAFE
-from softmachine.engines.fast.columns import Block, Chosen, Column, Name
+from softmachine.engines.fast.columns import ROUNDING, Block, Chosen, Keys, Name
 from softmachine.transformer.attention import Choice
 
 EXACT = 2**53
 """Sums of products whose absolute values add up to less than this are exact in float64, in whatever order."""
-ROUNDING = 2.0**-52
 TOGETHER = 64
 """So many questions are multiplied with a block at once."""
 
@@ -109,22 +108,13 @@ class Search:
                     seen = slice(0, question.position - block.first)
                     question.offer_block(question.score.constant, seen, block)
             return
-        keys = _Keys([block.column(name) for name in self.names])
+        keys = block.keys(self.names)
         overs = [column.over for column in keys.columns]
         if overs != self._overs:
             self._overs, self._scaled = overs, [_Scaled(question, self.names, overs) for question in self.questions]
         asked = [scaled for scaled in self._scaled if scaled.question.position > block.first]
         for start in range(0, len(asked), TOGETHER):
             _compare(asked[start : start + TOGETHER], keys, block)
-
-
-class _Keys:
-    """The keys of a block: columns, the same rounded, and how large the numbers are."""
-
-    def __init__(self, columns: Sequence[Column]) -> None:
-        self.columns = columns
-        self.floats = np.stack([column.floats for column in columns])
-        self.sizes = [Fraction(float(np.abs(row).max(initial=0.0)) * (1 + 8 * ROUNDING)) for row in self.floats]
 
 
 class _Scaled:
@@ -143,17 +133,25 @@ class _Scaled:
         self.scale = lcm(*(part.denominator for part in parts))
         self.factors = [int(part * self.scale) for part in parts]
         self.even = all(over or not weight for weight, over in zip(weights, overs, strict=True))
+        self._before: tuple[Fraction | None, int, float] = (None, 0, 0.0)
 
-    def rounded(self, keys: _Keys) -> tuple[list[float], Fraction, float]:
+    def rounded(self, keys: Keys) -> tuple[list[float], int, float]:
         """Factors as floats, what they were divided by, and how far scores may then be off."""
         pairs = list(zip(self.factors, keys.sizes, strict=True))
-        size = sum((abs(factor) * most for factor, most in pairs), Fraction(0))
-        by, error = (Fraction(1), 0.0)
-        if not self.even or size >= EXACT:
-            by, error = max(size, by), (len(pairs) + 8) * ROUNDING
-        return [float(factor / by) if most else 0.0 for factor, most in pairs], by, error
+        size = sum(abs(factor) * most for factor, most in pairs)
+        by, error = (1, 0.0) if self.even and size < EXACT else (max(size, 1), (len(pairs) + 8) * ROUNDING)
+        return [factor / by if most else 0.0 for factor, most in pairs], by, error
 
-    def scores(self, keys: _Keys, places: NDArray[np.intp], size: Fraction) -> list[Fraction]:
+    def before(self, by: int) -> float:
+        """The best score up to now on the same scale, rounded."""
+        best = self.question.best
+        if best is None:
+            return -np.inf
+        if self._before[0] is not best or self._before[1] != by:
+            self._before = best, by, float((best - self.question.score.constant) * self.scale / by)
+        return self._before[2]
+
+    def scores(self, keys: Keys, places: NDArray[np.intp], size: int) -> list[Fraction]:
         """The exact scores of some keys, without the constant."""
         small = max(size, *map(abs, self.factors)) < SAFE
         if self.even and small and all(column.n.dtype != object for column in keys.columns):
@@ -167,22 +165,20 @@ class _Scaled:
         return found
 
 
-def _compare(asked: Sequence[_Scaled], keys: _Keys, block: Block) -> None:
+def _compare(asked: Sequence[_Scaled], keys: Keys, block: Block) -> None:
     """Let the keys of a block be the answer to those questions for which they are better than what was found before."""
     rounded = [scaled.rounded(keys) for scaled in asked]
     scores = np.array([factors for factors, _, _ in rounded]) @ keys.floats
     for row, scaled in zip(scores, asked, strict=True):
         row[scaled.question.position - block.first :] = -np.inf
     for row, top, scaled, (_, by, error) in zip(scores, scores.max(axis=1).tolist(), asked, rounded, strict=True):
-        question = scaled.question
-        if question.best is not None:
-            before = float((question.best - question.score.constant) * scaled.scale / by)
-            if top + error < before - abs(before) * ROUNDING:
-                continue
+        before = scaled.before(by)
+        if top + error < before - abs(before) * ROUNDING:
+            continue
         places = np.flatnonzero(row >= top - 2 * error)
         best = Fraction(int(top), scaled.scale)
         if error:
             found = scaled.scores(keys, places, by)
             best = max(found)
             places = places[[score == best for score in found]]
-        question.offer_block(best + question.score.constant, places, block)
+        scaled.question.offer_block(best + scaled.question.score.constant, places, block)
