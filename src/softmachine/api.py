@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from softmachine.compiler import compile_program
 from softmachine.errors import UsageError
+from softmachine.estimates import consent
 from softmachine.languages.source import Source
 from softmachine.model import Model
 from softmachine.progress import Tell, nobody
@@ -91,7 +92,7 @@ def _certifiable(model: Model) -> Program:
 
 
 def soften(
-    model: Model | Source | str | Path, *, length: int, sharpness: int | None = None
+    model: Model | Source | str | Path, *, length: int, sharpness: int | None = None, yes: bool = False
 ) -> tuple[Model, Certificate]:
     """The softmax model that gives what the hard one gives, on every input up to a length, and the proof.
 
@@ -99,24 +100,29 @@ def soften(
         model: A model with hard attention, or a source.
         length: Inputs (of a decoder: input and run together) have at most so many symbols.
         sharpness: The scaled gap of every head; by default the smallest that is certified.
+        yes: Whether to go on, even if it takes more than ten minutes or half of the free memory.
 
     Raises:
         ConstructionError: If no temperature, or not this one, is certified; it says why.
     """
     from softmachine.certify import certify, softened
 
-    hard = compile(model, attention="hard", length=length)
-    program = _certifiable(hard)
-    proof = certify(program, length, sharpness)
+    with consent(yes):
+        hard = compile(model, attention="hard", length=length)
+        program = _certifiable(hard)
+        proof = certify(program, length, sharpness)
     weights = compile_program(softened(program, proof))
     return replace(hard, weights=weights, certified=length), proof
 
 
-def certificate(model: Model | Source | str | Path, *, length: int, sharpness: int | None = None) -> Certificate:
+def certificate(
+    model: Model | Source | str | Path, *, length: int, sharpness: int | None = None, yes: bool = False
+) -> Certificate:
     """The certificate of :func:`soften`; it may say that it does not hold."""
     from softmachine.certify import certify
 
-    return certify(_certifiable(compile(model, attention="hard", length=length)), length, sharpness)
+    with consent(yes):
+        return certify(_certifiable(compile(model, attention="hard", length=length)), length, sharpness)
 
 
 def run(
@@ -129,6 +135,7 @@ def run(
     engine: str = "auto",
     checkpoint: str | Path | None = None,
     resume: str | Path | None = None,
+    yes: bool = False,
 ) -> Run:
     """Run a model (or a source, compiled on the way) on an input until it stops, or for so many steps.
 
@@ -142,21 +149,23 @@ def run(
         engine: "dense", "fast", or "auto": fast if the input is long, or the run turns out to be.
         checkpoint: A file that a long run is written to now and then.
         resume: The saved run to go on from.
+        yes: Whether to go on, even if reading the input takes more than ten minutes or half of the free memory.
     """
     from softmachine.engines.run import Running
 
-    running = Running(
-        compile(model, attention=attention),
-        word,
-        arithmetic=arithmetic,
-        max_steps=max_steps,
-        engine=engine,
-        checkpoint=checkpoint,
-        resume=resume,
-    )
-    for _ in running.pieces():
-        pass
-    return running.so_far()
+    with consent(yes):
+        running = Running(
+            compile(model, attention=attention),
+            word,
+            arithmetic=arithmetic,
+            max_steps=max_steps,
+            engine=engine,
+            checkpoint=checkpoint,
+            resume=resume,
+        )
+        for _ in running.pieces():
+            pass
+        return running.so_far()
 
 
 def check(
@@ -169,6 +178,7 @@ def check(
     attention: str | None = None,
     arithmetic: str | Arithmetic = "float64",
     max_steps: int = 10_000,
+    yes: bool = False,
 ) -> Report:
     """Compare a model with the reference interpreter: on every input up to a length, or on a random sample.
 
@@ -181,21 +191,21 @@ def check(
         attention: "hard" or "soft", if the model is compiled on the way.
         arithmetic: The arithmetic to run the model in.
         max_steps: Longer runs are compared up to here.
+        yes: Whether to go on, even if it takes more than ten minutes or half of the free memory.
     """
-    from softmachine.engines.check import all_words, check_words, only_length, random_words
+    from softmachine.engines.check import check_words
+    from softmachine.engines.sweep import Sweep
 
     compiled = compile(model, attention=attention)
     if source is not None:
         theorem = theorem_for(source, compiled.theorem.name)
         compiled = replace(compiled, codec=theorem.codec_for(source, compiled.length), theorem=theorem)
-    alphabet = compiled.codec.alphabet
     if (up_to is None) == (sample is None) or (sample is None) != (length is None):
         raise UsageError("say which inputs to check", hint="up_to=N, or sample=K and length=N")
-    if up_to is not None:
-        words = all_words(alphabet, up_to, only_length(compiled.codec, up_to))
-    else:
-        words = random_words(alphabet, sample or 0, length or 0)
-    return check_words(compiled, words, arithmetic=arithmetic, max_steps=max_steps)
+    with consent(yes):
+        sweep = Sweep.random(compiled, sample or 0, length or 0) if up_to is None else Sweep.every(compiled, up_to)
+        words = sweep.foreseen(arithmetic, max_steps)
+        return check_words(compiled, words, arithmetic=arithmetic, max_steps=max_steps)
 
 
 def save(model: Model, folder: str | Path, *, force: bool = False) -> None:

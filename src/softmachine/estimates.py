@@ -7,10 +7,12 @@ for all that it comes to: ``with consent(yes=True): …``. There is no other way
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import TypeVar
 
 from softmachine.errors import EffortError
 from softmachine.memory import free_memory
@@ -22,8 +24,11 @@ MOST_MEMORY = 0.5
 """Work that needs more than this part of the free memory is refused."""
 WORTH_SAYING = 10.0
 """Of work that takes so many seconds it is said how long it takes."""
+SOON = 0.4
+"""After so many seconds of work on many things it is asked how long all of them take."""
 HINT = "to do it all the same: --yes (in Python: yes=True)"
 
+Item = TypeVar("Item")
 _UNITS = (("second", 1.0), ("minute", 60.0), ("hour", 3600.0), ("day", 86400.0), ("year", 31557600.0))
 
 
@@ -92,6 +97,37 @@ def allow(estimate: Estimate, hint: str | None = None) -> None:
         raise EffortError(f"{estimate.what} would take about {estimate}{left}", hint=remedy)
     if estimate.seconds > WORTH_SAYING:
         given.tell(f"{estimate.what} takes about {estimate}")
+
+
+def foreseen(
+    items: Iterable[Item],
+    total: float,
+    what: str,
+    later: Callable[[], float] | None = None,
+    hint: str | None = None,
+) -> Iterator[Item]:
+    """The items one by one, to work on; soon it is known how long all of them take, and that is allowed or not.
+
+    Args:
+        items: What to work on.
+        total: How many there are.
+        what: The work.
+        later: How many seconds a later item takes, where they take longer than the first ones; it may try some.
+        hint: What would take less.
+
+    Raises:
+        EffortError: Soon, if it takes too long and nobody said yes.
+    """
+    began, asked = time.perf_counter(), False
+    for done, item in enumerate(items):
+        spent = time.perf_counter() - began
+        if done and not asked and spent > SOON:
+            asked = True
+            seconds = spent / done * total
+            if later is not None and WORTH_SAYING < seconds <= MOST_SECONDS:
+                seconds = spent + later() * (total - done)
+            allow(Estimate(what, seconds), hint)
+        yield item
 
 
 def duration(seconds: float) -> str:

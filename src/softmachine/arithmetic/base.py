@@ -83,6 +83,10 @@ class Arithmetic(ABC):
     name: str
     checks_many = True
     """Whether checking many guesses at a time takes much less time than computing without."""
+    pace = 1e-7
+    """A product of two numbers, with all that belongs to it, takes about so many seconds at most."""
+    bytes = 16
+    """So many bytes a number takes, with what is known of its error."""
 
     @abstractmethod
     def numbers(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:

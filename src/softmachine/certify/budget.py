@@ -174,7 +174,7 @@ class _Ledger:
         """Turn by turn, until a turn ends with the errors that it began with: then all others do."""
         outside = self.errors
         carried = tuple(map(self.of_form, node.initial))
-        for _ in range(int(node.times.at(0, self.length)) if isinstance(node.times, Feature) else node.times):
+        for _ in range(node.turns(self.length)):
             self.errors = {**outside, node.carried: carried}
             self.follow(node.body)
             before, carried = carried, tuple(map(self.of_form, node.body))

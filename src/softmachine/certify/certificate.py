@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -9,7 +10,8 @@ from softmachine.certify.budget import Budget, budget, least_gap
 from softmachine.certify.theorem26 import Theorem26, theorem26
 from softmachine.compiler import compile_program
 from softmachine.errors import ConstructionError, UsageError
-from softmachine.signals.primitives import Attention
+from softmachine.estimates import Estimate, allow
+from softmachine.signals.primitives import Attention, Loop
 from softmachine.signals.program import Program
 from softmachine.signals.signal import Affine, Node, Signal, inputs_first
 from softmachine.transformer.attention import AVERAGE_HARD, softmax
@@ -17,6 +19,12 @@ from softmachine.transformer.features import Feature, Monomial
 
 MOST = 4096
 """No scaled gap larger than this is tried; float64 has no use for one above 745."""
+MANY = 100_000
+"""Certificates for shorter lengths take no time worth mentioning."""
+TRIED = 1_000
+"""A gap is looked up at so many positions, to see how long that takes."""
+TURN, TURN_BYTES = 1e-3, 100
+"""What a turn of a loop takes: seconds and bytes, about."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +83,7 @@ def certify(program: Program, length: int, sharpness: int | None = None) -> Cert
     """
     if length < 0:
         raise UsageError(f"there is no input of length {length}")
+    _allow(program, length)
     chosen = sharpness if sharpness is not None else _smallest(program, length)
     gap = smallest_gap(program, length)
     transformer = compile_program(program)
@@ -86,6 +95,26 @@ def certify(program: Program, length: int, sharpness: int | None = None) -> Cert
     found = budget(program, length, chosen)
     rows = tuple(replace(row, layer=layers.get(row.head), scale=scales.get(row.head)) for row in found.rows)
     return Certificate(rows, found.margin, found.failure, length, chosen, theorem, gap)
+
+
+def _allow(program: Program, length: int) -> None:
+    """Gaps are looked up at every position, and loops are followed turn by turn.
+
+    Raises:
+        EffortError: If there are so many that it takes too long, and nobody said yes.
+    """
+    if length < MANY:
+        return
+    nodes = list(inputs_first(program.logits.forms))
+    gaps = {node.gap for node in nodes if isinstance(node, Attention) and isinstance(node.gap, Feature)}
+    turns = max((node.turns(length) for node in nodes if isinstance(node, Loop)), default=0)
+    began = time.perf_counter()
+    for gap in gaps:
+        min(gap.at(length - i, length) for i in range(TRIED))
+    seconds = (time.perf_counter() - began) / TRIED * length + turns * TURN
+    allow(
+        Estimate(f"a certificate for length {length:,}", seconds, turns * TURN_BYTES), hint="choose a smaller --length"
+    )
 
 
 def _smallest(program: Program, length: int) -> int:

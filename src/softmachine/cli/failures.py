@@ -18,6 +18,7 @@ from softmachine.errors import InvalidError, SoftmachineError
 # click's base of all mistakes in a command line; typer does not give it a public name in all of its versions.
 CommandLineError = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[2])
 
+LESS = "a shorter input, fewer steps or a smaller model takes less"
 REPORT_AT = "run again with --debug and report it"
 
 
@@ -50,11 +51,19 @@ def described(error: Exception) -> dict[str, object]:
         return {"kind": type(error).__name__, "message": error.message, "place": place, "hint": error.hint, **more}
     if isinstance(error, CommandLineError):
         return {"kind": "UsageError", "message": _sentence(error), "place": None, "hint": _help_on(error)}
+    if isinstance(error, MemoryError):
+        return {"kind": "MemoryError", "message": _exhausted(error), "place": None, "hint": LESS}
     if isinstance(error, OSError):
         place = {"source": error.filename} if isinstance(error.filename, str) else None
         return {"kind": "OSError", "message": f"cannot go on: {error.strerror or error}", "place": place, "hint": None}
     message = f"internal error: {type(error).__name__}: {error}"
     return {"kind": "InternalError", "message": message, "place": None, "hint": REPORT_AT}
+
+
+def _exhausted(error: MemoryError) -> str:
+    """What was being done when memory ran out, if that was noted, and what was asked for, if that is known."""
+    doing = "".join(f" while {note}" for note in getattr(error, "__notes__", ())[:1])
+    return f"there is not enough memory{doing}" + (f": {error}" if str(error) else "")
 
 
 def _report(problem: dict[str, object], arguments: Sequence[str], status: Status) -> int:

@@ -71,6 +71,9 @@ def watch(running: Running, watcher: Watcher | None) -> bool:
                 watcher.see(piece)
     except KeyboardInterrupt:
         return True
+    except MemoryError as error:
+        error.add_note(f"running {running.model.name!r}, after {many(len(running.tokens), 'token')}")
+        raise
     finally:
         if watcher:
             watcher.close()

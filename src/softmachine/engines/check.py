@@ -11,6 +11,7 @@ from itertools import groupby, islice, product, zip_longest
 from softmachine.arithmetic import Arithmetic
 from softmachine.codec import Codec, DecoderCodec, Prompt, SegmentedCodec
 from softmachine.engines.dense.decode import continuation
+from softmachine.engines.dense.effort import allow_pass
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import SoftmachineError, UsageError
 from softmachine.languages.source import Source
@@ -103,6 +104,8 @@ def check_words(
     inputs = tokens = 0
     wrong: list[Disagreement] = []
     for batch in _batches(words, lambda word: 1 if decodes else _together(len(codec.prompt(word).tokens))):
+        prompt = codec.prompt(batch[0])
+        allow_pass(engine, prompt.tokens, prompt.length, len(batch))
         expected = [tuple(codec.expected(word, max_steps)) for word in batch]
         inputs += len(batch)
         tokens += sum(map(len, expected))
@@ -110,7 +113,7 @@ def check_words(
             problem = _compare_segments(engine, codec, batch[0], max_steps, model.length)
             wrong += [problem] if problem else []
         elif decodes:
-            problem = _compare_run(engine, batch[0], codec.prompt(batch[0]), expected[0])
+            problem = _compare_run(engine, batch[0], prompt, expected[0])
             wrong += [problem] if problem else []
         else:
             wrong += _compare_answers(engine, codec, batch, expected)

@@ -10,7 +10,7 @@ from softmachine.arithmetic import Arithmetic
 from softmachine.codec import DecoderCodec
 from softmachine.engines.engine import Audited, Execution, Task, engine_named
 from softmachine.engines.result import Run
-from softmachine.errors import EffortError, PrecisionError, SoftmachineError, SourceError, UsageError
+from softmachine.errors import PrecisionError, SoftmachineError, SourceError, UsageError
 from softmachine.model import Model
 from softmachine.packed import Packed
 from softmachine.text import many
@@ -158,8 +158,13 @@ class Running:
                     return
             except SoftmachineError as problem:
                 if not self._take_back(problem):
-                    self.save()
+                    if self.save():
+                        saved = f"the run so far is saved: --resume {self.checkpoint}"
+                        problem.hint = f"{problem.hint}; {saved}" if problem.hint else saved
                     raise
+            except MemoryError:
+                self.save()
+                raise
 
     def _hand_over(self) -> bool:
         """Let the fast engine go on if there are many tokens already, and it can; whether it does."""
@@ -199,8 +204,10 @@ class Running:
         if count != self._written:
             try:
                 self._written = count if self._now.save(self.checkpoint) else -1
-            except (EffortError, SourceError, UsageError) as problem:
+            except (SourceError, UsageError) as problem:
                 self._written, self.unsaved = -1, str(problem)
+            except MemoryError:
+                self._written, self.unsaved = -1, "there is not enough memory to write the checkpoint"
         return self._written == count
 
     def audit(self, steps: int, seed: int = 0) -> Audited:

@@ -15,10 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, islice, product
 from pathlib import Path
 
 from softmachine.errors import UsageError
+from softmachine.estimates import foreseen
 from softmachine.measure.figures import picture
 from softmachine.measure.fitting import Fit, fit
 from softmachine.text import many
@@ -65,17 +66,19 @@ def slices(
     Raises:
         UsageError: If there are too many words of a length.
     """
-    wanted = tuple(lengths)
+    wanted, letters = tuple(lengths), len(alphabet)
     longest = max(wanted, default=0)
-    if len(alphabet) ** longest > MOST_WORDS:
-        possible = max(length for length in range(longest) if len(alphabet) ** length <= MOST_WORDS)
+    possible = next((length for length in range(longest) if letters ** (length + 1) > MOST_WORDS), longest)
+    if possible < longest:
         raise UsageError(
-            f"there are {len(alphabet) ** longest:,} words of length {longest}, too many to try",
+            f"there are {letters}^{longest} words of length {longest}, too many to try",
             hint=f"{MOST_WORDS:,} are possible; go up to length {possible}",
         )
+    every = chain.from_iterable(product(alphabet, repeat=length) for length in wanted)
+    total = sum(letters**length for length in wanted)
+    words = foreseen(every, total, f"deciding {many(total, 'word')}", hint="go up to a smaller length")
     return (
-        _slice([bool(accepts(word)) for word in product(alphabet, repeat=length)], len(alphabet), length)
-        for length in wanted
+        _slice([bool(accepts(word)) for word in islice(words, letters**length)], letters, length) for length in wanted
     )
 
 

@@ -13,13 +13,16 @@ from numpy.typing import NDArray
 
 from softmachine.engines.fast import status
 from softmachine.engines.fast.analysis.flow import Flow, require_causal, unfold
+from softmachine.engines.fast.analysis.grids import HORIZON
 from softmachine.engines.fast.codegen.emitted import Emitted, TooLong, emit
+from softmachine.engines.fast.growth import require_memory
 from softmachine.engines.fast.indexes.memory import Memory
 from softmachine.engines.fast.store import compiled, uncompiled
 from softmachine.engines.fast.tables.interpreted import Interpreted, is_large, tables_of
 from softmachine.engines.fast.tables.memory import TableMemory
 from softmachine.errors import AmbiguousTokenError, InputError, PrecisionError
 from softmachine.packed import Coded
+from softmachine.text import many
 from softmachine.transformer.weights import Transformer
 
 CHUNK = 1 << 21
@@ -240,7 +243,9 @@ class FastPass:
         while self.stopped_by is None and self.read < limit:
             target = min(limit, self.read + CHUNK)
             if self.read >= self.engine.code.horizon:
-                raise PrecisionError(self._why_no_further())
+                raise PrecisionError(
+                    self._why_no_further(), hint="models that go on from summaries have short contexts"
+                )
             target = min(target, self.engine.code.horizon)
             self._make_room(target + 1)
             self.call(self.engine.advance, target)
@@ -273,10 +278,13 @@ class FastPass:
         code = self.engine.code
         if code.proof:
             return f"softmax is proved to decide as hard attention does up to position {code.horizon:,}, and no further"
-        return f"a run of more than {code.horizon:,} positions leaves the range in which the fast engine is exact"
+        limit = f"{code.horizon:,} positions" + (" (2^30)" if code.horizon == HORIZON else "")
+        return f"a context of more than {limit} leaves the range in which the fast engine is proved to be exact"
 
     def _make_room(self, size: int) -> None:
+        """Have room for so many tokens, and for some more; memory for these is only taken as they come."""
         if size > self.tokens.size:
+            self._require_memory(size * self.tokens.itemsize, f"room for {many(size, 'token')}")
             larger = np.zeros(max(size, 2 * self.tokens.size), dtype=self.tokens.dtype)
             larger[: self.known] = self.tokens[: self.known]
             self.tokens = larger
@@ -312,8 +320,13 @@ class FastPass:
             self._start_again()
             info[status.STATUS] = status.RUNNING
         elif found >= status.FULL:
-            self.memory.make_room(found - status.FULL)
+            number = found - status.FULL
+            self._require_memory(self.memory.growth(number), "what its heads look at")
+            self.memory.make_room(number)
             info[status.STATUS] = status.RUNNING
+
+    def _require_memory(self, needed: int, what: str) -> None:
+        require_memory(needed, f"the run stopped after {many(self.known - self.prompt, 'token')}: {what}")
 
     def _start_again(self) -> None:
         """Go through the tokens so far with the engine's new plans."""

@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import tempfile
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 
 from softmachine.engines.fast import status
 from softmachine.engines.fast.codegen.emitted import Emitted
+from softmachine.engines.fast.growth import require_memory
 from softmachine.engines.fast.indexes.memory import Memory
 from softmachine.engines.fast.segments import SegmentedPass
 from softmachine.engines.fast.tables.memory import TableMemory
@@ -35,6 +37,7 @@ Tokens = NDArray[Any]
 Arrays = dict[str, NDArray[Any]]
 FORMAT = "softmachine checkpoint 1"
 SEGMENTS_FORMAT = "softmachine checkpoint of segments 1"
+_DTYPES = {"uint8": "U8", "int32": "I32", "int64": "I64"}
 _LARGEST = 2**62
 _LONGEST_HEADER = 1 << 24
 _MOST_DIGITS = 30
@@ -104,10 +107,10 @@ def _whole(run: FastPass) -> Arrays:
     with suppress(AmbiguousTokenError, InputError, PrecisionError):  # what stops it now will do so again
         run.settle()
     if isinstance(run.memory, TableMemory):
-        return {"tokens": run.tokens[: run.known].copy()}
+        return {"tokens": run.tokens[: run.known]}
     info = run.info.copy()
     info[status.STATUS] = status.RUNNING
-    arrays = {"tokens": run.tokens[: run.known].copy(), "info": info, "scalars": run.memory.scalars}
+    arrays = {"tokens": run.tokens[: run.known], "info": info, "scalars": run.memory.scalars}
     return arrays | {f"storage {name}": np.ascontiguousarray(array) for name, array in run.memory.parts.items()}
 
 
@@ -117,8 +120,6 @@ def _prompt(run: SegmentedPass) -> str:
 
 def _save(path: Path, arrays: Arrays, header: dict[str, str]) -> None:
     """Write a file in one piece."""
-    from safetensors.numpy import save as to_bytes
-
     header["checksum"] = _checksum(arrays)
     name = None
     try:
@@ -127,7 +128,8 @@ def _save(path: Path, arrays: Arrays, header: dict[str, str]) -> None:
         place = Path(os.path.realpath(path))  # a link stays a link
         handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{path.name[:40]}.")
         with os.fdopen(handle, "wb") as file:
-            file.write(to_bytes(arrays, header))
+            for part in _written(arrays, header):
+                file.write(part)
             file.flush()
             os.fsync(file.fileno())
         Path(name).replace(place)
@@ -141,6 +143,27 @@ def _save(path: Path, arrays: Arrays, header: dict[str, str]) -> None:
         ) from None
 
 
+def _written(arrays: Arrays, header: dict[str, str]) -> Iterator[bytes | memoryview]:
+    """A file in the safetensors format, part by part: a run may fill most of the memory, so nothing is copied."""
+    entries: dict[str, object] = {"__metadata__": header}
+    begin = 0
+    for name, array in arrays.items():
+        shape, end = list(array.shape), begin + array.nbytes
+        entries[name] = {"dtype": _DTYPES[array.dtype.name], "shape": shape, "data_offsets": [begin, end]}
+        begin = end
+    text = json.dumps(entries).encode()
+    text += b" " * (-len(text) % 8)
+    yield len(text).to_bytes(8, "little")
+    yield text
+    for array in arrays.values():
+        yield _bytes(array)
+
+
+def _bytes(array: NDArray[Any]) -> memoryview:
+    """The bytes of an array, where they are if they follow one another."""
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+
+
 class _RefusedError(Exception):
     """A file is not taken, and why."""
 
@@ -150,9 +173,12 @@ def load(run: FastPass | SegmentedPass, path: Path) -> None:
 
     Raises:
         SourceError: If there is no such file, it is damaged, or it is of another model or prompt.
+        EffortError: If there is not enough memory for it.
     """
     from safetensors import SafetensorError, safe_open
 
+    with suppress(OSError):
+        require_memory(path.stat().st_size, f"the checkpoint {path} cannot be read: what it holds")
     try:
         with safe_open(str(path), framework="numpy") as file:
             header = file.metadata() or {}
@@ -249,7 +275,7 @@ def _plausible(memory: Memory, count: int, info: NDArray[np.int64], scalars: NDA
 def _checksum(arrays: Arrays) -> str:
     digest = hashlib.sha256()
     for name in sorted(arrays):
-        array = np.ascontiguousarray(arrays[name])
+        array = arrays[name]
         digest.update(f"{name} {array.dtype} {array.shape}\n".encode())
-        digest.update(array.tobytes())
+        digest.update(_bytes(array))
     return digest.hexdigest()
