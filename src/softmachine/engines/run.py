@@ -159,8 +159,8 @@ class Running:
             except SoftmachineError as problem:
                 if not self._take_back(problem):
                     if self.save():
-                        saved = f"the run so far is saved: --resume {self.checkpoint}"
-                        problem.hint = f"{problem.hint}; {saved}" if problem.hint else saved
+                        more = f"the run so far is saved: --resume {self.checkpoint}"
+                        problem.hint = f"{problem.hint}; {more}" if problem.hint else more
                     raise
             except MemoryError:
                 self.save()

@@ -20,7 +20,7 @@ from softmachine.engines.fast.indexes.memory import Memory
 from softmachine.engines.fast.store import compiled, uncompiled
 from softmachine.engines.fast.tables.interpreted import Interpreted, is_large, tables_of
 from softmachine.engines.fast.tables.memory import TableMemory
-from softmachine.errors import AmbiguousTokenError, InputError, PrecisionError
+from softmachine.errors import AmbiguousTokenError, EffortError, InputError, PrecisionError
 from softmachine.packed import Coded
 from softmachine.text import many
 from softmachine.transformer.weights import Transformer
@@ -213,7 +213,7 @@ class FastPass:
     def reserve(self, positions: int) -> None:
         """Have room for so many tokens, so that they need not be moved; memory is only taken as they come."""
         if positions * self.tokens.itemsize <= LARGEST_RESERVE:
-            with suppress(MemoryError):
+            with suppress(EffortError, MemoryError):
                 self._make_room(positions + 1)
 
     def said_since(self, most: int) -> Coded[str]:

@@ -27,7 +27,7 @@ from softmachine.engines.fast.growth import require_memory
 from softmachine.engines.fast.indexes.memory import Memory
 from softmachine.engines.fast.segments import SegmentedPass
 from softmachine.engines.fast.tables.memory import TableMemory
-from softmachine.errors import AmbiguousTokenError, InputError, Place, PrecisionError, SourceError, UsageError
+from softmachine.errors import Place, SoftmachineError, SourceError, UsageError
 from softmachine.packed import Packed
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def save(run: FastPass | SegmentedPass, path: Path, steps: int = 0) -> None:
 
 def _whole(run: FastPass) -> Arrays:
     """The arrays of a run in one context; of a large model only the tokens, which are read again."""
-    with suppress(AmbiguousTokenError, InputError, PrecisionError):  # what stops it now will do so again
+    with suppress(SoftmachineError, MemoryError):  # what stops it now will do so again
         run.settle()
     if isinstance(run.memory, TableMemory):
         return {"tokens": run.tokens[: run.known]}
