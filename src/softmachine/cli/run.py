@@ -154,6 +154,8 @@ def _watched(running: Running, text: str, output: Output, trace: bool) -> Watche
     if trace:
         width = output.width if output.live else shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns
         watcher = Trace(view, output, width)
+        if running.resumed:
+            watcher.begin()
     elif output.live and view:
         watcher = screen(running, view, f"{running.model.name}  {text}".rstrip(), output)
     elif output.progress:

@@ -98,7 +98,14 @@ class Trace:
         """Show where the run is now; a verdict leaves it where it was."""
         if self._view and not self._view.follow(token):
             return
-        line = self._view.line(self._width) if self._view else Text(printable(token))
+        self._print(self._view.line(self._width) if self._view else Text(printable(token)))
+
+    def begin(self) -> None:
+        """Show where a run is that goes on from a saved one."""
+        if self._view:
+            self._print(self._view.line(self._width))
+
+    def _print(self, line: Text) -> None:
         if self._output.as_json:
             self.lines.append(line.plain)
         else:
