@@ -6,7 +6,7 @@ import pytest
 
 from softmachine import estimates
 from softmachine.errors import EffortError
-from softmachine.estimates import Estimate, allow, consent, duration, size
+from softmachine.estimates import Estimate, allow, consent, duration, foreseen, size
 
 HOURS = Estimate("counting", seconds=3 * 3600)
 
@@ -77,3 +77,19 @@ def test_durations_are_in_units_that_people_know(seconds: float, words: str) -> 
 )
 def test_sizes_are_in_units_that_people_know(count: float, words: str) -> None:
     assert size(count) == words
+
+
+def test_items_are_handed_out_until_it_is_known_that_they_take_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estimates, "SOON", 0.0)
+    items = foreseen(range(10**9), 1e15, "counting")
+    assert next(items) == 0
+    with pytest.raises(EffortError, match="counting would take about"):
+        next(items)
+    assert list(foreseen(range(5), 5, "counting")) == [0, 1, 2, 3, 4]
+
+
+def test_later_items_may_take_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estimates, "SOON", 0.0)
+    monkeypatch.setattr(estimates, "WORTH_SAYING", 0.0)
+    with pytest.raises(EffortError, match="counting would take about 3 hours"):
+        list(foreseen(range(101), 101, "counting", later=lambda: 108.0))

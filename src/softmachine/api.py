@@ -40,7 +40,7 @@ def load(source: str | Path, format: str | None = None) -> Source | Model:  # no
 
 def _saved(source: str | Path) -> Path | None:
     """The folder of a saved model, if the source is one; a path to a folder is taken for one."""
-    from softmachine.exports.folder import is_saved
+    from softmachine.exports.manifest import is_saved
 
     folder = Path(source)
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 from softmachine.certify.budget import Budget, budget, least_gap
 from softmachine.certify.theorem26 import Theorem26, theorem26
@@ -108,13 +109,16 @@ def _allow(program: Program, length: int) -> None:
     nodes = list(inputs_first(program.logits.forms))
     gaps = {node.gap for node in nodes if isinstance(node, Attention) and isinstance(node.gap, Feature)}
     turns = max((node.turns(length) for node in nodes if isinstance(node, Loop)), default=0)
+    seconds = sum(map(partial(_lookups, length), gaps)) + turns * TURN
+    estimate = Estimate(f"a certificate for length {length:,}", seconds, turns * TURN_BYTES)
+    allow(estimate, hint="choose a smaller --length")
+
+
+def _lookups(length: int, gap: Feature) -> float:
+    """How many seconds it takes to look a gap up at every position."""
     began = time.perf_counter()
-    for gap in gaps:
-        min(gap.at(length - i, length) for i in range(TRIED))
-    seconds = (time.perf_counter() - began) / TRIED * length + turns * TURN
-    allow(
-        Estimate(f"a certificate for length {length:,}", seconds, turns * TURN_BYTES), hint="choose a smaller --length"
-    )
+    min(gap.at(length - i, length) for i in range(TRIED))
+    return (time.perf_counter() - began) / TRIED * length
 
 
 def _smallest(program: Program, length: int) -> int:

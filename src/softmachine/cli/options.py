@@ -98,7 +98,7 @@ ArithmeticName = Annotated[
     ),
 ]
 Folder = Annotated[Path, value("DIR", "The folder to write.", "--output", "-o")]
-Force = Annotated[bool, switch("Replace a model that was written there before.", "--force")]
+Force = Annotated[bool, switch("Replace a model that was written there before; other files stay.", "--force")]
 Yes = Annotated[bool, switch("Go on, even if it takes more than ten minutes or half of the free memory.", "--yes")]
 
 Json = Annotated[bool, switch("Print one JSON object and nothing else.", "--json", panel=OUTPUT)]

@@ -26,6 +26,8 @@ from softmachine.text import many
 
 MOST_WORDS = 1 << 20
 """A slice with more words to try is refused."""
+COUNTED = 50
+"""Up to this length, the number of words is written out."""
 
 
 @dataclass(frozen=True)
@@ -66,14 +68,13 @@ def slices(
     Raises:
         UsageError: If there are too many words of a length.
     """
-    wanted, letters = tuple(lengths), len(alphabet)
-    longest = max(wanted, default=0)
-    possible = next((length for length in range(longest) if letters ** (length + 1) > MOST_WORDS), longest)
-    if possible < longest:
-        raise UsageError(
-            f"there are {letters}^{longest} words of length {longest}, too many to try",
-            hint=f"{MOST_WORDS:,} are possible; go up to length {possible}",
-        )
+    wanted, letters = list[int](), len(alphabet)
+    for length in lengths:
+        if len(wanted) == MOST_WORDS or letters ** min(length, MOST_WORDS) > MOST_WORDS:
+            number = f"{letters**length:,}" if length <= COUNTED else f"{letters}^{length}"
+            message = f"there are {number} words of length {length}, too many to try"
+            raise UsageError(message, hint=f"{MOST_WORDS:,} are possible; go up to length {length - 1}")
+        wanted.append(length)
     every = chain.from_iterable(product(alphabet, repeat=length) for length in wanted)
     total = sum(letters**length for length in wanted)
     words = foreseen(every, total, f"deciding {many(total, 'word')}", hint="go up to a smaller length")

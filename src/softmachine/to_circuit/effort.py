@@ -14,8 +14,8 @@ from softmachine.estimates import Estimate, allow
 from softmachine.text import many
 from softmachine.transformer.weights import Transformer
 
-SHORT = 4
-"""Circuits for shorter words are made without further ado."""
+SHORT = 8
+"""Circuits for words up to this length are made without further ado."""
 ENOUGH = 0.04
 """A circuit that took so many seconds is large enough to judge by."""
 LEAST, MOST = 2.0, 5.0
@@ -38,7 +38,7 @@ def allow_circuit(transformer: Transformer, n: int, wires: Callable[[int], int])
     """
     depth = transformer.depth(n)
     allow(Estimate(f"a circuit of {many(depth, 'layer')}", depth * LAYER, depth * LAYER_BYTES))
-    if n < SHORT:
+    if n <= SHORT:
         return
     try:
         size, seconds, found, power = _tried(wires, n // 2)

@@ -99,7 +99,6 @@ class Pass:
         self.memory = Memory()
         self._placed, self._placed_from = Tensor(np.empty((0, 0))), 0
 
-    @_out_of_range_is_noticed_later
     def extend(self, sequences: Sequence[Sequence[str]]) -> Tensor:
         """Read more tokens of every sequence; the residual stream at the new positions after the last layer."""
         stream = self.embedded(sequences)
@@ -110,6 +109,7 @@ class Pass:
                 stream = self.turn(stream, b, turn)
         return stream
 
+    @_out_of_range_is_noticed_later
     def embedded(self, sequences: Sequence[Sequence[str]]) -> Tensor:
         """The residual stream before the first layer, of more tokens of every sequence."""
         new = self._new(sequences)
