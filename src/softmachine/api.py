@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from softmachine.compiler import compile_program
-from softmachine.errors import UsageError
+from softmachine.errors import OutgrownError, Remedy, UsageError
 from softmachine.estimates import consent
-from softmachine.languages.source import Source
+from softmachine.languages.source import Source, with_letters_of
 from softmachine.model import Model
 from softmachine.progress import Tell, nobody
 from softmachine.signals.program import Program
 from softmachine.theorems import Theorem, theorem_for
+from softmachine.theorems.theorem import MOST_CONTEXT
 
 if TYPE_CHECKING:
     from softmachine.arithmetic import Arithmetic
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from softmachine.engines.check import Report
     from softmachine.engines.result import Run
     from softmachine.exports.writing import Exported
+
+MOST_STEPS = 100_000_000
+"""As many as the fast engine makes unasked."""
 
 __all__ = ["certificate", "check", "compile", "export", "load", "run", "save", "soften"]
 
@@ -55,6 +59,7 @@ def compile(  # noqa: A001
     theorem: str | Theorem | None = None,
     *,
     attention: str | None = None,
+    context: int | None = None,
     length: int | None = None,
     construction: str | None = None,
 ) -> Model:
@@ -64,8 +69,9 @@ def compile(  # noqa: A001
         source: What to compile; a model is taken as it is.
         theorem: The theorem to compile by, or its name; by default the first that applies.
         attention: "hard" or "soft"; by default the one that the theorem prefers.
-        length: The length to make the weights for, if they depend on one. Else, with soft attention: certified for
-            every input up to this length (see :func:`soften`).
+        context: The length to make the weights for, if they depend on one.
+        length: With soft attention: certified for every input up to this length (see :func:`soften`). Where only one of
+            the two is given, it stands for both.
         construction: An older name of ``theorem``.
     """
     item = load(source) if isinstance(source, str | Path) else source
@@ -74,14 +80,16 @@ def compile(  # noqa: A001
         name = theorem.name if isinstance(theorem, Theorem) else theorem
         if name not in (None, item.theorem.name) or attention not in (None, item.attention):
             raise UsageError(f"{item.name!r} is already compiled, by {item.theorem.name}, {item.attention} attention")
-        if length is not None and item.length is not None and length > item.length:
-            raise UsageError(f"{item.name!r} was made for length {item.length}, not {length}")
+        wanted = max(context or 0, length or 0)
+        if item.length is not None and wanted > item.length:
+            raise UsageError(f"{item.name!r} was made for length {item.length}, not {wanted}")
         return item
     chosen = theorem if isinstance(theorem, Theorem) else theorem_for(item, theorem)
+    context, length = length if context is None else context, context if length is None else length
     own = chosen.length and "soft" in chosen.attentions
     if length is not None and attention == "soft" and not own:
-        return soften(compile(item, chosen, attention="hard", length=length), length=length)[0]
-    attention, made_for = chosen.attention(attention), length if chosen.length else None
+        return soften(compile(item, chosen, attention="hard", context=context), length=length)[0]
+    attention, made_for = chosen.attention(attention), context if chosen.length else None
     codec = chosen.codec_for(item, made_for)
     return Model(compile_program(chosen.signals(codec, attention)), codec, chosen, made_for)
 
@@ -89,6 +97,54 @@ def compile(  # noqa: A001
 def _certifiable(model: Model) -> Program:
     """The signals with hard attention that a model was compiled from, in the variant that is certified."""
     return model.theorem.signals(model.codec, model.theorem.certified)
+
+
+def compile_for(
+    source: str | Path | Source | Model,
+    word: str | Iterable[str],
+    theorem: str | Theorem | None = None,
+    *,
+    attention: str | None = None,
+    context: int | None = None,
+    length: int | None = None,
+    max_steps: int | None = None,
+) -> Model:
+    """The model of a source for one run: made, and with soft attention certified, for as long as the run takes.
+
+    Args:
+        source: What to compile; a model is taken as it is. A formula gets the letters of the input.
+        word: The input.
+        theorem: The theorem to compile by, or its name; by default the first that applies.
+        attention: "hard" or "soft"; by default the one that the theorem prefers.
+        context: The length to make the weights for; by default they are made for the input, and that is doubled until
+            the run fits.
+        length: The length that softmax is certified for; by default what the run needs.
+        max_steps: How many steps are allowed.
+
+    Raises:
+        OutgrownError: If the run does not end in a context that anyone would make weights for unasked.
+    """
+    word = word if isinstance(word, str) else tuple(word)
+    item = load(source) if isinstance(source, str | Path) else source
+    if isinstance(item, Model):
+        return compile(item, theorem, attention=attention, context=context, length=length)
+    item = with_letters_of(item, word)
+    chosen = theorem if isinstance(theorem, Theorem) else theorem_for(item, theorem)
+    notes: tuple[str, ...] = ()
+    steps = MOST_STEPS if max_steps is None else max_steps
+    if chosen.length and context is None and length is None:
+        context = chosen.context_for(item, word, steps)
+        if context is None:
+            raise OutgrownError(
+                f"the run takes more than {MOST_CONTEXT:,} positions, and the weights of {chosen.name} depend on it",
+                hint=Remedy("limit the steps, for example {}, or say --context N", max_steps=1000),
+            )
+        notes = (f"made for {context:,} positions, which the run fits in",)
+    if attention == "soft" and "soft" not in chosen.attentions and length is None:
+        length = context or chosen.codec_for(item, None).positions(word, steps)
+        notes = (*notes, f"softmax certified for {length:,} positions")
+    model = compile(item, chosen, attention=attention, context=context, length=length)
+    return replace(model, notes=(*model.notes, *notes))
 
 
 def soften(
@@ -108,7 +164,7 @@ def soften(
     from softmachine.certify import certify, softened
 
     with consent(yes):
-        hard = compile(model, attention="hard", length=length)
+        hard = model if isinstance(model, Model) else compile(model, attention="hard", length=length)
         program = _certifiable(hard)
         proof = certify(program, length, sharpness)
     weights = compile_program(softened(program, proof))
@@ -129,7 +185,10 @@ def run(
     model: Model | Source | str | Path,
     word: str | Iterable[str] = "",
     *,
+    theorem: str | Theorem | None = None,
     attention: str | None = None,
+    context: int | None = None,
+    length: int | None = None,
     arithmetic: str | Arithmetic = "float64",
     max_steps: int | None = None,
     engine: str = "auto",
@@ -142,7 +201,10 @@ def run(
     Args:
         model: A model, or a source.
         word: The input.
-        attention: "hard" or "soft", if the model is compiled on the way.
+        theorem: What to compile by, if the model is compiled on the way.
+        attention: "hard" or "soft", likewise.
+        context: The length to make the weights for, likewise; by default what the run needs.
+        length: The length to certify softmax for, likewise; by default what the run needs.
         arithmetic: The arithmetic to run it in; the fast engine is exact whatever it is.
         max_steps: How many steps of the source language to allow; by default a million, and a hundred million on the
             fast engine.
@@ -153,9 +215,11 @@ def run(
     """
     from softmachine.engines.run import Running
 
+    word = word if isinstance(word, str) else tuple(word)
+    lengths = {"context": context, "length": length, "max_steps": max_steps}
     with consent(yes):
         running = Running(
-            compile(model, attention=attention),
+            compile_for(model, word, theorem, attention=attention, **lengths),
             word,
             arithmetic=arithmetic,
             max_steps=max_steps,

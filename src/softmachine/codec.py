@@ -123,6 +123,18 @@ class Codec(ABC, Generic[S_co]):
     def read(self, word: Word, said: Sequence[str]) -> Outcome:
         """What it means that the model said this."""
 
+    @abstractmethod
+    def positions(self, word: Word, max_steps: int) -> int:
+        """The largest n that a run on a word has, in so many steps: how long an input is, or a context becomes."""
+
+    def fits(self, word: Word, length: int, max_steps: int) -> bool:
+        """Whether a run on a word, for so many steps, stays within a length.
+
+        Raises:
+            OutgrownError: If its prompt does not.
+        """
+        return self.positions(word, max_steps) <= length
+
     @property
     def chain(self) -> Source | None:
         """The C-RASP program whose chain of thought the model writes, if it is one."""
@@ -136,6 +148,12 @@ class AnsweringCodec(Codec[S_co]):
     def interface(self) -> Interface:
         """What goes in, and what is said where."""
 
+    def positions(self, word: Word, max_steps: int) -> int:
+        """The length of the input, as the prompt says it; steps do not matter."""
+        del max_steps
+        prompt = self.prompt(word)
+        return len(prompt.tokens) - 1 if prompt.length is None else prompt.length
+
 
 class DecoderCodec(Codec[S_co]):
     """The codec of a model that goes on from its prompt, token by token, until a token stops it."""
@@ -147,6 +165,14 @@ class DecoderCodec(Codec[S_co]):
     def token_limit(self, max_steps: int) -> int:
         """How many tokens a run of so many steps has at most, when it has not ended: one a step."""
         return max_steps
+
+    def positions(self, word: Word, max_steps: int) -> int:
+        """How many tokens the prompt and the run have."""
+        return len(self.prompt(word).tokens) + sum(1 for _ in self.expected(word, max_steps))
+
+    def fits(self, word: Word, length: int, max_steps: int) -> bool:
+        """Whether prompt and run stay within a length."""
+        return super().fits(word, length, min(max_steps, length))  # a step has at least one token
 
 
 class SegmentedCodec(DecoderCodec[S_co]):
@@ -168,9 +194,17 @@ class SegmentedCodec(DecoderCodec[S_co]):
     def expected_segments(self, word: Word, max_steps: int) -> Iterable[tuple[Prompt, tuple[str, ...]]]:
         """What the reference interpreter says that the model should say, segment by segment, with their prompts."""
 
-    @abstractmethod
-    def longest(self, word: Word, max_steps: int, *, to_the_end: bool) -> int | None:
-        """The length for which every context of so many steps fits; None if the run must end by then and does not."""
+    def positions(self, word: Word, max_steps: int) -> int:
+        """How many tokens the longest context has."""
+        return max(self._contexts(word, max_steps))
+
+    def fits(self, word: Word, length: int, max_steps: int) -> bool:
+        """Whether every context stays within a length."""
+        return all(context <= length for context in self._contexts(word, max_steps))
+
+    def _contexts(self, word: Word, max_steps: int) -> Iterator[int]:
+        for prompt, said in self.expected_segments(word, max_steps):
+            yield len(prompt.tokens) + len(said)
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str]:
         """The same without prompts: what is said in all segments."""

@@ -114,7 +114,7 @@ def budget(program: Program, length: int, sharpness: int) -> Budget:
 @lru_cache(maxsize=1024)
 def least_gap(gap: Fraction | Feature, length: int) -> Fraction:
     """The smallest gap at any position of an input of this length."""
-    return gap if isinstance(gap, Fraction) else min(gap.at(i, length) for i in range(length + 1))
+    return gap if isinstance(gap, Fraction) else gap.least(length)
 
 
 class _BrokenError(Exception):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.models import Wanted, noted, open_model, spelled
+from softmachine.cli.models import Wanted, alphabet_line, noted, open_model, spelled
 from softmachine.cli.options import Status, value
 from softmachine.cli.output import Output
 from softmachine.errors import SoftmachineError, UsageError
@@ -66,8 +66,8 @@ def command(
     max_steps: MaxSteps = 10_000,
     theorem: options.TheoremName = None,
     attention: options.AttentionName = None,
-    certified: options.CertifiedLength = None,
-    bound: options.Bound = None,
+    certified: options.Certified = None,
+    context: options.Context = None,
     alphabet: options.Alphabet = None,
     format_name: options.Format = None,
     output: Output,
@@ -78,7 +78,8 @@ def command(
     """
     if None not in (up_to, sample) or (sample is None and length is not None):
         raise UsageError("say which inputs to check", hint=WHICH)
-    model = open_model(source, Wanted(format_name, theorem, attention, alphabet, certified, bound), output)
+    wanted = Wanted(format_name, theorem, attention, alphabet, context, certified)
+    model = open_model(source, wanted, output, two_letters=True)
     codec = model.codec
     sweep = _every(model, up_to) if sample is None else _some(model, sample, length, seed)
     report, stopped = _checked(sweep, arithmetic, max_steps, output)
@@ -88,6 +89,8 @@ def command(
         unasked = up_to is None and sample is None and not stopped
         output.say(f"all {report}" if unasked else str(report), style="green" if report.holds else "red")
         if not output.quiet:
+            if letters := alphabet_line(codec.source):
+                output.say(letters)
             _show(report.disagreements, model, output, arithmetic, max_steps)
     return _status(report, stopped, sweep.total, output)
 
@@ -193,6 +196,7 @@ def _answer(report: Report, codec: Codec[Source], stopped: bool) -> dict[str, ob
             }
             for problem in report.disagreements[:LISTED]
         ],
+        "alphabet": list(codec.alphabet),
         **noted(report.notes),
         "seconds": round(report.seconds, 6),
     }

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.models import Wanted, default_input, noted, open_model, view_of
+from softmachine.cli.models import Wanted, noted, open_for, view_of
 from softmachine.cli.options import Status, file, switch, value
 from softmachine.cli.output import Output
-from softmachine.errors import UsageError
+from softmachine.errors import Remedy, SoftmachineError, UsageError
 from softmachine.text import many
 
 if TYPE_CHECKING:
@@ -85,8 +85,8 @@ def command(
     resume: Resume = None,
     theorem: options.TheoremName = None,
     attention: options.AttentionName = None,
-    certified: options.CertifiedLength = None,
-    length: options.Length = None,
+    context: options.RunContext = None,
+    length: options.CertifiedLength = None,
     alphabet: options.Alphabet = None,
     trace: Traced = False,
     format_name: options.Format = None,
@@ -102,15 +102,15 @@ def command(
     from softmachine.engines.run import Running
 
     if audit and engine == "dense":
-        raise UsageError("only runs of the fast engine are audited", hint="--engine fast")
+        raise UsageError("only runs of the fast engine are audited", hint=Remedy(engine="fast"))
     if checkpoint and engine != "dense":
         from softmachine.engines.engine import engine_named
 
         require_free = engine_named("fast").require_free
         assert require_free is not None
         require_free(checkpoint)
-    model = open_model(source, Wanted(format_name, theorem, attention, alphabet, certified, length), output)
-    text = default_input(model.codec) if word is None else word
+    wanted = Wanted(format_name, theorem, attention, alphabet, context, length)
+    model, text = open_for(source, word, wanted, max_steps, output)
     with working("preparing the weights", output):
         running = Running(
             model,
@@ -121,9 +121,13 @@ def command(
             checkpoint=checkpoint,
             resume=resume,
         )
-    watched = _watched(running, text, output, trace)
-    if watched.interrupted and running.save():
-        output.warn(f"to go on: --resume {running.checkpoint}")
+    try:
+        watched = _watched(running, text, output, trace)
+    except (SoftmachineError, MemoryError):
+        _say_saved(running, output)
+        raise
+    if watched.interrupted:
+        _say_saved(running, output)
     if running.unsaved:
         output.warn(running.unsaved)
     result = running.so_far()
@@ -140,6 +144,12 @@ def command(
     if audited and not audited.holds:
         return Status.FAILS
     return _status(result, watched.interrupted, running.max_steps, output)
+
+
+def _say_saved(running: Running, output: Output) -> None:
+    """Of a run that did not come to its end: how to go on."""
+    if running.save():
+        output.warn(f"the run so far is saved; to go on: --resume {running.checkpoint}")
 
 
 def _watched(running: Running, text: str, output: Output, trace: bool) -> Watched:

@@ -205,10 +205,10 @@ def show_run(run: Run, output: Output, watched: Watched) -> None:
         return
     from softmachine.engines.result import UNFINISHED
 
-    went, _, summary = run.text().rpartition("\n")
-    if run.verdict is None:
-        summary = summary.replace(UNFINISHED, _unfinished(watched.interrupted), 1)
-    output.say(summary if output.quiet or watched.traced or not went else f"{went}\n{summary}")
+    if not (output.quiet or watched.traced) and (went := run.story()):
+        output.say(went)
+    summary = run.summary()
+    output.say(summary.replace(UNFINISHED, _unfinished(watched.interrupted), 1) if run.verdict is None else summary)
 
 
 def _unfinished(interrupted: bool) -> str:
@@ -217,10 +217,11 @@ def _unfinished(interrupted: bool) -> str:
 
 def _table(run: Run, width: int, interrupted: bool) -> Table:
     verdict = run.verdict or _unfinished(interrupted)
+    tokens = ", ".join([f"{len(run.tokens):,}", *run.pace("a second")])
     rows: dict[str, str | Text] = {
         "verdict": Text.assemble((verdict, COLOURS.get(verdict, "bold yellow")), f" after {many(run.steps, 'step')}"),
         "tape": _cut(printable(run.output), MOST_LINES * (width - 9)),
-        "tokens": f"{len(run.tokens):,}{run.pace('a second')} ({run.engine} engine, {run.arithmetic})",
+        "tokens": f"{tokens} ({run.engine} engine, {run.arithmetic})",
     }
     if len(run.segments) > 1:
         rows["segments"] = f"{len(run.segments):,}, with contexts of at most {max(run.segments):,} tokens"

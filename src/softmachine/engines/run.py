@@ -10,7 +10,7 @@ from softmachine.arithmetic import Arithmetic
 from softmachine.codec import DecoderCodec
 from softmachine.engines.engine import Audited, Execution, Task, engine_named
 from softmachine.engines.result import Run
-from softmachine.errors import PrecisionError, SoftmachineError, SourceError, UsageError
+from softmachine.errors import PrecisionError, Remedy, SoftmachineError, SourceError, UsageError
 from softmachine.model import Model
 from softmachine.packed import Packed
 from softmachine.text import many
@@ -63,7 +63,7 @@ class Running:
         self.checkpoint = None if path is None else Path(path)
         if self.checkpoint:
             if engine == "dense":
-                raise UsageError("only the fast engine has checkpoints", hint="--engine fast")
+                raise UsageError("only the fast engine has checkpoints", hint=Remedy(engine="fast"))
             chosen, auto = engine_named("fast"), False
             if checkpoint and not self.checkpoint.absolute().parent.is_dir():
                 raise UsageError(f"there is no folder {self.checkpoint.parent} for the checkpoint")
@@ -158,9 +158,7 @@ class Running:
                     return
             except SoftmachineError as problem:
                 if not self._take_back(problem):
-                    if self.save():
-                        more = f"the run so far is saved: --resume {self.checkpoint}"
-                        problem.hint = f"{problem.hint}; {more}" if problem.hint else more
+                    self.save()
                     raise
             except MemoryError:
                 self.save()

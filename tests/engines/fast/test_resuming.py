@@ -230,9 +230,8 @@ def test_beyond_the_longest_context_a_run_stops_and_is_saved(
         list(Running(literal, ""))
     assert "summaries" in str(caught.value.hint)
     running = Running(literal, "", checkpoint=tmp_path / "run")
-    with pytest.raises(PrecisionError) as caught:
+    with pytest.raises(PrecisionError):
         list(running)
-    assert f"the run so far is saved: --resume {tmp_path / 'run'}" in str(caught.value.hint)
     assert len(running.so_far().tokens) == 50 - len(running.task.prompt.tokens) + 1
     monkeypatch.setattr("softmachine.engines.fast.codegen.emitted.Emitted.horizon", 1000)
     assert resumed(literal, tmp_path / "run").so_far().halted

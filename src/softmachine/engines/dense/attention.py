@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from softmachine.arithmetic import Arithmetic, Tensor, UndecidedError
 from softmachine.engines.dense.grouping import Group
 from softmachine.engines.dense.memory import GroupMemory
-from softmachine.errors import PrecisionError
+from softmachine.errors import PrecisionError, Remedy
 from softmachine.transformer.attention import COMPARED, Mask
 from softmachine.transformer.features import Feature
 from softmachine.transformer.weights import Head
@@ -83,7 +83,7 @@ def _found(
         raise PrecisionError(
             f"head {group.heads[which].name!r} at position {positions[at]} cannot choose between the positions "
             f"{', '.join(map(str, doubt.candidates[:6]))}: {doubt.reason}",
-            hint="use --arithmetic exact, or a theorem that is made for this format",
+            hint=Remedy("use {}, or a theorem that is made for this format", arithmetic="exact"),
         ) from None
     split = np.split(chosen, len(group.heads), axis=1)
     return [numbers.mean(part, value) for part, value in zip(split, values, strict=True)]

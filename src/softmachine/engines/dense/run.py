@@ -12,7 +12,7 @@ from softmachine.engines.dense.effort import allow_pass
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.dense.segments import contexts, decode_segments
 from softmachine.engines.engine import Audited, Engine, Task
-from softmachine.errors import UsageError
+from softmachine.errors import Remedy, UsageError
 from softmachine.languages.source import Source
 
 MAX_STEPS = 1_000_000
@@ -87,7 +87,7 @@ class DenseRun:
 
     def audit(self, steps: int, seed: int) -> Audited:
         """It is the referee itself."""
-        raise UsageError("only runs of the fast engine are audited", hint="--engine fast")
+        raise UsageError("only runs of the fast engine are audited", hint=Remedy(engine="fast"))
 
 
 ENGINE = Engine("dense", DenseRun)

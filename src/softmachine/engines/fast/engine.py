@@ -20,7 +20,7 @@ from softmachine.engines.fast.indexes.memory import Memory
 from softmachine.engines.fast.store import compiled, uncompiled
 from softmachine.engines.fast.tables.interpreted import Interpreted, is_large, tables_of
 from softmachine.engines.fast.tables.memory import TableMemory
-from softmachine.errors import AmbiguousTokenError, EffortError, InputError, PrecisionError
+from softmachine.errors import AmbiguousTokenError, EffortError, InputError, PrecisionError, Remedy
 from softmachine.packed import Coded
 from softmachine.text import many
 from softmachine.transformer.weights import Transformer
@@ -99,7 +99,7 @@ class FastEngine:
             except TooLong:
                 raise PrecisionError(
                     "what the plan of the run assumed does not hold, and the code that assumes less would be too long",
-                    hint="use --engine dense",
+                    hint=Remedy("use {}", engine="dense"),
                 ) from None
             self.general = names
             self._recording.clear()
@@ -309,7 +309,7 @@ class FastPass:
         elif found == status.TOO_LARGE:
             raise PrecisionError(
                 f"at position {self.read} a number leaves the 64 bits in which the fast engine is exact",
-                hint="use --engine dense",
+                hint=Remedy("use {}", engine="dense"),
             )
         elif found == status.UNEVEN:
             self.engine.take_fractions()

@@ -24,5 +24,5 @@ def require_memory(needed: int, what: str) -> None:
     if free is not None and needed > free:
         raise EffortError(
             f"{what} would take {size(needed)} of memory, and {size(free)} is free",
-            hint="a saved run (--checkpoint) goes on where there is more memory; fewer --max-steps take less",
+            hint="a run that was saved goes on where there is more memory; fewer steps take less",
         )

@@ -17,6 +17,7 @@ from softmachine.theorems.shared.turing_tokens import (
     action_tokens,
     actions_of,
     input_tokens,
+    positions_of_run,
     verdict_in,
     verdict_tokens,
 )
@@ -63,6 +64,9 @@ class TuringCodec(RunCodec[Meaning]):
 
     def token_limit(self, max_steps: int) -> int:
         return max_steps + 1
+
+    def positions(self, word: Word, max_steps: int) -> int:
+        return positions_of_run(self, word, max_steps)
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str]:
         """The tokens that the reference interpreter's run stands for, up to a step limit."""

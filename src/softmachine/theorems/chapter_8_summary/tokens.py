@@ -104,7 +104,3 @@ class SummaryCodec(RunCodec[Meaning], SegmentedCodec[TuringMachine]):
         for cell in range(low, high):
             symbols = tuple(cells.get(cell, now.blank) for cells in now.cells)
             yield Column(symbols, tuple(head > cell for head in now.heads))
-
-    def longest(self, word: Word, max_steps: int, *, to_the_end: bool) -> int | None:
-        """One model serves every length."""
-        return None

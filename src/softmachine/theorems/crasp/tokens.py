@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from softmachine.codec import Codec, DecoderCodec, Outcome, Prompt, Word
-from softmachine.errors import InputError
+from softmachine.errors import OutgrownError
 from softmachine.languages.crasp import Evaluation, Program, generate
 from softmachine.languages.crasp.evaluate import stuck
 from softmachine.languages.crasp.incremental import VERDICTS
@@ -42,14 +42,14 @@ class OfProgram(Codec[Program]):
         """The start token and the word.
 
         Raises:
-            InputError: If it takes more positions than the weights are made for.
+            OutgrownError: If it takes more positions than the weights are made for.
         """
         letters = self.program.word(word)
         if self.length is not None and len(letters) >= self.length:
-            raise InputError(
+            raise OutgrownError(
                 f"an input of {len(letters)} symbols takes {len(letters) + 1} positions, and the weights are made for "
                 f"{self.length}",
-                hint=f"compile for a length of {len(letters) + 1} or more",
+                context=len(letters) + 1,
             )
         return Prompt((special_tokens(self.program)[0], *letters))
 

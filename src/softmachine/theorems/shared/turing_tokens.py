@@ -10,7 +10,7 @@ from itertools import product
 from typing import ClassVar, Generic, TypeVar
 
 from softmachine.codec import DecoderCodec, Outcome, Word
-from softmachine.languages.turing import Action, Rule, Tape, TuringMachine, Verdict, replay
+from softmachine.languages.turing import Action, Rule, Tape, TuringMachine, Verdict, execute, replay
 from softmachine.languages.turing.picture import trace_lines
 from softmachine.packed import Codes
 
@@ -120,6 +120,12 @@ class TuringOutcome(Outcome):
     def trace(self) -> Iterator[str]:
         """The configurations: step, state, and the tapes with the head's cell in brackets."""
         return trace_lines(self.machine, self.word, self.actions)
+
+
+def positions_of_run(codec: RunCodec[M], word: Word, max_steps: int) -> int:
+    """How many positions a run has with one token a step, what announces it and the verdict."""
+    steps = execute(codec.machine, word, max_steps=max_steps).steps
+    return len(codec.prompt(word).tokens) + codec.announces + steps + 1
 
 
 def steps_of(said: Sequence[str], meanings: Mapping[str, object]) -> tuple[Sequence[Action], Verdict | None]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from softmachine.codec import DecoderCodec, Outcome, Prompt, Word
-from softmachine.errors import InputError
+from softmachine.errors import InputError, Remedy
 from softmachine.languages.crasp import Program
 from softmachine.languages.crasp.from_turing import bounded_program, turing_program
 from softmachine.languages.turing import TuringMachine
@@ -45,7 +45,7 @@ class CountingCodec(OfMachine, DecoderCodec[TuringMachine]):
         if not self.relative and list(symbols) != sorted(symbols, key=self.alphabet.index):
             raise InputError(
                 f"the letters of {self.machine.spell(symbols)!r} are not in the order {' '.join(self.alphabet)}",
-                hint="only such words can be told by their counts; for others: --theorem turing-relative",
+                hint=Remedy("only such words can be told by their counts; for others: {}", theorem="turing-relative"),
             )
         return self._thought.prompt(symbols)
 
