@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,10 @@ from numpy.typing import NDArray
 from softmachine.languages.turing import MOVES
 from softmachine.languages.turing.compiled import Running, fits
 from softmachine.packed import Coded
-from softmachine.theorems.chapter_8_summary.tokens import SUMMARY, Begin, Column, Place, SummaryCodec
+from softmachine.theorems.chapter_8_summary.meanings import SUMMARY, Begin, Column, Place
+
+if TYPE_CHECKING:
+    from softmachine.theorems.chapter_8_summary.tokens import SummaryCodec
 
 PIECE = 1 << 20
 """So many steps are made at a time."""
