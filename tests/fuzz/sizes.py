@@ -1,4 +1,4 @@
-"""How much is tried. ``pytest -m slow -n 2 tests/fuzz`` takes about an hour on two cores.
+"""How much is tried. ``OPENBLAS_NUM_THREADS=1 pytest -m slow -n 2 tests/fuzz`` takes an hour on two cores at most.
 
 ``SOFTMACHINE_FUZZ=0.01`` tries a hundredth, which takes about a minute; larger numbers try more. The seeds are part of
 the names of the tests, so that a part is a part of the whole, and what fails, fails again.
