@@ -5,12 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+_LABEL = re.compile(r"(?<=[\w)²'])\[[^\[\]]*\]$")
 _COMPONENT = re.compile(r"(.*)\[(\d+)\]")
 
 
 def many(count: int, what: str) -> str:
     """A number of things: "1 token", "2,000 tokens"."""
     return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def family(name: str) -> str:
+    """The vector that a component is of: ``state[q0]`` is of ``state``; the brackets of a count stay."""
+    return _LABEL.sub("", name)
 
 
 def listed(names: Iterable[str]) -> str:

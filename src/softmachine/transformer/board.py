@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from html import escape
 from typing import TYPE_CHECKING
 
-from softmachine.text import listed, many
+from softmachine.text import family, listed, many
 from softmachine.transformer.features import Feature
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ def _head(head: Head) -> str:
 
 
 def _units(forward: FeedForward) -> str:
-    groups = list(dict.fromkeys(_vector(name.split(":")[0]) for name in forward.units))
+    groups = list(dict.fromkeys(family(name.split(":")[0]) for name in forward.units))
     shown = ", ".join(groups[:4]) + (", …" if len(groups) > 4 else "")
     return f"{shown} ({many(len(forward.units), 'unit')})"
 
@@ -90,9 +89,4 @@ def _columns(rows: Iterable[tuple[tuple[int, object], ...]]) -> list[tuple[tuple
 def _written(transformer: Transformer, rows: Iterable[tuple[tuple[int, object], ...]]) -> str:
     """The names of the coordinates in these rows, those of one vector together."""
     columns = sorted({c for row in rows for c, _ in row})
-    return ", ".join(dict.fromkeys(_vector(transformer.coordinates[c]) for c in columns)) or "nothing"
-
-
-def _vector(name: str) -> str:
-    """The name without the label of a component: ``state[q0]`` is of ``state``; the brackets of a count stay."""
-    return re.sub(r"(?<=[\w)²'])\[[^\[\]]*\]$", "", name)
+    return ", ".join(dict.fromkeys(family(transformer.coordinates[c]) for c in columns)) or "nothing"
