@@ -37,6 +37,7 @@ INDENT = " " * 14
 """Where a line of the board goes on that does not fit."""
 
 
+Every = Annotated[bool, switch("Tell every name; by default long lists of names are folded.", "--all")]
 Coordinates = Annotated[bool, switch("List every coordinate of the residual stream by name.", "--coordinates")]
 Engine = Annotated[str | None, value("NAME", "With [b]fast[/]: how the fast engine would serve each head, and why.")]
 Growth = Annotated[
@@ -53,6 +54,7 @@ Growth = Annotated[
 def command(
     source: options.Source,
     *,
+    every: Every = False,
     coordinates: Coordinates = False,
     engine: Engine = None,
     growth: Growth = None,
@@ -71,12 +73,14 @@ def command(
     if growth is not None:
         _show_growth(source, wanted, growth, output)
         return
+    from softmachine.transformer.board import board as board_of
+
     model = open_model(source, wanted, output)
     if output.as_json:
         served = {"fast": _served(model.weights)} if engine == "fast" else {}
         output.answer({**_answer(model), **served})
         return
-    board = str(model)
+    board = board_of(model.weights, every=every)
     if output.quiet:
         output.say(board)
         return

@@ -9,7 +9,7 @@ from softmachine.exports.lowered import Lowered
 from softmachine.exports.manual import MOST_SHOWN, example, quoted
 from softmachine.exports.patches import Patch, telling_patch
 from softmachine.exports.placed import Placed
-from softmachine.text import family, many
+from softmachine.text import cut, family, many
 
 _BOTH = """A signal is stored twice, and what reads it reads half of
 the difference: if only one of the two is written, the model computes with the mean of the old value and the new."""
@@ -40,7 +40,8 @@ def inside(placed: Placed, code: str, dialogue: Dialogue) -> str:
 
 
 def _signals(model: Lowered) -> str:
-    names = [*dict.fromkeys(map(family, model.coordinates))]
+    """What is stored, a vector as one; names that are too long are cut."""
+    names = [*dict.fromkeys(cut(family(name)) for name in model.coordinates)]
     more = f" and {len(names) - MOST_LINES:,} more" if len(names) > MOST_LINES else ""
     return ", ".join(map(quoted, names[:MOST_LINES])) + more
 
