@@ -61,6 +61,13 @@ def cut(name: str) -> str:
     return name if len(name) <= LONG_NAME else f"{name[:half].rstrip()}…{name[-half + 1 :].lstrip()}"
 
 
+def span(numbers: Sequence[int]) -> str:
+    """Numbers that follow each other: "1 to 5", "3", or "none"."""
+    if len(numbers) > 1:
+        return f"{numbers[0]} to {numbers[-1]}"
+    return str(numbers[0]) if numbers else "none"
+
+
 def listed(names: Iterable[str]) -> str:
     """Names with commas between; those of one vector that follow each other together: x[0], x[1], x[2] is x[0…2]."""
     runs: list[tuple[str, int, int] | str] = []

@@ -161,3 +161,33 @@ def test_inputs_that_do_not_make_sense_are_mistakes(cli: Cli, options: list[str]
     called = cli("check", "parity", *options)
     assert called.status == 2
     assert called.err.startswith("error: ")
+
+
+def test_an_encoder_that_cannot_answer_is_told_with_its_input(cli: Cli) -> None:
+    called = cli("check", "reverse-program", "--up-to", "3", "--arithmetic", "float8_e5m2")
+    assert called.status == 1
+    assert "input a a a: the model cannot answer: head 'reverse' at position 2 cannot choose" in called.out
+    assert "should be anything" not in called.out
+
+
+def test_a_wrong_answer_is_told_with_the_symbol_that_it_is_about(cli: Cli) -> None:
+    called = cli("check", "#<[Q_a] > #<[Q_b]", "--up-to", "2", "--arithmetic", "fixed:2")
+    assert called.status == 1
+    assert "input b b: the answer at position 2 (b) should be false, but is true\n" in called.out
+
+
+def test_the_inputs_and_outputs_of_a_circuit_are_told_by_name() -> None:
+    model = sm.compile("full-adder")
+    outputs = model.weights.outputs
+    swapped = replace(model, weights=replace(model.weights, outputs=(outputs[1], outputs[0], *outputs[2:])))
+    first = check_words(swapped, [("1", "1", "0")]).disagreements[0]
+    assert str(first).startswith("input a=1 b=1 carry=0: ")
+    told = [str(each) for each in (replace(first, place=_answer_at(model.codec, place, "□")) for place in (0, 31))]
+    assert "the answer at position 0 (□) should be" in told[0]
+    assert "output carry_out (the answer at position 31) should be" in told[1]
+
+
+def test_a_run_that_goes_on_too_long_is_told_so() -> None:
+    assert str(Disagreement(("a",), 3, None, "x", ())) == (
+        "input a: the run should end before token 3, but goes on with x"
+    )

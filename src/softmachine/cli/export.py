@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
+from softmachine.cli.completion import zoo_names
 from softmachine.cli.models import opened
 from softmachine.cli.options import value
 from softmachine.cli.output import Output
@@ -31,7 +32,12 @@ EXAMPLES = """[dim]Examples:[/]
 
 ExportedSource = Annotated[
     str | None,
-    typer.Argument(metavar="[SOURCE]", show_default=False, help="What to export, see [b]softmachine run --help[/]."),
+    typer.Argument(
+        metavar="[SOURCE]",
+        show_default=False,
+        autocompletion=zoo_names,
+        help="What to export, see [b]softmachine run --help[/].",
+    ),
 ]
 To = Annotated[
     str,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
+from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated
 
@@ -73,6 +75,8 @@ def command(
     if growth is not None:
         _show_growth(source, wanted, growth, output)
         return
+    if _show_exported(source, every, output):
+        return
     from softmachine.transformer.board import board as board_of
 
     model = open_model(source, wanted, output)
@@ -93,6 +97,25 @@ def command(
         output.say("\nCoordinates of the residual stream")
         for number, name in enumerate(model.weights.coordinates):
             output.say(f"  {number:>4}  {name}")
+
+
+def _show_exported(source: str, every: bool, output: Output) -> bool:
+    """Whether the source is a folder that was exported; then it is shown as it describes itself."""
+    if not os.path.isdir(source):  # noqa: PTH112 - a formula may be longer than a name may be
+        return False
+    from softmachine.exports.maps import read_map
+
+    mapped = read_map(Path(source))
+    if mapped is None:
+        return False
+    if output.as_json:
+        output.answer(mapped.to_json())
+        return True
+    board = "\n".join(mapped.lines(every=every))
+    output.say(_fitted(board, output.width) if output.live else board)
+    if not output.quiet:
+        output.say(f"  how to use it: {Path(source) / 'README.md'}")
+    return True
 
 
 def _show_growth(source: str, wanted: Wanted, growth: str, output: Output) -> None:

@@ -9,7 +9,7 @@ from softmachine.exports.lowered import Lowered
 from softmachine.exports.manual import MOST_SHOWN, example, quoted
 from softmachine.exports.patches import Patch, telling_patch
 from softmachine.exports.placed import Placed
-from softmachine.text import cut, family, many
+from softmachine.text import cut, family, many, span
 
 _BOTH = """A signal is stored twice, and what reads it reads half of
 the difference: if only one of the two is written, the model computes with the mean of the old value and the new."""
@@ -52,19 +52,13 @@ def _heads(placed: Placed) -> str:
     for k, layer in enumerate(placed.model.layers[:MOST_LINES]):
         names = [f"{h}: {quoted(head.name)}" for h, head in enumerate(layer.heads[:MOST_SHOWN])]
         names += ["…"] if len(layer.heads) > MOST_SHOWN else []
-        row = (str(k), ", ".join(names) or "none", _range(placed.idle(k)))
+        row = (str(k), ", ".join(names) or "none", span(placed.idle(k)))
         lines.append(f"| {' | '.join(cell.replace('|', '&#124;') for cell in row)} |")
     if len(placed.model.layers) > MOST_LINES:
         lines.append("| … | see `softmachine.json` | |")
     if any(placed.idle(k) for k in range(len(placed.model.layers))):
         lines += ["", "All weights of an idle head are 0: it looks at all positions alike, and writes nothing."]
     return "\n".join(lines)
-
-
-def _range(numbers: range) -> str:
-    if len(numbers) > 1:
-        return f"{numbers[0]} to {numbers[-1]}"
-    return str(numbers[0]) if numbers else "none"
 
 
 def _filled(placed: Placed, code: str, dialogue: Dialogue) -> str:

@@ -42,10 +42,10 @@ def _title(transformer: Transformer) -> str:
 
 
 def _body(transformer: Transformer, names: Names) -> Iterable[str]:
-    yield _line("embedding", "token", names(_written(transformer, transformer.embedding.rows)))
+    yield line("embedding", "token", names(_written(transformer, transformer.embedding.rows)))
     if transformer.features:
         features = listed(feature.name for feature in transformer.features)
-        yield _line("", f"position  {features}", names(_written(transformer, transformer.position_embedding.rows)))
+        yield line("", f"position  {features}", names(_written(transformer, transformer.position_embedding.rows)))
     number = 0
     for block in transformer.blocks:
         indent = ""
@@ -56,16 +56,17 @@ def _body(transformer: Transformer, names: Names) -> Iterable[str]:
             number += 1
             label = f"layer {number}"
             for head in layer.heads:
-                yield indent + _line(label, _head(head), names(_written(transformer, _columns(head.output.rows))))
+                yield indent + line(label, _head(head), names(_written(transformer, _columns(head.output.rows))))
                 label = ""
             if layer.feed_forward.units:
                 what = f"feed-forward  {_units(layer.feed_forward, names)}"
                 changed = _columns(layer.feed_forward.second.weight.rows)
-                yield indent + _line(label, what, names(_written(transformer, changed)))
-    yield _line("logits", f"{many(len(transformer.outputs), 'output')}", "largest")
+                yield indent + line(label, what, names(_written(transformer, changed)))
+    yield line("logits", f"{many(len(transformer.outputs), 'output')}", "largest")
 
 
-def _line(label: str, what: str, result: str) -> str:
+def line(label: str, what: str, result: str) -> str:
+    """A line of the board: where, what, and what it adds."""
     start = f"  {label:<10}{what} "
     return f"{start.ljust(_ARROW_COLUMN, '.')} → {result}"
 

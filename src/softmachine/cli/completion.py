@@ -1,0 +1,112 @@
+"""What the Tab key completes: commands, options, names of the zoo and of theorems.
+
+A shell asks by a process with a variable of the environment, and waits for it: so nothing is imported but the command
+that is being written, its options are looked at and not parsed, and names are read from files. How a shell asks and is
+answered is typer's (``--install-completion``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+VARIABLE = "_SOFTMACHINE_COMPLETE"
+"""Its value says which shell asks, such as ``complete_bash``."""
+
+_PACKAGE = Path(__file__).parents[1]
+
+
+def complete(instruction: str) -> int:
+    """Answer the shell that asks; one that typer does not know is told so, as typer does."""
+    from typer import completion
+
+    from softmachine.cli.app import command
+
+    completion.completion_init()
+    action, _, shell = instruction.partition("_")
+    kind = completion.shell_completion.get_completion_class(shell)
+    if action != "complete" or kind is None:
+        return completion.shell_complete(command(), {}, "softmachine", VARIABLE, instruction)
+    asked = kind(command, {}, "softmachine", VARIABLE)
+    asked.get_completions = _completions
+    print(asked.complete())
+    return 0
+
+
+def _completions(written: list[str], incomplete: str) -> list[Any]:
+    """What could be written next, in the form that typer wants."""
+    from typer.completion import shell_completion
+
+    return [shell_completion.CompletionItem(text) for text in candidates(written, incomplete)]
+
+
+def candidates(written: list[str], incomplete: str) -> list[str]:
+    """What could be written next.
+
+    Args:
+        written: The words after the program's name.
+        incomplete: The beginning of the next one.
+    """
+    from softmachine.cli.app import COMMANDS, command
+
+    name, *rest = written or [""]
+    whole = command(name)
+    if name not in COMMANDS:
+        return [*_beginning(() if written else COMMANDS, incomplete), *_beginning(_options(whole), incomplete)]
+    chosen = whole.commands[name]
+    options = {text: parameter for parameter in chosen.params for text in _names(parameter)}
+    if incomplete.startswith("-") and "--" not in rest:
+        return [*_beginning(options, incomplete)]
+    asks = options.get(rest[-1]) if rest else None
+    if asks is None or asks.is_flag:
+        asks = next((parameter for parameter in chosen.params if not _names(parameter)), None)
+        if asks is None or _positional(rest, options):
+            return []
+    found = asks.shell_complete(chosen.context_class(chosen), incomplete)
+    return [str(item.value) for item in found if item.type == "plain"]
+
+
+def _positional(words: list[str], options: dict[str, Any]) -> bool:
+    """Whether one of these words is an argument: neither an option nor the value of one."""
+    before = ["", *words]
+    return any(
+        not word.startswith("-") and (previous not in options or options[previous].is_flag)
+        for previous, word in zip(before, words, strict=False)
+    )
+
+
+def _options(each: Any) -> list[str]:
+    return [text for parameter in each.params for text in _names(parameter)]
+
+
+def _names(parameter: Any) -> list[str]:
+    """How an option is written; nothing for an argument."""
+    return [text for text in (*parameter.opts, *parameter.secondary_opts) if text.startswith("-")]
+
+
+def zoo_names(incomplete: str) -> Iterator[str]:
+    """The names of the zoo that begin so; where there are none, shells complete the names of files."""
+    index = (_PACKAGE / "zoo" / "index.yaml").read_text(encoding="utf-8")
+    return _beginning(re.findall(r"^- name: (\S+)", index, re.MULTILINE), incomplete)
+
+
+def theorem_names(incomplete: str) -> Iterator[str]:
+    """The names of our theorems that begin so; those of other packages would have to be imported."""
+    texts = (path.read_text(encoding="utf-8") for path in sorted(_PACKAGE.glob("theorems/*/theorem.py")))
+    listed = (text.partition("\nTHEOREMS = (")[2] for text in texts)
+    return _beginning((name for text in listed for name in _FIRST.findall(text)), incomplete)
+
+
+_FIRST = re.compile(r'^    \w+\(\s*"([^"]+)"', re.MULTILINE)
+"""The first argument of each call that makes a theorem: its name."""
+
+
+def one_of(*names: str) -> Callable[[str], Iterator[str]]:
+    """Completes these names."""
+    return lambda incomplete: _beginning(names, incomplete)
+
+
+def _beginning(names: Iterable[str], incomplete: str) -> Iterator[str]:
+    return (name for name in names if name.startswith(incomplete))
