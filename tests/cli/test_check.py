@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import softmachine as sm
 from softmachine.engines import check as checking
-from softmachine.engines.check import all_words
+from softmachine.engines.check import Disagreement, _answer_at, all_words, check_words
 from tests.cli.conftest import Cli
 from tests.models import rewrite
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from softmachine import zoo
 from softmachine.codec import Prompt
 from softmachine.engines.dense import run as dense_run
 from softmachine.engines.dense.decode import decode
+from softmachine.languages.formats import formats
 from tests.cli.conftest import Cli
 
 KEYS = (
@@ -223,3 +226,40 @@ def test_a_checkpoint_overwrites_nothing_else(cli: Cli, tmp_path: Path, monkeypa
     assert called.status == 2
     assert "thesis.tex exists already, and is not a checkpoint of softmachine" in called.err
     assert file.read_text() == "years of work"
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        ("increment", "turingmachine.io"),
+        ("increment", "jflap"),
+        ("busy-beaver-3", "bbchallenge"),
+        ("parity-counter", "counter"),
+        ("majority-crasp", "crasp"),
+        ("reverse-program", "srasp"),
+        ("response-formula", "temporal"),
+        ("and-or", "bench"),
+        ("and-or", "blif"),
+        ("and-or", "aiger"),
+        ("comparator-4", "bristol"),
+        ("koenigsberg", "edges"),
+    ],
+)
+def test_a_source_may_be_a_pipe_in_every_format(cli: Cli, tmp_path: Path, name: str, form: str) -> None:
+    entry = zoo.find(name)
+    assert entry is not None
+    text, file = formats()[form].to_text(entry.load()), tmp_path / f"file{formats()[form].extensions[0]}"
+    file.write_text(text, encoding="utf-8")
+    end, start = os.pipe()
+    try:
+        with os.fdopen(start, "w", encoding="utf-8") as pipe:
+            pipe.write(text)
+        piped = cli("show", f"/dev/fd/{end}", "--json").json
+    finally:
+        os.close(end)
+    assert {**piped, "name": None} == {**cli("show", file, "--json").json, "name": None}
+
+
+def test_all_formats_are_tried_in_a_pipe() -> None:
+    (cases,) = (mark.args[1] for mark in test_a_source_may_be_a_pipe_in_every_format.pytestmark)
+    assert {form for _, form in cases} == set(formats())
