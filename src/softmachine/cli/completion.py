@@ -7,15 +7,12 @@ answered is typer's (``--install-completion``).
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from typing import Any
+
+from softmachine.cli.names import beginning
 
 VARIABLE = "_SOFTMACHINE_COMPLETE"
 """Its value says which shell asks, such as ``complete_bash``."""
-
-_PACKAGE = Path(__file__).parents[1]
 
 
 def complete(instruction: str) -> int:
@@ -54,11 +51,11 @@ def candidates(written: list[str], incomplete: str) -> list[str]:
     name, *rest = written or [""]
     whole = command(name)
     if name not in COMMANDS:
-        return [*_beginning(() if written else COMMANDS, incomplete), *_beginning(_options(whole), incomplete)]
+        return [*beginning(() if written else COMMANDS, incomplete), *beginning(_options(whole), incomplete)]
     chosen = whole.commands[name]
     options = {text: parameter for parameter in chosen.params for text in _names(parameter)}
     if incomplete.startswith("-") and "--" not in rest:
-        return [*_beginning(options, incomplete)]
+        return [*beginning(options, incomplete)]
     asks = options.get(rest[-1]) if rest else None
     if asks is None or asks.is_flag:
         asks = next((parameter for parameter in chosen.params if not _names(parameter)), None)
@@ -84,29 +81,3 @@ def _options(each: Any) -> list[str]:
 def _names(parameter: Any) -> list[str]:
     """How an option is written; nothing for an argument."""
     return [text for text in (*parameter.opts, *parameter.secondary_opts) if text.startswith("-")]
-
-
-def zoo_names(incomplete: str) -> Iterator[str]:
-    """The names of the zoo that begin so; where there are none, shells complete the names of files."""
-    index = (_PACKAGE / "zoo" / "index.yaml").read_text(encoding="utf-8")
-    return _beginning(re.findall(r"^- name: (\S+)", index, re.MULTILINE), incomplete)
-
-
-def theorem_names(incomplete: str) -> Iterator[str]:
-    """The names of our theorems that begin so; those of other packages would have to be imported."""
-    texts = (path.read_text(encoding="utf-8") for path in sorted(_PACKAGE.glob("theorems/*/theorem.py")))
-    listed = (text.partition("\nTHEOREMS = (")[2] for text in texts)
-    return _beginning((name for text in listed for name in _FIRST.findall(text)), incomplete)
-
-
-_FIRST = re.compile(r'^    \w+\(\s*"([^"]+)"', re.MULTILINE)
-"""The first argument of each call that makes a theorem: its name."""
-
-
-def one_of(*names: str) -> Callable[[str], Iterator[str]]:
-    """Completes these names."""
-    return lambda incomplete: _beginning(names, incomplete)
-
-
-def _beginning(names: Iterable[str], incomplete: str) -> Iterator[str]:
-    return (name for name in names if name.startswith(incomplete))

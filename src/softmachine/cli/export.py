@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.completion import zoo_names
 from softmachine.cli.models import opened
+from softmachine.cli.names import zoo_names
 from softmachine.cli.options import value
 from softmachine.cli.output import Output
 from softmachine.errors import UsageError

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from softmachine.cli.completion import one_of, theorem_names, zoo_names
+from softmachine.cli.names import one_of, theorem_names, zoo_names
 
 
 class Status(IntEnum):

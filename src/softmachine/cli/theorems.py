@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from softmachine.cli.completion import theorem_names
+from softmachine.cli.names import theorem_names
 from softmachine.cli.output import Output
 from softmachine.errors import UsageError
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from softmachine.cli.completion import zoo_names
+from softmachine.cli.names import zoo_names
 from softmachine.cli.output import Output
 from softmachine.errors import SourceError
 from softmachine.text import many
