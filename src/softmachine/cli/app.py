@@ -103,7 +103,7 @@ def command(name: str | None = None) -> Any:
     for each in (name,) if name in COMMANDS else COMMANDS:
         module = import_module(f"softmachine.cli.{each}")
         app.command(each, cls=_Command, epilog=module.EXAMPLES)(_with_output(module.command))
-    whole = get_command(app)
+    whole: Any = get_command(app)
     for each in (whole, *whole.commands.values()):
         _tidy(each)
     return whole

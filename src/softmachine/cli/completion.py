@@ -7,6 +7,7 @@ answered is typer's (``--install-completion``).
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from softmachine.cli.names import beginning
@@ -17,15 +18,14 @@ VARIABLE = "_SOFTMACHINE_COMPLETE"
 
 def complete(instruction: str) -> int:
     """Answer the shell that asks; one that typer does not know is told so, as typer does."""
-    from typer import completion
-
     from softmachine.cli.app import command
 
-    completion.completion_init()
+    typer = _typer()
+    typer.completion_init()
     action, _, shell = instruction.partition("_")
-    kind = completion.shell_completion.get_completion_class(shell)
+    kind = typer.shell_completion.get_completion_class(shell)
     if action != "complete" or kind is None:
-        return completion.shell_complete(command(), {}, "softmachine", VARIABLE, instruction)
+        return int(typer.shell_complete(command(), {}, "softmachine", VARIABLE, instruction))
     asked = kind(command, {}, "softmachine", VARIABLE)
     asked.get_completions = _completions
     print(asked.complete())
@@ -34,9 +34,13 @@ def complete(instruction: str) -> int:
 
 def _completions(written: list[str], incomplete: str) -> list[Any]:
     """What could be written next, in the form that typer wants."""
-    from typer.completion import shell_completion
+    item = _typer().shell_completion.CompletionItem
+    return [item(text) for text in candidates(written, incomplete)]
 
-    return [shell_completion.CompletionItem(text) for text in candidates(written, incomplete)]
+
+def _typer() -> Any:
+    """What typer knows of shells; it does not give all of that public names."""
+    return import_module("typer.completion")
 
 
 def candidates(written: list[str], incomplete: str) -> list[str]:
