@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import FrozenInstanceError, replace
+from pathlib import Path
 
 import pytest
 
@@ -84,3 +85,15 @@ def test_a_theorem_of_ones_own_is_taken_as_it_is() -> None:
     assert sm.run(model, "11").output == "100"
     with pytest.raises(ConstructionError, match="has no soft attention of its own"):
         own.attention("soft")
+
+
+@pytest.mark.parametrize(("source", "word", "last"), [("palindrome", "abba", 20), ("Q_a since Q_b", "abba", 4)])
+def test_beyond_the_certified_length_every_answer_says_so(source: str, word: str, last: int, tmp_path: Path) -> None:
+    for certified, beyond in ((last, False), (last - 1, True)):
+        model, _ = sm.soften(source, length=certified)
+        sm.save(model, tmp_path / str(certified))
+        for each in (model, sm.load(tmp_path / str(certified))):
+            run = sm.run(each, word)
+            assert run.accepted
+            assert any("beyond the certified length" in note for note in run.notes) == beyond
+            assert ("beyond the certified length" in run.summary()) == beyond

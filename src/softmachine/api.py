@@ -39,7 +39,7 @@ def load(source: str | Path, format: str | None = None) -> Source | Model:  # no
 
 def _saved(source: str | Path) -> Path | None:
     """The folder of a saved model, if the source is one; a path to a folder is taken for one."""
-    from softmachine.exports.folder import is_saved
+    from softmachine.exports.manifest import is_saved
 
     folder = Path(source)
     try:
@@ -108,7 +108,8 @@ def soften(
     hard = compile(model, attention="hard", length=length)
     program = _certifiable(hard)
     proof = certify(program, length, sharpness)
-    return replace(hard, weights=compile_program(softened(program, proof))), proof
+    weights = compile_program(softened(program, proof))
+    return replace(hard, weights=weights, certified=length), proof
 
 
 def certificate(model: Model | Source | str | Path, *, length: int, sharpness: int | None = None) -> Certificate:

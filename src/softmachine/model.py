@@ -20,12 +20,17 @@ class Model:
         theorem: What made it.
         length: The length that the weights were made for, if they depend on one; of a decoder, the number of
             positions, for the prompt and what follows it.
+        certified: The n up to which softmax is certified to do what hard attention does, if it was softened with a
+            certificate: the length of an input, and of a decoder the last position that it reads.
+        notes: What every answer from this model has to say.
     """
 
     weights: Transformer
     codec: Codec[Source]
     theorem: Theorem
     length: int | None = None
+    certified: int | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -41,6 +46,12 @@ class Model:
     def attention(self) -> str:
         """Soft if some head uses softmax of scores that differ, else hard."""
         return self.weights.attention
+
+    def notes_at(self, length: int) -> tuple[str, ...]:
+        """What an answer has to say for which n had this value."""
+        if self.certified is None or length <= self.certified:
+            return self.notes
+        return (*self.notes, f"beyond the certified length: n is {length:,}, softmax certified to {self.certified:,}")
 
     def __str__(self) -> str:
         return str(self.weights)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from softmachine.cli import options
-from softmachine.cli.models import Wanted, open_model
+from softmachine.cli.models import Wanted, noted, open_model, say_notes
 from softmachine.cli.options import Status, file, value
 from softmachine.cli.output import Output
 
@@ -61,11 +61,13 @@ def command(
     if plot is not None:
         _draw(model, length, plot, output)
     if output.as_json:
-        output.answer(certificate.to_json() | ({"measured": measured.to_json()} if measured else {}))
+        figures = {"measured": measured.to_json()} if measured else {}
+        output.answer(certificate.to_json() | figures | noted(model.notes))
     else:
         output.say(str(certificate))
         if measured is not None:
             output.say(f"  {measured}")
+        say_notes(model.notes, output)
     return Status.DONE if certificate.holds else Status.FAILS
 
 

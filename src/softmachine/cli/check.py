@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.models import Wanted, open_model, spelled
+from softmachine.cli.models import Wanted, noted, open_model, spelled
 from softmachine.cli.options import Status, value
 from softmachine.cli.output import Output
 from softmachine.errors import SoftmachineError, UsageError
@@ -138,7 +138,7 @@ def _checked(
     from softmachine.cli.progress import bar
     from softmachine.engines.check import Report
 
-    report = Report(inputs=0, tokens=0, disagreements=(), seconds=0.0)
+    report = Report(inputs=0, tokens=0, disagreements=(), seconds=0.0, notes=model.notes)
     try:
         with bar("checking", total, output) as advance:
             for portion in _portions(model, words, arithmetic, max_steps, advance):
@@ -200,6 +200,7 @@ def _answer(report: Report, codec: Codec[Source], stopped: bool) -> dict[str, ob
             }
             for problem in report.disagreements[:LISTED]
         ],
+        **noted(report.notes),
         "seconds": round(report.seconds, 6),
     }
 

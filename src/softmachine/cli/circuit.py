@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.models import Wanted, open_model, spelled
+from softmachine.cli.models import Wanted, noted, open_model, say_notes, spelled
 from softmachine.cli.options import Status, file, value
 from softmachine.cli.output import Output
 from softmachine.errors import UsageError
+from softmachine.files import new_file, require_new
 
 if TYPE_CHECKING:
     from softmachine.languages.circuit import Circuit
@@ -67,7 +68,8 @@ def command(
         _write(made.circuit, gates, path)
     if output.as_json:
         figures = {"gates": made.size, "wires": made.wires, "depth": made.depth, "words": words}
-        output.answer(figures | {"disagreements": wrong[:10], "path": None if path is None else str(path)})
+        found = {"disagreements": wrong[:10], "path": None if path is None else str(path)}
+        output.answer(figures | found | noted(model.notes))
     else:
         agreement = f"it disagrees on {len(wrong):,}, {wrong[0]!r} first" if wrong else "no disagreement"
         which = "all" if words == len(made.codec.alphabet) ** inputs else "random"
@@ -75,6 +77,7 @@ def command(
         output.say(f"  compared on {which} {words:,} words: {agreement}", style="red" if wrong else "green")
         if path is not None:
             output.say(f"  written to {path}")
+        say_notes(model.notes, output)
     return Status.FAILS if wrong else Status.DONE
 
 
@@ -94,10 +97,7 @@ def _check(path: Path) -> None:
     """Complain before the work, not after it."""
     if path.suffix not in FORMATS:
         raise UsageError(f"no format is known for {path.name!r}", hint=f"let the name end in {', '.join(FORMATS)}")
-    if path.exists():
-        raise UsageError(f"{path} exists already", hint="choose another name")
-    if not path.parent.is_dir():
-        raise UsageError(f"there is no folder {path.parent}")
+    require_new(path)
 
 
 def _write(circuit: Circuit, gates: str | None, path: Path) -> None:
@@ -107,11 +107,5 @@ def _write(circuit: Circuit, gates: str | None, path: Path) -> None:
     chosen = formats.format_of(path.suffix)
     assert chosen is not None  # or else the name was refused
     text = chosen.to_text(circuit if gates is None else simplified(circuit, Basis(gates)))
-    scratch = path.with_name(f".{path.name}.part")
-    try:
+    with new_file(path) as scratch:
         scratch.write_text(text, encoding="utf-8")
-        scratch.replace(path)
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}") from None
-    finally:
-        scratch.unlink(missing_ok=True)

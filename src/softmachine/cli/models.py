@@ -75,6 +75,17 @@ def extended(item: Source | Model, alphabet: str) -> Source:
     return item.extended(alphabet.split() if " " in alphabet.strip() else alphabet.strip())
 
 
+def noted(notes: Sequence[str]) -> dict[str, object]:
+    """What every answer from a model has to say, as JSON has it."""
+    return {"notes": list(notes)} if notes else {}
+
+
+def say_notes(notes: Sequence[str], output: Output) -> None:
+    """The same below an answer for people."""
+    for note in notes:
+        output.say(f"  note: {note}")
+
+
 def default_input(codec: Codec[Source]) -> str:
     """The input that the source suggests, or else the empty word."""
     return spelled(codec, codec.source.default_input)

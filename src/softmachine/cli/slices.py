@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.models import extended
+from softmachine.cli.models import extended, noted, say_notes
 from softmachine.cli.options import file
 from softmachine.cli.output import Output
 from softmachine.errors import UsageError
@@ -54,7 +54,7 @@ def command(
     from softmachine.model import Model
 
     item = api.load(source, format_name)
-    language = item.source if isinstance(item, Model) else item
+    language, notes = (item.source, item.notes) if isinstance(item, Model) else (item, ())
     if alphabet is not None:
         language = extended(language, alphabet)
     if not isinstance(language, Source):
@@ -68,12 +68,13 @@ def command(
     if plot is not None:
         draw_slices(language.name, found, plot)
     if output.as_json:
-        output.answer(_answer(language.name, found, growth(found)))
+        output.answer(_answer(language.name, found, growth(found)) | noted(notes))
         return
     if not output.quiet:
         output.say(f"{language}\n")
     output.say(table(found))
     output.say(describe(found))
+    say_notes(notes, output)
 
 
 def _answer(name: str, found: list[Slice], grown: Fit | None) -> dict[str, object]:

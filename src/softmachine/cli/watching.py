@@ -214,8 +214,8 @@ def _table(run: Run, width: int, interrupted: bool) -> Table:
     }
     if len(run.segments) > 1:
         rows["segments"] = f"{len(run.segments):,}, with contexts of at most {max(run.segments):,} tokens"
-    if run.note:
-        rows["note"] = run.note
+    if run.notes:
+        rows["note"] = "; ".join(run.notes)
     rows["model"] = model_line(run.model.weights)
     table = Table.grid(padding=(0, 2))
     for label, row in rows.items():

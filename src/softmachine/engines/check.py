@@ -82,12 +82,14 @@ class Report:
         tokens: How many tokens were compared.
         disagreements: The inputs on which the model is wrong.
         seconds: How long it took.
+        notes: What every answer from the model has to say.
     """
 
     inputs: int
     tokens: int
     disagreements: tuple[Disagreement, ...]
     seconds: float
+    notes: tuple[str, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -99,7 +101,8 @@ class Report:
 
     def __str__(self) -> str:
         found = many(len(self.disagreements), "disagreement") if self.disagreements else "no disagreement"
-        return f"{many(self.inputs, 'input')}, {many(self.tokens, 'token')}, {found} ({self.seconds:.1f} s)"
+        said = "".join(f"; {note}" for note in self.notes)
+        return f"{many(self.inputs, 'input')}, {many(self.tokens, 'token')}, {found} ({self.seconds:.1f} s){said}"
 
 
 def check_words(
@@ -131,7 +134,7 @@ def check_words(
             wrong += [problem] if problem else []
         else:
             wrong += _compare_answers(engine, codec, batch, expected)
-    return Report(inputs, tokens, tuple(wrong), time.perf_counter() - began)
+    return Report(inputs, tokens, tuple(wrong), time.perf_counter() - began, model.notes)
 
 
 def _together(positions: int) -> int:

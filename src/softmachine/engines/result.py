@@ -28,7 +28,7 @@ class Run:
         engine: The engine it ran on.
         seconds: How long it took.
         segments: How many tokens the context of each segment had, if the model goes on from summaries.
-        note: What else there is to say of how it ran.
+        notes: What else there is to say, one sentence each.
     """
 
     model: Model
@@ -39,7 +39,7 @@ class Run:
     engine: str
     seconds: float
     segments: tuple[int, ...] = ()
-    note: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> str | None:
@@ -84,15 +84,15 @@ class Run:
         """One line: the verdict, what is left, and how long it took."""
         verdict = self.verdict or UNFINISHED
         left = f"  {_shortened(self.output)}" if self.output else ""
-        how = f"({self.engine}, {self.arithmetic})"
+        how, said = f"({self.engine}, {self.arithmetic})", "".join(f"; {note}" for note in self.notes)
         if not isinstance(self.model.codec, DecoderCodec):
-            return f"{verdict}{left}  in one pass over {many(len(self.tokens), 'position')} {how}"
+            return f"{verdict}{left}  in one pass over {many(len(self.tokens), 'position')} {how}{said}"
         parts = ""
         if len(self.segments) > 1:
             parts = f" in {many(len(self.segments), 'segment')} of at most {max(self.segments):,}"
         return (
             f"{verdict}{left}  after {many(self.steps, 'step')}, {many(len(self.tokens), 'token')}{parts}, "
-            f"{self.tokens_per_second:,.0f} tokens/s {how}{f'; {self.note}' if self.note else ''}"
+            f"{self.tokens_per_second:,.0f} tokens/s {how}{said}"
         )
 
     def __str__(self) -> str:

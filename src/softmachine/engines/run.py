@@ -71,7 +71,8 @@ class Running:
         """Why the fast engine does not take over."""
         self.unsaved: str | None = None
         """Why the run could not be saved."""
-        self.note = ""
+        self.notes: list[str] = []
+        """What there is to say of how it ran."""
         self._seconds = 0.0
         prompt = self.task.prompt
         self._now = chosen.resume(self.task, Path(resume)) if resume and chosen.resume else self._start()
@@ -108,6 +109,14 @@ class Running:
         """How many tokens the model sees at present."""
         segments = self._now.segments
         return segments[-1] if segments else len(self.task.prompt.tokens) + len(self.tokens)
+
+    @property
+    def _length(self) -> int:
+        """The largest n that the model computed with: the length that its prompt says, or the last position it read."""
+        prompt = self.task.prompt
+        if not isinstance(self.model.codec, DecoderCodec):
+            return len(prompt.tokens) - 1 if prompt.length is None else prompt.length
+        return max(self._now.segments, default=self.context) - 2  # the token that was said last is not read
 
     def __iter__(self) -> Iterator[str]:
         for piece in self.pieces():
@@ -168,7 +177,7 @@ class Running:
         if not self._may_take_back:
             return False
         self._may_take_back, said = False, list(self.tokens)
-        self.note = f"the fast engine stopped after {many(len(said), 'token')}: {problem.message}"
+        self.notes.append(f"the fast engine stopped after {many(len(said), 'token')}: {problem.message}")
         self.engine = "dense"
         self._now = self._start(said)
         return True
@@ -211,5 +220,5 @@ class Running:
             engine=self.engine,
             seconds=self._seconds,
             segments=tuple(self._now.segments),
-            note=self.note,
+            notes=(*self.notes, *self.model.notes_at(self._length)),
         )

@@ -156,8 +156,8 @@ def test_auto_goes_back_to_the_dense_engine(monkeypatch: pytest.MonkeyPatch) -> 
     run = sm.run(model, "")
     assert run.tokens == right.tokens
     assert (run.engine, run.verdict) == ("dense", "halt")
-    assert run.note == "the fast engine stopped after 60 tokens: a number does not fit"
-    assert run.note in run.summary()
+    assert run.notes == ("the fast engine stopped after 60 tokens: a number does not fit",)
+    assert run.notes[0] in run.summary()
     with pytest.raises(PrecisionError):
         sm.run(model, "", engine="fast")
 
@@ -177,7 +177,7 @@ def test_auto_goes_back_in_segments_too(model: Model, monkeypatch: pytest.Monkey
     run = sm.run(model, "", max_steps=150)
     assert list(run.tokens) == list(model.codec.expected("", 150))
     assert run.engine == "dense"
-    assert "does not fit" in run.note
+    assert "does not fit" in run.notes[0]
     monkeypatch.undo()
     assert run.segments == sm.run(model, "", max_steps=150, engine="fast").segments
 
