@@ -68,6 +68,9 @@ def test_show_describes_a_folder_that_was_exported(cli: Cli, tmp_path: Path) -> 
     answer = cli("show", folder, "--json").json
     assert answer["idle_heads"] == [[1, 2, 3, 4, 5], [4, 5], [1, 2, 3, 4, 5]]
     assert answer["coordinates"] == list(placed.model.coordinates)
+    mark = folder / "softmachine.json"
+    mark.write_text(mark.read_text(encoding="utf-8").replace("undo 1/(i+1) of -head", "undo"), encoding="utf-8")
+    assert "its digest is another" in cli("show", folder).err
 
 
 @pytest.mark.parametrize("data", ["{", '{"format": "softmachine-map"}', '{"format": "softmachine-map", "layers": 3}'])
@@ -75,7 +78,8 @@ def test_show_says_what_is_wrong_with_an_exported_folder(cli: Cli, tmp_path: Pat
     (tmp_path / "softmachine.json").write_text(data, encoding="utf-8")
     called = cli("show", tmp_path)
     assert called.status == 2
-    assert f"{tmp_path}: softmachine.json is damaged" in called.err
+    assert "softmachine.json is damaged: " in called.err
+    assert str(tmp_path) in called.err
 
 
 def test_show_takes_a_saved_model(cli: Cli, saved: Path) -> None:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from softmachine.errors import Place, SourceError
-from softmachine.exports.folder import MARK
+from softmachine.exports.manifest import MARK, digest, read_mark
 from softmachine.text import brief, family, many, span
 from softmachine.transformer.board import line
-
-MOST_BYTES = 1 << 28
-"""Larger maps are refused."""
 
 
 @dataclass(frozen=True)
@@ -93,23 +89,22 @@ class Mapped:
 def read_map(folder: Path) -> Mapped | None:
     """What a folder that was exported says of itself; None if it is no such folder.
 
+    The map must be what was written, if it has a digest; other files are not looked at.
+
     Raises:
-        SourceError: If the map cannot be read.
+        SourceError: If the map cannot be read, or is not what was written.
     """
-    file, place = folder / MARK, Place(str(folder))
+    if not (folder / MARK).is_file():
+        return None
+    facts = read_mark(folder)
+    if facts["format"] != "softmachine-map":
+        return None
     try:
-        if not file.is_file():
-            return None
-        if file.stat().st_size > MOST_BYTES:
-            raise SourceError(f"{MARK} is larger than {MOST_BYTES >> 20} MiB", place=place)
-        data = json.loads(file.read_text(encoding="utf-8"))
-        if not isinstance(data, dict) or data.get("format") != "softmachine-map":
-            return None
-        return _mapped(data)
-    except OSError as error:
-        raise SourceError(f"cannot be read: {error.strerror or error}", place=place) from None
-    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise SourceError(f"{MARK} is damaged: {type(error).__name__}: {error}", place=place) from None
+        if "digests" in facts and facts["digests"][MARK] != digest(facts):
+            raise ValueError("it is not what was written: its digest is another")
+        return _mapped(facts)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise SourceError(f"{MARK} is damaged: {type(error).__name__}: {error}", place=Place(str(folder))) from None
 
 
 def _mapped(data: dict[str, Any]) -> Mapped:
