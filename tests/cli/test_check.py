@@ -12,6 +12,7 @@ import pytest
 
 import softmachine as sm
 from softmachine.engines import check as checking
+from softmachine.engines import sweep
 from softmachine.engines.check import Disagreement, _answer_at, all_words, check_words
 from tests.cli.conftest import Cli
 from tests.models import rewrite
@@ -127,7 +128,7 @@ def test_interrupted_reports_what_was_tried(cli: Cli, monkeypatch: pytest.Monkey
         yield from all_words(alphabet, 1)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(checking, "all_words", words)
+    monkeypatch.setattr(sweep, "all_words", words)
     called = cli("check", "parity", "--up-to", 9, "--json")
     assert called.status == 130
     assert (called.json["interrupted"], called.json["inputs"], called.json["holds"]) == (True, 3, None)
@@ -139,7 +140,7 @@ def test_more_inputs_than_anyone_can_count(cli: Cli, monkeypatch: pytest.MonkeyP
         raise KeyboardInterrupt
 
     monkeypatch.setattr(checking, "check_words", interrupt)
-    called = cli("check", "parity", "--up-to", 10**9)
+    called = cli("check", "parity", "--up-to", 10**9, "--yes")
     assert called.status == 130
     assert "0 inputs were tried" in called.err
 

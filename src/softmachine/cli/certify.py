@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from softmachine.cli import options
-from softmachine.cli.models import Wanted, noted, open_model, say_notes
+from softmachine.cli.models import Wanted, alphabet_line, noted, open_model, say_notes
 from softmachine.cli.options import Status, file, value
 from softmachine.cli.output import Output
 
@@ -41,6 +41,7 @@ def command(
     arithmetic: Measured = None,
     plot: Plot = None,
     theorem: options.TheoremName = None,
+    context: options.Context = None,
     alphabet: options.Alphabet = None,
     format_name: options.Format = None,
     output: Output,
@@ -52,7 +53,8 @@ def command(
     from softmachine import api
     from softmachine.cli.progress import working
 
-    model = open_model(source, Wanted(format_name, theorem, "hard", alphabet, length=length), output)
+    wanted = Wanted(format_name, theorem, "hard", alphabet, length if context is None else context)
+    model = open_model(source, wanted, output, two_letters=True)
     with working("certifying", output):
         certificate = api.certificate(model, length=length, sharpness=sharpness)
     measured = None
@@ -62,9 +64,12 @@ def command(
         _draw(model, length, plot, output)
     if output.as_json:
         figures = {"measured": measured.to_json()} if measured else {}
-        output.answer(certificate.to_json() | figures | noted(model.notes))
+        over = {"alphabet": list(model.codec.alphabet)}
+        output.answer(certificate.to_json() | over | figures | noted(model.notes))
     else:
         output.say(str(certificate))
+        if letters := alphabet_line(model.source):
+            output.say(f"  {letters}")
         if measured is not None:
             output.say(f"  {measured}")
         say_notes(model.notes, output)

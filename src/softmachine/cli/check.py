@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.models import Wanted, noted, open_model, spelled
+from softmachine.cli.models import Wanted, alphabet_line, noted, open_model, spelled
 from softmachine.cli.options import Status, value
 from softmachine.cli.output import Output
 from softmachine.errors import SoftmachineError, UsageError
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from softmachine.codec import Codec
     from softmachine.engines.check import Disagreement, Report, Word
+    from softmachine.engines.sweep import Sweep
     from softmachine.languages.source import Source
     from softmachine.model import Model
 
@@ -65,8 +66,8 @@ def command(
     max_steps: MaxSteps = 10_000,
     theorem: options.TheoremName = None,
     attention: options.AttentionName = None,
-    certified: options.CertifiedLength = None,
-    bound: options.Bound = None,
+    certified: options.Certified = None,
+    context: options.Context = None,
     alphabet: options.Alphabet = None,
     format_name: options.Format = None,
     output: Output,
@@ -77,18 +78,21 @@ def command(
     """
     if None not in (up_to, sample) or (sample is None and length is not None):
         raise UsageError("say which inputs to check", hint=WHICH)
-    model = open_model(source, Wanted(format_name, theorem, attention, alphabet, certified, bound), output)
+    wanted = Wanted(format_name, theorem, attention, alphabet, context, certified)
+    model = open_model(source, wanted, output, two_letters=True)
     codec = model.codec
-    words, total = _every(codec, up_to) if sample is None else _some(codec, sample, length, seed)
-    report, stopped = _checked(model, words, total, arithmetic, max_steps, output)
+    sweep = _every(model, up_to) if sample is None else _some(model, sample, length, seed)
+    report, stopped = _checked(sweep, arithmetic, max_steps, output)
     if output.as_json:
         output.answer(_answer(report, codec, stopped))
     else:
         unasked = up_to is None and sample is None and not stopped
         output.say(f"all {report}" if unasked else str(report), style="green" if report.holds else "red")
         if not output.quiet:
+            if letters := alphabet_line(codec.source):
+                output.say(letters)
             _show(report.disagreements, model, output, arithmetic, max_steps)
-    return _status(report, stopped, total, output)
+    return _status(report, stopped, sweep.total, output)
 
 
 def _whole_length(codec: Codec[Source]) -> int:
@@ -104,44 +108,36 @@ def _whole_length(codec: Codec[Source]) -> int:
     return length
 
 
-def _every(codec: Codec[Source], wanted: int | None) -> tuple[Iterator[Word], int | None]:
-    """All words up to a length, and how many there are, if anyone could try so many."""
-    from softmachine.engines.check import all_words, only_length
+def _every(model: Model, wanted: int | None) -> Sweep:
+    """All words up to a length, or all that there are."""
+    from softmachine.engines.sweep import Sweep
 
-    up_to = _whole_length(codec) if wanted is None else wanted
-    alphabet, only = codec.alphabet, only_length(codec, up_to)
-    total = 0
-    for length in range(up_to + 1) if only is None else (only,):
-        total += len(alphabet) ** length
-        if total > COUNTABLE:
-            return all_words(alphabet, up_to, only), None
-    return all_words(alphabet, up_to, only), total
+    return Sweep.every(model, _whole_length(model.codec) if wanted is None else wanted)
 
 
-def _some(codec: Codec[Source], count: int, wanted: int | None, seed: int) -> tuple[Iterator[Word], int | None]:
+def _some(model: Model, count: int, wanted: int | None, seed: int) -> Sweep:
     """Random words of a length, or of the one that all have."""
-    from softmachine.engines.check import random_words
+    from softmachine.engines.sweep import Sweep
 
-    only = codec.input_length
+    only = model.codec.input_length
     length = only if wanted is None else wanted
     if length is None:
         raise UsageError("say which inputs to check", hint=WHICH)
     if only not in (None, length):
         raise UsageError(f"all inputs have length {only}, so that there are none of length {length}")
-    return random_words(codec.alphabet, count, length, seed), count
+    return Sweep.random(model, count, length, seed)
 
 
-def _checked(
-    model: Model, words: Iterator[Word], total: int | None, arithmetic: str, max_steps: int, output: Output
-) -> tuple[Report, bool]:
+def _checked(sweep: Sweep, arithmetic: str, max_steps: int, output: Output) -> tuple[Report, bool]:
     """What came of it, and whether Ctrl-C ended it before all words were tried."""
     from softmachine.cli.progress import bar
     from softmachine.engines.check import Report
 
-    report = Report(inputs=0, tokens=0, disagreements=(), seconds=0.0, notes=model.notes)
+    report = Report(inputs=0, tokens=0, disagreements=(), seconds=0.0, notes=sweep.model.notes)
     try:
-        with bar("checking", total, output) as advance:
-            for portion in _portions(model, words, arithmetic, max_steps, advance):
+        words = sweep.foreseen(arithmetic, max_steps)
+        with bar("checking", sweep.total, output) as advance:
+            for portion in _portions(sweep.model, words, arithmetic, max_steps, advance):
                 report = _joined(report, portion)
     except KeyboardInterrupt:
         return report, True
@@ -175,9 +171,9 @@ def _joined(first: Report, second: Report) -> Report:
     )
 
 
-def _status(report: Report, stopped: bool, total: int | None, output: Output) -> Status:
+def _status(report: Report, stopped: bool, total: float, output: Output) -> Status:
     if stopped:
-        of_all = "" if total is None else f" of {total:,}"
+        of_all = f" of {total:,}" if total <= COUNTABLE else ""
         output.warn(f"interrupted: {report.inputs:,}{of_all} inputs were tried")
         return Status.INTERRUPTED
     return Status.DONE if report.holds else Status.FAILS
@@ -200,6 +196,7 @@ def _answer(report: Report, codec: Codec[Source], stopped: bool) -> dict[str, ob
             }
             for problem in report.disagreements[:LISTED]
         ],
+        "alphabet": list(codec.alphabet),
         **noted(report.notes),
         "seconds": round(report.seconds, 6),
     }

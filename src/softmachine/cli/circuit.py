@@ -85,10 +85,12 @@ def _compared(made: TransformerCircuit, output: Output) -> tuple[int, list[str]]
     """How many words were tried, all if that is possible, and those on which the circuit says something else."""
     from softmachine.cli.progress import bar, counted
     from softmachine.engines.check import random_words
+    from softmachine.estimates import foreseen
 
     alphabet, every = made.codec.alphabet, len(made.codec.alphabet) ** made.length
     words = product(alphabet, repeat=made.length) if every <= MOST_WORDS else random_words(alphabet, SOME, made.length)
     total = every if every <= MOST_WORDS else SOME
+    words = foreseen(words, total, f"comparing {total:,} words", hint="choose a smaller --inputs")
     with bar("comparing", total, output) as advance:
         return total, [spelled(made.codec, word) for word in made.disagreements(counted(words, advance))]
 
