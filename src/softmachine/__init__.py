@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from softmachine.theorems.theorem import Theorem
     from softmachine.transformer.weights import Transformer
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "Model",
     "Rule",

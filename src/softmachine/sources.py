@@ -19,8 +19,8 @@ def read_source(source: str, format: str | None = None) -> Source:  # noqa: A002
     """The object that a source describes.
 
     Args:
-        source: The name of a zoo entry or of a theorem about one language, the path of a file, "-" for standard input,
-            or text in a one-line format.
+        source: The name of a zoo entry or of a theorem about one language, the path of a file or a pipe, "-"
+            for standard input, or text in a one-line format.
         format: The name of the format; by default it is recognised.
 
     Raises:
@@ -32,16 +32,14 @@ def read_source(source: str, format: str | None = None) -> Source:  # noqa: A002
     if entry is not None:
         return formats.parse(entry.read(), format=format, source=f"zoo/{entry.file}", name=entry.name)
     if source == "-":
-        data = _limited(sys.stdin.buffer.read(MOST_BYTES + 1), "<stdin>")
-        text = formats.text_of(data, format=format, source="<stdin>")
-        if not text.strip():
-            raise SourceError("there is nothing on standard input")
-        return formats.parse(text, format=format, source="<stdin>")
+        return _streamed(sys.stdin.buffer.read(MOST_BYTES + 1), format, "<stdin>", "standard input")
     path = Path(source)
     try:
-        is_file, is_folder = path.is_file(), path.is_dir()
+        is_file, is_folder, is_pipe = path.is_file(), path.is_dir(), path.is_fifo()
     except (OSError, ValueError):
-        is_file = is_folder = False
+        is_file = is_folder = is_pipe = False
+    if is_pipe:  # <(…) in a shell
+        return _streamed(_bytes(path), format, "<pipe>", f"the pipe {source}")
     if is_file:
         text = formats.text_of(_limited(_bytes(path), source), format=format, source=source)
         return formats.parse(text, format=format, source=source)
@@ -55,6 +53,14 @@ def read_source(source: str, format: str | None = None) -> Source:  # noqa: A002
     close = zoo.suggest(source)
     hint = f"did you mean {' or '.join(close)}?" if close else "`softmachine zoo` lists what comes with it"
     raise SourceError(f"{source!r} is not in the zoo, not a file, and not in a one-line format", hint=hint)
+
+
+def _streamed(data: bytes, format: str | None, source: str, called: str) -> Source:  # noqa: A002
+    """What a stream describes, of which nothing is known but its content."""
+    text = formats.text_of(_limited(data, source), format=format, source=source)
+    if not text.strip():
+        raise SourceError(f"there is nothing on {called}")
+    return formats.parse(text, format=format, source=source)
 
 
 def _one_line(text: str) -> bool:

@@ -3,14 +3,69 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+LONG = 240
+"""So many characters of names are a list that people read."""
+LONG_NAME = 48
+"""So many characters of a name are shown where there are too many names."""
+ALIKE = 3
+"""So many names that begin alike are told as one."""
+
+_LABEL = re.compile(r"(?<=[\w)²'])\[[^\[\]]*\]$")
+_BEFORE_NUMBER = re.compile(r"\d.*$", re.DOTALL)
 _COMPONENT = re.compile(r"(.*)\[(\d+)\]")
 
 
 def many(count: int, what: str) -> str:
     """A number of things: "1 token", "2,000 tokens"."""
     return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def family(name: str) -> str:
+    """The vector that a component is of: ``state[q0]`` is of ``state``; the brackets of a count stay."""
+    return _LABEL.sub("", name)
+
+
+def brief(names: Sequence[str]) -> str:
+    """Names with commas between; too many or too long ones are folded.
+
+    Then those that are the same up to their first number are told as one, long ones are cut, and the last left out.
+    """
+    whole = ", ".join(names)
+    if len(whole) <= LONG:
+        return whole
+    kinds: dict[str, list[str]] = {}
+    for name in names:
+        kinds.setdefault(_BEFORE_NUMBER.sub("", name) or name, []).append(name)
+    items = [item for kind in kinds.values() for item in _folded(kind)]
+    shown: list[tuple[str, int]] = []
+    for item in items:
+        if shown and sum(len(text) + 2 for text, _ in shown) + len(item[0]) > LONG:
+            break
+        shown.append(item)
+    left = len(names) - sum(count for _, count in shown)
+    return ", ".join([text for text, _ in shown] + ([f"and {left:,} more"] if left else []))
+
+
+def _folded(kind: list[str]) -> list[tuple[str, int]]:
+    """Names that begin alike, as texts that stand for so many of them each."""
+    if len(kind) < ALIKE:
+        return [(cut(name), 1) for name in kind]
+    return [(f"{cut(kind[0])} … {cut(kind[-1])} ({len(kind):,} of them)", len(kind))]
+
+
+def cut(name: str) -> str:
+    """A name that is not too long; what is missing is in the middle."""
+    half = LONG_NAME // 2
+    return name if len(name) <= LONG_NAME else f"{name[:half].rstrip()}…{name[-half + 1 :].lstrip()}"
+
+
+def span(numbers: Sequence[int]) -> str:
+    """Numbers that follow each other: "1 to 5", "3", or "none"."""
+    if len(numbers) > 1:
+        return f"{numbers[0]} to {numbers[-1]}"
+    return str(numbers[0]) if numbers else "none"
 
 
 def listed(names: Iterable[str]) -> str:

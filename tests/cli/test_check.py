@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import softmachine as sm
 from softmachine.codec import Codec
 from softmachine.engines import check as checking
 from softmachine.engines import sweep
+from softmachine.engines.check import Disagreement, _answer_at, check_words
 from softmachine.languages.source import Source
 from tests.cli.conftest import Cli
 from tests.models import rewrite
@@ -172,3 +175,33 @@ def test_only_words_that_the_theorem_takes_are_tried(cli: Cli) -> None:
     assert cli(*arguments, "--up-to", 2, "--json").json["inputs"] == 6
     sampled = cli(*arguments, "--sample", 5, "--length", 9, "--json")
     assert (sampled.status, sampled.json["inputs"]) == (0, 5)
+
+
+def test_an_encoder_that_cannot_answer_is_told_with_its_input(cli: Cli) -> None:
+    called = cli("check", "reverse-program", "--up-to", "3", "--arithmetic", "float8_e5m2")
+    assert called.status == 1
+    assert "input a a a: the model cannot answer: head 'reverse' at position 2 cannot choose" in called.out
+    assert "should be anything" not in called.out
+
+
+def test_a_wrong_answer_is_told_with_the_symbol_that_it_is_about(cli: Cli) -> None:
+    called = cli("check", "#<[Q_a] > #<[Q_b]", "--up-to", "2", "--arithmetic", "fixed:2")
+    assert called.status == 1
+    assert "input b b: the answer at position 2 (b) should be false, but is true\n" in called.out
+
+
+def test_the_inputs_and_outputs_of_a_circuit_are_told_by_name() -> None:
+    model = sm.compile("full-adder")
+    outputs = model.weights.outputs
+    swapped = replace(model, weights=replace(model.weights, outputs=(outputs[1], outputs[0], *outputs[2:])))
+    first = check_words(swapped, [("1", "1", "0")]).disagreements[0]
+    assert str(first).startswith("input a=1 b=1 carry=0: ")
+    told = [str(each) for each in (replace(first, place=_answer_at(model.codec, place, "□")) for place in (0, 31))]
+    assert "the answer at position 0 (□) should be" in told[0]
+    assert "output carry_out (the answer at position 31) should be" in told[1]
+
+
+def test_a_run_that_goes_on_too_long_is_told_so() -> None:
+    assert str(Disagreement(("a",), 3, None, "x", ())) == (
+        "input a: the run should end before token 3, but goes on with x"
+    )

@@ -6,13 +6,17 @@ import os
 import pty
 import re
 import select
+import shlex
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
+
+from softmachine import zoo
 
 COMMAND = [sys.executable, "-m", "softmachine"]
 # A shell starts background jobs with Ctrl-C ignored; a test of Ctrl-C must not depend on how it was started itself.
@@ -99,6 +103,39 @@ def test_ctrl_c_ends_a_run_with_what_there_is() -> None:
     assert process.returncode == 130
     assert out.splitlines()[-1].startswith("interrupted  ")
     assert err == ""
+
+
+@pytest.mark.parametrize("module", ["typer", "rich.console", "softmachine.cli.app", "softmachine.cli.run", "numpy"])
+def test_ctrl_c_while_modules_are_imported_is_one_word(module: str) -> None:
+    """As if it came at the moment when a module is looked for."""
+    code = (
+        "import sys\n"
+        "class Impatient:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name == {module!r}:\n"
+        "            sys.meta_path.remove(self)\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Impatient())\n"
+        "from softmachine.cli import main\n"
+        "sys.exit(main(['run', 'palindrome', 'abba']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
+
+
+def test_a_source_may_be_a_process() -> None:
+    machine = shlex.quote(str(Path(zoo.__file__).parent / "turing" / "increment.yaml"))
+    command = ["bash", "-c", f"{shlex.join(COMMAND)} run <(cat {machine}) 1011 --quiet"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("halt  '1100'  after 8 steps")
+
+
+def test_an_empty_pipe_is_told_so() -> None:
+    command = ["bash", "-c", f"{shlex.join(COMMAND)} run <(true) abba"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert "error: there is nothing on the pipe /dev/fd/" in done.stderr
 
 
 def test_a_reader_that_leaves_is_no_error() -> None:

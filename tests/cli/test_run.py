@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from softmachine import zoo
 from softmachine.codec import Prompt
 from softmachine.engines.dense import run as dense_run
 from softmachine.engines.dense.decode import decode
 from softmachine.engines.fast import store
+from softmachine.languages.formats import formats
 from tests.cli.conftest import Cli
 
 KEYS = (
@@ -266,3 +269,39 @@ def test_an_audit_says_what_it_drew_from(cli: Cli, halted: Path) -> None:
     assert "audit: 5 of 109 steps (drawn by seed 7) done again in exact arithmetic" in called.out
     found = cli("run", "busy-beaver-4", "--audit", "5", "--json").json["audit"]
     assert found == {"steps": 5, "positions": 109, "seed": 0, "holds": True}
+
+
+IN_EVERY_FORMAT = {
+    "turingmachine.io": "increment",
+    "jflap": "increment",
+    "bbchallenge": "busy-beaver-3",
+    "counter": "parity-counter",
+    "crasp": "majority-crasp",
+    "srasp": "reverse-program",
+    "temporal": "response-formula",
+    "bench": "and-or",
+    "blif": "and-or",
+    "aiger": "and-or",
+    "bristol": "comparator-4",
+    "edges": "koenigsberg",
+}
+
+
+@pytest.mark.parametrize(("form", "name"), IN_EVERY_FORMAT.items())
+def test_a_source_may_be_a_pipe_in_every_format(cli: Cli, tmp_path: Path, name: str, form: str) -> None:
+    entry = zoo.find(name)
+    assert entry is not None
+    text, file = formats()[form].to_text(entry.load()), tmp_path / f"file{formats()[form].extensions[0]}"
+    file.write_text(text, encoding="utf-8")
+    end, start = os.pipe()
+    try:
+        with os.fdopen(start, "w", encoding="utf-8") as pipe:
+            pipe.write(text)
+        piped = cli("show", f"/dev/fd/{end}", "--json").json
+    finally:
+        os.close(end)
+    assert {**piped, "name": None} == {**cli("show", file, "--json").json, "name": None}
+
+
+def test_all_formats_are_tried_in_a_pipe() -> None:
+    assert set(IN_EVERY_FORMAT) == set(formats())

@@ -7,8 +7,15 @@ from pathlib import Path
 import pytest
 
 from softmachine import zoo
+from softmachine.exports.dialogue import dialogue_of
+from softmachine.exports.gpt2 import gpt2
+from softmachine.exports.lower import lower
+from softmachine.exports.manual import Manual
+from softmachine.exports.verify import Verification
+from softmachine.exports.writing import Exported, Filled, describe
 from softmachine.languages import formats
 from tests.cli.conftest import Cli
+from tests.exports.helpers import stock_model
 
 
 def test_show_draws_the_board_and_says_what_it_costs(cli: Cli) -> None:
@@ -35,6 +42,44 @@ def test_show_in_json_has_all_keys(cli: Cli) -> None:
 
 def test_show_quietly_is_the_board_alone(cli: Cli) -> None:
     assert cli("show", "parity", "--quiet").out.startswith("Transformer  parity")
+
+
+def test_show_folds_long_lists_of_names_unless_all_are_wanted(cli: Cli) -> None:
+    command = ("show", "busy-beaver-2", "--theorem", "turing-counter", "--quiet")
+    folded, every = cli(*command).out, cli(*command, "--all").out
+    assert len(folded) < 2_000
+    assert "rule 1 (start_0_1) … rule 248 (pop_left_0_B_11) (248 of them)" in folded
+    assert len(every) > 100_000
+    assert "rule 117 (" in every
+
+
+def test_show_describes_a_folder_that_was_exported(cli: Cli, tmp_path: Path) -> None:
+    folder, model = tmp_path / "exported", stock_model("increment", "address-bits", 24)
+    folder.mkdir()
+    placed, dialogue = gpt2(lower(model, 24), "float32"), dialogue_of(model, [("1",)], 24)
+    verified = (Verification("float32", 1, 1, 1, 1.0, None),)
+    filled = Filled(placed, placed.architecture, verified, 0, 0, Manual("test", "a test", "", generates=True, adds=""))
+    describe(folder, model, filled, Exported(folder, placed.architecture, 24, "float32", verified, 0, 0), dialogue)
+    called = cli("show", folder)
+    assert called.status == 0
+    assert called.out.startswith("GPT2LMHeadModel  increment  by address-bits, 3 layers, 24 positions, 11 tokens,")
+    assert "attention  1: undo 1/(i+1) of -head .............. → head\n" in called.out
+    assert "attention  idle: 4 to 5 .......................... → nothing\n" in called.out
+    answer = cli("show", folder, "--json").json
+    assert answer["idle_heads"] == [[1, 2, 3, 4, 5], [4, 5], [1, 2, 3, 4, 5]]
+    assert answer["coordinates"] == list(placed.model.coordinates)
+    mark = folder / "softmachine.json"
+    mark.write_text(mark.read_text(encoding="utf-8").replace("undo 1/(i+1) of -head", "undo"), encoding="utf-8")
+    assert "its digest is another" in cli("show", folder).err
+
+
+@pytest.mark.parametrize("data", ["{", '{"format": "softmachine-map"}', '{"format": "softmachine-map", "layers": 3}'])
+def test_show_says_what_is_wrong_with_an_exported_folder(cli: Cli, tmp_path: Path, data: str) -> None:
+    (tmp_path / "softmachine.json").write_text(data, encoding="utf-8")
+    called = cli("show", tmp_path)
+    assert called.status == 2
+    assert "softmachine.json is damaged: " in called.err
+    assert str(tmp_path) in called.err
 
 
 def test_show_takes_a_saved_model(cli: Cli, saved: Path) -> None:

@@ -15,6 +15,9 @@ def test_slices_counts_classes_and_says_how_they_grow(cli: Cli) -> None:
     assert called.out.startswith("Turing machine palindrome")
     assert "     6          8         25          8\n" in called.out
     assert called.out.splitlines()[-1].startswith("classes: exponential: like 1.4")
+    assert "fitted is the largest number of classes up to each length, neighbours averaged;\n" in called.out
+    answer = cli("slices", "palindrome", "--up-to", 9, "--json").json
+    assert answer["growth"]["fitted"] == "the largest number of classes up to each length, neighbours averaged"
 
 
 def test_slices_of_a_formula_over_more_letters(cli: Cli) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -17,15 +18,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Args:
         arguments: What follows the program's name; by default what the process was started with.
     """
-    from softmachine.cli.failures import guarded
+    try:
+        from softmachine.cli.failures import guarded
 
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    status = guarded(lambda: _carry_out(given), given)
-    guarded(_warn, given)
-    return status
+        given = list(sys.argv[1:] if arguments is None else arguments)
+        status = guarded(lambda: _carry_out(given), given)
+        guarded(_warn, given)
+        return status
+    except KeyboardInterrupt:  # before there was anything that could say so
+        print("interrupted", file=sys.stderr)
+        return 130
 
 
 def _carry_out(arguments: list[str]) -> int:
+    instruction = os.environ.get("_SOFTMACHINE_COMPLETE")
+    if instruction:
+        from softmachine.cli.completion import complete
+
+        return complete(instruction)
     from softmachine.cli.app import command
 
     # What click's own ``main`` does, without its way to report errors.

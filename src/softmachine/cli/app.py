@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache, wraps
 from importlib import import_module
@@ -102,7 +103,6 @@ def command(name: str | None = None) -> Any:
     app = typer.Typer(
         name="softmachine",
         cls=_Group,
-        add_completion=False,
         rich_markup_mode="rich",
         context_settings={"help_option_names": ["-h", "--help"]},
         epilog=EXAMPLES,
@@ -111,4 +111,21 @@ def command(name: str | None = None) -> Any:
     for each in (name,) if name in COMMANDS else COMMANDS:
         module = import_module(f"softmachine.cli.{each}")
         app.command(each, cls=_Command, epilog=module.EXAMPLES)(_with_output(module.command, long=each in LONG))
-    return get_command(app)
+    whole: Any = get_command(app)
+    for each in (whole, *whole.commands.values()):
+        _tidy(each)
+    return whole
+
+
+def _tidy(each: Any) -> None:
+    """Help that shows what is written: no emoji where a name stands between colons, and no <bool> for switches."""
+    for parameter in each.params:
+        parameter.help = _without_emoji(parameter.help)
+        if parameter.name in ("install_completion", "show_completion"):
+            parameter.metavar = ""
+    each.help, each.epilog = _without_emoji(each.help), _without_emoji(each.epilog)
+
+
+def _without_emoji(text: str | None) -> str | None:
+    """The text, with an empty tag where rich would read ``:B:`` as the name of a picture."""
+    return text and re.sub(r":(?=[^\s:]+:)", ":[b][/b]", text)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine certify palindrome --length 500
-  softmachine certify "Q_a since Q_b" --length 100 --sharpness 1
+  softmachine certify "Q_a since Q_b" --length 100 --sharpness 2
   softmachine certify "prev Q_a" --length 64 --arithmetic float32
   softmachine certify "odd(#<[Q_1])" --length 100 --plot margin.png"""
 

@@ -10,6 +10,7 @@ import typer
 
 from softmachine.cli import options
 from softmachine.cli.models import noted, opened, say_notes
+from softmachine.cli.names import zoo_names
 from softmachine.cli.options import value
 from softmachine.cli.output import Output
 from softmachine.errors import Remedy, UsageError
@@ -31,7 +32,12 @@ EXAMPLES = """[dim]Examples:[/]
 
 ExportedSource = Annotated[
     str | None,
-    typer.Argument(metavar="[SOURCE]", show_default=False, help="What to export, see [b]softmachine run --help[/]."),
+    typer.Argument(
+        metavar="[SOURCE]",
+        show_default=False,
+        autocompletion=zoo_names,
+        help="What to export, see [b]softmachine run --help[/].",
+    ),
 ]
 To = Annotated[
     str,

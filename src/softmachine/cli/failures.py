@@ -32,8 +32,10 @@ def guarded(action: Callable[[], int], arguments: Sequence[str]) -> int:
         sys.stdout.flush()
     except typer.Exit as exit_:
         return exit_.exit_code
-    except (BrokenPipeError, SystemExit):  # the latter is how rich leaves when nobody reads its help
-        _stop_writing()
+    except (BrokenPipeError, SystemExit) as left:
+        if isinstance(left, SystemExit) and not left.code:  # how typer leaves when it has done something about shells
+            return Status.DONE
+        _stop_writing()  # rich leaves by SystemExit as well, when nobody reads its help
         return Status.BROKEN_PIPE
     except (KeyboardInterrupt, typer.Abort):
         return _report({"message": "interrupted", "place": None, "hint": None}, arguments, Status.INTERRUPTED)

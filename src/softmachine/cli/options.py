@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from enum import IntEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from softmachine.cli.names import one_of, theorem_names, zoo_names
 
 
 class Status(IntEnum):
@@ -24,9 +27,15 @@ OUTPUT = "Output"
 """The panel of the options that every command has."""
 
 
-def value(metavar: str, about: str, *names: str, least: int | None = None) -> object:
-    """An option with a value; by default there is none, or the text says what it is."""
-    return typer.Option(*names, metavar=metavar, show_default=False, help=about, min=least)
+def value(
+    metavar: str,
+    about: str,
+    *names: str,
+    least: int | None = None,
+    completed: Callable[[str], Iterable[str]] | None = None,
+) -> object:
+    """An option with a value; by default there is none, or the text says what it is. The Tab key may complete it."""
+    return typer.Option(*names, metavar=metavar, show_default=False, help=about, min=least, autocompletion=completed)
 
 
 def file(about: str, *names: str) -> object:
@@ -44,6 +53,7 @@ Source = Annotated[
     typer.Argument(
         metavar="SOURCE",
         show_default=False,
+        autocompletion=zoo_names,
         help="A zoo name, a file, [b]-[/] for standard input, a bbchallenge code, a formula, or a folder that "
         "[b]softmachine compile[/] wrote.",
     ),
@@ -55,15 +65,40 @@ Format = Annotated[
         "The format of SOURCE: turingmachine.io, jflap, bbchallenge, temporal, srasp, crasp, counter, bench, "
         "blif, aiger, bristol or edges. By default it is recognised.",
         "--format",
+        completed=one_of(
+            "turingmachine.io",
+            "jflap",
+            "bbchallenge",
+            "temporal",
+            "srasp",
+            "crasp",
+            "counter",
+            "bench",
+            "blif",
+            "aiger",
+            "bristol",
+            "edges",
+        ),
     ),
 ]
 TheoremName = Annotated[
     str | None,
-    value("NAME", "The theorem to compile by; [b]softmachine theorems[/] lists them.", "--theorem", "--construction"),
+    value(
+        "NAME",
+        "The theorem to compile by; [b]softmachine theorems[/] lists them.",
+        "--theorem",
+        "--construction",
+        completed=theorem_names,
+    ),
 ]
 AttentionName = Annotated[
     str | None,
-    value("NAME", "The kind of attention, hard or soft; by default what the theorem prefers.", "--attention"),
+    value(
+        "NAME",
+        "The kind of attention, hard or soft; by default what the theorem prefers.",
+        "--attention",
+        completed=one_of("hard", "soft"),
+    ),
 ]
 Alphabet = Annotated[
     str | None,

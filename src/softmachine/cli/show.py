@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
+from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated
 
@@ -37,6 +39,7 @@ INDENT = " " * 14
 """Where a line of the board goes on that does not fit."""
 
 
+Every = Annotated[bool, switch("Tell every name; by default long lists of names are folded.", "--all")]
 Coordinates = Annotated[bool, switch("List every coordinate of the residual stream by name.", "--coordinates")]
 Engine = Annotated[str | None, value("NAME", "With [b]fast[/]: how the fast engine would serve each head, and why.")]
 Growth = Annotated[
@@ -53,6 +56,7 @@ Growth = Annotated[
 def command(
     source: options.Source,
     *,
+    every: Every = False,
     coordinates: Coordinates = False,
     engine: Engine = None,
     growth: Growth = None,
@@ -71,12 +75,16 @@ def command(
     if growth is not None:
         _show_growth(source, wanted, growth, output)
         return
+    if _show_exported(source, every, output):
+        return
+    from softmachine.transformer.board import board as board_of
+
     model = open_model(source, wanted, output)
     if output.as_json:
         served = {"fast": _served(model.weights)} if engine == "fast" else {}
         output.answer({**_answer(model), **served})
         return
-    board = str(model)
+    board = board_of(model.weights, every=every)
     if output.quiet:
         output.say(board)
         say_notes(model.notes, output)
@@ -90,6 +98,25 @@ def command(
         output.say("\nCoordinates of the residual stream")
         for number, name in enumerate(model.weights.coordinates):
             output.say(f"  {number:>4}  {name}")
+
+
+def _show_exported(source: str, every: bool, output: Output) -> bool:
+    """Whether the source is a folder that was exported; then it is shown as it describes itself."""
+    if not os.path.isdir(source):  # noqa: PTH112 - a formula may be longer than a name may be
+        return False
+    from softmachine.exports.maps import read_map
+
+    mapped = read_map(Path(source))
+    if mapped is None:
+        return False
+    if output.as_json:
+        output.answer(mapped.to_json())
+        return True
+    board = "\n".join(mapped.lines(every=every))
+    output.say(_fitted(board, output.width) if output.live else board)
+    if not output.quiet:
+        output.say(f"  how to use it: {Path(source) / 'README.md'}")
+    return True
 
 
 def _show_growth(source: str, wanted: Wanted, growth: str, output: Output) -> None:

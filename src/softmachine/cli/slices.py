@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine slices palindrome --up-to 12
-  softmachine slices majority --up-to 12 --plot majority.png
+  softmachine slices majority-crasp --up-to 12 --plot majority.png
   softmachine slices "#<[Q_a] > #<[Q_b]" --up-to 10 --json"""
 
 
@@ -78,6 +78,8 @@ def command(
 
 
 def _answer(name: str, found: list[Slice], grown: Fit | None) -> dict[str, object]:
+    from softmachine.measure.slices import FITTED
+
     return {
         "name": name,
         "slices": [
@@ -88,6 +90,7 @@ def _answer(name: str, found: list[Slice], grown: Fit | None) -> dict[str, objec
         if grown is None
         else {
             "law": str(grown.law),
+            "fitted": FITTED,
             "degree": grown.degree,
             "power_error": grown.power_error,
             "base": grown.base,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from softmachine.cli.names import theorem_names
 from softmachine.cli.output import Output
 from softmachine.errors import UsageError
 
@@ -24,7 +25,12 @@ WIDEST = 100
 def command(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="NAME", show_default=False, help="One theorem, to see its statement and its steps."),
+        typer.Argument(
+            metavar="NAME",
+            show_default=False,
+            autocompletion=theorem_names,
+            help="One theorem, to see its statement and its steps.",
+        ),
     ] = None,
     *,
     output: Output,

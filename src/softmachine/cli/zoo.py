@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from softmachine.cli.names import zoo_names
 from softmachine.cli.output import Output
 from softmachine.errors import SourceError
 from softmachine.text import many
@@ -26,7 +27,9 @@ LONGEST_EXAMPLE = 12
 def command(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="NAME", show_default=False, help="One entry, to see all of it."),
+        typer.Argument(
+            metavar="NAME", show_default=False, autocompletion=zoo_names, help="One entry, to see all of it."
+        ),
     ] = None,
     *,
     output: Output,

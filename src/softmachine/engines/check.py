@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, groupby, islice
 
 from softmachine.arithmetic import Arithmetic
-from softmachine.codec import Codec, DecoderCodec, Prompt, SegmentedCodec
+from softmachine.codec import AnsweringCodec, Codec, DecoderCodec, Prompt, SegmentedCodec
 from softmachine.comparing import Comparison, Difference, first_difference, in_pieces
 from softmachine.engines.dense.decode import continuation
 from softmachine.engines.dense.effort import allow_pass
@@ -38,10 +38,12 @@ class Disagreement:
     Args:
         word: The input.
         step: The number of the first token that differs.
-        expected: The interpreter's token there, None if its run has ended.
+        expected: The interpreter's token there, None if its run has ended, or if the model gave no answer at all.
         found: The model's token, None if it could not go on.
         before: The tokens that both agree on.
         reason: Why the model could not go on, if it could not.
+        names: What the symbols of the input are called, if they have names.
+        place: What the first difference is about, if not a token of a run.
     """
 
     word: Word
@@ -50,12 +52,27 @@ class Disagreement:
     found: str | None
     before: tuple[str, ...]
     reason: str | None = None
+    names: tuple[str, ...] = ()
+    place: str | None = None
 
     def __str__(self) -> str:
+        return f"input {self._input()}: {self._difference()}"
+
+    def _input(self) -> str:
+        symbols = self.word
+        if len(self.names) == len(self.word):
+            symbols = tuple(f"{name}={symbol}" for name, symbol in zip(self.names, self.word, strict=True))
+        word = " ".join(symbols) or "(empty)"
+        return word if len(word) <= LONGEST else f"{word[:LONGEST]} …"
+
+    def _difference(self) -> str:
+        what = self.place or f"token {self.step}"
+        if self.expected is None and self.found is None:
+            return f"the model cannot answer: {self.reason}"
+        if self.expected is None:
+            return f"the run should end before {what}, but goes on with {self.found}"
         found = f"but is {self.found}" if self.found else f"but the model cannot go on: {self.reason}"
-        word = " ".join(self.word) or "(empty)"
-        shown = word if len(word) <= LONGEST else f"{word[:LONGEST]} …"
-        return f"input {shown}: token {self.step} should be {self.expected or 'anything'}, {found}"
+        return f"{what} should be {self.expected}, {found}"
 
 
 @dataclass(frozen=True)
@@ -190,7 +207,7 @@ def _compare_answers(
         found = engine.answers([prompt.tokens for prompt in prompts], prompts[0].length)
     except SoftmachineError as error:
         if len(batch) == 1:
-            yield Disagreement(batch[0], 0, expected[0][0], None, (), str(error))
+            yield Disagreement(batch[0], 0, None, None, (), str(error), _names(codec))
         else:  # Some word of the batch cannot be decided: say which.
             for word, wanted in zip(batch, expected, strict=True):
                 yield from _compare_answers(engine, codec, [word], [wanted])
@@ -198,7 +215,23 @@ def _compare_answers(
     for word, wanted, answers in zip(batch, expected, found, strict=True):
         difference = first_difference(wanted, answers)
         if difference:
-            yield _disagreement(word, difference, answers)
+            place = difference.position
+            what = _answer_at(codec, place, codec.prompt(word).tokens[place])
+            yield replace(_disagreement(word, difference, answers), names=_names(codec), place=what)
+
+
+def _names(codec: Codec[Source]) -> tuple[str, ...]:
+    """What the symbols of an input are called, if they have names."""
+    return codec.interface().inputs if isinstance(codec, AnsweringCodec) else ()
+
+
+def _answer_at(codec: Codec[Source], position: int, token: str) -> str:
+    """What an answer is about: an output, an input, or a symbol."""
+    interface = codec.interface() if isinstance(codec, AnsweringCodec) else None
+    outputs = {place: name for name, place in interface.outputs} if interface else {}
+    if position in outputs:
+        return f"output {outputs[position]} (the answer at position {position})"
+    return f"the answer at position {position} ({token})"
 
 
 def _known(tokens: Sequence[str | None]) -> tuple[str, ...]:

@@ -43,7 +43,9 @@ def bert(model: Lowered, dtype: str) -> Placed:
         "label2id": {label: k for k, label in enumerate(model.labels)},
     }
     tensors = _tensors(place, inner, norm)
-    return Placed("BertForTokenClassification", config, tensors, model, place.half, SAMPLING_GAIN, 1.0)
+    blocks = "[*model.bert.encoder.layer, model.classifier]"
+    found = (place.half, SAMPLING_GAIN, 1.0, place.width, heads)
+    return Placed("BertForTokenClassification", config, tensors, model, *found, blocks)
 
 
 def _tensors(place: Mirrored, inner: int, norm: float) -> dict[str, Array]:

@@ -233,15 +233,61 @@ answers = [model.config.id2label[int(k)] for k in model(**inputs).logits[0].argm
 ```
 """
 
-_INSIDE = """:
+_INSIDE = """\
+This code goes on from that above. `hidden_states[k]` is what `blocks[k]` reads: the stream before layer k, and after
+the last layer what logits are computed from. {storage}
 
 ```python
 import json
 from pathlib import Path
 
-coordinates = json.loads(Path("softmachine.json").read_text(encoding="utf-8"))["coordinates"]
-stream = model(**inputs, output_hidden_states=True).hidden_states[-1][0]
-print({c["name"]: round((stream[-1, c["index"]] / c["scale"]).item(), 3) for c in coordinates})
+import torch
+
+facts = json.loads(Path("softmachine.json").read_text(encoding="utf-8"))
+coordinates = {{c["name"]: c for c in facts["coordinates"]}}
+blocks = {blocks}
+
+
+def read(stream, name):
+    c = coordinates[name]
+    return stream[..., c["index"]] / c["scale"]
+
+
+def write(stream, name, value):
+    c = coordinates[name]
+    stream[..., c["index"]] = value * c["scale"]{mirrored}
+
+
+@torch.no_grad()
+def run(layer=0, position=0, values={{}}):
+    def patch(block, args):
+        stream = args[0].clone()
+        for name, value in values.items():
+            write(stream[:, position], name, value)
+        return (stream, *args[1:])
+
+    hook = blocks[layer].register_forward_pre_hook(patch)
+    try:
+        return model(**inputs, output_hidden_states=True)
+    finally:
+        hook.remove()
+
+
+def answer(output, position):
+    k = output.logits[0, position].argmax().item()
+    return {label}
+
+{example}
+```
+
+Attention maps need `attn_implementation="eager"`; other implementations do not compute them:
+
+```python
+eager = {auto_class}.from_pretrained(".", dtype="auto", attn_implementation="eager")
+maps = eager(**inputs, output_attentions=True).attentions
+for layer, heads in enumerate(facts["layers"]):
+    for head in heads["heads"]:
+        print(layer, head["name"], [round(weight, 3) for weight in maps[layer][0, head["index"], -1].tolist()])
 ```"""
 
 

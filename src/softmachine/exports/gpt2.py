@@ -121,7 +121,9 @@ class _Place(Mirrored):
             "n_positions": len(self.model.positions),
         }
         config = {"model_type": "gpt2", **sizes, **config}
-        return Placed("GPT2LMHeadModel", config, tensors, self.model, self.half, gain, self.activation_gain)
+        blocks = "[*model.transformer.h, model.lm_head]"
+        found = (self.half, gain, self.activation_gain, self.width, self.width // self.head)
+        return Placed("GPT2LMHeadModel", config, tensors, self.model, *found, blocks)
 
 
 def tied(model: Lowered) -> tuple[Lowered, float]:
@@ -137,16 +139,16 @@ def tied(model: Lowered) -> tuple[Lowered, float]:
     gain = 2.0 ** math.ceil(math.log2(SAMPLING_GAIN + 4 * noise))
     *before, last = model.layers or (LoweredLayer.of((), (), np.zeros(model.width)),)
     wide = [layer.widened(len(read) + 1) for layer in (*before, last)]
-    whole = model.width + len(read) + 1
+    embedding = np.hstack([model.embedding, rows])
     names = (*(f"for the logits: {model.coordinates[c]}" for c in read), "for the logits: 1")
     tied_model = replace(
         model,
         coordinates=(*model.coordinates, *names),
         scales=np.concatenate([model.scales, model.scales[read] * gain, [gain]]),
-        embedding=np.hstack([model.embedding, rows]),
+        embedding=embedding,
         positions=np.pad(model.positions, ((0, 0), (0, len(read) + 1))),
         layers=(*wide[:-1], _copying(wide[-1], last, read, gain)),
-        unembedding=Affine(np.zeros((len(model.vocabulary), whole)), np.zeros(len(model.vocabulary))),
+        unembedding=Affine(embedding / gain, np.zeros(len(embedding))),
     )
     return tied_model, gain
 

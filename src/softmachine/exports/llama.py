@@ -60,7 +60,9 @@ def _place(kind: str, model: Lowered, dtype: str) -> Placed:
     tensors = _Place(model, width).tensors(inner, biased=kind == "qwen2")
     # For every qwen2, AutoTokenizer puts its own way to split text into words in place of the one in the folder.
     tokenizer = "PreTrainedTokenizerFast" if kind == "qwen2" else "AutoTokenizer"
-    return Placed(_CLASSES[kind], config, tensors, model, None, SAMPLING_GAIN, SILU_GAIN, tokenizer)
+    found = (SAMPLING_GAIN, SILU_GAIN, width, width // head)
+    blocks = "[*model.model.layers, model.lm_head]"
+    return Placed(_CLASSES[kind], config, tensors, model, None, *found, blocks, tokenizer)
 
 
 llama, mistral, qwen2 = (partial(_place, kind) for kind in _CLASSES)

@@ -25,6 +25,11 @@ class Affine:
     weight: Array
     bias: Array
 
+    def of(self, rows: Array) -> Array:
+        """What it makes of each row."""
+        image: Array = rows @ self.weight.T + self.bias
+        return image
+
     def times(self, factor: float | Array) -> Affine:
         """The map times a factor, or each of its components times its own."""
         return Affine(self.weight * np.reshape(factor, (-1, 1)), self.bias * factor)

@@ -34,7 +34,9 @@ class Manual:
         adds: What adds the marks around an input.
         notes: What else there is to say of inputs.
         holding: Where else to find which formats hold.
-        inside: How to look inside.
+        inside: Code that looks inside, with places for the ``{blocks}`` that read the stream, for how the ``{storage}``
+            is to be written and what writes what is ``{mirrored}``, for the ``{auto_class}`` that loads the model, for
+            the text of ``{label}`` k, and for an ``{example}``.
     """
 
     library: str
@@ -44,12 +46,12 @@ class Manual:
     adds: str
     notes: str = ""
     holding: str = ""
-    inside: str = "."
+    inside: str = ""
 
 
 def usage(manual: Manual, model: Lowered, dialogue: Dialogue, length: int) -> str:
     """An example, what an input is, and what the answers mean."""
-    spelled, sample = model.spelled, _example(dialogue)
+    spelled, sample = model.spelled, example(dialogue)
     prints, printed = _printing(dialogue.interface, sample)
     code = manual.sample.format(
         word=json.dumps(" ".join(spelled[token] for token in dialogue.symbols(sample.prompt)), ensure_ascii=False),
@@ -70,7 +72,7 @@ _IMPORTS = "import json\nfrom pathlib import Path\n\n"
 _FACTS = 'facts = json.loads(Path("softmachine.json").read_text(encoding="utf-8"))\n'
 
 
-def _example(dialogue: Dialogue) -> Sample:
+def example(dialogue: Dialogue) -> Sample:
     """A sample that is worth showing: the longest input with a run that fits on a line, if there is one."""
     short = [sample for sample in dialogue.samples if len(sample.expected) <= MOST_SHOWN and sample.ends]
     return max(short or dialogue.samples, key=lambda sample: len(sample.prompt))
@@ -128,14 +130,14 @@ def _answers(manual: Manual, dialogue: Dialogue, length: int, spelled: Mapping[s
     if manual.generates:
         where = f"There is one at every position, and what is generated is the last: {stops}."
     parts = ["**Answers.**", where, interface.meaning]
-    if not (manual.generates or interface.outputs or all(_example(dialogue).expected)):
+    if not (manual.generates or interface.outputs or all(example(dialogue).expected)):
         parts.append("Where `·` is shown, it means nothing.")
     if interface.verdict is not None:
         which = "the last answer" if interface.verdict == -1 else f"the answer at position {interface.verdict}"
         parts.append(f"An input is accepted if {which} is `true`.")
     if not interface.outputs:
         return " ".join(parts)
-    cells = [(_quoted(name).replace("|", _BAR), str(position)) for name, position in interface.outputs[:MOST_LISTED]]
+    cells = [(quoted(name).replace("|", _BAR), str(position)) for name, position in interface.outputs[:MOST_LISTED]]
     if len(interface.outputs) > MOST_LISTED:
         cells.append(("…", "see `softmachine.json`, under `interface`"))
     rows = [f"| {name} | {position} |" for name, position in cells]
@@ -145,7 +147,7 @@ def _answers(manual: Manual, dialogue: Dialogue, length: int, spelled: Mapping[s
 def _named(inputs: Sequence[str]) -> str:
     """What the symbols of an input are, as the end of a sentence."""
     if len(inputs) > MOST_SHOWN:
-        first, last = _quoted(inputs[0]), _quoted(inputs[-1])
+        first, last = quoted(inputs[0]), quoted(inputs[-1])
         return f", from {first} to {last}; `softmachine.json` names each of them, under `interface`"
     return f": {_listed(inputs, 'and')}, in this order" if inputs else ""
 
@@ -157,15 +159,15 @@ def _marks(tokens: Sequence[str], side: str, spelled: Mapping[str, str]) -> Iter
         yield f"{many(len(tokens), 'token')} {side} it (`{side}_input` in `softmachine.json`)"
         return
     for token, count in groups:
-        yield f"{_quoted(spelled[token])}{f' × {count}' if count > 1 else ''} {side} it"
+        yield f"{quoted(spelled[token])}{f' × {count}' if count > 1 else ''} {side} it"
 
 
 def _listed(names: Sequence[str], last: str = "or") -> str:
     """Names in a sentence."""
-    quoted = [_quoted(name) for name in names]
-    return f" {last} ".join(part for part in (", ".join(quoted[:-1]), *quoted[-1:]) if part)
+    texts = [quoted(name) for name in names]
+    return f" {last} ".join(part for part in (", ".join(texts[:-1]), *texts[-1:]) if part)
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
     """A name as code."""
     return f"`` {name} ``" if "`" in name else f"`{name}`"

@@ -17,7 +17,7 @@ from softmachine.exports.checkpoint import needing
 from softmachine.exports.dialogue import Dialogue
 from softmachine.exports.formats import StockFormat
 from softmachine.exports.lower import lower
-from softmachine.exports.lowered import Affine, Array, Lowered, LoweredHead
+from softmachine.exports.lowered import Affine, Array, Lowered, LoweredHead, most_heads
 from softmachine.exports.manual import SEPARATED, Manual
 from softmachine.exports.placed import SAMPLING_GAIN, Placed
 from softmachine.exports.verify import Hearing, Verification
@@ -50,7 +50,7 @@ def fill(compiled: Model, folder: Path, length: int, dtype: str, dialogue: Dialo
         adds="The code above adds",
         notes=SEPARATED,
     )
-    placed = Placed("ONNX", {}, {}, model, None, SAMPLING_GAIN, 1.0)
+    placed = Placed("ONNX", {}, {}, model, None, SAMPLING_GAIN, 1.0, model.width, most_heads(model))
     size = sum(int(weight.size) for weight in graph.weights.values())
     verified = (_verified(folder / FILE, model, dialogue, dtype, tell),)
     return Filled(placed, "ONNX", verified, size, 0, manual)

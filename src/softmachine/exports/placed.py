@@ -28,6 +28,9 @@ class Placed:
         mirror: Coordinate c is also stored, negated, at this index plus c; None if it is not.
         gain: What a margin of 1 between logits of the original has become.
         activation_gain: Pre-activations of the feed-forward units are multiplied by this.
+        width: The width of the architecture's stream.
+        heads: The heads that the architecture has in every layer, idle ones too.
+        blocks: In code, the layers of the loaded ``model``, and after them what computes logits: each reads the stream.
         tokenizer: The class in transformers that loads the tokenizer as it was written.
     """
 
@@ -38,7 +41,14 @@ class Placed:
     mirror: int | None
     gain: float
     activation_gain: float
+    width: int
+    heads: int
+    blocks: str = "[]"
     tokenizer: str = "AutoTokenizer"
+
+    def idle(self, layer: int) -> range:
+        """The heads of a layer that do nothing."""
+        return range(len(self.model.layers[layer].heads), self.heads)
 
     @property
     def auto_class(self) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from softmachine.codec import Interface
 from softmachine.exports.dialogue import Dialogue
+from softmachine.exports.inside import inside, sizes
 from softmachine.exports.manifest import seal
 from softmachine.exports.manual import Manual, usage
 from softmachine.exports.placed import Placed
@@ -86,7 +87,7 @@ tags: [softmachine, compiled, mechanistic-interpretability]
 {about}
 
 The weights were not trained: they were compiled, by the theorem {construction}, and compute {what}
-{length:,} positions ({positions}). It is {form}: {layers}, {heads} a layer, width {width:,},
+{length:,} positions ({positions}). It is {form}: {sizes},
 {vocabulary}, {parameters:,} parameters.
 
 ## Use
@@ -106,10 +107,7 @@ answers are wrong and nothing says so**{holding}.
 
 ## What is inside
 
-`softmachine.json` names every coordinate of the residual stream, every head and every unit. The value of a named signal
-is `residual[..., index] / scale`{inside}
-
-Signals: {signals}.
+{inside}
 """
 
 
@@ -126,9 +124,7 @@ def _card(compiled: Model, filled: Filled, exported: Exported, dialogue: Dialogu
         length=exported.length,
         positions="marks, input and steps together" if dialogue.decodes else "marks and input together",
         form=manual.form,
-        layers=many(len(model.layers), "layer"),
-        heads=many(max((len(layer.heads) for layer in model.layers), default=0), "head"),
-        width=model.width,
+        sizes=sizes(placed),
         vocabulary=many(len(model.vocabulary), "token"),
         parameters=exported.parameters,
         usage=usage(manual, model, dialogue, exported.length),
@@ -136,8 +132,7 @@ def _card(compiled: Model, filled: Filled, exported: Exported, dialogue: Dialogu
         table="\n".join(map(_row, exported.verified)),
         gain=placed.gain,
         holding=manual.holding,
-        inside=manual.inside,
-        signals=", ".join(f"`{name}`" for name in dict.fromkeys(name.split("[")[0] for name in model.coordinates)),
+        inside=inside(placed, manual.inside, dialogue),
     )
 
 
@@ -149,7 +144,10 @@ def _row(result: Verification) -> str:
 
 
 def _map(compiled: Model, placed: Placed, exported: Exported, dialogue: Dialogue) -> dict[str, object]:
-    """Everything that has a name, as data: ``value = residual[..., index] / scale``."""
+    """Everything that has a name, as data.
+
+    ``residual[..., index]`` is a value times ``scale``; if there is a ``mirror``, the negative of that is there.
+    """
     model = placed.model
     coordinates = [
         {"name": name, "index": k, "mirror": placed.mirror and placed.mirror + k, "scale": float(scale)}
@@ -167,9 +165,10 @@ def _map(compiled: Model, placed: Placed, exported: Exported, dialogue: Dialogue
                 }
                 for h, head in enumerate(layer.heads)
             ],
+            "idle_heads": list(placed.idle(k)),
             "units": [{"index": u, "name": name} for u, name in enumerate(layer.units)],
         }
-        for layer in model.layers
+        for k, layer in enumerate(model.layers)
     ]
     return {
         "format": "softmachine-map",

@@ -103,15 +103,21 @@ def table(found: Sequence[Slice]) -> str:
     return "\n".join(lines)
 
 
+FITTED = "the largest number of classes up to each length, neighbours averaged"
+"""What a law of growth is fitted to; see :func:`.fitting.fit`."""
+
+
 def growth(found: Sequence[Slice]) -> Fit | None:
     """How the number of classes grows with the length; None if there are too few slices to tell."""
     return fit({each.length: each.total for each in found})
 
 
 def describe(found: Sequence[Slice]) -> str:
-    """How the number of classes grows, in a sentence."""
+    """How the number of classes grows, in a sentence, and what that sentence was made from."""
     grown = growth(found)
-    return f"classes: {grown}" if grown else f"{many(len(found), 'slice')} are too few to tell how they grow"
+    if grown is None:
+        return f"{many(len(found), 'slice')} are too few to tell how they grow"
+    return f"fitted is {FITTED};\nit describes these numbers, and proves nothing\nclasses: {grown}"
 
 
 def draw_slices(name: str, found: Sequence[Slice], file: Path) -> None:

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from softmachine.text import listed, many
+from softmachine.text import brief, family, listed, many
 from softmachine.transformer.features import Feature
 
 if TYPE_CHECKING:
     from softmachine.transformer.weights import Block, FeedForward, Head, Transformer
 
 _ARROW_COLUMN = 62
+_MOST_UNITS = 4
+"""So many kinds of units are named, unless all are wanted."""
+
+Names = Callable[[Sequence[str]], str]
+"""How some names are told."""
 
 
-def board(transformer: Transformer) -> str:
-    """The board as text."""
-    return "\n".join([_title(transformer), *_body(transformer)])
+def board(transformer: Transformer, *, every: bool = False) -> str:
+    """The board as text; long lists of names are folded, unless ``every`` name is wanted."""
+    return "\n".join([_title(transformer), *_body(transformer, ", ".join if every else brief)])
 
 
 def board_html(transformer: Transformer) -> str:
@@ -37,11 +41,11 @@ def _title(transformer: Transformer) -> str:
     )
 
 
-def _body(transformer: Transformer) -> Iterable[str]:
-    yield _line("embedding", "token", _written(transformer, (row for row in transformer.embedding.rows)))
+def _body(transformer: Transformer, names: Names) -> Iterable[str]:
+    yield line("embedding", "token", names(_written(transformer, transformer.embedding.rows)))
     if transformer.features:
-        names = listed(feature.name for feature in transformer.features)
-        yield _line("", f"position  {names}", _written(transformer, transformer.position_embedding.rows))
+        features = listed(feature.name for feature in transformer.features)
+        yield line("", f"position  {features}", names(_written(transformer, transformer.position_embedding.rows)))
     number = 0
     for block in transformer.blocks:
         indent = ""
@@ -52,16 +56,17 @@ def _body(transformer: Transformer) -> Iterable[str]:
             number += 1
             label = f"layer {number}"
             for head in layer.heads:
-                yield indent + _line(label, _head(head), _written(transformer, _columns(head.output.rows)))
+                yield indent + line(label, _head(head), names(_written(transformer, _columns(head.output.rows))))
                 label = ""
             if layer.feed_forward.units:
-                what = f"feed-forward  {_units(layer.feed_forward)}"
+                what = f"feed-forward  {_units(layer.feed_forward, names)}"
                 changed = _columns(layer.feed_forward.second.weight.rows)
-                yield indent + _line(label, what, _written(transformer, changed))
-    yield _line("logits", f"{many(len(transformer.outputs), 'output')}", "largest")
+                yield indent + line(label, what, names(_written(transformer, changed)))
+    yield line("logits", f"{many(len(transformer.outputs), 'output')}", "largest")
 
 
-def _line(label: str, what: str, result: str) -> str:
+def line(label: str, what: str, result: str) -> str:
+    """A line of the board: where, what, and what it adds."""
     start = f"  {label:<10}{what} "
     return f"{start.ljust(_ARROW_COLUMN, '.')} → {result}"
 
@@ -72,10 +77,10 @@ def _head(head: Head) -> str:
     return f"attention  {head.name} ({head.mask}, {scores}{bias})"
 
 
-def _units(forward: FeedForward) -> str:
-    groups = list(dict.fromkeys(_vector(name.split(":")[0]) for name in forward.units))
-    shown = ", ".join(groups[:4]) + (", …" if len(groups) > 4 else "")
-    return f"{shown} ({many(len(forward.units), 'unit')})"
+def _units(forward: FeedForward, names: Names) -> str:
+    groups = list(dict.fromkeys(family(name.split(":")[0]) for name in forward.units))
+    shown = groups if names is not brief or len(groups) <= _MOST_UNITS else [*groups[:_MOST_UNITS], "…"]
+    return f"{names(shown)} ({many(len(forward.units), 'unit')})"
 
 
 def _times(block: Block) -> str:
@@ -87,12 +92,7 @@ def _columns(rows: Iterable[tuple[tuple[int, object], ...]]) -> list[tuple[tuple
     return [tuple((r, 1) for r, row in enumerate(rows) if row)]
 
 
-def _written(transformer: Transformer, rows: Iterable[tuple[tuple[int, object], ...]]) -> str:
+def _written(transformer: Transformer, rows: Iterable[tuple[tuple[int, object], ...]]) -> list[str]:
     """The names of the coordinates in these rows, those of one vector together."""
     columns = sorted({c for row in rows for c, _ in row})
-    return ", ".join(dict.fromkeys(_vector(transformer.coordinates[c]) for c in columns)) or "nothing"
-
-
-def _vector(name: str) -> str:
-    """The name without the label of a component: ``state[q0]`` is of ``state``; the brackets of a count stay."""
-    return re.sub(r"(?<=[\w)²'])\[[^\[\]]*\]$", "", name)
+    return [*dict.fromkeys(family(transformer.coordinates[c]) for c in columns)] or ["nothing"]

@@ -1,0 +1,115 @@
+"""What a lowered model computes, in plain numpy, and a patch of it that changes an answer: the example of a card."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from softmachine.exports.lowered import Array, Lowered, LoweredHead, LoweredLayer
+from softmachine.text import family
+
+MOST_TRIED = 200
+"""So many patches are tried before a card does without one."""
+CLEAR = 0.5
+"""An answer counts if its logit is so much larger than all others; right ones have 1, in exact arithmetic."""
+
+
+@dataclass(frozen=True)
+class Patch:
+    """Values that are written to coordinates at one position, and what that changes.
+
+    Args:
+        layer: Before which layer they are written; after the last one is the number of layers.
+        position: Where they are written, and where the answer is.
+        values: A value for each coordinate, by name.
+        was: The value of the first of them without the patch.
+        before: The label of the answer without it.
+        after: The label of the answer with it.
+    """
+
+    layer: int
+    position: int
+    values: Mapping[str, int]
+    was: int
+    before: int
+    after: int
+
+
+def telling_patch(model: Lowered, ids: Sequence[int], position: int) -> Patch | None:
+    """A patch that changes the answer at a position; None if none of some hundred does.
+
+    Before the last layer if there is one, else before earlier ones, and last of all after it.
+    """
+    stages = [*streams(model, ids)]
+    before, tried = _answer(model, stages[-1][position]), 0
+    last = len(model.layers)
+    for layer in (*reversed(range(last)), last) if before is not None else ():
+        for values in _moves(model, stages[layer][position]):
+            tried += 1
+            if tried > MOST_TRIED:
+                return None
+            after = _answer(model, patched(model, stages[layer], layer, position, values)[position])
+            if before is not None and after not in (None, before):
+                return Patch(layer, position, values, 1 - next(iter(values.values())), before, after)
+    return None
+
+
+def patched(model: Lowered, stream: Array, layer: int, position: int, values: Mapping[str, int]) -> Array:
+    """The stream after the last layer, if these values are written to the stream before a layer."""
+    stream = stream.copy()
+    for name, value in values.items():
+        c = model.coordinates.index(name)
+        stream[position, c] = value * model.scales[c]
+    for each in model.layers[layer:]:
+        stream = _after(each, stream, causal=model.causal)
+    return stream
+
+
+def streams(model: Lowered, ids: Sequence[int]) -> Iterator[Array]:
+    """The residual stream before each layer, and after the last one: (position, coordinate), in float64."""
+    stream = model.embedding[list(ids)] + model.positions[: len(ids)]
+    yield stream
+    for layer in model.layers:
+        stream = _after(layer, stream, causal=model.causal)
+        yield stream
+
+
+def attention(head: LoweredHead, stream: Array, *, causal: bool) -> Array:
+    """How much each position attends to each."""
+    scores = head.query.of(stream) @ head.key.of(stream).T
+    if causal:
+        scores = np.where(np.tri(len(stream), dtype=bool), scores, -np.inf)
+    exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    weights: Array = exponentials / exponentials.sum(axis=-1, keepdims=True)
+    return weights
+
+
+def _after(layer: LoweredLayer, stream: Array, *, causal: bool) -> Array:
+    found = [attention(head, stream, causal=causal) @ head.value.of(stream) @ head.output.T for head in layer.heads]
+    stream = stream + sum(found)
+    return stream + layer.second.of(np.maximum(layer.first.of(stream), 0))
+
+
+def _moves(model: Lowered, row: Array) -> Iterator[dict[str, int]]:
+    """Patches worth trying: the 1 of a one-hot vector put elsewhere, any 1 made 0, any 0 made 1."""
+    values, names = np.round(row / model.scales, 6), model.coordinates
+    ones = np.flatnonzero(values == 1).tolist()
+    vectors: dict[str, list[int]] = {}
+    for c, name in enumerate(names):
+        vectors.setdefault(family(name), []).append(c)
+    for c in ones:
+        others = [d for d in vectors[family(names[c])] if d != c]
+        if not values[others].any():
+            yield from ({names[c]: 0, names[d]: 1} for d in others)
+    yield from ({names[c]: 0} for c in ones)
+    yield from ({names[c]: 1} for c in np.flatnonzero(values == 0))
+
+
+def _answer(model: Lowered, row: Array) -> int | None:
+    """The label with the largest logit, if it is clearly the largest."""
+    logits = model.unembedding.of(row)
+    first = int(logits.argmax())
+    rest = np.delete(logits, first)
+    return first if logits[first] - rest.max(initial=-np.inf) >= CLEAR else None
