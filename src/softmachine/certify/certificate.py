@@ -99,7 +99,7 @@ def certify(program: Program, length: int, sharpness: int | None = None) -> Cert
 
 
 def _allow(program: Program, length: int) -> None:
-    """Gaps are looked up at every position, and loops are followed turn by turn.
+    """Gaps that are not monotone are looked up at every position, and loops are followed turn by turn.
 
     Raises:
         EffortError: If there are so many that it takes too long, and nobody said yes.
@@ -107,7 +107,8 @@ def _allow(program: Program, length: int) -> None:
     if length < MANY:
         return
     nodes = list(inputs_first(program.logits.forms))
-    gaps = {node.gap for node in nodes if isinstance(node, Attention) and isinstance(node.gap, Feature)}
+    features = {node.gap for node in nodes if isinstance(node, Attention) and isinstance(node.gap, Feature)}
+    gaps = [gap for gap in features if not gap.monotone]
     turns = max((node.turns(length) for node in nodes if isinstance(node, Loop)), default=0)
     seconds = sum(map(partial(_lookups, length), gaps)) + turns * TURN
     estimate = Estimate(f"a certificate for length {length:,}", seconds, turns * TURN_BYTES)

@@ -76,9 +76,14 @@ class Feature(ABC):
         except ZeroDivisionError:
             raise ConstructionError(f"the position feature {self.name} has no value at i = {i}, n = {n}") from None
 
+    @property
+    def monotone(self) -> bool:
+        """Whether it is known to only rise or only fall with i."""
+        return False
+
     def least(self, n: int) -> Fraction:
         """The smallest value at any position from 0 to n."""
-        return min(self.at(i, n) for i in range(n + 1))
+        return min(self.at(i, n) for i in ((0, n) if self.monotone else range(n + 1)))
 
     def __str__(self) -> str:
         return self.name
@@ -175,12 +180,10 @@ class Monomial(Feature):
     def needs_length(self) -> bool:
         return bool(self.n or self.length or self.rest)
 
-    def least(self, n: int) -> Fraction:
-        rising, falling = (self.i, self.next), (self.rest,)
-        for growing, shrinking in ((rising, falling), (falling, rising)):
-            if min(growing) >= 0 >= max(shrinking):  # monotone in i
-                return min(self.at(0, n), self.at(n, n))
-        return super().least(n)
+    @property
+    def monotone(self) -> bool:
+        powers = (self.i, self.next, -self.rest)
+        return min(powers) >= 0 or max(powers) <= 0
 
     @property
     def high(self) -> Bound:
