@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from softmachine.codec import Prompt, SegmentedCodec, Word
 from softmachine.errors import ConstructionError
 from softmachine.languages.turing import Action, Configuration, TuringMachine, Verdict, step
+from softmachine.theorems.chapter_8_summary.place import SUMMARY, Begin, Column, Place
 from softmachine.theorems.shared.turing_tokens import (
     MOST_TOKENS,
     Given,
@@ -24,7 +25,7 @@ from softmachine.theorems.shared.turing_tokens import (
     verdict_tokens,
 )
 
-START, SUMMARY = "INP", "SUMM"
+START = "INP"
 PLAIN_STEPS = 20_000
 """So many steps are made one by one; what is longer goes to the compiled loop."""
 
@@ -36,50 +37,7 @@ class Start:
     summary: bool
 
 
-@dataclass(frozen=True)
-class Begin:
-    """The end of a prompt: the run goes on in this state."""
-
-    state: str
-
-
-@dataclass(frozen=True)
-class Column:
-    """A cell of every tape: its symbols, and which heads are further to the right."""
-
-    symbols: tuple[str, ...]
-    before: tuple[bool, ...]
-
-
 Meaning = Start | Begin | Column | Given | Action | Verdict
-
-
-@dataclass
-class Place:
-    """Where a run is, and the cells in use: those of the input, and wherever a head has been.
-
-    Args:
-        now: The configuration.
-        low: The first cell in use.
-        high: The cell after the last one in use.
-        prompt: What the present segment started on.
-        ended: Whether nothing more is said.
-    """
-
-    now: Configuration
-    low: int
-    high: int
-    prompt: Prompt
-    ended: bool = False
-
-    @property
-    def pace(self) -> int:
-        """A segment of so many actions is summarised."""
-        return 3 * (len(self.prompt.tokens) - 1)
-
-    def use(self, first: int, last: int) -> None:
-        """Let these cells, and those in between, be in use."""
-        self.low, self.high = min(self.low, first), max(self.high, last + 1)
 
 
 @dataclass(frozen=True)
@@ -123,7 +81,9 @@ class SummaryCodec(RunCodec[Meaning], SegmentedCodec[TuringMachine]):
         if not place.ended:
             from softmachine.theorems.chapter_8_summary.long_runs import long_run
 
-            yield from long_run(self, place, max_steps)
+            yield from long_run(self.machine, self.meant, place, max_steps)
+        while not place.ended:
+            yield self.segment(place, max_steps)
 
     def _first(self, word: Word) -> Place:
         """Where a run begins: the input is in use, and the cell that the heads are on."""
