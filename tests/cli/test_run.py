@@ -305,3 +305,22 @@ def test_a_source_may_be_a_pipe_in_every_format(cli: Cli, tmp_path: Path, name: 
 
 def test_all_formats_are_tried_in_a_pipe() -> None:
     assert set(IN_EVERY_FORMAT) == set(formats())
+
+
+def test_verify_compares_every_token(cli: Cli) -> None:
+    result = cli("run", "palindrome", "abba", "--verify")
+    assert result.status == 0
+    assert "verified: all 17 tokens are the interpreter's" in result.out
+    data = cli("run", "full-adder", "110", "--verify", "--json").json
+    assert (data["verified"], data["differs"]) == (14, False)
+
+
+def test_a_run_in_fixed_point_that_differs_says_so(cli: Cli) -> None:
+    """It said accept, with status 0."""
+    result = cli("run", "palindrome", "ab", "--arithmetic", "fixed:3", "--json")
+    assert result.status == 1
+    data = result.json
+    assert (data["verdict"], data["differs"], data["verified"]) == ("accept", True, 3)
+    assert data["difference"] == {"position": 3, "said": "(after a,b,R)", "should_be": "(want a,_,L)"}
+    assert "differs from the interpreter" in cli("run", "palindrome", "ab", "--arithmetic", "fixed:3").out
+    assert cli("run", "palindrome", "ab", "--arithmetic", "fixed:4").status == 0

@@ -13,7 +13,17 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from softmachine.jit import machine_code
-from softmachine.languages.turing import Rule, Tape, TuringMachine, bbchallenge, compiled, execute, interpreter
+from softmachine.languages.turing import (
+    Configuration,
+    Rule,
+    Tape,
+    TuringMachine,
+    bbchallenge,
+    compiled,
+    execute,
+    interpreter,
+    traced,
+)
 from tests.sources.machines import random_machine, random_word
 
 BUSY_BEAVER_5 = "1RB1LC_1RC1RB_1RD0LE_1LA1LD_1RZ0LA"
@@ -90,3 +100,17 @@ def test_a_cache_directory_of_the_users_choice_is_used(tmp_path: Path) -> None:
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     subprocess.run([sys.executable, "-c", program], check=True, env=environment)
     assert list(tmp_path.rglob("*.nbc"))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_every_step_does_is_recorded_as_the_plain_loop_has_it(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(seed)
+    machine = random_machine(rng, tapes=1 + seed % 3, tape=list(Tape)[seed % len(Tape)])
+    word = tuple(rng.choices(machine.alphabet, k=rng.randrange(5)))
+    right = execute(machine, word, max_steps=200, trace=True)
+    monkeypatch.setattr(interpreter, "PLAIN_STEPS", seed % 5)
+    monkeypatch.setattr(interpreter, "PIECE", 7)
+    now = Configuration.initial(machine, word)
+    taken = [action for piece in traced(machine, now, 200) for action in piece]
+    assert tuple(taken) == right.actions
+    assert (now.state, now.steps, now.tapes, tuple(now.heads)) == (right.state, right.steps, right.tapes, right.heads)

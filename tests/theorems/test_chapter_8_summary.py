@@ -10,6 +10,7 @@ import softmachine as sm
 from softmachine.engines.check import check_words
 from softmachine.languages.turing import Tape, TuringMachine, execute
 from softmachine.signals import evaluate
+from softmachine.theorems.chapter_8_summary import tokens
 from softmachine.theorems.chapter_8_summary.theorem import signals
 from softmachine.theorems.chapter_8_summary.tokens import SummaryCodec
 from tests.sources.machines import random_machine, random_word
@@ -61,3 +62,23 @@ def test_a_saved_model_runs_as_before(tmp_path: object) -> None:
     model = sm.compile("increment", "chapter-8-summary")
     sm.save(model, folder)
     assert sm.run(folder, "11").tokens == sm.run(model, "11").tokens
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_long_runs_should_say_what_short_ones_should(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The compiled loop and the plain one agree, wherever one hands over to the other."""
+    rng = random.Random(seed)
+    machine = random_machine(rng, tapes=1 + seed % 2, tape=list(Tape)[seed % len(Tape)])
+    codec = SummaryCodec(machine)
+    word = tuple(rng.choices(machine.alphabet, k=seed % 4))
+    right = [*codec.expected(word, 200)]
+    monkeypatch.setattr(tokens, "PLAIN_STEPS", seed % 7)
+    assert [token for piece in codec.expected_pieces(word, 200) for token in piece] == right
+
+
+def test_the_cell_where_an_empty_input_would_be_is_in_use() -> None:
+    """The reference left it out where the machine goes to the left at once; the model did not."""
+    machine = sm.load("1LB1LA_1LC---_1LD---_1RE---_---1RE")
+    run = sm.run(sm.compile(machine, "chapter-8-summary"), "", verify=True)
+    assert (run.verdict, run.output, run.differs) == ("halt", "1111", False)
+    assert len(run.segments) > 1

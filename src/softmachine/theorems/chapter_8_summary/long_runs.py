@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.languages.turing import MOVES
+from softmachine.languages.turing import MOVES, TuringMachine
 from softmachine.languages.turing.compiled import Running, fits
 from softmachine.packed import Coded
-from softmachine.theorems.chapter_8_summary.meanings import SUMMARY, Begin, Column, Place
-
-if TYPE_CHECKING:
-    from softmachine.theorems.chapter_8_summary.tokens import SummaryCodec
+from softmachine.theorems.chapter_8_summary.place import SUMMARY, Begin, Column, Place
 
 PIECE = 1 << 20
 """So many steps are made at a time."""
@@ -25,14 +21,21 @@ BATCH = 1 << 12
 Numbers = NDArray[np.int64]
 
 
-def long_run(codec: SummaryCodec, place: Place, max_steps: int) -> Iterator[Sequence[str]]:
-    """What is said from the beginning of a segment on, as :meth:`SummaryCodec.segment` has it, in pieces."""
-    if fits(codec.machine):
-        run = LongRun(codec, place)
+def long_run(
+    machine: TuringMachine, tokens: Mapping[object, str], place: Place, max_steps: int
+) -> Iterator[Sequence[str]]:
+    """What is said from the beginning of a segment to the end of the run; nothing if the machine is too large.
+
+    Args:
+        machine: What runs.
+        tokens: How actions, columns, states and verdicts are spelled.
+        place: Where it goes on; the cells in use follow the run, the configuration does not.
+        max_steps: How many steps are made at most, in all.
+    """
+    if fits(machine):
+        run = LongRun(machine, tokens, place)
         yield from (Coded(codes, run.names) for codes in _batches(run.said(max_steps)))
         place.ended = True
-    while not place.ended:
-        yield codec.segment(place, max_steps)
 
 
 def _batches(arrays: Iterable[Numbers]) -> Iterator[Numbers]:
@@ -47,23 +50,18 @@ def _batches(arrays: Iterable[Numbers]) -> Iterator[Numbers]:
 
 
 class LongRun:
-    """A run that goes on from the beginning of a segment, in numbers.
+    """A run that goes on from the beginning of a segment, in numbers; see :func:`long_run`."""
 
-    Args:
-        codec: The machine, and how it is spelled.
-        place: Where it goes on; the cells in use follow the run, the configuration does not.
-    """
-
-    def __init__(self, codec: SummaryCodec, place: Place) -> None:
-        machine, self.codec, self.place = codec.machine, codec, place
+    def __init__(self, machine: TuringMachine, tokens: Mapping[object, str], place: Place) -> None:
+        self.tokens, self.place = tokens, place
         self.run = Running(machine, place.now)
         self.moves = np.array([[MOVES[move] for move in action.move] for action in self.run.actions], dtype=np.int64)
         self.digit = np.array([machine.symbols.index(symbol) for symbol in self.run.symbols], dtype=np.int64)
-        actions = [codec.meant.get(action, "") for action in self.run.actions]  # not every move can be held back
+        actions = [tokens.get(action, "") for action in self.run.actions]  # not every move can be held back
         columns = product(product(machine.symbols, repeat=machine.tapes), product((False, True), repeat=machine.tapes))
-        spelled = [codec.tokens[Column(symbols, before)] for symbols, before in columns]
-        marks = [SUMMARY, *(codec.tokens[Begin(state)] for state in machine.states)]
-        verdicts = [codec.tokens[verdict] for verdict in codec.verdicts]
+        spelled = [tokens[Column(symbols, before)] for symbols, before in columns]
+        marks = [SUMMARY, *(tokens[Begin(state)] for state in machine.states)]
+        verdicts = dict.fromkeys(tokens[machine.verdict(state)] for state in machine.states)
         self.names = (*actions, *spelled, *marks, *verdicts)
         """What the numbers stand for."""
         self.first_column = len(actions)
@@ -81,10 +79,10 @@ class LongRun:
                 columns = self._columns()
                 yield self._mark(SUMMARY)
                 yield columns
-                yield self._mark(self.codec.tokens[Begin(run.state)])
+                yield self._mark(self.tokens[Begin(run.state)])
                 pace = 3 * (len(columns) + 1)
         if halts:
-            yield self._mark(self.codec.tokens[self.codec.machine.verdict(run.state)])
+            yield self._mark(self.tokens[run.machine.verdict(run.state)])
 
     def _mark(self, token: str) -> Numbers:
         return np.array([self.number[token]], dtype=np.int64)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from softmachine.codec import Prompt, SegmentedCodec, Word
 from softmachine.errors import ConstructionError
-from softmachine.languages.turing import Action, Configuration, TuringMachine, step
-from softmachine.theorems.chapter_8_summary.meanings import START, SUMMARY, Begin, Column, Meaning, Place, Start
+from softmachine.languages.turing import Action, Configuration, TuringMachine, Verdict, step
+from softmachine.theorems.chapter_8_summary.place import SUMMARY, Begin, Column, Place
 from softmachine.theorems.shared.turing_tokens import (
     MOST_TOKENS,
     Given,
@@ -25,8 +25,19 @@ from softmachine.theorems.shared.turing_tokens import (
     verdict_tokens,
 )
 
+START = "INP"
 PLAIN_STEPS = 20_000
 """So many steps are made one by one; what is longer goes to the compiled loop."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """What stands at position 0, and where a summary begins."""
+
+    summary: bool
+
+
+Meaning = Start | Begin | Column | Given | Action | Verdict
 
 
 @dataclass(frozen=True)
@@ -70,7 +81,9 @@ class SummaryCodec(RunCodec[Meaning], SegmentedCodec[TuringMachine]):
         if not place.ended:
             from softmachine.theorems.chapter_8_summary.long_runs import long_run
 
-            yield from long_run(self, place, max_steps)
+            yield from long_run(self.machine, self.meant, place, max_steps)
+        while not place.ended:
+            yield self.segment(place, max_steps)
 
     def _first(self, word: Word) -> Place:
         """Where a run begins: the input is in use, and the cell that the heads are on."""

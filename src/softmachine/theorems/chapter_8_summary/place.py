@@ -1,21 +1,13 @@
-"""What the tokens of chapter 8 with summaries mean, and where a run is that is written in them."""
+"""Where a run with summaries is, and what summaries are made of."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from softmachine.codec import Prompt
-from softmachine.languages.turing import Action, Configuration, Verdict
-from softmachine.theorems.shared.turing_tokens import Given
+from softmachine.languages.turing import Configuration
 
-START, SUMMARY = "INP", "SUMM"
-
-
-@dataclass(frozen=True)
-class Start:
-    """What stands at position 0, and where a summary begins."""
-
-    summary: bool
+SUMMARY = "SUMM"
 
 
 @dataclass(frozen=True)
@@ -31,9 +23,6 @@ class Column:
 
     symbols: tuple[str, ...]
     before: tuple[bool, ...]
-
-
-Meaning = Start | Begin | Column | Given | Action | Verdict
 
 
 @dataclass
