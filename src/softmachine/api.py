@@ -166,6 +166,7 @@ def check(
     up_to: int | None = None,
     sample: int | None = None,
     length: int | None = None,
+    seed: int = 0,
     attention: str | None = None,
     arithmetic: str | Arithmetic = "float64",
     max_steps: int = 10_000,
@@ -175,27 +176,23 @@ def check(
     Args:
         model: A model, or a source that is compiled on the way.
         source: The object the model should implement; left out, the one that it was compiled from.
-        up_to: Try every input up to this length.
+        up_to: Try every input up to this length; by default all of a circuit or graph, if they are few.
         sample: Try so many random inputs …
-        length: … of this length.
+        length: … of this length; those of a circuit or graph have one.
+        seed: Which random inputs.
         attention: "hard" or "soft", if the model is compiled on the way.
         arithmetic: The arithmetic to run the model in.
         max_steps: Longer runs are compared up to here.
     """
-    from softmachine.engines.check import all_words, check_words, only_length, random_words
+    from softmachine.engines.check import check_words
+    from softmachine.words import inputs_of
 
     compiled = compile(model, attention=attention)
     if source is not None:
         theorem = theorem_for(source, compiled.theorem.name)
         compiled = replace(compiled, codec=theorem.codec_for(source, compiled.length), theorem=theorem)
-    alphabet = compiled.codec.alphabet
-    if (up_to is None) == (sample is None) or (sample is None) != (length is None):
-        raise UsageError("say which inputs to check", hint="up_to=N, or sample=K and length=N")
-    if up_to is not None:
-        words = all_words(alphabet, up_to, only_length(compiled.codec, up_to))
-    else:
-        words = random_words(alphabet, sample or 0, length or 0)
-    return check_words(compiled, words, arithmetic=arithmetic, max_steps=max_steps)
+    inputs = inputs_of(compiled.codec, up_to=up_to, sample=sample, length=length, seed=seed)
+    return check_words(compiled, inputs.words, arithmetic=arithmetic, max_steps=max_steps)
 
 
 def save(model: Model, folder: str | Path, *, force: bool = False) -> None:

@@ -18,10 +18,10 @@ from softmachine import api
 from softmachine.arithmetic.base import Tensor
 from softmachine.arithmetic.fixed import Fixed
 from softmachine.arithmetic.grid import Grid
-from softmachine.engines.check import all_words
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.transformer.attention import AVERAGE_HARD, softmax
 from softmachine.transformer.weights import Block, Layer, Transformer
+from softmachine.words import all_words
 from tests.arithmetic.fixed_reference import Reference
 from tests.sources.transformers import RandomTransformer, random_word
 

@@ -11,8 +11,9 @@ import softmachine as sm
 from softmachine.arithmetic import UndecidedError, arithmetic
 from softmachine.arithmetic.base import Tensor
 from softmachine.arithmetic.plain import PlainFloat
-from softmachine.engines.check import all_words, check_words
+from softmachine.engines.check import check_words
 from softmachine.errors import UsageError
+from softmachine.words import all_words
 
 THIRD = Fraction(1, 3)
 

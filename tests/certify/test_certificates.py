@@ -17,7 +17,7 @@ from softmachine.certify.budget import budget
 from softmachine.certify.certificate import with_softmax
 from softmachine.certify.measure import measure
 from softmachine.compiler import compile_program
-from softmachine.engines.check import check_words, random_words
+from softmachine.engines.check import check_words
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import ConstructionError, UsageError
 from softmachine.languages.temporal import Formula, Specification, core, fragment, parse_formula, truth
@@ -27,6 +27,7 @@ from softmachine.theorems.temporal.theorem import Variant, Vision, signals
 from softmachine.transformer.attention import Choice, Weighting
 from softmachine.transformer.features import INVERSE
 from softmachine.transformer.weights import Block, Layer
+from softmachine.words import random_words
 from tests.models import signals_of
 from tests.sources.formulas import random_formula
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from softmachine.engines import check as checking
-from softmachine.engines.check import all_words
+from softmachine.words import all_words
 from tests.cli.conftest import Cli
 from tests.models import rewrite
 
@@ -125,7 +125,7 @@ def test_interrupted_reports_what_was_tried(cli: Cli, monkeypatch: pytest.Monkey
         yield from all_words(alphabet, 1)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(checking, "all_words", words)
+    monkeypatch.setattr("softmachine.words.all_words", words)
     called = cli("check", "parity", "--up-to", 9, "--json")
     assert called.status == 130
     assert (called.json["interrupted"], called.json["inputs"], called.json["holds"]) == (True, 3, None)

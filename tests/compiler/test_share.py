@@ -8,11 +8,12 @@ import pytest
 
 import softmachine as sm
 from softmachine.compiler import compile_program
-from softmachine.engines.check import all_words, check_words
+from softmachine.engines.check import check_words
 from softmachine.errors import ConstructionError
 from softmachine.signals import Program, constant, loop, named, position, relu, stack, token
 from softmachine.signals.gadgets import decreased, place
 from softmachine.transformer.features import I
+from softmachine.words import all_words
 from tests.models import signals_of, with_codec
 
 

@@ -14,7 +14,6 @@ import pytest
 
 import softmachine as sm
 from softmachine.codec import AnsweringCodec
-from softmachine.engines.check import all_words
 from softmachine.exports.dialogue import dialogue_of
 from softmachine.exports.lower import lower
 from softmachine.exports.manual import Manual, usage
@@ -22,6 +21,7 @@ from softmachine.languages.circuit import Circuit
 from softmachine.languages.source import Source
 from softmachine.languages.srasp import parse
 from softmachine.model import Model
+from softmachine.words import all_words
 from tests.exports.helpers import any_codec_of, ask, spelled, stock_model
 
 TORCH = importlib.util.find_spec("torch") is not None and importlib.util.find_spec("transformers") is not None

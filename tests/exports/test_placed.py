@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from softmachine.compiler import compile_program
-from softmachine.engines.check import all_words
 from softmachine.errors import ConstructionError, UsageError
 from softmachine.exports.bert import bert
 from softmachine.exports.dialogue import dialogue_of
@@ -24,6 +23,7 @@ from softmachine.model import Model
 from softmachine.signals import attend, position, recogniser, step, token
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, softmax
 from softmachine.transformer.features import NEXT, Last, Relation
+from softmachine.words import all_words
 from tests.exports.helpers import stock_model
 from tests.exports.plain import bert_logits, gpt2_logits, llama_logits, lowered_logits
 from tests.models import with_weights

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 import softmachine as sm
-from softmachine.engines.check import all_words
 from softmachine.errors import UsageError
 from softmachine.exports import checkpoint, llama
 from softmachine.exports.llama import qwen2
+from softmachine.words import all_words
 from tests.exports.helpers import agree, answers, any_codec_of, ask, codec_of, runs, spelled
 
 WHY = "torch and transformers are not installed: pip install 'softmachine[hf]'"

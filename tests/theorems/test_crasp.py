@@ -8,7 +8,7 @@ from itertools import islice
 import pytest
 
 import softmachine as sm
-from softmachine.engines.check import all_words, check_words
+from softmachine.engines.check import check_words
 from softmachine.engines.dense.decode import decode
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import ConstructionError, InputError, StuckError, UsageError
@@ -18,6 +18,7 @@ from softmachine.model import Model
 from softmachine.signals import evaluate
 from softmachine.theorems.crasp.tokens import STUCK, CraspCodec
 from softmachine.transformer.attention import Choice
+from softmachine.words import all_words
 from tests.models import signals_of
 from tests.sources.crasp_programs import random_program
 

@@ -13,15 +13,16 @@ from softmachine.cli import options
 from softmachine.cli.models import Wanted, open_model, spelled
 from softmachine.cli.options import Status, value
 from softmachine.cli.output import Output
-from softmachine.errors import SoftmachineError, UsageError
+from softmachine.errors import SoftmachineError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from softmachine.codec import Codec
-    from softmachine.engines.check import Disagreement, Report, Word
+    from softmachine.engines.check import Disagreement, Report
     from softmachine.languages.source import Source
     from softmachine.model import Model
+    from softmachine.words import Inputs, Word
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine check palindrome --up-to 6
@@ -33,11 +34,6 @@ SHOWN = 3
 """So many are shown to people, with both traces."""
 AROUND = 3
 """So many tokens to each side of the first difference."""
-WHICH = "--up-to N, or --sample K --length N"
-FEW = 5_000
-"""So many inputs are all tried unasked, if there are no others."""
-COUNTABLE = 10**12
-"""Nobody waits for more inputs than that."""
 WORTH_IT = 20
 """A portion of inputs should take so many times longer than it takes to prepare the weights."""
 A_WHILE = 2.0
@@ -75,73 +71,30 @@ def command(
 
     Exit status 0: they agree on every input that was tried; 1: they do not, and the first differences are shown.
     """
-    if None not in (up_to, sample) or (sample is None and length is not None):
-        raise UsageError("say which inputs to check", hint=WHICH)
+    from softmachine.words import inputs_of
+
     model = open_model(source, Wanted(format_name, theorem, attention, alphabet, certified, bound), output)
-    codec = model.codec
-    words, total = _every(codec, up_to) if sample is None else _some(codec, sample, length, seed)
-    report, stopped = _checked(model, words, total, arithmetic, max_steps, output)
+    inputs = inputs_of(model.codec, up_to=up_to, sample=sample, length=length, seed=seed)
+    report, stopped = _checked(model, inputs, arithmetic, max_steps, output)
     if output.as_json:
-        output.answer(_answer(report, codec, stopped))
+        output.answer(_answer(report, model.codec, stopped))
     else:
         unasked = up_to is None and sample is None and not stopped
         output.say(f"all {report}" if unasked else str(report), style="green" if report.holds else "red")
         if not output.quiet:
             _show(report.disagreements, model, output, arithmetic, max_steps)
-    return _status(report, stopped, total, output)
+    return _status(report, stopped, inputs.total, output)
 
 
-def _whole_length(codec: Codec[Source]) -> int:
-    """The length of all inputs, where they have one and are few enough to try all of them unasked."""
-    length = codec.input_length
-    if length is None:
-        raise UsageError("say which inputs to check", hint=WHICH)
-    count = len(codec.alphabet) ** length
-    if count > FEW:
-        shown = f"{count:,}" if count <= COUNTABLE else f"{len(codec.alphabet)}^{length}"
-        hint = f"--sample K for K of them at random, --up-to {length} for all"
-        raise UsageError(f"there are {shown} inputs, all of length {length}: say which to check", hint=hint)
-    return length
-
-
-def _every(codec: Codec[Source], wanted: int | None) -> tuple[Iterator[Word], int | None]:
-    """All words up to a length, and how many there are, if anyone could try so many."""
-    from softmachine.engines.check import all_words, only_length
-
-    up_to = _whole_length(codec) if wanted is None else wanted
-    alphabet, only = codec.alphabet, only_length(codec, up_to)
-    total = 0
-    for length in range(up_to + 1) if only is None else (only,):
-        total += len(alphabet) ** length
-        if total > COUNTABLE:
-            return all_words(alphabet, up_to, only), None
-    return all_words(alphabet, up_to, only), total
-
-
-def _some(codec: Codec[Source], count: int, wanted: int | None, seed: int) -> tuple[Iterator[Word], int | None]:
-    """Random words of a length, or of the one that all have."""
-    from softmachine.engines.check import random_words
-
-    only = codec.input_length
-    length = only if wanted is None else wanted
-    if length is None:
-        raise UsageError("say which inputs to check", hint=WHICH)
-    if only not in (None, length):
-        raise UsageError(f"all inputs have length {only}, so that there are none of length {length}")
-    return random_words(codec.alphabet, count, length, seed), count
-
-
-def _checked(
-    model: Model, words: Iterator[Word], total: int | None, arithmetic: str, max_steps: int, output: Output
-) -> tuple[Report, bool]:
+def _checked(model: Model, inputs: Inputs, arithmetic: str, max_steps: int, output: Output) -> tuple[Report, bool]:
     """What came of it, and whether Ctrl-C ended it before all words were tried."""
     from softmachine.cli.progress import bar
     from softmachine.engines.check import Report
 
     report = Report(inputs=0, tokens=0, disagreements=(), seconds=0.0)
     try:
-        with bar("checking", total, output) as advance:
-            for portion in _portions(model, words, arithmetic, max_steps, advance):
+        with bar("checking", inputs.total, output) as advance:
+            for portion in _portions(model, inputs.words, arithmetic, max_steps, advance):
                 report = _joined(report, portion)
     except KeyboardInterrupt:
         return report, True

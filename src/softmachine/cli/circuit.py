@@ -81,7 +81,7 @@ def command(
 def _compared(made: TransformerCircuit, output: Output) -> tuple[int, list[str]]:
     """How many words were tried, all if that is possible, and those on which the circuit says something else."""
     from softmachine.cli.progress import bar, counted
-    from softmachine.engines.check import random_words
+    from softmachine.words import random_words
 
     alphabet, every = made.codec.alphabet, len(made.codec.alphabet) ** made.length
     words = product(alphabet, repeat=made.length) if every <= MOST_WORDS else random_words(alphabet, SOME, made.length)

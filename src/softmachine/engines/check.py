@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, islice, product, zip_longest
+from itertools import groupby, islice, zip_longest
 
 from softmachine.arithmetic import Arithmetic
 from softmachine.codec import Codec, DecoderCodec, Prompt, SegmentedCodec
 from softmachine.engines.dense.decode import continuation
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.errors import SoftmachineError, UsageError
+from softmachine.errors import SoftmachineError
 from softmachine.languages.source import Source
 from softmachine.model import Model
 from softmachine.text import many
-
-Word = tuple[str, ...]
+from softmachine.words import Word
 
 BATCH = 512
 """So many words go through an encoder at a time."""
@@ -192,29 +190,3 @@ def _compare_answers(
 
 def _known(tokens: tuple[str | None, ...]) -> tuple[str, ...]:
     return tuple(token for token in tokens if token is not None)
-
-
-def all_words(alphabet: Sequence[str], up_to: int, only: int | None = None) -> Iterator[Word]:
-    """Every word up to a length, the shorter ones first; of one length only, if the source reads no others."""
-    for length in range(up_to + 1):
-        if only in (None, length):
-            yield from product(alphabet, repeat=length)
-
-
-def only_length(codec: Codec[Source], up_to: int) -> int | None:
-    """The length of all inputs of a model, if they have one length.
-
-    Raises:
-        UsageError: If it is more than the length up to which inputs are wanted.
-    """
-    length = codec.input_length
-    if length is not None and length > up_to:
-        raise UsageError(f"all inputs have length {length}, so that there are none up to length {up_to}")
-    return length
-
-
-def random_words(alphabet: Sequence[str], count: int, length: int, seed: int = 0) -> Iterator[Word]:
-    """Random words of one length."""
-    chooser = random.Random(seed)
-    for _ in range(count):
-        yield tuple(chooser.choice(alphabet) for _ in range(length)) if alphabet else ()

@@ -1,0 +1,115 @@
+"""Which inputs to try: every word up to a length, or random ones of a length. Some sources read one length only."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TypeAlias
+
+from softmachine.codec import Codec
+from softmachine.errors import UsageError
+from softmachine.languages.source import Source
+
+Word: TypeAlias = tuple[str, ...]
+
+WHICH = "--up-to N, or --sample K --length N; in Python up_to=N, or sample=K and length=N"
+FEW = 5_000
+"""So many inputs are all tried unasked, if there are no others."""
+COUNTABLE = 10**12
+"""Nobody waits for more inputs than that."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Inputs that are to be tried.
+
+    Args:
+        words: The inputs, one by one.
+        total: How many there are; None if nobody could try so many.
+    """
+
+    words: Iterator[Word]
+    total: int | None
+
+
+def inputs_of(
+    codec: Codec[Source], *, up_to: int | None, sample: int | None, length: int | None, seed: int = 0
+) -> Inputs:
+    """Every input up to a length, or so many random ones of a length.
+
+    Sources whose inputs all have one length need no other: all inputs are taken if nothing is said, and they are few.
+
+    Raises:
+        UsageError: If that does not say which inputs, or there are none.
+    """
+    if None not in (up_to, sample) or (sample is None and length is not None):
+        raise UsageError("say which inputs", hint=WHICH)
+    if sample is not None:
+        return Inputs(random_words(codec.alphabet, sample, one_length(codec, length), seed), sample)
+    longest = _whole_length(codec) if up_to is None else up_to
+    only = only_length(codec, longest)
+    return Inputs(all_words(codec.alphabet, longest, only), count_words(codec.alphabet, longest, only))
+
+
+def one_length(codec: Codec[Source], wanted: int | None) -> int:
+    """The length of inputs that is wanted, or the one that all have.
+
+    Raises:
+        UsageError: If there is none, or no input has it.
+    """
+    only = codec.input_length
+    length = only if wanted is None else wanted
+    if length is None:
+        raise UsageError("say which inputs", hint=WHICH)
+    if only not in (None, length):
+        raise UsageError(f"all inputs have length {only}, so that there are none of length {length}")
+    return length
+
+
+def _whole_length(codec: Codec[Source]) -> int:
+    """The length of all inputs, where they have one and are few enough to try all of them unasked."""
+    length = one_length(codec, None)
+    count = len(codec.alphabet) ** length
+    if count > FEW:
+        shown = f"{count:,}" if count <= COUNTABLE else f"{len(codec.alphabet)}^{length}"
+        hint = f"--sample K for K of them at random, --up-to {length} for all"
+        raise UsageError(f"there are {shown} inputs, all of length {length}: say which", hint=hint)
+    return length
+
+
+def only_length(codec: Codec[Source], up_to: int) -> int | None:
+    """The length of all inputs of a model, if they have one length.
+
+    Raises:
+        UsageError: If it is more than the length up to which inputs are wanted.
+    """
+    length = codec.input_length
+    if length is not None and length > up_to:
+        raise UsageError(f"all inputs have length {length}, so that there are none up to length {up_to}")
+    return length
+
+
+def all_words(alphabet: Sequence[str], up_to: int, only: int | None = None) -> Iterator[Word]:
+    """Every word up to a length, the shorter ones first; of one length only, if the source reads no others."""
+    for length in range(up_to + 1):
+        if only in (None, length):
+            yield from product(alphabet, repeat=length)
+
+
+def count_words(alphabet: Sequence[str], up_to: int, only: int | None = None) -> int | None:
+    """How many words these are; None if nobody could try so many."""
+    total = 0
+    for length in range(up_to + 1) if only is None else (only,):
+        total += len(alphabet) ** length
+        if total > COUNTABLE:
+            return None
+    return total
+
+
+def random_words(alphabet: Sequence[str], count: int, length: int, seed: int = 0) -> Iterator[Word]:
+    """Random words of one length."""
+    chooser = random.Random(seed)
+    for _ in range(count):
+        yield tuple(chooser.choice(alphabet) for _ in range(length)) if alphabet else ()
