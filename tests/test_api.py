@@ -32,6 +32,43 @@ def test_a_source_can_be_run_and_checked_at_once() -> None:
     assert sm.check("increment", sample=3, length=5, arithmetic="exact").holds
 
 
+def test_run_and_check_take_what_the_commands_take() -> None:
+    run = sm.run("increment", "11", theorem="ternary", length=32)
+    assert (run.model.theorem.name, run.model.length, run.output) == ("ternary", 32, "100")
+    assert sm.run("Q_a since Q_b", "bca", alphabet="abc").verdict == "reject"
+    with pytest.raises(InputError, match="'c' at position 2"):
+        sm.run("Q_a since Q_b", "bca")
+    report = sm.check("increment", up_to=2, theorem="ternary", context=32)
+    assert (report.inputs, report.holds) == (7, True)
+    assert sm.check("#<[Q_a] = 2", up_to=2, alphabet=["a", "bb"]).inputs == 7
+    assert sm.run("1RB1LB_1LA1RZ", format="bbchallenge").steps == 6
+
+
+def test_a_run_without_an_input_is_on_the_one_that_the_source_suggests() -> None:
+    machine = sm.load("palindrome")
+    assert isinstance(machine, sm.TuringMachine)
+    assert machine.default_input
+    assert sm.run(machine).outcome.word == machine.default_input
+    assert sm.run(machine, "").outcome.word == ()
+
+
+def test_inputs_of_one_length_need_no_bound() -> None:
+    assert sm.check("full-adder").inputs == 8
+    assert sm.check("full-adder", sample=3).inputs == 3
+    with pytest.raises(UsageError, match="say which inputs"):
+        sm.check("palindrome")
+    with pytest.raises(UsageError, match="none of length 4"):
+        sm.check("full-adder", sample=3, length=4)
+
+
+def test_other_random_inputs_have_another_seed() -> None:
+    from softmachine.words import inputs_of
+
+    codec = sm.compile("increment").codec
+    some = [list(inputs_of(codec, up_to=None, sample=5, length=9, seed=seed).words) for seed in (0, 0, 1)]
+    assert some[0] == some[1] != some[2]
+
+
 def test_a_saved_model_runs_and_checks_without_its_source(tmp_path: Path) -> None:
     sm.save(sm.compile("increment"), tmp_path / "model")
     model = sm.load(tmp_path / "model")

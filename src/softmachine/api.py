@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from softmachine.compiler import compile_program
 from softmachine.errors import UsageError
-from softmachine.languages.source import Source
+from softmachine.languages.source import Extensible, Source
 from softmachine.model import Model
 from softmachine.progress import Tell, nobody
 from softmachine.signals.program import Program
@@ -25,8 +25,24 @@ if TYPE_CHECKING:
 __all__ = ["certificate", "check", "compile", "export", "load", "run", "save", "soften"]
 
 
-def load(source: str | Path, format: str | None = None) -> Source | Model:  # noqa: A002
-    """A zoo name, a file, a string in a one-line format, or a folder that :func:`save` wrote."""
+def load(
+    source: str | Path | Source | Model,
+    format: str | None = None,  # noqa: A002
+    *,
+    alphabet: str | Iterable[str] | None = None,
+) -> Source | Model:
+    """A zoo name, a file, a string in a one-line format, or a folder that :func:`save` wrote.
+
+    Args:
+        source: What to load; what is loaded already is taken as it is.
+        format: The name of its format; by default it is recognised.
+        alphabet: For a formula: more symbols that words may have.
+    """
+    item = _read(source, format) if isinstance(source, str | Path) else source
+    return item if alphabet is None else extended(item, alphabet)
+
+
+def _read(source: str | Path, format_name: str | None) -> Source | Model:
     folder = _saved(source)
     if folder:
         from softmachine.exports import native
@@ -34,7 +50,20 @@ def load(source: str | Path, format: str | None = None) -> Source | Model:  # no
         return native.load(folder)
     from softmachine.sources import read_source
 
-    return read_source(str(source), format)
+    return read_source(str(source), format_name)
+
+
+def extended(item: Source | Model, alphabet: str | Iterable[str]) -> Source:
+    """A formula over more symbols: characters of a text, or its words if there are blanks in it.
+
+    Raises:
+        UsageError: If it is no formula.
+    """
+    if not isinstance(item, Extensible):
+        raise UsageError("--alphabet is for formulas; other sources say themselves what an input may have")
+    if not isinstance(alphabet, str):
+        return item.extended(alphabet)
+    return item.extended(alphabet.split() if " " in alphabet.strip() else alphabet.strip())
 
 
 def _saved(source: str | Path) -> Path | None:
@@ -55,6 +84,8 @@ def compile(  # noqa: A001
     *,
     attention: str | None = None,
     length: int | None = None,
+    alphabet: str | Iterable[str] | None = None,
+    format: str | None = None,  # noqa: A002
     construction: str | None = None,
 ) -> Model:
     """The model of a source.
@@ -65,9 +96,11 @@ def compile(  # noqa: A001
         attention: "hard" or "soft"; by default the one that the theorem prefers.
         length: The length to make the weights for, if they depend on one. Else, with soft attention: certified for
             every input up to this length (see :func:`soften`).
+        alphabet: For a formula: more symbols that words may have.
+        format: The format of the source; by default it is recognised.
         construction: An older name of ``theorem``.
     """
-    item = load(source) if isinstance(source, str | Path) else source
+    item = load(source, format, alphabet=alphabet)
     theorem = theorem or construction
     if isinstance(item, Model):
         name = theorem.name if isinstance(theorem, Theorem) else theorem
@@ -121,9 +154,13 @@ def certificate(model: Model | Source | str | Path, *, length: int, sharpness: i
 
 def run(
     model: Model | Source | str | Path,
-    word: str | Iterable[str] = "",
+    word: str | Iterable[str] | None = None,
     *,
+    theorem: str | Theorem | None = None,
     attention: str | None = None,
+    length: int | None = None,
+    alphabet: str | Iterable[str] | None = None,
+    format: str | None = None,  # noqa: A002
     arithmetic: str | Arithmetic = "float64",
     max_steps: int | None = None,
     engine: str = "auto",
@@ -134,8 +171,12 @@ def run(
 
     Args:
         model: A model, or a source.
-        word: The input.
-        attention: "hard" or "soft", if the model is compiled on the way.
+        word: The input; by default the one that the source suggests, or else the empty word.
+        theorem: The theorem to compile by; this and the next four as in :func:`compile`.
+        attention: "hard" or "soft".
+        length: The length to make the weights for, or to certify soft attention for.
+        alphabet: For a formula: more symbols that words may have.
+        format: The format of the source.
         arithmetic: The arithmetic to run it in; the fast engine is exact whatever it is.
         max_steps: How many steps of the source language to allow; by default a million, and a hundred million on the
             fast engine.
@@ -145,9 +186,10 @@ def run(
     """
     from softmachine.engines.run import Running
 
+    compiled = compile(model, theorem, attention=attention, length=length, alphabet=alphabet, format=format)
     running = Running(
-        compile(model, attention=attention),
-        word,
+        compiled,
+        compiled.source.default_input if word is None else word,
         arithmetic=arithmetic,
         max_steps=max_steps,
         engine=engine,
@@ -167,7 +209,11 @@ def check(
     sample: int | None = None,
     length: int | None = None,
     seed: int = 0,
+    theorem: str | Theorem | None = None,
     attention: str | None = None,
+    context: int | None = None,
+    alphabet: str | Iterable[str] | None = None,
+    format: str | None = None,  # noqa: A002
     arithmetic: str | Arithmetic = "float64",
     max_steps: int = 10_000,
 ) -> Report:
@@ -180,17 +226,21 @@ def check(
         sample: Try so many random inputs …
         length: … of this length; those of a circuit or graph have one.
         seed: Which random inputs.
-        attention: "hard" or "soft", if the model is compiled on the way.
+        theorem: The theorem to compile by; this and the next four as in :func:`compile`.
+        attention: "hard" or "soft".
+        context: The length to make the weights for, or to certify soft attention for.
+        alphabet: For a formula: more symbols that words may have.
+        format: The format of the source.
         arithmetic: The arithmetic to run the model in.
         max_steps: Longer runs are compared up to here.
     """
     from softmachine.engines.check import check_words
     from softmachine.words import inputs_of
 
-    compiled = compile(model, attention=attention)
+    compiled = compile(model, theorem, attention=attention, length=context, alphabet=alphabet, format=format)
     if source is not None:
-        theorem = theorem_for(source, compiled.theorem.name)
-        compiled = replace(compiled, codec=theorem.codec_for(source, compiled.length), theorem=theorem)
+        other = theorem_for(source, compiled.theorem.name)
+        compiled = replace(compiled, codec=other.codec_for(source, compiled.length), theorem=other)
     inputs = inputs_of(compiled.codec, up_to=up_to, sample=sample, length=length, seed=seed)
     return check_words(compiled, inputs.words, arithmetic=arithmetic, max_steps=max_steps)
 
@@ -232,7 +282,7 @@ def export(
     """
     from softmachine.exports.export import DEFAULT_LENGTH, positions_of, ready, stock_theorem, written
 
-    item = load(model) if isinstance(model, str | Path) else model
+    item = load(model)
     wanted, dtype, folder = theorem or construction, dtype or "float32", Path(folder)
     name = wanted.name if isinstance(wanted, Theorem) else wanted
     if isinstance(item, Model) and name not in (None, item.theorem.name):

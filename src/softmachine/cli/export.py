@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.models import opened
 from softmachine.cli.options import value
 from softmachine.cli.output import Output
 from softmachine.errors import UsageError
@@ -84,13 +83,14 @@ def command(
             raise UsageError("a set has its own sources and lengths", hint="it goes with --to, --dtype and --force")
         _export_set(set_name, folder, to, dtype, force, output)
         return
-    item = opened(source or "", format_name, alphabet)
+    from softmachine import api
+
+    item = api.load(source or "", format_name, alphabet=alphabet)
     if to == "native":
         if dtype is not None:
             raise UsageError("the native format has exact weights, and no --dtype")
         _export_native(item, folder, theorem, length, force, output)
         return
-    from softmachine import api
     from softmachine.cli.progress import working
 
     with working("exporting", output) as tell:

@@ -52,27 +52,10 @@ def open_model(source: str, wanted: Wanted, output: Output) -> Model:
         raise UsageError("--certified is for soft attention", hint="add --attention soft")
     if None not in (wanted.certified, wanted.length) and wanted.certified != wanted.length:
         raise UsageError("--certified and --length name different lengths", hint="the weights are made for one length")
-    item = opened(source, wanted.format_name, wanted.alphabet)
+    item = api.load(source, wanted.format_name, alphabet=wanted.alphabet)
     with working("compiling", output):
         length = wanted.length if wanted.certified is None else wanted.certified
         return api.compile(item, wanted.theorem, attention=wanted.attention, length=length)
-
-
-def opened(source: str, format_name: str | None, alphabet: str | None) -> Source | Model:
-    """What a source describes, or the model that was saved there; a formula may get more symbols."""
-    from softmachine import api
-
-    item = api.load(source, format_name)
-    return item if alphabet is None else extended(item, alphabet)
-
-
-def extended(item: Source | Model, alphabet: str) -> Source:
-    """A formula over more symbols."""
-    from softmachine.languages.source import Extensible
-
-    if not isinstance(item, Extensible):
-        raise UsageError("--alphabet is for formulas; other sources say themselves what an input may have")
-    return item.extended(alphabet.split() if " " in alphabet.strip() else alphabet.strip())
 
 
 def default_input(codec: Codec[Source]) -> str:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.models import extended
 from softmachine.cli.options import file
 from softmachine.cli.output import Output
 from softmachine.errors import UsageError
@@ -56,7 +55,7 @@ def command(
     item = api.load(source, format_name)
     language = item.source if isinstance(item, Model) else item
     if alphabet is not None:
-        language = extended(language, alphabet)
+        language = api.extended(language, alphabet)
     if not isinstance(language, Source):
         raise UsageError(f"{source!r} does not say what it was made from")
     accepts = decider(language, max_steps=max_steps)
