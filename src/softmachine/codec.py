@@ -107,6 +107,10 @@ class Codec(ABC, Generic[S_co]):
         """The length of all inputs, if they have one: those of circuits and graphs do."""
         return None
 
+    def spell(self, word: Iterable[str]) -> str:
+        """An input as it is written at the command line: with blanks if any symbol is longer than a character."""
+        return ("" if all(len(symbol) == 1 for symbol in self.alphabet) else " ").join(word)
+
     @abstractmethod
     def prompt(self, word: Word) -> Prompt:
         """The sequence that the model is started on."""

@@ -44,13 +44,21 @@ def inputs_of(
     Raises:
         UsageError: If that does not say which inputs, or there are none.
     """
-    if None not in (up_to, sample) or (sample is None and length is not None):
-        raise UsageError("say which inputs", hint=WHICH)
+    require_choice(up_to=up_to, sample=sample, length=length)
     if sample is not None:
         return Inputs(random_words(codec.alphabet, sample, one_length(codec, length), seed), sample)
-    longest = _whole_length(codec) if up_to is None else up_to
-    only = only_length(codec, longest)
-    return Inputs(all_words(codec.alphabet, longest, only), count_words(codec.alphabet, longest, only))
+    lengths = lengths_up_to(codec, up_to)
+    return Inputs(words_of(codec.alphabet, lengths), count_words(codec.alphabet, lengths))
+
+
+def require_choice(*, up_to: int | None, sample: int | None, length: object) -> None:
+    """See that inputs are asked for in one way.
+
+    Raises:
+        UsageError: If they are asked for in two, or a length without a number.
+    """
+    if None not in (up_to, sample) or (sample is None and length is not None):
+        raise UsageError("say which inputs", hint=WHICH)
 
 
 def one_length(codec: Codec[Source], wanted: int | None) -> int:
@@ -79,29 +87,38 @@ def _whole_length(codec: Codec[Source]) -> int:
     return length
 
 
-def only_length(codec: Codec[Source], up_to: int) -> int | None:
-    """The length of all inputs of a model, if they have one length.
+def lengths_up_to(codec: Codec[Source], up_to: int | None) -> range:
+    """The lengths of inputs up to one; without one, that of all inputs.
 
     Raises:
-        UsageError: If it is more than the length up to which inputs are wanted.
+        UsageError: If there are none, or nobody said up to which length.
     """
-    length = codec.input_length
-    if length is not None and length > up_to:
-        raise UsageError(f"all inputs have length {length}, so that there are none up to length {up_to}")
-    return length
+    longest = _whole_length(codec) if up_to is None else up_to
+    if longest < 0:
+        raise UsageError(f"there are no inputs up to length {longest}")
+    only = codec.input_length
+    if only is None:
+        return range(longest + 1)
+    if only > longest:
+        raise UsageError(f"all inputs have length {only}, so that there are none up to length {longest}")
+    return range(only, only + 1)
 
 
-def all_words(alphabet: Sequence[str], up_to: int, only: int | None = None) -> Iterator[Word]:
-    """Every word up to a length, the shorter ones first; of one length only, if the source reads no others."""
-    for length in range(up_to + 1):
-        if only in (None, length):
-            yield from product(alphabet, repeat=length)
+def all_words(alphabet: Sequence[str], up_to: int) -> Iterator[Word]:
+    """Every word up to a length, the shorter ones first."""
+    return words_of(alphabet, range(up_to + 1))
 
 
-def count_words(alphabet: Sequence[str], up_to: int, only: int | None = None) -> int | None:
+def words_of(alphabet: Sequence[str], lengths: range) -> Iterator[Word]:
+    """Every word of these lengths."""
+    for length in lengths:
+        yield from product(alphabet, repeat=length)
+
+
+def count_words(alphabet: Sequence[str], lengths: range) -> int | None:
     """How many words these are; None if nobody could try so many."""
     total = 0
-    for length in range(up_to + 1) if only is None else (only,):
+    for length in lengths:
         total += len(alphabet) ** length
         if total > COUNTABLE:
             return None

@@ -16,7 +16,20 @@ from softmachine.cli.failures import CommandLineError
 from softmachine.cli.options import Debug, Json, Quiet
 from softmachine.cli.output import Output
 
-COMMANDS = ("run", "check", "show", "compile", "certify", "export", "slices", "circuit", "theorems", "zoo", "atlas")
+COMMANDS = (
+    "run",
+    "check",
+    "show",
+    "compile",
+    "certify",
+    "export",
+    "dataset",
+    "slices",
+    "circuit",
+    "theorems",
+    "zoo",
+    "atlas",
+)
 """The modules of the commands, in the order in which they are told."""
 EXAMPLES = """[dim]Examples:[/]
   softmachine run palindrome abba

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.models import Wanted, open_model, spelled
+from softmachine.cli.models import Wanted, open_model
 from softmachine.cli.options import Status, value
 from softmachine.cli.output import Output
 from softmachine.errors import SoftmachineError
@@ -145,7 +145,7 @@ def _answer(report: Report, codec: Codec[Source], stopped: bool) -> dict[str, ob
         "disagreement_count": len(report.disagreements),
         "disagreements": [
             {
-                "word": spelled(codec, problem.word),
+                "word": codec.spell(problem.word),
                 "step": problem.step,
                 "expected": problem.expected,
                 "found": problem.found,

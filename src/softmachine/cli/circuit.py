@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.models import Wanted, open_model, spelled
+from softmachine.cli.models import Wanted, open_model
 from softmachine.cli.options import Status, file, value
 from softmachine.cli.output import Output
 from softmachine.errors import UsageError
+from softmachine.files import require_free, write_text
 
 if TYPE_CHECKING:
     from softmachine.languages.circuit import Circuit
@@ -87,17 +88,14 @@ def _compared(made: TransformerCircuit, output: Output) -> tuple[int, list[str]]
     words = product(alphabet, repeat=made.length) if every <= MOST_WORDS else random_words(alphabet, SOME, made.length)
     total = every if every <= MOST_WORDS else SOME
     with bar("comparing", total, output) as advance:
-        return total, [spelled(made.codec, word) for word in made.disagreements(counted(words, advance))]
+        return total, [made.codec.spell(word) for word in made.disagreements(counted(words, advance))]
 
 
 def _check(path: Path) -> None:
     """Complain before the work, not after it."""
     if path.suffix not in FORMATS:
         raise UsageError(f"no format is known for {path.name!r}", hint=f"let the name end in {', '.join(FORMATS)}")
-    if path.exists():
-        raise UsageError(f"{path} exists already", hint="choose another name")
-    if not path.parent.is_dir():
-        raise UsageError(f"there is no folder {path.parent}")
+    require_free(path)
 
 
 def _write(circuit: Circuit, gates: str | None, path: Path) -> None:
@@ -106,12 +104,4 @@ def _write(circuit: Circuit, gates: str | None, path: Path) -> None:
 
     chosen = formats.format_of(path.suffix)
     assert chosen is not None  # or else the name was refused
-    text = chosen.to_text(circuit if gates is None else simplified(circuit, Basis(gates)))
-    scratch = path.with_name(f".{path.name}.part")
-    try:
-        scratch.write_text(text, encoding="utf-8")
-        scratch.replace(path)
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}") from None
-    finally:
-        scratch.unlink(missing_ok=True)
+    write_text(path, chosen.to_text(circuit if gates is None else simplified(circuit, Basis(gates))))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -60,12 +59,7 @@ def open_model(source: str, wanted: Wanted, output: Output) -> Model:
 
 def default_input(codec: Codec[Source]) -> str:
     """The input that the source suggests, or else the empty word."""
-    return spelled(codec, codec.source.default_input)
-
-
-def spelled(codec: Codec[Source], word: Sequence[str]) -> str:
-    """A word as it is written at the command line."""
-    return ("" if all(len(symbol) == 1 for symbol in codec.alphabet) else " ").join(word)
+    return codec.spell(codec.source.default_input)
 
 
 def view_of(codec: Codec[Source], word: str, remember: int) -> TapeView | None:

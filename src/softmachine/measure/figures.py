@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from softmachine.errors import UsageError
+from softmachine.files import new_file, require_free
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,8 +23,7 @@ def picture(file: Path, width: float, height: float) -> Iterator[Figure]:
     """
     if file.suffix.lower() not in (".png", ".svg"):
         raise UsageError(f"{file} should end in .png or .svg")
-    if file.exists():
-        raise UsageError(f"{file} exists already", hint="choose another name")
+    require_free(file)
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -32,11 +32,5 @@ def picture(file: Path, width: float, height: float) -> Iterator[Figure]:
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     yield figure
-    scratch = file.with_name(f".{file.name}.part")
-    try:
+    with new_file(file) as scratch:
         figure.savefig(scratch, format=file.suffix[1:].lower(), dpi=150)
-        scratch.replace(file)
-    except OSError as error:
-        raise UsageError(f"cannot write {file}: {error.strerror}") from None
-    finally:
-        scratch.unlink(missing_ok=True)
