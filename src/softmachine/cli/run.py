@@ -60,6 +60,7 @@ Checkpoint = Annotated[
     Path | None, file("Write the run to FILE now and then, and when it is interrupted (fast engine).")
 ]
 Resume = Annotated[Path | None, file("Go on from a checkpoint (fast engine).")]
+Tokens = Annotated[bool, switch("With --json: the tokens as well, as trace_tokens.", "--tokens")]
 Traced = Annotated[bool, switch("Print one line a step.", "--trace")]
 
 
@@ -79,6 +80,7 @@ def command(
     length: options.Length = None,
     alphabet: options.Alphabet = None,
     trace: Traced = False,
+    tokens: Tokens = False,
     format_name: options.Format = None,
     output: Output,
 ) -> int:
@@ -91,6 +93,8 @@ def command(
     from softmachine.cli.watching import show_run
     from softmachine.engines.run import Running
 
+    if tokens and not output.as_json:
+        raise UsageError("--tokens is for --json", hint="--trace shows what the tokens do")
     if audit and engine == "dense":
         raise UsageError("only runs of the fast engine are audited", hint="--engine fast")
     if checkpoint and engine != "dense":
@@ -121,7 +125,8 @@ def command(
         audited = running.audit(audit) if audit else None
     if output.as_json:
         checked = {"audit": {"steps": len(audited.steps), "holds": audited.holds}} if audited else {}
-        lines = {} if watched.lines is None else {"trace": watched.lines}
+        lines: dict[str, object] = {} if watched.lines is None else {"trace": watched.lines}
+        lines |= {"trace_tokens": list(result.tokens)} if tokens else {}
         output.answer({**_answer(result, text), "interrupted": watched.interrupted, **checked, **lines})
     else:
         show_run(result, output, watched)
