@@ -69,6 +69,60 @@ def test_other_random_inputs_have_another_seed() -> None:
     assert some[0] == some[1] != some[2]
 
 
+@pytest.mark.parametrize(
+    ("source", "word", "shown"),
+    [
+        ("palindrome", "abba", "<Run of palindrome on 'abba': accept, 15 steps>"),
+        ("full-adder", "110", "<Run of full-adder on '110': halt, output '10'>"),
+        ("one-way-streets", "home market", "<Run of one-way-streets on 'home market': accept>"),
+        ("Q_a since Q_b", "aba", "<Run of Q_a since Q_b on 'aba': accept>"),
+    ],
+)
+def test_the_repr_of_a_run_is_one_short_line(source: str, word: str, shown: str) -> None:
+    run = sm.run(source, word)
+    assert repr(run) == shown
+    assert len(repr(run.model)) < 100
+
+
+def test_the_repr_of_a_long_run_is_short() -> None:
+    shown = repr(sm.run("increment", "1" * 200))
+    assert "\n" not in shown
+    assert len(shown) < 200
+    assert "(200 characters)" in shown
+
+
+def test_a_report_is_plain_data_and_html() -> None:
+    import json
+
+    report = sm.check("increment", up_to=2)
+    assert json.loads(json.dumps(report.to_json()))["inputs"] == 7
+    assert "7 inputs, " in report._repr_html_()
+    parity = sm.load("parity")
+    assert isinstance(parity, sm.TuringMachine)
+    wrong = sm.check(sm.compile("bit-inversion"), parity, up_to=2)
+    facts = wrong.to_json(most=2)
+    assert (facts["holds"], facts["disagreement_count"]) == (False, len(wrong.disagreements))
+    first = wrong.disagreements[0]
+    assert facts["disagreements"] == [each.to_json() for each in wrong.disagreements[:2]]
+    assert first.to_json()["word"] == "".join(first.word)
+    assert wrong._repr_html_().count("<tr>") == len(wrong.disagreements) + 1
+
+
+def test_a_graph_is_plain_data_and_html() -> None:
+    from softmachine.languages.graph import Graph
+
+    graph = sm.load("one-way-streets")
+    assert isinstance(graph, Graph)
+    facts = graph.to_json()
+    assert facts["edges"] == [list(edge) for edge in graph.edges]
+    html = graph._repr_html_()
+    assert html.count("<tr>") == len(graph.edges)
+    assert " → " in html
+    odd = Graph(name="<b>", vertices=("<i>", "b"), edges=(("<i>", "b"),) * 150, directed=False)
+    assert "&lt;i&gt; – b" in odd._repr_html_()
+    assert "… 50 more edges" in odd._repr_html_()
+
+
 def test_a_saved_model_runs_and_checks_without_its_source(tmp_path: Path) -> None:
     sm.save(sm.compile("increment"), tmp_path / "model")
     model = sm.load(tmp_path / "model")

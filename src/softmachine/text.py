@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 _COMPONENT = re.compile(r"(.*)\[(\d+)\]")
 
@@ -11,6 +11,18 @@ _COMPONENT = re.compile(r"(.*)\[(\d+)\]")
 def many(count: int, what: str) -> str:
     """A number of things: "1 token", "2,000 tokens"."""
     return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def html_table(rows: Sequence[Sequence[str]], caption: str, *, head: Sequence[str] = ()) -> str:
+    """A table for notebooks: text only, with everything escaped that HTML would take for its own."""
+    from html import escape
+
+    def line(cells: Sequence[str], tag: str) -> str:
+        return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
+
+    top = f"<thead>{line(head, 'th')}</thead>" if head else ""
+    body = "".join(line(row, "td") for row in rows)
+    return f"<table><caption>{escape(caption)}</caption>{top}<tbody>{body}</tbody></table>"
 
 
 def listed(names: Iterable[str]) -> str:

@@ -18,9 +18,7 @@ from softmachine.errors import SoftmachineError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from softmachine.codec import Codec
     from softmachine.engines.check import Disagreement, Report
-    from softmachine.languages.source import Source
     from softmachine.model import Model
     from softmachine.words import Inputs, Word
 
@@ -77,7 +75,8 @@ def command(
     inputs = inputs_of(model.codec, up_to=up_to, sample=sample, length=length, seed=seed)
     report, stopped = _checked(model, inputs, arithmetic, max_steps, output)
     if output.as_json:
-        output.answer(_answer(report, model.codec, stopped))
+        holds = None if stopped and report.holds else report.holds
+        output.answer(report.to_json(LISTED) | {"holds": holds, "interrupted": stopped})
     else:
         unasked = up_to is None and sample is None and not stopped
         output.say(f"all {report}" if unasked else str(report), style="green" if report.holds else "red")
@@ -134,27 +133,6 @@ def _status(report: Report, stopped: bool, total: int | None, output: Output) ->
         output.warn(f"interrupted: {report.inputs:,}{of_all} inputs were tried")
         return Status.INTERRUPTED
     return Status.DONE if report.holds else Status.FAILS
-
-
-def _answer(report: Report, codec: Codec[Source], stopped: bool) -> dict[str, object]:
-    return {
-        "holds": None if stopped and report.holds else report.holds,
-        "interrupted": stopped,
-        "inputs": report.inputs,
-        "tokens": report.tokens,
-        "disagreement_count": len(report.disagreements),
-        "disagreements": [
-            {
-                "word": codec.spell(problem.word),
-                "step": problem.step,
-                "expected": problem.expected,
-                "found": problem.found,
-                "reason": problem.reason,
-            }
-            for problem in report.disagreements[:LISTED]
-        ],
-        "seconds": round(report.seconds, 6),
-    }
 
 
 def _show(problems: Sequence[Disagreement], model: Model, output: Output, arithmetic: str, max_steps: int) -> None:

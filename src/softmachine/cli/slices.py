@@ -67,12 +67,14 @@ def command(
     if plot is not None:
         draw_slices(language.name, found, plot)
     if output.as_json:
-        output.answer(_answer(language.name, found, growth(found)))
+        output.answer(_answer(language.name, found, growth(found)) | ({"plot": str(plot)} if plot else {}))
         return
     if not output.quiet:
         output.say(f"{language}\n")
     output.say(table(found))
     output.say(describe(found))
+    if plot is not None and not output.quiet:
+        output.say(f"plot written to {plot}")
 
 
 def _answer(name: str, found: list[Slice], grown: Fit | None) -> dict[str, object]:

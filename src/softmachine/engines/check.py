@@ -14,7 +14,7 @@ from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import SoftmachineError
 from softmachine.languages.source import Source
 from softmachine.model import Model
-from softmachine.text import many
+from softmachine.text import html_table, many
 from softmachine.words import Word
 
 BATCH = 512
@@ -23,6 +23,8 @@ MOST_SCORES = 2**22
 """So many scores of a head are computed at a time, at most."""
 LONGEST = 60
 """So many characters of an input are shown."""
+LISTED = 20
+"""So many disagreements are listed in notebooks."""
 PIECE = 256
 """So many tokens are read at a time."""
 
@@ -38,6 +40,7 @@ class Disagreement:
         found: The model's token, None if it could not go on.
         before: The tokens that both agree on.
         reason: Why the model could not go on, if it could not.
+        text: The input as it is written at the command line.
     """
 
     word: Word
@@ -46,6 +49,17 @@ class Disagreement:
     found: str | None
     before: tuple[str, ...]
     reason: str | None = None
+    text: str = ""
+
+    def to_json(self) -> dict[str, object]:
+        """As plain data."""
+        return {
+            "word": self.text,
+            "step": self.step,
+            "expected": self.expected,
+            "found": self.found,
+            "reason": self.reason,
+        }
 
     def __str__(self) -> str:
         found = f"but is {self.found}" if self.found else f"but the model cannot go on: {self.reason}"
@@ -77,6 +91,24 @@ class Report:
 
     def __bool__(self) -> bool:
         return self.holds
+
+    def to_json(self, most: int | None = None) -> dict[str, object]:
+        """As plain data, with all disagreements or the first so many."""
+        return {
+            "holds": self.holds,
+            "inputs": self.inputs,
+            "tokens": self.tokens,
+            "disagreement_count": len(self.disagreements),
+            "disagreements": [problem.to_json() for problem in self.disagreements[:most]],
+            "seconds": round(self.seconds, 6),
+        }
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [problem.text, str(problem.step), problem.expected or "", problem.found or "", problem.reason or ""]
+            for problem in self.disagreements[:LISTED]
+        ]
+        return html_table(rows, str(self), head=["input", "token", "interpreter", "model", "why"] if rows else [])
 
     def __str__(self) -> str:
         found = many(len(self.disagreements), "disagreement") if self.disagreements else "no disagreement"
@@ -112,7 +144,8 @@ def check_words(
             wrong += [problem] if problem else []
         else:
             wrong += _compare_answers(engine, codec, batch, expected)
-    return Report(inputs, tokens, tuple(wrong), time.perf_counter() - began)
+    found = tuple(replace(problem, text=codec.spell(problem.word)) for problem in wrong)
+    return Report(inputs, tokens, found, time.perf_counter() - began)
 
 
 def _together(positions: int) -> int:

@@ -13,9 +13,11 @@ from softmachine.text import many
 UNFINISHED = "no verdict yet"
 LONGEST = 120
 """Longer outputs are shortened in summaries."""
+REPR = 24
+"""Longer texts are shortened in the one line that stands for a run."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """A finished (or interrupted) run.
 
@@ -98,14 +100,20 @@ class Run:
     def __str__(self) -> str:
         return self.text()
 
+    def __repr__(self) -> str:
+        word = _shortened(self.model.codec.spell(self.outcome.word), REPR)
+        left = f", output {_shortened(self.output, REPR)}" if self.output else ""
+        steps = f", {many(self.steps, 'step')}" if isinstance(self.model.codec, DecoderCodec) else ""
+        return f"<Run of {self.model.source.name} on {word}: {self.verdict or UNFINISHED}{steps}{left}>"
+
     def _repr_html_(self) -> str:
         from html import escape
 
         return f"<pre style='line-height:1.3'>{escape(self.text())}</pre>"
 
 
-def _shortened(text: str) -> str:
+def _shortened(text: str, longest: int = LONGEST) -> str:
     """A text in quotes; of a long one the beginning and the end, and how long it is."""
-    if len(text) <= LONGEST:
+    if len(text) <= longest:
         return repr(text)
-    return f"{text[: LONGEST // 2]!r} … {text[-LONGEST // 2 :]!r} ({len(text):,} characters)"
+    return f"{text[: longest // 2]!r} … {text[-longest // 2 :]!r} ({len(text):,} characters)"
