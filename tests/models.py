@@ -12,8 +12,7 @@ from typing import Any
 import softmachine as sm
 from softmachine.codec import Codec
 from softmachine.compiler import compile_program
-from softmachine.exports import native
-from softmachine.exports.folder import MARK
+from softmachine.exports.manifest import MARK, digest
 from softmachine.languages.source import Source
 from softmachine.model import Model
 from softmachine.signals import Program
@@ -53,5 +52,5 @@ def rewrite(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
     data = json.loads((folder / MARK).read_text(encoding="utf-8"))
     digests = data.pop("digests")
     change(data)
-    digests[MARK] = native._digest(data)
+    digests[MARK] = digest(data)
     (folder / MARK).write_text(json.dumps({**data, "digests": digests}), encoding="utf-8")

@@ -69,7 +69,7 @@ def extended(item: Source | Model, alphabet: str | Iterable[str]) -> Source:
 
 def _saved(source: str | Path) -> Path | None:
     """The folder of a saved model, if the source is one; a path to a folder is taken for one."""
-    from softmachine.exports.folder import is_saved
+    from softmachine.exports.manifest import is_saved
 
     folder = Path(source)
     try:
@@ -291,8 +291,9 @@ def dataset(
     item = load(source, format, alphabet=alphabet)
     if isinstance(item, Model):
         model = compile(item, theorem, length=context)
-        codec, positions = model.codec, model.length
+        codec, positions, notes = model.codec, model.length, model.notes
     else:
+        notes = ()
         chosen = theorem if isinstance(theorem, Theorem) else theorem_for(item, theorem)
         positions = context if chosen.length else None
         codec = chosen.codec_for(item, positions)
@@ -306,6 +307,7 @@ def dataset(
         max_steps=max_steps,
         positions=positions,
         skip_unfinished=skip_unfinished,
+        notes=notes,
     )
 
 

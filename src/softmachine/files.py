@@ -1,4 +1,4 @@
-"""A file that appears whole or not at all, and never takes the place of another by mistake."""
+"""Single files that are written: whole or not at all, and never in the place of something else."""
 
 from __future__ import annotations
 
@@ -12,49 +12,63 @@ from pathlib import Path
 from softmachine.errors import UsageError
 
 
-@contextmanager
-def new_file(file: Path, *, force: bool | None = None) -> Iterator[Path]:
-    """A name to write to; if all goes well, what was written there becomes the file at the end.
+def require_new(path: Path, *, force: bool | None = None) -> None:
+    """Complain before the work, not after it, if there is something already, or no folder for it.
 
     Args:
-        file: The file.
-        force: Whether a file that is there is replaced; None if nobody can ask for that.
+        path: The file.
+        force: Whether a file that is there may be replaced; None if nobody can ask for that.
 
     Raises:
-        UsageError: If the file exists and ``force`` is not given, or cannot be written.
+        UsageError: If so.
     """
-    require_free(file, force=force)
+    if os.path.lexists(path) and not (force and path.is_file()):  # a link that leads nowhere is something too
+        more = "only files are replaced" if force else "" if force is None else "--force to replace it"
+        raise UsageError(f"{path} exists already", hint=f"choose another name{more and f'; {more}'}")
+    if not path.parent.is_dir():
+        raise UsageError(f"there is no folder {path.parent}")
+
+
+@contextmanager
+def new_file(path: Path, *, force: bool | None = None) -> Iterator[Path]:
+    """A name to write to; what was written there gets its own name at the end, if nothing has it by then.
+
+    Args:
+        path: The file.
+        force: Whether a file that is there is replaced.
+
+    Raises:
+        UsageError: If something has, or it cannot be written.
+    """
     scratch: Path | None = None
     try:
-        scratch = Path(tempfile.mkdtemp(prefix=".softmachine.", dir=file.absolute().parent))
-        yield scratch / file.name
-        require_free(file, force=force)
-        (scratch / file.name).replace(file)
+        require_new(path, force=force)
+        scratch = Path(tempfile.mkdtemp(prefix=".softmachine.", dir=path.parent))
+        yield scratch / path.name
+        if force:
+            require_new(path, force=force)
+            (scratch / path.name).replace(path)
+        else:
+            _place(scratch / path.name, path)
     except OSError as error:
-        raise UsageError(f"cannot write {file}: {error.strerror or error}") from None
+        raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
     finally:
         if scratch is not None:
             shutil.rmtree(scratch, ignore_errors=True)
 
 
-def write_text(file: Path, text: str, *, force: bool | None = None) -> None:
+def write_text(path: Path, text: str) -> None:
     """Write a text in UTF-8, in the same way."""
-    with new_file(file, force=force) as scratch:
+    with new_file(path) as scratch:
         scratch.write_text(text, encoding="utf-8", newline="\n")
 
 
-def require_free(file: Path, *, force: bool | None = None) -> None:
-    """Complain if the file cannot be written, before the work is done that it is for.
-
-    Raises:
-        UsageError: If something is there that may not be replaced, or there is no such folder.
-    """
-    if not file.absolute().parent.is_dir():
-        raise UsageError(f"cannot write {file}: there is no folder {file.parent}")
-    if not os.path.lexists(file):
-        return
-    if not file.is_file():
-        raise UsageError(f"{file} exists already, and is not a file", hint="choose another name")
-    if not force:
-        more = "" if force is None else ", or --force to replace it"
-        raise UsageError(f"{file} exists already", hint=f"choose another name{more}")
+def _place(scratch: Path, path: Path) -> None:
+    """Give a file its name, without a moment in which it could take that of another."""
+    try:
+        path.hardlink_to(scratch)
+    except FileExistsError:
+        raise
+    except OSError:  # there are file systems without links
+        require_new(path)
+        scratch.replace(path)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import errno
 import importlib.util
 import json
+import os
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -15,8 +17,11 @@ from softmachine import api
 from softmachine.errors import SourceError, UsageError
 from softmachine.exports.folder import new_folder
 from softmachine.exports.formats import StockFormat
+from softmachine.exports.manifest import seal
+from softmachine.model import Model
 from tests.cli.conftest import Cli, cli  # noqa: F401
 from tests.exports.helpers import codec_of
+from tests.models import model_of
 
 TORCH = importlib.util.find_spec("torch") is not None and importlib.util.find_spec("transformers") is not None
 needs_torch = pytest.mark.skipif(not TORCH, reason="torch or transformers is missing: pip install 'softmachine[hf]'")
@@ -146,8 +151,136 @@ def test_a_link_to_a_folder_stays_a_link(tmp_path: Path, exists: bool) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["deep", "link"]
 
 
-@pytest.mark.parametrize("failing", range(1, 6))
-def test_an_interruption_leaves_one_model_and_all_other_files(
+def sealed(folder: Path, files: dict[str, str]) -> Path:
+    """A folder of ours with digests."""
+    filled(folder, files)
+    seal(folder, {"format": "softmachine-map", "version": 2})
+    return folder
+
+
+@pytest.mark.parametrize("name", ["README.md", "deep/config.json", "softmachine.json"])
+def test_a_file_of_ours_that_was_edited_is_named_and_not_replaced(tmp_path: Path, name: str) -> None:
+    folder = sealed(tmp_path / "model", {"README.md": "old", "deep/config.json": "old"})
+    path = folder / name
+    path.write_text(path.read_text().replace("old", "mine").replace("-map", "-mine"), encoding="utf-8")
+    before = everything(folder)
+    with (
+        pytest.raises(UsageError, match=f"is not replaced: {name} is not what was written: its digest is another"),
+        new_folder(folder, force=True),
+    ):
+        pytest.fail("it must not come this far")
+    assert everything(folder) == before
+
+
+def test_a_file_that_is_edited_while_the_new_ones_are_made_is_not_replaced(tmp_path: Path) -> None:
+    folder = sealed(tmp_path / "model", {"README.md": "old"})
+    with pytest.raises(UsageError, match=r"README.md is not what was written"), new_folder(folder, force=True):
+        filled(folder, {"README.md": "mine"})
+    assert (folder / "README.md").read_text() == "mine"
+
+
+def test_files_of_ours_that_somebody_has_removed_are_no_obstacle(tmp_path: Path) -> None:
+    folder = sealed(tmp_path / "model", {"README.md": "old", "config.json": "old"})
+    (folder / "README.md").unlink()
+    with new_folder(folder, force=True) as new:
+        filled(new, {"new.bin": "new"})
+    assert everything(folder) == {"new.bin": "new"}
+
+
+def test_a_link_in_the_place_of_a_file_of_ours_is_someone_elses(tmp_path: Path) -> None:
+    folder = sealed(tmp_path / "model", {"README.md": "old"})
+    (folder / "README.md").rename(tmp_path / "README.md")
+    (folder / "README.md").symlink_to(tmp_path / "README.md")
+    with pytest.raises(UsageError, match=r"README.md was not written"), new_folder(folder, force=True) as new:
+        filled(new, {"README.md": "new"})
+    with new_folder(folder, force=True) as new:
+        filled(new, {"new.bin": "new"})
+    assert (folder / "README.md").is_symlink()
+    assert (tmp_path / "README.md").read_text() == "old"
+
+
+@pytest.mark.parametrize("given", [".", "../model", "absolute"])
+def test_the_folder_may_be_the_current_one_and_stays_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str
+) -> None:
+    folder = sealed(tmp_path / "model", {"README.md": "old"} | {"thesis.tex": "mine"})
+    monkeypatch.chdir(folder)
+    before = folder.stat().st_ino
+    with new_folder(folder if given == "absolute" else Path(given), force=True) as new:
+        filled(new, {"new.bin": "new"})
+    assert everything(Path()) == {"new.bin": "new"}
+    assert Path().stat().st_ino == before
+
+
+def test_a_folder_inside_of_a_model_is_not_the_models(tmp_path: Path) -> None:
+    folder = sealed(tmp_path / "model", {"README.md": "old"})
+    sealed(folder / "inner", {"README.md": "inner"})
+    with new_folder(folder, force=True) as new:
+        filled(new, {"new.bin": "new"})
+    assert set(everything(folder)) == {"new.bin", "inner/README.md", "inner/softmachine.json"}
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_file_in_the_place_of_a_folder_is_one_clear_message(tmp_path: Path, force: bool) -> None:
+    filled(tmp_path, {"model": "mine"})
+    for path, message in (("model", "model exists already, and is not a folder"), ("model/x", "model is not a folder")):
+        with pytest.raises(UsageError, match=message), new_folder(tmp_path / path, force=force):
+            pytest.fail("it must not come this far")
+    assert everything(tmp_path) == {"model": "mine"}
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_may_only_be_read_is_one_clear_message(tmp_path: Path) -> None:
+    folder = sealed(tmp_path / "model", {"README.md": "old"})
+    before = everything(folder)
+    folder.chmod(0o500)
+    try:
+        with pytest.raises(UsageError, match=r"cannot write .*: Permission denied"), new_folder(folder, force=True):
+            pytest.fail("it must not come this far")
+    finally:
+        folder.chmod(0o700)
+    assert everything(folder) == before
+
+
+def replace_until_killed(model: Model, folder: Path, moves: int) -> NoReturn:
+    """Replace a model, and end the process just before so many files have been moved; with status 0 at the end."""
+    original, left = Path.replace, moves
+
+    def counted(self: Path, target: Path) -> Path:
+        nonlocal left
+        left -= 1
+        if not left:
+            os._exit(9)
+        return original(self, target)
+
+    try:
+        Path.replace = counted  # type: ignore[method-assign,assignment]
+        sm.save(model, folder, force=True)
+        os._exit(0)
+    finally:
+        os._exit(1)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are killed by forking")
+@pytest.mark.parametrize("moves", range(1, 7))
+def test_a_process_that_is_killed_leaves_no_half_of_a_model(tmp_path: Path, moves: int) -> None:
+    """Killed before each move: what is there afterwards is the old model, the new one, or none; other files stay."""
+    one, other = model_of("Q_a"), model_of("Q_a since Q_b")
+    sm.save(one, tmp_path / "model")
+    filled(tmp_path / "model", THEIRS)
+    child = os.fork()
+    if not child:
+        replace_until_killed(other, tmp_path / "model", moves)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == (9 if moves < 6 else 0)
+    try:
+        assert sm.load(tmp_path / "model") == (one if moves == 1 else other)
+    except SourceError:
+        assert 1 < moves < 5
+    assert everything_but_ours(tmp_path / "model") == THEIRS
+
+
+@pytest.mark.parametrize("failing", range(1, 5))
+def test_an_interruption_leaves_the_old_model_and_all_other_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int
 ) -> None:
     filled(tmp_path / "model", OURS | THEIRS)
@@ -164,7 +297,8 @@ def test_an_interruption_leaves_one_model_and_all_other_files(
         patch.setattr(Path, "replace", interrupted)
         with pytest.raises(KeyboardInterrupt), new_folder(tmp_path / "model", force=True) as new:
             filled(new, {"new.bin": "new"})
-    assert everything(tmp_path / "model") == (OURS if failing < 3 else {"new.bin": "new"}) | THEIRS
+    assert calls >= failing
+    assert everything(tmp_path / "model") == OURS | THEIRS
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
@@ -215,8 +349,16 @@ def test_a_formula_is_exported_and_says_true_or_false(cli: Cli, tmp_path: Path) 
     card = (tmp_path / "model" / "README.md").read_text(encoding="utf-8")
     assert "AutoModelForCausalLM" in card
     assert "| float32 | yes |" in card
-    with pytest.raises(SourceError, match="it is not a model that softmachine runs"):
+    assert sorted(facts["digests"]) == sorted(answer["files"])
+    with pytest.raises(SourceError, match="it is not a model that softmachine runs") as caught:
         sm.load(tmp_path / "model")
+    assert "all of its files are as they were written" in str(caught.value.hint)
+    for name in answer["files"]:
+        content = (tmp_path / "model" / name).read_bytes()
+        (tmp_path / "model" / name).write_bytes(content.replace(b"a", b"b", 1))
+        with pytest.raises(SourceError, match=f"{name} is (not what was written|damaged)"):
+            sm.load(tmp_path / "model")
+        (tmp_path / "model" / name).write_bytes(content)
 
 
 def lowered_names() -> tuple[str, ...]:

@@ -27,12 +27,14 @@ import softmachine as sm
 from softmachine import zoo
 from softmachine.compiler import compile_program
 from softmachine.errors import SourceError, UsageError
-from softmachine.exports import native
-from softmachine.exports.folder import MARK, WEIGHTS, is_saved
+from softmachine.exports import manifest, native
+from softmachine.exports.manifest import MARK, WEIGHTS, digest, is_saved
+from softmachine.exports.native_data import to_data, transformer_from
 from softmachine.languages.turing import Rule, TuringMachine
 from softmachine.model import Model
 from softmachine.transformer.attention import AVERAGE_HARD, softmax
 from softmachine.transformer.features import INVERSE, Bit, Distance, Logarithm, N, Residue
+from softmachine.transformer.saved_features import FEATURES
 from softmachine.transformer.weights import AffineMap, Block, Matrix, Transformer
 from softmachine.transformer.wired_features import Shifted, Table
 from tests.models import model_of, with_weights
@@ -52,9 +54,10 @@ MACHINE = TuringMachine(
 
 
 def weights(seed: int = 3) -> Transformer:
-    """Random weights with softmax scales, features with parameters and loops among them."""
-    weightings = (*HARD, softmax(Fraction(7, 3)), softmax(INVERSE))
-    return RandomTransformer(seed, weightings=weightings).transformer(f"model {seed}")
+    """Random weights with softmax scales, features with parameters and loops among them, for the tokens of Q_a."""
+    weightings, own = (*HARD, softmax(Fraction(7, 3)), softmax(INVERSE)), model_of("Q_a").weights
+    drawn = RandomTransformer(seed, weightings=weightings, vocabulary=own.vocabulary, outputs=own.outputs)
+    return drawn.transformer(f"model {seed}")
 
 
 def model(seed: int = 3) -> Model:
@@ -71,10 +74,10 @@ def test_a_random_model_is_loaded_as_it_was_saved(seed: int, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_compiled_program_is_loaded_as_it_was_saved(seed: int, tmp_path: Path) -> None:
-    made = with_weights(compile_program(random_program(seed)))
-    native.save(made, tmp_path / "model")
-    assert native.load(tmp_path / "model") == made
+def test_a_compiled_program_is_read_as_it_was_written(seed: int) -> None:
+    made = compile_program(random_program(seed))
+    names, tensors = to_data(made)
+    assert transformer_from(json.loads(json.dumps(names)), tensors, FEATURES) == made
 
 
 def test_features_relations_and_scales_keep_their_parameters(tmp_path: Path) -> None:
@@ -173,8 +176,8 @@ def test_with_force_only_saved_models_and_empty_folders_are_replaced(tmp_path: P
     for name in ("model", "empty"):
         native.save(model(2), tmp_path / name, force=True)
         assert native.load(tmp_path / name) == model(2)
-    for name in ("full", "file"):
-        with pytest.raises(UsageError, match="only models that softmachine wrote are replaced"):
+    for name, why in (("full", "only models that softmachine wrote are replaced"), ("file", "and is not a folder")):
+        with pytest.raises(UsageError, match=why):
             native.save(model(2), tmp_path / name, force=True)
     assert (tmp_path / "full" / "file").read_text() == "mine"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "file", "full", "model"]
@@ -296,7 +299,7 @@ def sign(data: Any, folder: Path) -> None:
     """Write data that may be anything, with the digests that they would have had."""
     if isinstance(data, dict) and isinstance(data.get("digests"), dict):
         facts = {key: value for key, value in data.items() if key != "digests"}
-        found = {WEIGHTS: hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest(), MARK: native._digest(facts)}
+        found = {WEIGHTS: hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest(), MARK: digest(facts)}
         data = {**facts, "digests": {**data["digests"], **found}}
     (folder / MARK).write_text(json.dumps(data), encoding="utf-8")
 
@@ -333,6 +336,8 @@ def put(path: str, value: Any) -> Callable[[Data], None]:
 HEAD = "blocks.0.layers.0.heads.0"
 NAMED = f"weights.{HEAD}"
 BIT = {"k": 1, "signed": False, "cells": 0, "offset": 0}
+POWERS = {"factor": "1", "i": 0, "next": 0, "n": 0, "length": 0, "rest": 0}
+VECTOR = {"title": "t", "component": 0, "bits": 1, "addresses": [1]}
 
 
 @pytest.mark.parametrize(
@@ -552,6 +557,97 @@ def test_flipped_bytes_are_noticed_or_change_nothing(whole: Path, tmp_path: Path
         (folder / file).write_bytes(content)
 
 
+@pytest.mark.parametrize("missing", [MARK, WEIGHTS])
+def test_a_digest_that_is_missing_is_an_error_that_names_the_file(whole: Path, tmp_path: Path, missing: str) -> None:
+    folder = damaged(whole, tmp_path / "model", None, None)
+    data = json.loads((folder / MARK).read_text(encoding="utf-8"))
+    del data["digests"][missing]
+    (folder / MARK).write_text(json.dumps(data), encoding="utf-8")
+    with pytest.raises(SourceError, match=f"{missing} is not verified: softmachine.json has no digest of it"):
+        sm.load(folder)
+
+
+def test_a_digest_of_a_file_that_is_no_part_of_a_model_is_an_error(whole: Path, tmp_path: Path) -> None:
+    folder = damaged(whole, tmp_path / "model", lambda data: data["digests"].update({"config.json": "0"}), None)
+    with pytest.raises(SourceError, match=r"config.json is not there, but softmachine.json has a digest of it"):
+        sm.load(folder)
+
+
+def test_files_that_are_not_listed_are_not_looked_at(whole: Path, tmp_path: Path) -> None:
+    folder = damaged(whole, tmp_path / "model", None, None)
+    (folder / "model-00002-of-00002.safetensors").write_bytes(b"x")
+    assert sm.load(folder) == native.load(whole)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"format": "softmachine-transformer", "format": "x"}', "it says 'format' twice"),
+        ('{"format": "x", "a": {"b": [{"c": 1, "c": 1}]}}', "it says 'c' twice"),
+        ('{"format": "x", "a": NaN}', "NaN is not a number"),
+        ('{"format": "x", "a": -Infinity}', "-Infinity is not a number"),
+        ('{"format": "x", "a": 1e999}', "1e999 is not a number"),
+        ('{"format": "x", "a": 9223372036854775808}', "9223372036854775808 does not fit in 64 bits"),
+        ('{"format": "x", "a": ' + "1" * 9000 + "}", "11111111111111111111… does not fit in 64 bits"),
+        ('{"format": "x", "a": ' + "[" * 100_000, "it is nested too deeply"),
+        ('{"format": 5}', "it does not say which format this is"),
+        ("[]", "it does not say which format this is"),
+    ],
+)
+def test_json_that_is_not_plain_is_one_clear_message(whole: Path, tmp_path: Path, text: str, message: str) -> None:
+    folder = damaged(whole, tmp_path / "model", None, None)
+    (folder / MARK).write_text(text, encoding="utf-8")
+    with pytest.raises(SourceError) as caught:
+        sm.load(folder)
+    assert str(caught.value).splitlines()[0] == f"{folder / MARK}: softmachine.json is damaged: {message}"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (put("weights.vocabulary", ["<s>", "b"]), "its vocabulary is not that of temporal-encoder: entry 1 is 'b', "),
+        (
+            put("weights.outputs", ["true", "false"]),
+            "its table of outputs is not that of temporal-encoder: entry 0",
+        ),
+        (put("weights.name", 5), "5 is not a name"),
+        (put("weights.features", [{"is": "Monomial", **POWERS, "i": 10**9}]), "are not the factor and the exponents"),
+        (put("weights.features", [{"is": "AddressVector", **VECTOR, "bits": 10**12}]), "there is no component 0 of "),
+        (put("notes", "unverified"), "the notes are not sentences"),
+        (put("version", True), "version True is not known here"),
+        (put("version", 2.0), "version 2.0 is not known here"),
+    ],
+)
+def test_what_was_edited_is_one_clear_message(
+    whole: Path, tmp_path: Path, change: Callable[[Data], object], message: str
+) -> None:
+    folder = damaged(whole, tmp_path / "model", change, None)
+    with pytest.raises(SourceError) as caught:
+        sm.load(folder)
+    assert message in str(caught.value)
+    assert str(caught.value).startswith(str(folder / MARK))
+
+
+@pytest.mark.parametrize("digests", [True, False])
+def test_a_model_that_claims_to_be_of_version_1_is_not_taken_for_verified(
+    whole: Path, tmp_path: Path, digests: bool
+) -> None:
+    def claim(data: Data) -> None:
+        data["version"] = 1
+        if not digests:
+            del data["digests"]
+
+    folder = damaged(whole, tmp_path / "model", claim, None)
+    with pytest.raises(SourceError, match="damaged"):
+        sm.load(folder)
+
+
+def test_a_model_of_other_words_than_its_theorem_has_is_not_saved(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="its vocabulary is not that of temporal-encoder: it has 3 entries, not 2"):
+        native.save(with_weights(RandomTransformer(1).transformer()), tmp_path / "model")
+    assert everything(tmp_path) == {}
+
+
 @pytest.mark.parametrize("file", [MARK, WEIGHTS])
 def test_a_file_that_was_changed_is_named(whole: Path, tmp_path: Path, file: str) -> None:
     folder = damaged(whole, tmp_path / "model", None, None)
@@ -588,7 +684,7 @@ def test_a_model_that_its_theorem_would_talk_to_otherwise_is_not_saved(tmp_path:
 READ = """
 import sys
 from pathlib import Path
-from softmachine.exports import native
+from softmachine.exports import manifest, native
 for folder in map(Path, sys.argv[2:]):
     native.save(native.load(folder), Path(sys.argv[1]) / folder.name)
 """
@@ -617,6 +713,7 @@ def test_models_of_version_1_are_read_in_a_fresh_process_and_written_as_version_
     for folder in folders:
         old, new = native.load(folder), native.load(tmp_path / folder.name)
         assert old == new
+        assert new.notes == (native.UNVERIFIED,)
         assert json.loads((tmp_path / folder.name / MARK).read_text(encoding="utf-8"))["version"] == 2
 
 
@@ -653,7 +750,7 @@ def test_a_folder_without_a_model_says_what_is_missing(tmp_path: Path) -> None:
 
 def test_files_that_are_too_large_are_not_read(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = damaged(whole, tmp_path / "model", None, None)
-    monkeypatch.setattr(native, "MOST_BYTES", 100)
+    monkeypatch.setattr(manifest, "MOST_BYTES", 100)
     with pytest.raises(SourceError, match="is larger than"):
         native.load(folder)
 
@@ -663,11 +760,11 @@ def test_a_file_that_cannot_be_read_is_a_source_error(
 ) -> None:
     folder = damaged(whole, tmp_path / "model", None, None)
 
-    def refuse(*_: Any, **__: Any) -> str:
+    def refuse(*_: Any, **__: Any) -> bytes:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "read_text", refuse)
+        patch.setattr(Path, "read_bytes", refuse)
         with pytest.raises(SourceError, match="cannot be read: Permission denied"):
             native.load(folder)
 

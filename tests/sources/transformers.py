@@ -32,6 +32,8 @@ class RandomTransformer:
         denominators: Weights are small integers over one of these.
         biases: The biases that heads may have; one of five has one.
         features: The position features that there may be.
+        vocabulary: The tokens.
+        outputs: What it decides between; by default two to four.
     """
 
     def __init__(
@@ -42,25 +44,29 @@ class RandomTransformer:
         denominators: Sequence[int] = (1, 1, 1, 2, 3),
         biases: Sequence[Relation] = (Distance(),),
         features: Sequence[Feature] = _FEATURES,
+        vocabulary: tuple[str, ...] = VOCABULARY,
+        outputs: tuple[str, ...] = (),
     ) -> None:
         self.chooser = random.Random(seed)
         self.masks, self.weightings, self.denominators = masks, weightings, denominators
         self.biases, self.features = biases, features
+        self.vocabulary, self.outputs = vocabulary, outputs
         self.width = self.chooser.randrange(1, 6)
 
     def transformer(self, name: str = "random") -> Transformer:
         features = tuple(self.chooser.sample(self.features, self.chooser.randrange(3)))
-        outputs = self.chooser.randrange(2, 5)
+        drawn = tuple(f"y{k}" for k in range(self.chooser.randrange(2, 5)))
+        outputs = self.outputs or drawn
         return Transformer(
             name=name,
-            vocabulary=VOCABULARY,
+            vocabulary=self.vocabulary,
             coordinates=tuple(f"x{k}" for k in range(self.width)),
-            embedding=self.matrix(len(VOCABULARY), self.width),
+            embedding=self.matrix(len(self.vocabulary), self.width),
             features=features,
             position_embedding=self.matrix(len(features), self.width),
             blocks=tuple(self.block(b) for b in range(self.chooser.randrange(3))),
-            outputs=tuple(f"y{k}" for k in range(outputs)),
-            unembedding=self.affine(outputs),
+            outputs=outputs,
+            unembedding=self.affine(len(outputs)),
         )
 
     def number(self) -> Fraction:

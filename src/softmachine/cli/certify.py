@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from softmachine.cli import options
-from softmachine.cli.models import Wanted, open_model
+from softmachine.cli.models import Wanted, noted, open_model, say_notes
 from softmachine.cli.options import Status, file, value
 from softmachine.cli.output import Output
 
@@ -56,11 +56,11 @@ def command(
     """
     from softmachine import api
     from softmachine.cli.progress import working
-    from softmachine.files import require_free, write_text
+    from softmachine.files import require_new, write_text
 
     files = {name: path for name, path in (("plot", plot), ("csv", csv), ("latex", latex)) if path is not None}
     for path in files.values():
-        require_free(path)
+        require_new(path)
     model = open_model(source, Wanted(format_name, theorem, "hard", alphabet, length=length), output)
     with working("certifying", output):
         certificate = api.certificate(model, length=length, sharpness=sharpness)
@@ -74,14 +74,16 @@ def command(
     if latex is not None:
         write_text(latex, certificate.to_latex())
     if output.as_json:
-        more = {"measured": measured.to_json()} if measured else {}
-        output.answer(certificate.to_json() | more | {name: str(path) for name, path in files.items()})
+        figures = {"measured": measured.to_json()} if measured else {}
+        written = {name: str(path) for name, path in files.items()}
+        output.answer(certificate.to_json() | figures | written | noted(model.notes))
     else:
         output.say(str(certificate))
         if measured is not None:
             output.say(f"  {measured}")
         for name, path in files.items() if not output.quiet else ():
             output.say(f"  {name} written to {path}")
+        say_notes(model.notes, output)
     return Status.DONE if certificate.holds else Status.FAILS
 
 

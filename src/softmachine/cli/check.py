@@ -76,7 +76,7 @@ def command(
     report, stopped = _checked(model, inputs, arithmetic, max_steps, output)
     if output.as_json:
         holds = None if stopped and report.holds else report.holds
-        output.answer(report.to_json(LISTED) | {"holds": holds, "interrupted": stopped})
+        output.answer({"holds": holds, "interrupted": stopped} | report.to_json(LISTED) | {"holds": holds})
     else:
         unasked = up_to is None and sample is None and not stopped
         output.say(f"all {report}" if unasked else str(report), style="green" if report.holds else "red")
@@ -90,7 +90,7 @@ def _checked(model: Model, inputs: Inputs, arithmetic: str, max_steps: int, outp
     from softmachine.cli.progress import bar
     from softmachine.engines.check import Report
 
-    report = Report(inputs=0, tokens=0, disagreements=(), seconds=0.0)
+    report = Report(inputs=0, tokens=0, disagreements=(), seconds=0.0, notes=model.notes)
     try:
         with bar("checking", inputs.total, output) as advance:
             for portion in _portions(model, inputs.words, arithmetic, max_steps, advance):

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.models import Wanted, open_model
+from softmachine.cli.models import Wanted, noted, open_model, say_notes
 from softmachine.cli.options import Status, file, value
 from softmachine.cli.output import Output
 from softmachine.errors import UsageError
-from softmachine.files import require_free, write_text
+from softmachine.files import require_new, write_text
 
 if TYPE_CHECKING:
     from softmachine.languages.circuit import Circuit
@@ -68,7 +68,8 @@ def command(
         _write(made.circuit, gates, path)
     if output.as_json:
         figures = {"gates": made.size, "wires": made.wires, "depth": made.depth, "words": words}
-        output.answer(figures | {"disagreements": wrong[:10], "path": None if path is None else str(path)})
+        found = {"disagreements": wrong[:10], "path": None if path is None else str(path)}
+        output.answer(figures | found | noted(model.notes))
     else:
         agreement = f"it disagrees on {len(wrong):,}, {wrong[0]!r} first" if wrong else "no disagreement"
         which = "all" if words == len(made.codec.alphabet) ** inputs else "random"
@@ -76,6 +77,7 @@ def command(
         output.say(f"  compared on {which} {words:,} words: {agreement}", style="red" if wrong else "green")
         if path is not None:
             output.say(f"  written to {path}")
+        say_notes(model.notes, output)
     return Status.FAILS if wrong else Status.DONE
 
 
@@ -95,7 +97,7 @@ def _check(path: Path) -> None:
     """Complain before the work, not after it."""
     if path.suffix not in FORMATS:
         raise UsageError(f"no format is known for {path.name!r}", hint=f"let the name end in {', '.join(FORMATS)}")
-    require_free(path)
+    require_new(path)
 
 
 def _write(circuit: Circuit, gates: str | None, path: Path) -> None:

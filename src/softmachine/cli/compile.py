@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from softmachine.cli import options
-from softmachine.cli.models import Wanted, model_line, open_model
+from softmachine.cli.models import Wanted, model_line, noted, open_model, say_notes
 from softmachine.cli.output import Output
 
 EXAMPLES = """[dim]Examples:[/]
@@ -43,11 +43,14 @@ def command(
                 "parameters": model.weights.parameters,
                 "bytes": size,
                 "files": [file.name for file in written(folder)],
+                **noted(model.notes),
             }
         )
     elif output.quiet:
         output.say(str(folder))
+        say_notes(model.notes, output)
     else:
         output.say(f"saved {model.name} to {folder} ({size / 1000:,.0f} kB)")
         output.say(f"  {model_line(model.weights)}")
         output.say(f"  try: softmachine run {folder}")
+        say_notes(model.notes, output)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from softmachine.cli import options
+from softmachine.cli.models import noted, say_notes
 from softmachine.cli.options import file, switch, value
 from softmachine.cli.output import Output
 
@@ -109,6 +110,7 @@ def command(
     with bar("rows", rows.total, output) as advance:
         written = rows.save(path, force=force, advance=advance)
     if output.as_json:
-        output.answer(written.to_json())
+        output.answer(written.to_json() | noted(rows.notes))
     else:
         output.say(str(path) if output.quiet else str(written))
+        say_notes(rows.notes, output)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
+from softmachine.cli.models import noted, say_notes
 from softmachine.cli.options import value
 from softmachine.cli.output import Output
 from softmachine.errors import UsageError
@@ -97,10 +98,12 @@ def command(
         exported = api.export(item, folder, to=to, length=length, dtype=dtype, theorem=theorem, force=force, tell=tell)
     if output.as_json:
         output.answer(_answer(exported, to))
-    elif output.quiet:
+        return
+    if output.quiet:
         output.say(str(folder))
     else:
         _say(exported, output)
+    say_notes(exported.notes, output)
 
 
 def _export_native(
@@ -115,11 +118,12 @@ def _export_native(
         from softmachine.exports.folder import written
 
         files = [file.name for file in written(folder)]
-        output.answer({"path": str(folder), "format": "native", "parameters": model.weights.parameters, "files": files})
-    elif output.quiet:
-        output.say(str(folder))
-    else:
-        output.say(f"wrote {folder}: exact weights, {many(model.weights.parameters, 'parameter')}")
+        facts = {"path": str(folder), "format": "native", "parameters": model.weights.parameters, "files": files}
+        output.answer(facts | noted(model.notes))
+        return
+    parameters = many(model.weights.parameters, "parameter")
+    output.say(str(folder) if output.quiet else f"wrote {folder}: exact weights, {parameters}")
+    say_notes(model.notes, output)
 
 
 def _export_set(name: str, folder: Path, to: str, dtype: str | None, force: bool, output: Output) -> None:
@@ -169,4 +173,5 @@ def _answer(exported: Exported, to: str) -> dict[str, object]:
         "rounded": exported.rounded,
         "verified": [{"dtype": result.dtype, "holds": result.holds, **asdict(result)} for result in exported.verified],
         "files": [file.name for file in written(exported.folder)],
+        **noted(exported.notes),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -55,6 +56,17 @@ def open_model(source: str, wanted: Wanted, output: Output) -> Model:
     with working("compiling", output):
         length = wanted.length if wanted.certified is None else wanted.certified
         return api.compile(item, wanted.theorem, attention=wanted.attention, length=length)
+
+
+def noted(notes: Sequence[str]) -> dict[str, object]:
+    """What every answer from a model has to say, as JSON has it."""
+    return {"notes": list(notes)} if notes else {}
+
+
+def say_notes(notes: Sequence[str], output: Output) -> None:
+    """The same below an answer for people."""
+    for note in notes:
+        output.say(f"  note: {note}")
 
 
 def default_input(codec: Codec[Source]) -> str:

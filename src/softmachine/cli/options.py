@@ -98,7 +98,7 @@ ArithmeticName = Annotated[
     ),
 ]
 Folder = Annotated[Path, value("DIR", "The folder to write.", "--output", "-o")]
-Force = Annotated[bool, switch("Replace a model that was written there before.", "--force")]
+Force = Annotated[bool, switch("Replace a model that was written there before; other files stay.", "--force")]
 
 Json = Annotated[bool, switch("Print one JSON object and nothing else.", "--json", panel=OUTPUT)]
 Quiet = Annotated[bool, switch("Print only the answer; no progress.", "--quiet", "-q", panel=OUTPUT)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.models import Wanted, default_input, open_model, view_of
+from softmachine.cli.models import Wanted, default_input, noted, open_model, view_of
 from softmachine.cli.options import Status, file, switch, value
 from softmachine.cli.output import Output
 from softmachine.errors import UsageError
@@ -171,7 +171,7 @@ def _answer(run: Run, text: str) -> dict[str, object]:
         "attention": run.model.attention,
         "arithmetic": run.arithmetic,
         "engine": run.engine,
-        **({"notes": list(run.notes)} if run.notes else {}),
+        **noted(run.notes),
         "seconds": round(run.seconds, 6),
         "tokens_per_second": round(run.tokens_per_second, 1),
     }

@@ -7,7 +7,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated
 
 from softmachine.cli import options
-from softmachine.cli.models import Wanted, open_model
+from softmachine.cli.models import Wanted, noted, open_model, say_notes
 from softmachine.cli.options import switch, value
 from softmachine.cli.output import Output, printable
 from softmachine.errors import UsageError
@@ -79,6 +79,7 @@ def command(
     board = str(model)
     if output.quiet:
         output.say(board)
+        say_notes(model.notes, output)
         return
     output.say(f"{model.source}\n")
     output.say(f"{_fitted(board, output.width) if output.live else board}\n")
@@ -154,6 +155,7 @@ def _answer(model: Model) -> dict[str, object]:
         "tokens_per_step": _tokens_per_step(model.codec),
         "chain_of_thought": _thought(model.codec.chain),
         "coordinates": list(weights.coordinates),
+        **noted(model.notes),
     }
 
 
@@ -226,6 +228,8 @@ def _rows(model: Model) -> Iterator[tuple[str, str]]:
     thought = _thought(model.codec.chain)
     if thought is not None:
         yield "chain of thought", thought
+    if model.notes:
+        yield "note", "; ".join(model.notes)
 
 
 def _tokens_per_step(codec: Codec[Source]) -> int | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
+from softmachine.cli.models import noted, say_notes
 from softmachine.cli.options import file
 from softmachine.cli.output import Output
 from softmachine.errors import UsageError
@@ -53,7 +54,7 @@ def command(
     from softmachine.model import Model
 
     item = api.load(source, format_name)
-    language = item.source if isinstance(item, Model) else item
+    language, notes = (item.source, item.notes) if isinstance(item, Model) else (item, ())
     if alphabet is not None:
         language = api.extended(language, alphabet)
     if not isinstance(language, Source):
@@ -67,7 +68,8 @@ def command(
     if plot is not None:
         draw_slices(language.name, found, plot)
     if output.as_json:
-        output.answer(_answer(language.name, found, growth(found)) | ({"plot": str(plot)} if plot else {}))
+        drawn = {} if plot is None else {"plot": str(plot)}
+        output.answer(_answer(language.name, found, growth(found)) | drawn | noted(notes))
         return
     if not output.quiet:
         output.say(f"{language}\n")
@@ -75,6 +77,7 @@ def command(
     output.say(describe(found))
     if plot is not None and not output.quiet:
         output.say(f"plot written to {plot}")
+    say_notes(notes, output)
 
 
 def _answer(name: str, found: list[Slice], grown: Fit | None) -> dict[str, object]:

@@ -39,6 +39,7 @@ class Dataset:
         max_steps: How many steps a run may take.
         positions: How many positions a context of a decoder may have; None if they are not limited.
         skip_unfinished: Whether words are left out whose runs do not end; else they are refused.
+        notes: What every answer from the model has to say whose tokens these are.
 
     Raises:
         UsageError: If there are no such words, too many to write all, or some that belong to no part.
@@ -53,6 +54,7 @@ class Dataset:
     max_steps: int = 100_000
     positions: int | None = None
     skip_unfinished: bool = False
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.sample is not None and self.sample < 1:

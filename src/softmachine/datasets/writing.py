@@ -11,7 +11,7 @@ from pathlib import Path
 
 from softmachine.datasets.row import Row
 from softmachine.errors import UsageError
-from softmachine.files import require_free
+from softmachine.files import require_new
 from softmachine.text import many
 
 MOST_TOKENS = 1 << 20
@@ -73,7 +73,7 @@ def writer_for(file: Path, *, force: bool) -> Callable[[Iterable[Row], Path], No
         raise UsageError(f"{str(file)!r} does not say what to write", hint=f"let it end in {', '.join(WRITERS)}")
     if known is _parquet and find_spec("pyarrow") is None:
         raise UsageError("Parquet needs pyarrow", hint="pip install 'softmachine[parquet]', or write .jsonl or .csv")
-    require_free(file, force=force)
+    require_new(file, force=force)
     return known
 
 

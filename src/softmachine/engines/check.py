@@ -77,12 +77,14 @@ class Report:
         tokens: How many tokens were compared.
         disagreements: The inputs on which the model is wrong.
         seconds: How long it took.
+        notes: What every answer from the model has to say.
     """
 
     inputs: int
     tokens: int
     disagreements: tuple[Disagreement, ...]
     seconds: float
+    notes: tuple[str, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -100,6 +102,7 @@ class Report:
             "tokens": self.tokens,
             "disagreement_count": len(self.disagreements),
             "disagreements": [problem.to_json() for problem in self.disagreements[:most]],
+            **({"notes": list(self.notes)} if self.notes else {}),
             "seconds": round(self.seconds, 6),
         }
 
@@ -112,7 +115,8 @@ class Report:
 
     def __str__(self) -> str:
         found = many(len(self.disagreements), "disagreement") if self.disagreements else "no disagreement"
-        return f"{many(self.inputs, 'input')}, {many(self.tokens, 'token')}, {found} ({self.seconds:.1f} s)"
+        said = "".join(f"; {note}" for note in self.notes)
+        return f"{many(self.inputs, 'input')}, {many(self.tokens, 'token')}, {found} ({self.seconds:.1f} s){said}"
 
 
 def check_words(
@@ -145,7 +149,7 @@ def check_words(
         else:
             wrong += _compare_answers(engine, codec, batch, expected)
     found = tuple(replace(problem, text=codec.spell(problem.word)) for problem in wrong)
-    return Report(inputs, tokens, found, time.perf_counter() - began)
+    return Report(inputs, tokens, found, time.perf_counter() - began, model.notes)
 
 
 def _together(positions: int) -> int:

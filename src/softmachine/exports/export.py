@@ -69,7 +69,14 @@ def written(
             hint = _remedy(model, form, dtype)
             raise PrecisionError(f"{model.name!r} does not hold: {first.failure}", hint=hint)
         exported = Exported(
-            folder, filled.architecture, positions, dtype, filled.verified, filled.parameters, filled.rounded
+            folder,
+            filled.architecture,
+            positions,
+            dtype,
+            filled.verified,
+            filled.parameters,
+            filled.rounded,
+            model.notes,
         )
         describe(new, model, filled, exported, dialogue)
     return exported

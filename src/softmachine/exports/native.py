@@ -7,15 +7,16 @@ each part tells whether it is what was written. The same model always gives the 
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
+from typing import NoReturn
 
 from softmachine.errors import Place, SoftmachineError, SourceError, UsageError
 from softmachine.exports import version1
-from softmachine.exports.folder import MARK, WEIGHTS, new_folder
+from softmachine.exports.folder import new_folder
+from softmachine.exports.manifest import MARK, WEIGHTS, content, digest, read_mark, require_digests, seal, verify
 from softmachine.exports.native_data import Array, Json, to_data, transformer_from
 from softmachine.languages.formats import source_from, source_text
 from softmachine.languages.source import Source
@@ -25,8 +26,8 @@ from softmachine.transformer.saved_features import FEATURES
 
 FORMAT = "softmachine-transformer"
 VERSION = 2
-MOST_BYTES = 1 << 30
-"""Larger files are not read."""
+UNVERIFIED = "unverified: the model was read from a folder of version 1, which has no digests"
+"""The note of a model that may have been damaged. It stays when the model is saved anew."""
 
 
 def save(model: Model, folder: Path, *, force: bool = False) -> None:
@@ -41,26 +42,46 @@ def save(model: Model, folder: Path, *, force: bool = False) -> None:
     theorem = model.theorem
     if theorem.codec_for(model.source, model.length) != model.codec:
         raise UsageError(f"{model.name!r} cannot be saved: {theorem.name} would talk to it in another way")
+    if problem := _foreign(model):
+        raise UsageError(f"{model.name!r} cannot be saved: {problem}")
     names, tensors = to_data(model.weights)
-    weights = to_bytes(tensors)
     facts = {
         "format": FORMAT,
         "version": VERSION,
         "theorem": theorem.name,
         "length": model.length,
         **({} if model.certified is None else {"certified": model.certified}),
+        **({"notes": list(model.notes)} if model.notes else {}),
         "source": _written(model.source, theorem),
         "weights": names,
     }
-    digests = {WEIGHTS: hashlib.sha256(weights).hexdigest(), MARK: _digest(facts)}
-    text = json.dumps({**facts, "digests": digests}, ensure_ascii=False, indent=1) + "\n"
-    try:
-        files = {WEIGHTS: weights, MARK: text.encode("utf-8")}
-    except UnicodeEncodeError as error:
-        raise UsageError(f"a name has half a character, {text[error.start]!r}, which no file can hold") from None
     with new_folder(folder, force=force) as new:
-        for name, content in files.items():
-            (new / name).write_bytes(content)
+        (new / WEIGHTS).write_bytes(to_bytes(tensors))
+        seal(new, facts)
+
+
+def _foreign(model: Model) -> str | None:
+    """What is wrong if the tokens of a model are not those that its theorem speaks of.
+
+    The signals are made for this, which costs half of what compiling costs. Compiling would also compare the weights,
+    but says nothing of a folder of version 1: weights that differ may be those of an earlier compiler. What does is
+    ``check``, which compares what the model says with the interpreter.
+    """
+    program = model.theorem.signals(model.codec, model.theorem.attention(None))
+    for what, found, right in (
+        ("vocabulary is", model.weights.vocabulary, program.vocabulary),
+        ("table of outputs is", model.weights.outputs, program.outputs),
+    ):
+        if found != right:
+            return f"its {what} not that of {model.theorem.name}: {_difference(found, right)}"
+    return None
+
+
+def _difference(found: tuple[str, ...], right: tuple[str, ...]) -> str:
+    if len(found) != len(right):
+        return f"it has {len(found)} entries, not {len(right)}"
+    place, pair = next((k, pair) for k, pair in enumerate(zip(found, right, strict=True)) if pair[0] != pair[1])
+    return f"entry {place} is {pair[0]!r}, not {pair[1]!r}"
 
 
 def _written(source: Source, theorem: Theorem) -> dict[str, str] | None:
@@ -70,32 +91,69 @@ def _written(source: Source, theorem: Theorem) -> dict[str, str] | None:
     return {"language": source.language, "name": source.name, "text": source_text(source)}
 
 
-def _digest(facts: Mapping[str, object]) -> str:
-    """What everything but the digests themselves comes to."""
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
-
-
 def load(folder: Path) -> Model:
-    """Read a model from a folder.
+    """Read a model from a folder, and see that it is what was written.
+
+    Only folders of version 1 have no digests; every answer from such a model says that it is :data:`UNVERIFIED`.
+    Files that do not belong to a model are not looked at.
 
     Raises:
-        SourceError: If the folder does not hold a whole model of a version that is known.
+        SourceError: If the folder does not hold a whole model of a version that is known; it names the file.
     """
-    place = Place(str(folder))
+    facts, tensors = _read(folder)
+    place = Place(str(folder / MARK))
     try:
-        data, tensors = _read(folder, place)
-        return _model(data, tensors)
+        model = _model(facts, tensors)
+        problem = _foreign(model)
     except SoftmachineError as error:
-        at = replace(error.place, source=str(folder)) if error.place else place
+        at = replace(error.place, source=place.source) if error.place else place
         raise SourceError(error.message, place=at, hint=error.hint) from None
-    except OSError as error:
-        raise SourceError(f"cannot be read: {error.strerror or error}", place=place) from None
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, MemoryError) as error:
         raise SourceError(f"the saved model is damaged: {type(error).__name__}: {error}", place=place) from None
+    if problem:
+        raise SourceError(f"the saved model is damaged: {problem}", place=place)
+    return model
 
 
-def _model(data: Json, tensors: Mapping[str, Array]) -> Model:
-    """The model that the data and all of the tensors make up."""
+def _read(folder: Path) -> tuple[Json, Mapping[str, Array]]:
+    """What the mark says, and the tensors; both are what was written, unless this is version 1."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load as from_bytes
+
+    place = Place(str(folder / MARK))
+    weights, facts = content(folder, WEIGHTS), read_mark(folder)
+    name, version = facts["format"], facts.get("version")
+    if name in ("softmachine-map", "softmachine-set"):
+        _refuse_export(folder, facts)
+    if name != FORMAT or type(version) is not int or version not in (1, VERSION):
+        raise SourceError(f"format {name!r} version {version!r} is not known here", place=place)
+    if version == VERSION:
+        require_digests(folder, facts, {WEIGHTS: sha256(weights).hexdigest(), MARK: digest(facts)})
+    elif "digests" in facts:
+        raise SourceError(f"{MARK} is damaged: version 1 has no digests", place=place)
+    try:
+        return facts, from_bytes(weights)
+    except (SafetensorError, ValueError, KeyError) as error:
+        raise SourceError(f"{WEIGHTS} is damaged: {error}", place=Place(str(folder / WEIGHTS))) from None
+
+
+def _refuse_export(folder: Path, facts: Json) -> NoReturn:
+    """Say that a folder is for others, and first if it is not what was written."""
+    known = "digests" in facts
+    if known:
+        verify(folder, facts)
+    intact = "all of its files are as they were written; " if known else ""
+    raise SourceError(
+        "this was written by `softmachine export`; it is not a model that softmachine runs",
+        place=Place(str(folder)),
+        hint=f"{intact}its README.md says how to use it",
+    )
+
+
+def _model(facts: Json, tensors: Mapping[str, Array]) -> Model:
+    """The model that the facts and all of the tensors make up."""
+    notes = (UNVERIFIED,) if facts["version"] == 1 else _notes(facts.get("notes", []))
+    data = version1.upgraded(facts) if facts["version"] == 1 else facts
     theorem = theorem_named(str(data["theorem"]))
     if theorem is None:
         raise SourceError(f"the theorem {data['theorem']!r}, which made the model, is not known here")
@@ -109,43 +167,16 @@ def _model(data: Json, tensors: Mapping[str, Array]) -> Model:
         raise ValueError(f"{theorem.name} is not about {source.name!r}")
     length, certified = _length(data["length"]), _length(data.get("certified"))
     weights = transformer_from(data["weights"], tensors, (*FEATURES, *theorem.features))
-    return Model(weights, theorem.codec_for(source, length), theorem, length, certified)
+    return Model(weights, theorem.codec_for(source, length), theorem, length, certified, notes)
+
+
+def _notes(notes: object) -> tuple[str, ...]:
+    if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
+        raise ValueError("the notes are not sentences")
+    return tuple(notes)
 
 
 def _length(value: object) -> int | None:
     if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
         raise ValueError(f"{value!r} is not a length")
     return value
-
-
-def _read(folder: Path, place: Place) -> tuple[Json, Mapping[str, Array]]:
-    """The data as the present version has them, and the tensors."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import load as from_bytes
-
-    for name in (WEIGHTS, MARK):
-        if not (folder / name).is_file():
-            raise SourceError(
-                f"the folder has no {name}; it is not a model that `softmachine compile` wrote", place=place
-            )
-        if (folder / name).stat().st_size > MOST_BYTES:
-            raise SourceError(f"{name} is larger than {MOST_BYTES >> 20} MiB", place=place)
-    data = json.loads((folder / MARK).read_text(encoding="utf-8"))
-    if data["format"] in ("softmachine-map", "softmachine-set"):
-        raise SourceError(
-            "this was written by `softmachine export`; it is not a model that softmachine runs",
-            place=place,
-            hint="its README.md says how to use it",
-        )
-    if data["format"] != FORMAT or data["version"] not in (1, VERSION):
-        raise SourceError(f"format {data['format']!r} version {data['version']!r} is not known here", place=place)
-    weights = (folder / WEIGHTS).read_bytes()
-    if data["version"] == VERSION:
-        digests = data.pop("digests")
-        for name, found in ((WEIGHTS, hashlib.sha256(weights).hexdigest()), (MARK, _digest(data))):
-            if digests[name] != found:
-                raise SourceError(f"{name} is not what was written: its digest is another", place=place)
-    try:
-        return version1.upgraded(data) if data["version"] == 1 else data, from_bytes(weights)
-    except SafetensorError as error:
-        raise ValueError(error) from None

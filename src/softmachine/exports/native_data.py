@@ -6,7 +6,7 @@ Whatever is wrong with a saved model shows when it is read.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.errors import UsageError
+from softmachine.exports.manifest import WEIGHTS
 from softmachine.transformer.attention import Choice, Mask, Weighting
 from softmachine.transformer.features import Feature, Relation
 from softmachine.transformer.saved_features import from_json, to_json
@@ -107,7 +108,7 @@ def transformer_from(
     reader = _Reader(tensors, features)
     transformer = reader.transformer(data)
     if reader.tensors:
-        raise ValueError(f"nothing is known of the weights {min(reader.tensors)}")
+        raise ValueError(f"{WEIGHTS} has {min(reader.tensors)}, of which nothing is known")
     return transformer
 
 
@@ -126,7 +127,7 @@ class _Reader:
         features = tuple(self.feature(item) for item in data["features"])
         self.width = len(coordinates)
         return Transformer(
-            name=str(data["name"]),
+            name=_string(data["name"]),
             vocabulary=vocabulary,
             coordinates=coordinates,
             embedding=self.matrix("embedding", len(vocabulary), self.width),
@@ -138,11 +139,11 @@ class _Reader:
         )
 
     def block(self, at: str, data: Json) -> Block:
-        repeats = data["repeats"] if isinstance(data["repeats"], int) else self.feature(data["repeats"])
+        repeats = data["repeats"] if type(data["repeats"]) is int else self.feature(data["repeats"])
         if isinstance(repeats, int) and repeats < 0:
             raise ValueError(f"a block cannot run {repeats} times")
         layers = tuple(self.layer(f"{at}.layers.{d}", item) for d, item in enumerate(data["layers"]))
-        return Block(layers, repeats, str(data["name"]))
+        return Block(layers, repeats, _string(data["name"]))
 
     def layer(self, at: str, data: Json) -> Layer:
         heads = tuple(self.head(f"{at}.heads.{h}", item) for h, item in enumerate(data["heads"]))
@@ -156,46 +157,57 @@ class _Reader:
         query = self.affine(f"{at}.query", None, self.width)
         value = self.affine(f"{at}.value", None, self.width)
         return Head(
-            name=str(data["name"]),
+            name=_string(data["name"]),
             query=query,
             key=self.affine(f"{at}.key", len(query.bias), self.width),
             value=value,
             output=self.matrix(f"{at}.output", self.width, len(value.bias)),
             mask=Mask(data["mask"]),
             weighting=Weighting(Choice(data["weighting"]), self.scale(data["scale"])),
-            bias=self.relation(data["bias"]) if data["bias"] else None,
+            bias=None if data["bias"] is None else self.relation(data["bias"]),
         )
 
     def affine(self, name: str, rows: int | None, columns: int) -> AffineMap:
         """A map; its number of rows is that of its constants if nothing else says it."""
         bias = tuple(self.numbers(f"{name}.bias"))
         if rows not in (None, len(bias)):
-            raise ValueError(f"{name}.bias has {len(bias)} numbers, not {rows}")
+            raise ValueError(f"{WEIGHTS}: {name}.bias has {len(bias)} numbers, not {rows}")
         return AffineMap(self.matrix(f"{name}.weight", len(bias), columns), bias)
 
     def matrix(self, name: str, rows: int, columns: int) -> Matrix:
         shape = tuple(self.integers(f"{name}.shape"))
         if shape != (rows, columns):
-            raise ValueError(f"{name} has shape {shape}, not {(rows, columns)}")
-        index = self.tensors.pop(f"{name}.index").reshape(-1, 2)
+            raise ValueError(f"{WEIGHTS}: {name} has shape {shape}, not {(rows, columns)}")
+        index = self.take(f"{name}.index", 2)
         if (index < 0).any() or (index >= [rows, columns]).any():
-            raise ValueError(f"{name} has entries outside of its shape")
+            raise ValueError(f"{WEIGHTS}: {name} has entries outside of its shape")
         filled: list[dict[int, Fraction]] = [{} for _ in range(rows)]
-        for (r, c), value in zip(index.tolist(), self.numbers(name), strict=True):
+        values = self.numbers(name)
+        if len(index) != len(values):
+            raise ValueError(f"{WEIGHTS}: {name} has {len(index)} places for {len(values)} numbers")
+        for (r, c), value in zip(index.tolist(), values, strict=True):
             filled[r][c] = value
         if sum(map(len, filled)) != len(index):
-            raise ValueError(f"{name} has two entries at one place")
+            raise ValueError(f"{WEIGHTS}: {name} has two entries at one place")
         return Matrix.of(filled, columns)
 
-    def numbers(self, name: str) -> Iterator[Fraction]:
+    def numbers(self, name: str) -> list[Fraction]:
         above, below = self.integers(f"{name}.numerator"), self.integers(f"{name}.denominator")
-        return (Fraction(numerator, denominator) for numerator, denominator in zip(above, below, strict=True))
+        if len(above) != len(below) or 0 in below:
+            raise ValueError(f"{WEIGHTS}: {name} has numerators and denominators that are not those of fractions")
+        return list(map(Fraction, above, below))
 
     def integers(self, name: str) -> list[int]:
+        return [int(number) for number in self.take(name, 1).tolist()]
+
+    def take(self, name: str, dimensions: int) -> Array:
+        """A tensor of integers, which nobody takes again: a list of them, or of pairs."""
+        if name not in self.tensors:
+            raise ValueError(f"{WEIGHTS} has no {name}")
         array = self.tensors.pop(name)
-        if array.ndim != 1 or array.dtype.kind not in "iu":
-            raise ValueError(f"{name} is not a list of integers")
-        return [int(number) for number in array.tolist()]
+        if array.ndim != dimensions or array.dtype.kind not in "iu" or (dimensions == 2 and array.shape[1] != 2):
+            raise ValueError(f"{WEIGHTS}: {name} is not a list of {'pairs of ' if dimensions == 2 else ''}integers")
+        return array
 
     def feature(self, data: object) -> Feature:
         found = from_json(data, self.features)
@@ -220,6 +232,12 @@ class _Reader:
 
 
 def _strings(items: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(items, str) or not all(isinstance(item, str) for item in items):
-        raise TypeError("a list of names has something else in it")
-    return tuple(items)
+    if not isinstance(items, list):
+        raise TypeError("a list of names is something else")
+    return tuple(map(_string, items))
+
+
+def _string(item: object) -> str:
+    if not isinstance(item, str):
+        raise TypeError(f"{item!r} is not a name")
+    return item

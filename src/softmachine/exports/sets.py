@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol
 
 from softmachine.errors import UsageError
-from softmachine.exports.folder import MARK, listing, new_folder
+from softmachine.exports.folder import new_folder
 from softmachine.exports.formats import stock_format
+from softmachine.exports.manifest import seal
 from softmachine.exports.writing import Exported
 from softmachine.progress import Tell, nobody
 
@@ -71,8 +71,7 @@ def export_set(
             {"folder": item.folder.name, "architecture": item.architecture, "positions": item.length}
             for item in written
         ]
-        facts = {"format": "softmachine-set", "version": 1, "name": name, "models": models, "files": listing(new)}
-        (new / MARK).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+        seal(new, {"format": "softmachine-set", "version": 2, "name": name, "models": models})
     return tuple(written)
 
 

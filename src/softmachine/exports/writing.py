@@ -6,14 +6,13 @@ of the residual stream, which head and which unit carries what.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from softmachine.codec import Interface
 from softmachine.exports.dialogue import Dialogue
-from softmachine.exports.folder import MARK, listing
+from softmachine.exports.manifest import seal
 from softmachine.exports.manual import Manual, usage
 from softmachine.exports.placed import Placed
 from softmachine.exports.verify import Verification
@@ -34,6 +33,7 @@ class Exported:
         verified: What a stock model said in each format that was tried, the format of the weights first.
         parameters: The number of weights, zeros included.
         rounded: How many of the weights that are not 0 the format had to round.
+        notes: What every answer from the model has to say.
     """
 
     folder: Path
@@ -43,6 +43,7 @@ class Exported:
     verified: tuple[Verification, ...]
     parameters: int
     rounded: int
+    notes: tuple[str, ...] = ()
 
     @property
     def dtypes(self) -> tuple[str, ...]:
@@ -70,8 +71,7 @@ and tells meanwhile what it does."""
 def describe(folder: Path, model: Model, filled: Filled, exported: Exported, dialogue: Dialogue) -> None:
     """Say in a folder what is in it, for people and for programs."""
     (folder / "README.md").write_text(_card(model, filled, exported, dialogue), encoding="utf-8")
-    data = {**_map(model, filled.placed, exported, dialogue), "files": listing(folder)}
-    (folder / MARK).write_text(json.dumps(data, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    seal(folder, _map(model, filled.placed, exported, dialogue))
 
 
 _CARD = """\
@@ -120,7 +120,7 @@ def _card(compiled: Model, filled: Filled, exported: Exported, dialogue: Dialogu
         library=manual.library,
         task=placed.task,
         name=compiled.name,
-        about=compiled.source,
+        about="\n\n".join([str(compiled.source), *exported.notes]),
         construction=compiled.theorem.name,
         what="every run that fits in" if dialogue.decodes else "the answer at every position of words that fit in",
         length=exported.length,
@@ -173,7 +173,7 @@ def _map(compiled: Model, placed: Placed, exported: Exported, dialogue: Dialogue
     ]
     return {
         "format": "softmachine-map",
-        "version": 1,
+        "version": 2,
         "name": compiled.name,
         "architecture": placed.architecture,
         "construction": compiled.theorem.name,
@@ -195,6 +195,7 @@ def _map(compiled: Model, placed: Placed, exported: Exported, dialogue: Dialogue
         "stops": list(dialogue.stops),
         "interface": _interface(dialogue.interface),
         "source": {"language": compiled.source.language, "name": compiled.source.name},
+        **({"notes": list(exported.notes)} if exported.notes else {}),
     }
 
 

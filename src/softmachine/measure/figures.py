@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from softmachine.errors import UsageError
-from softmachine.files import new_file, require_free
+from softmachine.files import new_file, require_new
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,7 +46,7 @@ def picture(file: Path, width: float, height: float) -> Iterator[Figure]:
     """
     if file.suffix.lower() not in (".png", ".svg"):
         raise UsageError(f"{file} should end in .png or .svg")
-    require_free(file)
+    require_new(file)
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure

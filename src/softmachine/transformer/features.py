@@ -21,6 +21,8 @@ Expansion: TypeAlias = tuple[tuple[tuple[Fraction, "Feature"], ...], Fraction]
 """A feature as Σ factor · feature + constant."""
 
 _N = Bound.length()
+HIGHEST_POWER = 64
+"""More would be no polynomial that anybody computes with, but a file that was made to fill the memory."""
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,10 @@ class Monomial(Feature):
     n: int = 0
     length: int = 0
     rest: int = 0
+
+    def __post_init__(self) -> None:
+        if max(map(abs, self._exponents)) > HIGHEST_POWER or self.factor <= 0:
+            raise ValueError(f"{self.factor} and {self._exponents} are not the factor and the exponents of a monomial")
 
     @property
     def _powers(self) -> dict[str, int]:

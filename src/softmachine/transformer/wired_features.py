@@ -40,6 +40,8 @@ class Table(Feature):
 
 NO_ADDRESS = -1
 """An entry that is no address."""
+FINEST = 10_000
+"""So many bits of a component are computed at most."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,10 @@ class AddressVector(Feature):
     component: int
     bits: int
     addresses: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if self.component not in (0, 1) or not 0 <= self.bits <= FINEST:
+            raise ValueError(f"there is no component {self.component} of {self.bits} bits")
 
     @property
     def name(self) -> str:

@@ -1,0 +1,200 @@
+"""The mark of a folder of ours, ``softmachine.json``: what is there, and a digest of every file, its own included.
+
+Whoever reads such a folder compares the digests first. They tell what was damaged, not who wrote it: whoever can edit a
+file can make its digest fit. The digest of the mark itself is that of all it says but the digests, as JSON with sorted
+keys; that of another file is its SHA-256.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any, NoReturn
+
+from softmachine.errors import Place, SourceError, UsageError
+
+MARK = "softmachine.json"
+"""The file that tells that a folder is ours."""
+WEIGHTS = "model.safetensors"
+MOST_BYTES = 1 << 30
+"""Larger files are not read."""
+_EXPORTED = (
+    "README.md",
+    "config.json",
+    "generation_config.json",
+    "model.gguf",
+    "model.onnx",
+    WEIGHTS,
+    "special_tokens_map.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+)
+"""What is in an exported folder that neither has digests nor lists its files: the first version."""
+
+Facts = dict[str, Any]
+"""What a mark says: an object, as JSON holds it."""
+
+
+def is_saved(folder: Path) -> bool:
+    """Whether a folder looks like a model of ours."""
+    return (folder / MARK).is_file() and (folder / WEIGHTS).is_file()
+
+
+def seal(folder: Path, facts: Mapping[str, object]) -> None:
+    """Write the mark of a folder in which everything else is written: facts, and the digests.
+
+    Raises:
+        UsageError: If a name has something that no file can hold.
+    """
+    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir())
+    digests = {**{name: _of_file(folder / name) for name in names}, MARK: digest(facts)}
+    text = json.dumps({**facts, "digests": digests}, ensure_ascii=False, indent=1) + "\n"
+    try:
+        content = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise UsageError(f"a name has half a character, {text[error.start]!r}, which no file can hold") from None
+    (folder / MARK).write_bytes(content)
+
+
+def digest(facts: Mapping[str, object]) -> str:
+    """The digest of a mark: of everything in it but the digests."""
+    said = {key: value for key, value in facts.items() if key != "digests"}
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+
+
+def _of_file(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def read_mark(folder: Path) -> Facts:
+    """What the mark of a folder says; nothing is verified.
+
+    Raises:
+        SourceError: If there is none, or it is not plain JSON that says everything once.
+    """
+    place = Place(str(folder / MARK))
+    try:
+        data = strict_json(content(folder, MARK).decode("utf-8"))
+    except ValueError as error:
+        raise SourceError(f"{MARK} is damaged: {error}", place=place) from None
+    if not isinstance(data, dict) or not isinstance(data.get("format"), str):
+        raise SourceError(f"{MARK} is damaged: it does not say which format this is", place=place)
+    return data
+
+
+def content(folder: Path, name: str) -> bytes:
+    """The bytes of a file of a folder.
+
+    Raises:
+        SourceError: If it is missing, too large, or cannot be read.
+    """
+    path = folder / name
+    try:
+        if not path.is_file():
+            hint = "it is not a folder that softmachine wrote, or a part of one"
+            raise SourceError(f"the folder has no {name}", place=Place(str(folder)), hint=hint)
+        if path.stat().st_size > MOST_BYTES:
+            raise SourceError(f"{name} is larger than {MOST_BYTES >> 20} MiB", place=Place(str(path)))
+        return path.read_bytes()
+    except OSError as error:
+        raise SourceError(f"{name} cannot be read: {error.strerror or error}", place=Place(str(path))) from None
+
+
+def strict_json(text: str) -> object:
+    """What a text of JSON says, if it says everything once and has only numbers that are numbers.
+
+    Raises:
+        ValueError: If not, or if it is nested too deeply; in one sentence.
+    """
+    try:
+        return json.loads(
+            text, object_pairs_hook=_once, parse_constant=_no_number, parse_int=_integer, parse_float=_finite
+        )
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def _once(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"it says {next(name for name in names if names.count(name) > 1)!r} twice")
+    return found
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"{text} is not a number")
+
+
+def _integer(text: str) -> int:
+    if len(text) > 20 or not -(2**63) <= int(text) < 2**63:
+        raise ValueError(f"{text[:20]}{'…' if len(text) > 20 else ''} does not fit in 64 bits")
+    return int(text)
+
+
+def _finite(text: str) -> float:
+    return float(text) if math.isfinite(float(text)) else _no_number(text)
+
+
+def require_digests(folder: Path, facts: Facts, found: Mapping[str, str]) -> None:
+    """Complain unless the digests that the mark lists are those that were found, file by file.
+
+    Raises:
+        SourceError: If one is missing or is another; it names the file.
+    """
+    listed = facts.get("digests")
+    if not isinstance(listed, dict):
+        raise SourceError(f"{MARK} has no digests", place=Place(str(folder / MARK)), hint=_REMEDY)
+    for name in sorted({*listed, *found}):
+        place = Place(str(folder / name))
+        if name not in listed:
+            raise SourceError(f"{name} is not verified: {MARK} has no digest of it", place=place, hint=_REMEDY)
+        if name not in found:
+            raise SourceError(f"{name} is not there, but {MARK} has a digest of it", place=place, hint=_REMEDY)
+        if listed[name] != found[name]:
+            raise SourceError(f"{name} is not what was written: its digest is another", place=place, hint=_REMEDY)
+
+
+_REMEDY = "take the files from where they were written, or write the folder again"
+
+
+def verify(folder: Path, facts: Facts) -> None:
+    """Complain unless every file that the mark lists is there, and is what was written. Other files are ignored.
+
+    Raises:
+        SourceError: If one is missing or is another; it names the file.
+    """
+    found = {MARK: digest(facts)}
+    try:
+        for name in listed_files(facts):
+            if name != MARK and lies_in(folder, name):
+                found[name] = _of_file(folder / name)
+    except OSError as error:
+        raise SourceError(f"{name} cannot be read: {error.strerror or error}", place=Place(str(folder))) from None
+    require_digests(folder, facts, found)
+
+
+def lies_in(folder: Path, name: str) -> bool:
+    """Whether there is a file of this name in a folder, or below it, to which no link leads."""
+    parts = PurePosixPath(name)
+    if parts.is_absolute() or ".." in parts.parts:
+        return False
+    linked = any((folder / part).is_symlink() for part in (parts, *parts.parents[:-1]))
+    return (folder / parts).is_file() and not linked
+
+
+def listed_files(facts: Facts) -> list[str]:
+    """The files of a folder, as its mark lists them: by digests, or as it did in earlier versions."""
+    for names in (facts.get("digests"), facts.get("files")):
+        if isinstance(names, dict | list):
+            return sorted({MARK, *map(str, names)})
+    if facts["format"] == "softmachine-map":
+        return sorted([MARK, *_EXPORTED])
+    if facts["format"] == "softmachine-set" and isinstance(models := facts.get("models"), list):
+        folders = [str(model.get("folder")) for model in models if isinstance(model, dict)]
+        return sorted([MARK, *(f"{name}/{file}" for name in folders for file in (MARK, *_EXPORTED))])
+    return [WEIGHTS, MARK]
