@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from softmachine.engines import check as checking
-from softmachine.words import all_words
 from tests.cli.conftest import Cli
 from tests.models import rewrite
 
@@ -122,7 +121,7 @@ def test_quiet_is_one_line_even_if_it_does_not_hold(cli: Cli, wrong: Path) -> No
 
 def test_interrupted_reports_what_was_tried(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     def words(alphabet: tuple[str, ...], *_: object) -> Iterator[tuple[str, ...]]:
-        yield from all_words(alphabet, 1)
+        yield from ((), *((symbol,) for symbol in alphabet))
         raise KeyboardInterrupt
 
     monkeypatch.setattr("softmachine.words.words_of", words)
