@@ -165,7 +165,7 @@ def test_an_empty_standard_input(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_an_operation_that_the_system_refuses_is_no_internal_error(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(api, "load", full)
