@@ -23,8 +23,8 @@ def require_new(path: Path, *, force: bool | None = None) -> None:
         UsageError: If so.
     """
     if os.path.lexists(path) and not (force and path.is_file()):  # a link that leads nowhere is something too
-        more = "only files are replaced" if force else "" if force is None else "--force to replace it"
-        raise UsageError(f"{path} exists already", hint=f"choose another name{more and f'; {more}'}")
+        more = {None: "", False: ", or --force to replace it", True: "; only files are replaced"}[force]
+        raise UsageError(f"{path} exists already", hint=f"choose another name{more}")
     if not path.parent.is_dir():
         raise UsageError(f"there is no folder {path.parent}")
 
