@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from softmachine.compiler import compile_program
-from softmachine.errors import UsageError
-from softmachine.languages.source import Extensible, Source
+from softmachine.errors import OutgrownError, Remedy, UsageError
+from softmachine.estimates import consent
+from softmachine.languages.source import Extensible, Source, with_letters_of, with_two_letters
 from softmachine.model import Model
 from softmachine.progress import Tell, nobody
 from softmachine.signals.program import Program
 from softmachine.theorems import Theorem, theorem_for
+from softmachine.theorems.theorem import MOST_CONTEXT
 
 if TYPE_CHECKING:
     from softmachine.arithmetic import Arithmetic
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from softmachine.engines.check import Report
     from softmachine.engines.result import Run
     from softmachine.exports.writing import Exported
+
+MOST_STEPS = 100_000_000
+"""As many as the fast engine makes unasked."""
 
 __all__ = ["certificate", "check", "compile", "dataset", "export", "load", "run", "save", "soften"]
 
@@ -84,6 +89,7 @@ def compile(  # noqa: A001
     theorem: str | Theorem | None = None,
     *,
     attention: str | None = None,
+    context: int | None = None,
     length: int | None = None,
     alphabet: str | Iterable[str] | None = None,
     format: str | None = None,  # noqa: A002
@@ -95,8 +101,9 @@ def compile(  # noqa: A001
         source: What to compile; a model is taken as it is.
         theorem: The theorem to compile by, or its name; by default the first that applies.
         attention: "hard" or "soft"; by default the one that the theorem prefers.
-        length: The length to make the weights for, if they depend on one. Else, with soft attention: certified for
-            every input up to this length (see :func:`soften`).
+        context: The length to make the weights for, if they depend on one.
+        length: With soft attention: certified for every input up to this length (see :func:`soften`). Where only one of
+            the two is given, it stands for both.
         alphabet: For a formula: more symbols that words may have.
         format: The format of the source; by default it is recognised.
         construction: An older name of ``theorem``.
@@ -107,14 +114,16 @@ def compile(  # noqa: A001
         name = theorem.name if isinstance(theorem, Theorem) else theorem
         if name not in (None, item.theorem.name) or attention not in (None, item.attention):
             raise UsageError(f"{item.name!r} is already compiled, by {item.theorem.name}, {item.attention} attention")
-        if length is not None and item.length is not None and length > item.length:
-            raise UsageError(f"{item.name!r} was made for length {item.length}, not {length}")
+        wanted = max(context or 0, length or 0)
+        if item.length is not None and wanted > item.length:
+            raise UsageError(f"{item.name!r} was made for length {item.length}, not {wanted}")
         return item
     chosen = theorem if isinstance(theorem, Theorem) else theorem_for(item, theorem)
+    context, length = length if context is None else context, context if length is None else length
     own = chosen.length and "soft" in chosen.attentions
     if length is not None and attention == "soft" and not own:
-        return soften(compile(item, chosen, attention="hard", length=length), length=length)[0]
-    attention, made_for = chosen.attention(attention), length if chosen.length else None
+        return soften(compile(item, chosen, attention="hard", context=context), length=length)[0]
+    attention, made_for = chosen.attention(attention), context if chosen.length else None
     codec = chosen.codec_for(item, made_for)
     return Model(compile_program(chosen.signals(codec, attention)), codec, chosen, made_for)
 
@@ -124,8 +133,61 @@ def _certifiable(model: Model) -> Program:
     return model.theorem.signals(model.codec, model.theorem.certified)
 
 
+def compile_for(
+    source: str | Path | Source | Model,
+    word: str | Iterable[str],
+    theorem: str | Theorem | None = None,
+    *,
+    attention: str | None = None,
+    context: int | None = None,
+    length: int | None = None,
+    max_steps: int | None = None,
+) -> Model:
+    """The model of a source for one run: made, and with soft attention certified, for as long as the run takes.
+
+    Args:
+        source: What to compile; a model is taken as it is. A formula gets the letters of the input.
+        word: The input.
+        theorem: The theorem to compile by, or its name; by default the first that applies.
+        attention: "hard" or "soft"; by default the one that the theorem prefers.
+        context: The length to make the weights for; by default they are made for the input, and that is doubled until
+            the run fits.
+        length: The length that softmax is certified for; by default what the run needs.
+        max_steps: How many steps are allowed.
+
+    Raises:
+        OutgrownError: If the run does not end in a context that anyone would make weights for unasked.
+    """
+    word = word if isinstance(word, str) else tuple(word)
+    item = load(source)
+    if isinstance(item, Model):
+        return compile(item, theorem, attention=attention, context=context, length=length)
+    item = with_letters_of(item, word)
+    chosen = theorem if isinstance(theorem, Theorem) else theorem_for(item, theorem)
+    notes: tuple[str, ...] = ()
+    steps = MOST_STEPS if max_steps is None else max_steps
+    if chosen.length and context is None and length is None:
+        context = chosen.context_for(item, word, steps)
+        if context is None:
+            raise OutgrownError(
+                f"the run takes more than {MOST_CONTEXT:,} positions, and the weights of {chosen.name} depend on it",
+                hint=Remedy("limit the steps, for example {}, or say --context N", max_steps=1000),
+            )
+        notes = (f"made for {context:,} positions, which the run fits in",)
+    if attention == "soft" and "soft" not in chosen.attentions and length is None:
+        length = context or chosen.codec_for(item, None).positions(word, steps)
+        notes = (*notes, f"softmax certified for {length:,} positions")
+    model = compile(item, chosen, attention=attention, context=context, length=length)
+    return replace(model, notes=(*model.notes, *notes))
+
+
+def _for_many_words(item: Source | Model) -> Source | Model:
+    """A formula over at least two letters, since nothing was said about its alphabet."""
+    return item if isinstance(item, Model) else with_two_letters(item)
+
+
 def soften(
-    model: Model | Source | str | Path, *, length: int, sharpness: int | None = None
+    model: Model | Source | str | Path, *, length: int, sharpness: int | None = None, yes: bool = False
 ) -> tuple[Model, Certificate]:
     """The softmax model that gives what the hard one gives, on every input up to a length, and the proof.
 
@@ -133,24 +195,29 @@ def soften(
         model: A model with hard attention, or a source.
         length: Inputs (of a decoder: input and run together) have at most so many symbols.
         sharpness: The scaled gap of every head; by default the smallest that is certified.
+        yes: Whether to go on, even if it takes more than ten minutes or half of the free memory.
 
     Raises:
         ConstructionError: If no temperature, or not this one, is certified; it says why.
     """
     from softmachine.certify import certify, softened
 
-    hard = compile(model, attention="hard", length=length)
-    program = _certifiable(hard)
-    proof = certify(program, length, sharpness)
+    with consent(yes):
+        hard = compile(model, attention="hard", length=length)
+        program = _certifiable(hard)
+        proof = certify(program, length, sharpness)
     weights = compile_program(softened(program, proof))
     return replace(hard, weights=weights, certified=length), proof
 
 
-def certificate(model: Model | Source | str | Path, *, length: int, sharpness: int | None = None) -> Certificate:
+def certificate(
+    model: Model | Source | str | Path, *, length: int, sharpness: int | None = None, yes: bool = False
+) -> Certificate:
     """The certificate of :func:`soften`; it may say that it does not hold."""
     from softmachine.certify import certify
 
-    return certify(_certifiable(compile(model, attention="hard", length=length)), length, sharpness)
+    with consent(yes):
+        return certify(_certifiable(compile(model, attention="hard", length=length)), length, sharpness)
 
 
 def run(
@@ -159,6 +226,7 @@ def run(
     *,
     theorem: str | Theorem | None = None,
     attention: str | None = None,
+    context: int | None = None,
     length: int | None = None,
     alphabet: str | Iterable[str] | None = None,
     format: str | None = None,  # noqa: A002
@@ -167,39 +235,55 @@ def run(
     engine: str = "auto",
     checkpoint: str | Path | None = None,
     resume: str | Path | None = None,
+    yes: bool = False,
+    verify: bool = False,
 ) -> Run:
     """Run a model (or a source, compiled on the way) on an input until it stops, or for so many steps.
 
     Args:
         model: A model, or a source.
         word: The input; by default the one that the source suggests, or else the empty word.
-        theorem: The theorem to compile by; this and the next four as in :func:`compile`.
-        attention: "hard" or "soft".
-        length: The length to make the weights for, or to certify soft attention for.
-        alphabet: For a formula: more symbols that words may have.
-        format: The format of the source.
+        theorem: What to compile by, if the model is compiled on the way.
+        attention: "hard" or "soft", likewise.
+        context: The length to make the weights for, likewise; by default what the run needs.
+        length: The length to certify softmax for, likewise; by default what the run needs.
+        alphabet: For a formula: more symbols than it and the input have.
+        format: The format of the source; by default it is recognised.
         arithmetic: The arithmetic to run it in; the fast engine is exact whatever it is.
         max_steps: How many steps of the source language to allow; by default a million, and a hundred million on the
             fast engine.
         engine: "dense", "fast", or "auto": fast if the input is long, or the run turns out to be.
         checkpoint: A file that a long run is written to now and then.
         resume: The saved run to go on from.
+        yes: Whether to go on, even if reading the input takes more than ten minutes or half of the free memory.
+        verify: Whether to compare every token with the reference interpreter, as it comes; ``Run.verified`` and
+            ``Run.difference`` say what came of it. Without it, a run that is not the source's is an error in the end.
+
+    Raises:
+        PartedError: If the model says what the source does not, and neither ``verify`` nor an arithmetic that rounds
+            by definition has that compared beforehand.
     """
     from softmachine.engines.run import Running
 
-    compiled = compile(model, theorem, attention=attention, length=length, alphabet=alphabet, format=format)
-    running = Running(
-        compiled,
-        compiled.source.default_input if word is None else word,
-        arithmetic=arithmetic,
-        max_steps=max_steps,
-        engine=engine,
-        checkpoint=checkpoint,
-        resume=resume,
-    )
-    for _ in running.pieces():
-        pass
-    return running.so_far()
+    item = load(model, format, alphabet=alphabet)
+    if word is None:
+        word = (item.source if isinstance(item, Model) else item).default_input
+    word = word if isinstance(word, str) else tuple(word)
+    lengths = {"context": context, "length": length, "max_steps": max_steps}
+    with consent(yes):
+        running = Running(
+            compile_for(item, word, theorem, attention=attention, **lengths),
+            word,
+            arithmetic=arithmetic,
+            max_steps=max_steps,
+            engine=engine,
+            checkpoint=checkpoint,
+            resume=resume,
+            verify=verify,
+        )
+        for _ in running.pieces():
+            pass
+        return running.so_far()
 
 
 def check(
@@ -213,10 +297,12 @@ def check(
     theorem: str | Theorem | None = None,
     attention: str | None = None,
     context: int | None = None,
+    certified: int | None = None,
     alphabet: str | Iterable[str] | None = None,
     format: str | None = None,  # noqa: A002
     arithmetic: str | Arithmetic = "float64",
     max_steps: int = 10_000,
+    yes: bool = False,
 ) -> Report:
     """Compare a model with the reference interpreter: on every input up to a length, or on a random sample.
 
@@ -227,23 +313,30 @@ def check(
         sample: Try so many random inputs …
         length: … of this length; those of a circuit or graph have one.
         seed: Which random inputs.
-        theorem: The theorem to compile by; this and the next four as in :func:`compile`.
-        attention: "hard" or "soft".
-        context: The length to make the weights for, or to certify soft attention for.
-        alphabet: For a formula: more symbols that words may have.
-        format: The format of the source.
+        theorem: What to compile by, if the model is compiled on the way.
+        attention: "hard" or "soft", likewise.
+        context: The length to make the weights for, likewise.
+        certified: The length to certify softmax for, likewise.
+        alphabet: For a formula: more symbols that words may have; by default it has two letters at least.
+        format: The format of the source; by default it is recognised.
         arithmetic: The arithmetic to run the model in.
         max_steps: Longer runs are compared up to here.
+        yes: Whether to go on, even if it takes more than ten minutes or half of the free memory.
     """
     from softmachine.engines.check import check_words
-    from softmachine.words import inputs_of
+    from softmachine.engines.sweep import Sweep
 
-    compiled = compile(model, theorem, attention=attention, length=context, alphabet=alphabet, format=format)
+    item = load(model, format, alphabet=alphabet)
+    if alphabet is None and source is None:
+        item = _for_many_words(item)
+    compiled = compile(item, theorem, attention=attention, context=context, length=certified)
     if source is not None:
         other = theorem_for(source, compiled.theorem.name)
         compiled = replace(compiled, codec=other.codec_for(source, compiled.length), theorem=other)
-    inputs = inputs_of(compiled.codec, up_to=up_to, sample=sample, length=length, seed=seed)
-    return check_words(compiled, inputs.words, arithmetic=arithmetic, max_steps=max_steps)
+    with consent(yes):
+        sweep = Sweep.of(compiled, up_to=up_to, sample=sample, length=length, seed=seed)
+        words = sweep.foreseen(arithmetic, max_steps)
+        return check_words(compiled, words, arithmetic=arithmetic, max_steps=max_steps)
 
 
 def dataset(
@@ -283,14 +376,16 @@ def dataset(
         skip_unfinished: Whether words are left out whose runs take more; else they are refused.
         theorem: The theorem whose tokens are used; by default the first that applies.
         context: The length that its weights would be made for, if they depend on one.
-        alphabet: For a formula: more symbols that words may have.
+        alphabet: For a formula: more symbols that words may have; by default it has two letters at least.
         format: The format of the source; by default it is recognised.
     """
     from softmachine.datasets import Dataset, Split, Wishes, bins_of
 
     item = load(source, format, alphabet=alphabet)
+    if alphabet is None:
+        item = _for_many_words(item)
     if isinstance(item, Model):
-        model = compile(item, theorem, length=context)
+        model = compile(item, theorem, context=context)
         codec, positions, notes = model.codec, model.length, model.notes
     else:
         notes = ()

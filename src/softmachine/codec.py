@@ -12,7 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeAlias, TypeVar
 
-from softmachine.languages.source import Source
+from softmachine.comparing import Comparison, in_pieces
+from softmachine.errors import PartedError, Remedy
+from softmachine.languages.source import Source, spelled
 
 Word: TypeAlias = str | Iterable[str]
 """An input: text, or its symbols."""
@@ -96,6 +98,8 @@ class Codec(ABC, Generic[S_co]):
 
     view: ClassVar[str] = ""
     """How a run is shown while it goes on: "tape", or nothing but tokens."""
+    goes_on: ClassVar[bool] = False
+    """Whether more may be said; else everything is said at once."""
 
     @property
     def alphabet(self) -> tuple[str, ...]:
@@ -107,9 +111,9 @@ class Codec(ABC, Generic[S_co]):
         """The length of all inputs, if they have one: those of circuits and graphs do."""
         return None
 
-    def spell(self, word: Iterable[str]) -> str:
-        """An input as it is written at the command line: with blanks if any symbol is longer than a character."""
-        return ("" if all(len(symbol) == 1 for symbol in self.alphabet) else " ").join(word)
+    def text_of(self, word: Iterable[str]) -> str:
+        """An input as it is written at the command line."""
+        return spelled(word, self.alphabet)
 
     @abstractmethod
     def prompt(self, word: Word) -> Prompt:
@@ -123,9 +127,50 @@ class Codec(ABC, Generic[S_co]):
         where nobody cares.
         """
 
+    def expected_pieces(self, word: Word, max_steps: int) -> Iterator[Sequence[str | None]]:
+        """The same in pieces; codecs of long runs have them as numbers, in memory that does not grow with the run."""
+        return in_pieces(self.expected(word, max_steps))
+
     @abstractmethod
+    def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
+        """What it means that the model said this, taken at its word."""
+
     def read(self, word: Word, said: Sequence[str]) -> Outcome:
-        """What it means that the model said this."""
+        """What it means that the model said this, which must be a run of the source, or how one begins.
+
+        Raises:
+            PartedError: If it is none; it says where model and source part.
+        """
+        self.require_run(word, said)
+        return self.outcome(word, said)
+
+    def require_run(self, word: Word, said: Sequence[str]) -> None:
+        """Compare what was said with what the reference interpreter says.
+
+        Raises:
+            PartedError: If they differ; it says where.
+        """
+        comparison = Comparison(self.expected_pieces(word, len(said)))
+        comparison.see(said)
+        if not self.goes_on:
+            comparison.close()
+        if comparison.difference is not None:
+            raise PartedError(
+                f"what the model says is not what {self.source.name!r} does: {comparison.difference}",
+                hint=Remedy("to see all that it says: {}", verify=True),
+            )
+
+    @abstractmethod
+    def positions(self, word: Word, max_steps: int) -> int:
+        """The largest n that a run on a word has, in so many steps: how long an input is, or a context becomes."""
+
+    def fits(self, word: Word, length: int, max_steps: int) -> bool:
+        """Whether a run on a word, for so many steps, stays within a length.
+
+        Raises:
+            OutgrownError: If its prompt does not.
+        """
+        return self.positions(word, max_steps) <= length
 
     @property
     def chain(self) -> Source | None:
@@ -140,9 +185,17 @@ class AnsweringCodec(Codec[S_co]):
     def interface(self) -> Interface:
         """What goes in, and what is said where."""
 
+    def positions(self, word: Word, max_steps: int) -> int:
+        """The length of the input, as the prompt says it; steps do not matter."""
+        del max_steps
+        prompt = self.prompt(word)
+        return len(prompt.tokens) - 1 if prompt.length is None else prompt.length
+
 
 class DecoderCodec(Codec[S_co]):
     """The codec of a model that goes on from its prompt, token by token, until a token stops it."""
+
+    goes_on: ClassVar[bool] = True
 
     @abstractmethod
     def stops(self, token: str) -> bool:
@@ -151,6 +204,14 @@ class DecoderCodec(Codec[S_co]):
     def token_limit(self, max_steps: int) -> int:
         """How many tokens a run of so many steps has at most, when it has not ended: one a step."""
         return max_steps
+
+    def positions(self, word: Word, max_steps: int) -> int:
+        """How many tokens the prompt and the run have."""
+        return len(self.prompt(word).tokens) + sum(1 for _ in self.expected(word, max_steps))
+
+    def fits(self, word: Word, length: int, max_steps: int) -> bool:
+        """Whether prompt and run stay within a length."""
+        return super().fits(word, length, min(max_steps, length))  # a step has at least one token
 
 
 class SegmentedCodec(DecoderCodec[S_co]):
@@ -172,9 +233,17 @@ class SegmentedCodec(DecoderCodec[S_co]):
     def expected_segments(self, word: Word, max_steps: int) -> Iterable[tuple[Prompt, tuple[str, ...]]]:
         """What the reference interpreter says that the model should say, segment by segment, with their prompts."""
 
-    @abstractmethod
-    def longest(self, word: Word, max_steps: int, *, to_the_end: bool) -> int | None:
-        """The length for which every context of so many steps fits; None if the run must end by then and does not."""
+    def positions(self, word: Word, max_steps: int) -> int:
+        """How many tokens the longest context has."""
+        return max(self._contexts(word, max_steps))
+
+    def fits(self, word: Word, length: int, max_steps: int) -> bool:
+        """Whether every context stays within a length."""
+        return all(context <= length for context in self._contexts(word, max_steps))
+
+    def _contexts(self, word: Word, max_steps: int) -> Iterator[int]:
+        for prompt, said in self.expected_segments(word, max_steps):
+            yield len(prompt.tokens) + len(said)
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str]:
         """The same without prompts: what is said in all segments."""

@@ -22,6 +22,29 @@ class Place:
         return ":".join([self.source, *(str(number) for number in (self.line, self.column) if number is not None)])
 
 
+class Remedy:
+    """A hint that can be followed: options of the command, which are also arguments of the function.
+
+    Args:
+        text: A sentence; ``{}`` stands for the options.
+        options: What to say, in place of what was said about it: names as in Python, and values; None for nothing.
+    """
+
+    def __init__(self, text: str = "{}", **options: str | int | None) -> None:
+        self.text = text
+        self.options = options
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """What to write on the command line."""
+        given = {name: value for name, value in self.options.items() if value is not None}
+        named = ((f"--{name.replace('_', '-')}", str(value)) for name, value in given.items())
+        return tuple(part for option in named for part in (option if option[1] != "True" else option[:1]))
+
+    def __str__(self) -> str:
+        return self.text.replace("{}", " ".join(self.arguments))
+
+
 class SoftmachineError(Exception):
     """Base of the family.
 
@@ -31,7 +54,7 @@ class SoftmachineError(Exception):
         hint: What would be right.
     """
 
-    def __init__(self, message: str, *, place: Place | None = None, hint: str | None = None) -> None:
+    def __init__(self, message: str, *, place: Place | None = None, hint: str | Remedy | None = None) -> None:
         self.message = message
         self.place = place
         self.hint = hint
@@ -70,6 +93,24 @@ class UsageError(SoftmachineError):
     """A command or function was called with arguments that do not go together."""
 
 
+class OutgrownError(InputError, UsageError):
+    """Something does not fit into the length that weights are made for.
+
+    Args:
+        message: What does not.
+        context: The length that would do, if it is known.
+        hint: What would be right, if the context does not say it.
+    """
+
+    def __init__(self, message: str, *, context: int | None = None, hint: str | Remedy | None = None) -> None:
+        self.context = context
+        super().__init__(message, hint=hint if context is None else Remedy("make it for more: {}", context=context))
+
+
+class EffortError(SoftmachineError):
+    """Work would take very long or very much memory, so it was not begun; whoever wants it all the same says yes."""
+
+
 class ConstructionError(SoftmachineError):
     """A theorem does not apply to this object, or a gadget's assumption does not hold."""
 
@@ -84,3 +125,7 @@ class AmbiguousTokenError(SoftmachineError):
 
 class StuckError(SoftmachineError):
     """A run cannot go on: the program does not say what comes next."""
+
+
+class PartedError(SoftmachineError):
+    """What a model says is not a run of the source that it was made for: the message says where they part."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from softmachine.errors import UsageError
+from softmachine.errors import Remedy, UsageError
 
 
 def require_new(path: Path, *, force: bool | None = None) -> None:
@@ -23,8 +23,9 @@ def require_new(path: Path, *, force: bool | None = None) -> None:
         UsageError: If so.
     """
     if os.path.lexists(path) and not (force and path.is_file()):  # a link that leads nowhere is something too
-        more = {None: "", False: ", or --force to replace it", True: "; only files are replaced"}[force]
-        raise UsageError(f"{path} exists already", hint=f"choose another name{more}")
+        hints = {None: "choose another name", True: "only files are replaced"}
+        hint = Remedy("choose another name, or {} to replace it", force=True) if force is False else hints[force]
+        raise UsageError(f"{path} exists already", hint=hint)
     if not path.parent.is_dir():
         raise UsageError(f"there is no folder {path.parent}")
 

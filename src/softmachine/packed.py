@@ -54,11 +54,17 @@ class Codes(Sequence[Item]):
 
     def used(self) -> set[int]:
         """The numbers that occur."""
-        found: set[int] = set()
+        return {code for code, count in enumerate(self.counts()) if count}
+
+    def counts(self) -> list[int]:
+        """How often each number occurs."""
+        import numpy as np
+
+        found = np.zeros(len(self.names), dtype=np.int64)
         for part in self.parts():
             for start in range(0, len(part), PIECE):
-                found |= set(part[start : start + PIECE].tolist())
-        return found
+                found += np.bincount(part[start : start + PIECE], minlength=len(found))
+        return [int(count) for count in found]
 
     def chosen(self, meaning: Callable[[Item], Other | None]) -> Packed[Other]:
         """What those items mean that mean anything, in little memory."""

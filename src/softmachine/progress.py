@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TypeVar
 
 Tell = Callable[[str], None]
@@ -19,3 +20,13 @@ def told(items: Sequence[Item], doing: str, tell: Tell) -> Iterator[Item]:
     for number, item in enumerate(items, 1):
         tell(f"{doing} {number:,} of {len(items):,}")
         yield item
+
+
+@contextmanager
+def noted(doing: str) -> Iterator[None]:
+    """If memory runs out inside, the error has a note on what was being done."""
+    try:
+        yield
+    except MemoryError as error:
+        error.add_note(doing)
+        raise

@@ -40,3 +40,16 @@ def listed(names: Iterable[str]) -> str:
 
 def _spelled(name: str, first: int, last: int) -> str:
     return f"{name}[{first}]" if first == last else f"{name}[{first}…{last}]"
+
+
+def filled(phrases: Iterable[str], width: int) -> list[str]:
+    """Phrases one after the other in lines that are not longer, if no phrase is; later lines are indented.
+
+    Blanks at the end of a phrase count: they keep room for what may be longer another time.
+    """
+    lines = [""]
+    for phrase in phrases:
+        if lines[-1].strip() and len(lines[-1] + phrase) > width:
+            lines.append("  ")
+        lines[-1] += phrase
+    return [line.rstrip() for line in lines]

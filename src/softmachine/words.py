@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import TypeAlias
 
@@ -18,37 +18,9 @@ WHICH = "--up-to N, or --sample K --length N; in Python up_to=N, or sample=K and
 FEW = 5_000
 """So many inputs are all tried unasked, if there are no others."""
 COUNTABLE = 10**12
-"""Nobody waits for more inputs than that."""
-
-
-@dataclass(frozen=True)
-class Inputs:
-    """Inputs that are to be tried.
-
-    Args:
-        words: The inputs, one by one.
-        total: How many there are; None if nobody could try so many.
-    """
-
-    words: Iterator[Word]
-    total: int | None
-
-
-def inputs_of(
-    codec: Codec[Source], *, up_to: int | None, sample: int | None, length: int | None, seed: int = 0
-) -> Inputs:
-    """Every input up to a length, or so many random ones of a length.
-
-    Sources whose inputs all have one length need no other: all inputs are taken if nothing is said, and they are few.
-
-    Raises:
-        UsageError: If that does not say which inputs, or there are none.
-    """
-    require_choice(up_to=up_to, sample=sample, length=length)
-    if sample is not None:
-        return Inputs(random_words(codec.alphabet, sample, one_length(codec, length), seed), sample)
-    lengths = lengths_up_to(codec, up_to)
-    return Inputs(words_of(codec.alphabet, lengths), count_words(codec.alphabet, lengths))
+"""A larger number of inputs is not spelled out."""
+UNCOUNTED = 10**30
+"""Nobody wants to know a larger number of words exactly."""
 
 
 def require_choice(*, up_to: int | None, sample: int | None, length: object) -> None:
@@ -115,13 +87,13 @@ def words_of(alphabet: Sequence[str], lengths: range) -> Iterator[Word]:
         yield from product(alphabet, repeat=length)
 
 
-def count_words(alphabet: Sequence[str], lengths: range) -> int | None:
-    """How many words these are; None if nobody could try so many."""
+def count_words(alphabet: Sequence[str], lengths: range) -> int | float:
+    """How many words these are; infinite, if that is too large to be of interest."""
     total = 0
     for length in lengths:
         total += len(alphabet) ** length
-        if total > COUNTABLE:
-            return None
+        if total > UNCOUNTED:
+            return math.inf
     return total
 
 

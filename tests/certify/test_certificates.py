@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import softmachine as sm
+from softmachine import zoo
 from softmachine.certify import Certificate, certify, softened
 from softmachine.certify.budget import budget
 from softmachine.certify.certificate import with_softmax
@@ -20,14 +21,20 @@ from softmachine.compiler import compile_program
 from softmachine.engines.check import check_words
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import ConstructionError, UsageError
+from softmachine.languages.source import Source
 from softmachine.languages.temporal import Formula, Specification, core, fragment, parse_formula, truth
-from softmachine.signals import Program
+from softmachine.model import Model
+from softmachine.signals import Program, Signal, attend, constant, loop, named, recogniser
+from softmachine.signals.kinds import BIT
+from softmachine.signals.primitives import token
+from softmachine.theorems import Theorem, theorem_for, theorems_for
 from softmachine.theorems.shared.special_tokens import START
 from softmachine.theorems.temporal.theorem import Variant, Vision, signals
-from softmachine.transformer.attention import Choice, Weighting
-from softmachine.transformer.features import INVERSE
+from softmachine.transformer.attention import LEFTMOST_HARD, RIGHTMOST_HARD, Choice, Weighting, softmax
+from softmachine.transformer.features import INVERSE, Distance
 from softmachine.transformer.weights import Block, Layer
 from softmachine.words import random_words
+from tests.cases import CASES, Case
 from tests.models import signals_of
 from tests.sources.formulas import random_formula
 
@@ -214,3 +221,69 @@ def test_a_plot_is_drawn_and_nothing_is_overwritten(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"\.png or \.svg"):
         draw("previous", prove, 10, tmp_path / "margin.pdf")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["margin.png", "margin.svg"]
+
+
+CHOICE = "head 'pick' is {}, and certificates are only for average-hard attention"
+
+
+@pytest.mark.parametrize("weighting", [RIGHTMOST_HARD, LEFTMOST_HARD, softmax(3)])
+@pytest.mark.parametrize("looped", [False, True])
+def test_a_head_that_softmax_cannot_take_the_place_of_is_refused_by_name(weighting: Weighting, looped: bool) -> None:
+    """It kept its weighting, and the certificate said "holds"."""
+    bit = token("bit", {START: (0,), "a": (1,), "b": (0,)})
+
+    def pick(of: Signal) -> Signal:
+        return attend("pick", query=constant(1), key=bit, value=of, weighting=weighting, gap=1, single=True)
+
+    picked = loop("turn", times=2, carry=bit, body=pick) if looped else pick(bit)
+    program = recogniser("picky", (START, "a", "b"), picked.known(BIT))
+    for made in (lambda: certify(program, 5), lambda: with_softmax(program, 8)):
+        with pytest.raises(ConstructionError, match=CHOICE.format(weighting)):
+            made()
+
+
+class Nearness(Distance):
+    """How near the key is: minus its distance."""
+
+    def value(self, key: int, query: int) -> int:
+        return key - query
+
+
+def test_a_head_that_only_a_relation_scores_gets_the_scale_of_the_certificate() -> None:
+    """It got scale 1 whatever its gap, and the certificate counted on more."""
+    bit = token("bit", {START: (0,), "a": (1,), "b": (0,)})
+    last = attend("last", value=bit, bias=Nearness(), gap=1, single=True)
+    program = recogniser("last", (START, "a", "b"), named("seen", last))
+    certificate = certify(program, 5)
+    (head,) = compile_program(softened(program, certificate)).heads
+    assert certificate.holds
+    assert head.weighting == softmax(certificate.sharpness)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.attention == "hard"], ids=str)
+def test_a_certificate_that_holds_means_that_all_heads_are_softmax(case: Case) -> None:
+    all_heads_are_soft(case.source, theorem_for(source_of(case.source), case.theorem), case.length)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("entry", [entry.name for entry in zoo.entries()])
+def test_a_certificate_that_holds_means_that_all_heads_of_the_zoo_are_softmax(entry: str) -> None:
+    for theorem in theorems_for(source_of(entry)):
+        if "hard" in theorem.attentions:
+            all_heads_are_soft(entry, theorem, None)
+
+
+def source_of(name: str) -> Source:
+    found = sm.load(name)
+    assert not isinstance(found, Model)
+    return found
+
+
+def all_heads_are_soft(source: str, theorem: Theorem, made_for: int | None) -> None:
+    length = made_for or 12
+    try:
+        soft, certificate = sm.soften(sm.compile(source, theorem, attention="hard", length=length), length=length)
+    except ConstructionError:  # it says why there is none
+        return
+    assert certificate.holds
+    assert all(head.weighting.choice is Choice.SOFTMAX for head in soft.weights.heads)

@@ -124,7 +124,7 @@ def test_interrupted_reports_what_was_tried(cli: Cli, monkeypatch: pytest.Monkey
         yield from ((), *((symbol,) for symbol in alphabet))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("softmachine.words.words_of", words)
+    monkeypatch.setattr("softmachine.engines.sweep.words_of", words)
     called = cli("check", "parity", "--up-to", 9, "--json")
     assert called.status == 130
     assert (called.json["interrupted"], called.json["inputs"], called.json["holds"]) == (True, 3, None)
@@ -136,7 +136,7 @@ def test_more_inputs_than_anyone_can_count(cli: Cli, monkeypatch: pytest.MonkeyP
         raise KeyboardInterrupt
 
     monkeypatch.setattr(checking, "check_words", interrupt)
-    called = cli("check", "parity", "--up-to", 10**9)
+    called = cli("check", "parity", "--up-to", 10**9, "--yes")
     assert called.status == 130
     assert "0 inputs were tried" in called.err
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import errno
 import io
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from softmachine import api, zoo
+from softmachine import api, estimates, zoo
+from softmachine.engines.dense import effort
+from softmachine.engines.dense.engine import Pass
 from tests.cli.conftest import Cli
 
 HEADER = "blank: _\nstart state: a\n"
@@ -231,3 +235,58 @@ def test_interrupted_before_there_is_anything_to_show(cli: Cli, monkeypatch: pyt
     called = cli("show", "parity", "--json")
     assert called.status == 130
     assert called.json["error"]["message"] == "interrupted"
+
+
+def test_memory_that_runs_out_is_no_internal_error(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api, "compile", lambda *_, **__: np.empty(1 << 59))
+    called = cli("run", "palindrome", "abba", "--json")
+    assert called.status == 2
+    assert called.err.startswith("error: there is not enough memory while compiling: Unable to allocate 4.00 EiB")
+    assert "internal" not in called.err
+    assert called.json["error"]["kind"] == "MemoryError"
+
+
+def test_it_is_said_what_was_done_when_memory_ran_out(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(Pass, "says", full)
+    called = cli("run", "palindrome", "abba")
+    assert called.status == 2
+    assert called.err.startswith("error: there is not enough memory while running 'palindrome', after 0 tokens\n")
+
+
+def test_long_work_is_refused_with_an_estimate(cli: Cli) -> None:
+    for arguments, said in (
+        (("run", "Q_a since Q_b", "ab" * 60_000), "a pass over 120,001 tokens in float64 would take about"),
+        (("check", "palindrome", "--up-to", 60), "checking 2,305,843,009,213,693,951 inputs would take about"),
+        (("check", "parity", "--sample", 10**12, "--length", 9), "checking 1,000,000,000,000 inputs would take about"),
+        (("certify", "palindrome", "--length", 10**12), "a certificate for length 1,000,000,000,000 would take about"),
+        (("circuit", "Q_a since Q_b", "--inputs", 10_000), "a circuit for words of 10,000 symbols would take about"),
+        (("slices", "palindrome", "--up-to", 10**9), "there are 2,097,152 words of length 21, too many to try"),
+    ):
+        called = cli(*arguments)
+        assert called.status == 2
+        assert said in called.err
+        assert "--yes" in called.err or arguments[0] == "slices"
+        assert called.out == ""
+
+
+def test_a_saved_model_whose_loop_does_not_end_is_refused(cli: Cli, tmp_path: Path) -> None:
+    model = api.compile("Q_a since Q_b")
+    blocks = tuple(replace(block, repeats=10**12) for block in model.weights.blocks)
+    api.save(replace(model, weights=replace(model.weights, blocks=blocks)), tmp_path / "loop")
+    for command in (["run", "ab"], ["check", "--up-to", "2"], ["circuit", "--inputs", "3"]):
+        called = cli(command[0], tmp_path / "loop", *command[1:])
+        assert called.status == 2
+        assert "years" in called.err
+        assert "--yes" in called.err
+
+
+def test_yes_goes_on(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estimates, "MOST_SECONDS", 0.0)
+    monkeypatch.setattr(effort, "SHORT", 0.0)
+    refused = cli("run", "palindrome", "abba", "--json")
+    assert refused.status == 2
+    assert refused.json["error"]["kind"] == "EffortError"
+    assert cli("run", "palindrome", "abba", "--yes").status == 0

@@ -188,7 +188,6 @@ def test_interrupted_json_has_no_verdict(cli: Cli, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--attention", "soft"], "chapter-8 has no soft attention of its own"),
         (["--attention", "sharp"], "there is no attention 'sharp'"),
         (["--arithmetic", "float4"], "exact, float64, float32"),
         (["--engine", "slow"], "auto, dense, fast"),
@@ -218,7 +217,7 @@ def test_a_counter_below_0_is_no_verdict(cli: Cli, tmp_path: Path) -> None:
 def test_a_checkpoint_overwrites_nothing_else(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "thesis.tex"
     file.write_text("years of work")
-    monkeypatch.setattr("softmachine.cli.run.open_model", lambda *_: pytest.fail("nothing is compiled for nothing"))
+    monkeypatch.setattr("softmachine.cli.run.open_for", lambda *_: pytest.fail("nothing is compiled for nothing"))
     called = cli("run", "parity", "1", "--checkpoint", file)
     assert called.status == 2
     assert "thesis.tex exists already, and is not a checkpoint of softmachine" in called.err

@@ -46,4 +46,4 @@ def test_slices_explains_what_it_cannot_do(cli: Cli) -> None:
     called = cli("slices", "parity", "--up-to", 30)
     assert called.status == 2
     assert "go up to length 20" in called.err
-    assert "words of length 30, too many to try" in called.err
+    assert "words of length 21, too many to try" in called.err

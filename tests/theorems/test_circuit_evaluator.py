@@ -8,7 +8,7 @@ import pytest
 
 from softmachine import api
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.errors import ConstructionError
+from softmachine.errors import ConstructionError, OutgrownError
 from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, evaluate, simplified
 from softmachine.signals import evaluate as evaluate_signal
 from softmachine.theorems.circuit.tokens import wire_values
@@ -33,7 +33,7 @@ def fitting(length: int, count: int) -> list[Circuit]:
         source = random_circuit(seed, inputs=1 + seed % 5, gates=1 + seed % 6, outputs=1, fan_in=2 + seed % 3)
         try:
             codec = EvaluatorCodec(source, length)
-        except ConstructionError:
+        except OutgrownError:
             continue
         if codec.written.depth:
             found.append(source)
@@ -76,7 +76,7 @@ def test_the_weights_depend_on_the_length_only() -> None:
 
 
 def test_too_short_a_length_is_refused_with_the_smallest_that_serves() -> None:
-    with pytest.raises(ConstructionError, match="smallest length that serves is 61"):
+    with pytest.raises(OutgrownError, match="--context 61"):
         api.compile(EXAMPLE, "circuit-evaluator", length=20)
     assert EvaluatorCodec(EXAMPLE, 61).smallest_length() == 61
     with pytest.raises(ConstructionError, match="depend on a length"):

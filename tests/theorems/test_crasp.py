@@ -220,7 +220,7 @@ def test_a_run_that_gets_stuck_says_where() -> None:
 
 def test_a_length_is_needed_and_kept_to() -> None:
     program = parse(PARITY)
-    with pytest.raises(ConstructionError, match="--length N"):
+    with pytest.raises(ConstructionError, match="--context 256"):
         sm.compile(program, "crasp-relu-bounded")
     model = sm.compile(program, "crasp-relu-bounded", length=5)
     assert model.length == 5

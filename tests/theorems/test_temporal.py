@@ -142,7 +142,7 @@ def test_mistakes_are_told() -> None:
     with pytest.raises(SourceError, match="means nothing"):
         sm.compile("Q_a sinc Q_b")
     with pytest.raises(InputError, match="'c' at position 2"):
-        sm.run("Q_a since Q_b", "ac")
+        sm.run(sm.compile("Q_a since Q_b"), "ac")
     with pytest.raises(ConstructionError, match="later positions"):
         sm.compile("next Q_a", "temporal-masked")
     with pytest.raises(ConstructionError, match="no sharp attention"):

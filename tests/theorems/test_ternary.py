@@ -339,12 +339,12 @@ def test_a_run_that_does_not_fit_is_noticed_and_the_length_that_would_do_is_name
         with pytest.raises(UsageError, match=r"does not end within the 24 positions") as refused:
             sm.run(sm.compile("busy-beaver-3", construction, length=24), "", arithmetic="int8")
         assert refused.value.hint
-        needed = int(refused.value.hint.split()[-1])
+        needed = int(str(refused.value.hint).split()[-1])
         assert sm.run(sm.compile("busy-beaver-3", construction, length=needed), "", arithmetic="int8").halted
         assert not sm.check(sm.compile("busy-beaver-3", construction, length=24), up_to=0).holds
         with pytest.raises(UsageError, match="does not end within") as refused:
             sm.run(sm.compile("binary-counter", construction, length=16), "", arithmetic="int8", max_steps=40)
-        needed = int((refused.value.hint or "").split()[-1])
+        needed = int(str(refused.value.hint).split()[-1])
         assert sm.run(sm.compile("binary-counter", construction, length=needed), "", max_steps=40).steps == 40
     with pytest.raises(UsageError, match="does not end within"):
         sm.run(sm.compile("busy-beaver-5", "ternary", length=16), "", arithmetic="int8")

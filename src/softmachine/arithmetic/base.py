@@ -7,11 +7,11 @@ nothing of what the numbers are for.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from types import EllipsisType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,6 +83,16 @@ class Arithmetic(ABC):
     name: str
     checks_many = True
     """Whether checking many guesses at a time takes much less time than computing without."""
+    pace = 1e-7
+    """A product of two numbers, with all that belongs to it, takes about so many seconds at most."""
+    bytes = 16
+    """So many bytes a number takes, with what is known of its error."""
+    rounds: ClassVar[bool] = False
+    """Whether a run goes on where rounding decides, so that it may differ from the source; others stop in doubt."""
+
+    def finer(self) -> Iterator[Arithmetic]:
+        """Arithmetics of the same kind that round less, the next one first."""
+        return iter(())
 
     @abstractmethod
     def numbers(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:

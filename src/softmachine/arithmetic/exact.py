@@ -9,7 +9,7 @@ from flint import fmpq
 
 from softmachine.arithmetic.base import Family, Flags, Map, Tensor
 from softmachine.arithmetic.objects import Objects
-from softmachine.errors import ConstructionError
+from softmachine.errors import ConstructionError, Remedy
 from softmachine.transformer.attention import Choice
 
 _ZERO, _ONE = fmpq(0), fmpq(1)
@@ -43,7 +43,7 @@ class Exact(Objects):
         if (chosen != visible).any():
             raise ConstructionError(
                 "softmax of different scores is not a rational number, so exact arithmetic cannot run it",
-                hint="use --arithmetic ball or float64, or --attention hard",
+                hint=Remedy("use {} or float64, or --attention hard", arithmetic="ball"),
             )
         return partial(self.mean, chosen)
 

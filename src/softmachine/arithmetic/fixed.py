@@ -14,7 +14,7 @@ Features of positions and relations are functions that are evaluated in F_b: exa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 
@@ -24,6 +24,8 @@ from softmachine.arithmetic.base import Arithmetic, Array, Family, Flags, Map, S
 from softmachine.arithmetic.fixed_point import least_bits
 from softmachine.arithmetic.grid import Grid
 from softmachine.errors import UsageError
+
+FINEST = 64
 
 
 class Fixed(Arithmetic):
@@ -35,6 +37,8 @@ class Fixed(Arithmetic):
         round_weights: Whether weights that are not in F_b are rounded; by default they are refused.
     """
 
+    rounds = True
+
     def __init__(self, bits: int, attention_bits: int | None = None, *, round_weights: bool = False) -> None:
         self.grid = Grid(bits)
         self.inner = self.grid if attention_bits in (None, bits) else Grid(attention_bits or bits)
@@ -45,6 +49,11 @@ class Fixed(Arithmetic):
             )
         self.round_weights = round_weights
         self.name = f"fixed:{bits}" if self.inner is self.grid else f"fixed:{bits}:{self.inner.bits}"
+
+    def finer(self) -> Iterator[Arithmetic]:
+        """One bit more at a time, up to the largest format that is worth a try."""
+        for bits in range(self.grid.bits + 1, FINEST + 1):
+            yield Fixed(bits, max(bits, self.inner.bits), round_weights=self.round_weights)
 
     def numbers(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
         """The nearest numbers of F_b."""

@@ -33,7 +33,7 @@ from softmachine.arithmetic.network import FloatNetwork, Place
 from softmachine.arithmetic.operator import FLOOR, SLACK, FloatOperator, floored, gamma
 from softmachine.arithmetic.scores import Contest, FloatScores, decide
 from softmachine.arithmetic.softmax import FloatShares, exponentials
-from softmachine.errors import PrecisionError
+from softmachine.errors import PrecisionError, Remedy
 
 _GRIDS = (0, 20)
 """Numbers that are multiples of 2^-g, for g one of these, are tried as candidates for exact arithmetic."""
@@ -299,7 +299,7 @@ class Float(Arithmetic):
     def _check_finite(self, numbers: ArrayLike) -> None:
         """Where something is decided, all numbers must be in range."""
         if not np.all(np.abs(numbers) <= self.most):
-            raise PrecisionError(f"a number left the range of {self.name}", hint="use --arithmetic exact")
+            raise PrecisionError(f"a number left the range of {self.name}", hint=Remedy("use {}", arithmetic="exact"))
 
 
 def _off(size: Floats, grid: int) -> Flags:

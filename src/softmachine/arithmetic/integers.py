@@ -14,7 +14,7 @@ import numpy as np
 
 from softmachine.arithmetic.base import Array, Family, Flags, Map, SparseRows, Tensor
 from softmachine.arithmetic.plain import PlainFloat
-from softmachine.errors import PrecisionError
+from softmachine.errors import PrecisionError, Remedy
 
 LEAST, MOST = -128, 127
 _MOST_TERMS = 2**24 // 128**2
@@ -61,12 +61,14 @@ class Int8(PlainFloat):
         if (mean != np.rint(mean)).any():
             raise PrecisionError(
                 "a head takes the mean of different numbers, which is not an integer, so int8 cannot hold it",
-                hint="use --arithmetic float64, or a theorem whose heads retrieve one number",
+                hint=Remedy("use {}, or a theorem whose heads retrieve one number", arithmetic="float64"),
             )
         return Tensor(mean.astype(self.dtype))
 
     def soft(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> NoReturn:
-        raise PrecisionError("softmax gives no integers, so int8 cannot hold them", hint="use --attention hard")
+        raise PrecisionError(
+            "softmax gives no integers, so int8 cannot hold them", hint=Remedy("use {}", attention="hard")
+        )
 
 
 def _check_terms(terms: int) -> None:
@@ -78,14 +80,14 @@ def _integer(number: Fraction) -> int:
     if number.denominator != 1 or not LEAST <= number <= MOST:
         raise PrecisionError(
             f"the number {number} is not an integer of 8 bits, so int8 cannot hold it",
-            hint="use --arithmetic float64, or a theorem that is made for int8, as `ternary` is",
+            hint=Remedy("use {}, or a theorem that is made for int8, as `ternary` is", arithmetic="float64"),
         )
     return int(number)
 
 
 def _stored(value: Array) -> Tensor:
     if value.size and (value.min() < LEAST or value.max() > MOST):
-        raise PrecisionError("a number left the range of int8", hint="use --arithmetic float64 or exact")
+        raise PrecisionError("a number left the range of int8", hint=Remedy("use {} or exact", arithmetic="float64"))
     return Tensor(value)
 
 

@@ -16,7 +16,7 @@ from softmachine.arithmetic.base import Arithmetic, Array, Flags, Map, SparseRow
 class Objects(Arithmetic):
     """An arithmetic of objects that are added and multiplied one by one."""
 
-    checks_many = False
+    checks_many, pace, bytes = False, 3e-6, 96
 
     @abstractmethod
     def number(self, exact: fmpq) -> object:

@@ -6,7 +6,7 @@ where a format goes wrong. To know that a run is right, use :class:`softmachine.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -25,10 +25,16 @@ class PlainFloat(Arithmetic):
     """
 
     checks_many = False
+    rounds = True
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.dtype = np.dtype(FORMATS[name])
+
+    def finer(self) -> Iterator[Arithmetic]:
+        """The wider formats, the narrowest first."""
+        wider = {name: np.dtype(of).itemsize for name, of in FORMATS.items() if np.dtype(of) > self.dtype}
+        return (PlainFloat(name) for name in sorted(wider, key=wider.__getitem__))
 
     def numbers(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
         columns = len(rows[0]) if rows else 0

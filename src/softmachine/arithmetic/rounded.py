@@ -18,7 +18,7 @@ import numpy as np
 from softmachine.arithmetic.base import Array, Family, Flags, Floats, Tensor
 from softmachine.arithmetic.floating import Float
 from softmachine.arithmetic.operator import FLOOR, FloatOperator
-from softmachine.errors import PrecisionError
+from softmachine.errors import PrecisionError, Remedy
 
 FORMATS: dict[str, type] = {
     "bfloat16": ml_dtypes.bfloat16,
@@ -59,7 +59,9 @@ class Rounded(Float):
     def stored(self, x: Tensor) -> Tensor:
         """The nearest numbers of the format, which are further from the exact ones by as much as they moved."""
         if not (np.abs(x.value) <= self.format.most).all():
-            raise PrecisionError(f"a number left the range of {self.name}", hint="use --arithmetic exact or float64")
+            raise PrecisionError(
+                f"a number left the range of {self.name}", hint=Remedy("use {} or exact", arithmetic="float64")
+            )
         value = self.format.nearest(x.value)
         moved = np.abs(value - x.value)
         return Tensor(value, moved if x.error is None else x.error + moved)

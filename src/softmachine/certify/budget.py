@@ -17,6 +17,7 @@ from softmachine.errors import ConstructionError
 from softmachine.signals.primitives import Attention, Fall, Loop, Named, Position, Token, Unit, outside_loops
 from softmachine.signals.program import Program
 from softmachine.signals.signal import Affine, Node, inputs_first
+from softmachine.transformer.attention import Choice
 from softmachine.transformer.features import Feature, I
 
 TOLERANCE = 0.25
@@ -114,7 +115,25 @@ def budget(program: Program, length: int, sharpness: int) -> Budget:
 @lru_cache(maxsize=1024)
 def least_gap(gap: Fraction | Feature, length: int) -> Fraction:
     """The smallest gap at any position of an input of this length."""
-    return gap if isinstance(gap, Fraction) else min(gap.at(i, length) for i in range(length + 1))
+    return gap if isinstance(gap, Fraction) else gap.least(length)
+
+
+def is_uniform(node: Attention) -> bool:
+    """Whether a head scores all keys alike, so that it is the same hard and soft."""
+    return not node.query and node.bias is None
+
+
+def require_average_hard(node: Attention) -> None:
+    """See that a head is one that softmax can take the place of, with a certificate.
+
+    Raises:
+        ConstructionError: If it takes one of several best keys, or has a temperature already.
+    """
+    if node.weighting.choice is not Choice.AVERAGE and not (is_uniform(node) and not node.weighting.hard):
+        raise ConstructionError(
+            f"head {node.name!r} is {node.weighting}, and certificates are only for average-hard attention",
+            hint="let a term of its scores break ties, and promise the gap",
+        )
 
 
 class _BrokenError(Exception):
@@ -174,7 +193,7 @@ class _Ledger:
         """Turn by turn, until a turn ends with the errors that it began with: then all others do."""
         outside = self.errors
         carried = tuple(map(self.of_form, node.initial))
-        for _ in range(int(node.times.at(0, self.length)) if isinstance(node.times, Feature) else node.times):
+        for _ in range(node.turns(self.length)):
             self.errors = {**outside, node.carried: carried}
             self.follow(node.body)
             before, carried = carried, tuple(map(self.of_form, node.body))
@@ -199,8 +218,9 @@ class _Ledger:
         return (0.0,) * len(node.kinds)
 
     def attention(self, node: Attention) -> tuple[float, ...]:
+        require_average_hard(node)
         values = tuple(map(self.of_form, node.value))
-        if not node.query and node.bias is None:
+        if is_uniform(node):
             worst = max(values, default=0.0)
             self.note(node, HeadRow(node.name, EXACT, None, None, worst, worst))
             return values

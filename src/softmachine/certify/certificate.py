@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
-from softmachine.certify.budget import Budget, budget, least_gap
+from softmachine.certify.budget import Budget, budget, is_uniform, least_gap, require_average_hard
 from softmachine.certify.theorem26 import Theorem26, theorem26
 from softmachine.compiler import compile_program
 from softmachine.errors import ConstructionError, UsageError
-from softmachine.signals.primitives import Attention
+from softmachine.estimates import Estimate, allow
+from softmachine.signals.primitives import Attention, Loop
 from softmachine.signals.program import Program
 from softmachine.signals.signal import Affine, Node, Signal, inputs_first
 from softmachine.text import html_table
-from softmachine.transformer.attention import AVERAGE_HARD, softmax
+from softmachine.transformer.attention import softmax
 from softmachine.transformer.features import Feature, Monomial
 
 MOST = 4096
 """No scaled gap larger than this is tried; float64 has no use for one above 745."""
+MANY = 100_000
+"""Certificates for shorter lengths take no time worth mentioning."""
+TRIED = 1_000
+"""A gap is looked up at so many positions, to see how long that takes."""
+TURN, TURN_BYTES = 1e-3, 100
+"""What a turn of a loop takes: seconds and bytes, about."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +114,7 @@ def certify(program: Program, length: int, sharpness: int | None = None) -> Cert
     """
     if length < 0:
         raise UsageError(f"there is no input of length {length}")
+    _allow(program, length)
     chosen = sharpness if sharpness is not None else _smallest(program, length)
     gap = smallest_gap(program, length)
     transformer = compile_program(program)
@@ -112,10 +122,33 @@ def certify(program: Program, length: int, sharpness: int | None = None) -> Cert
     theorem = theorem26(transformer, length, positions, gap or Fraction(1), program.margin or Fraction(1))
     layers = {head.name: k for k, layer in enumerate(transformer.layers, 1) for head in layer.heads}
     heads = [node for node in inputs_first(program.logits.forms) if isinstance(node, Attention)]
-    scales = {node.name: _scale(node, chosen) for node in heads if node.query}
+    scales = {node.name: _scale(node, chosen) for node in heads if not is_uniform(node)}
     found = budget(program, length, chosen)
     rows = tuple(replace(row, layer=layers.get(row.head), scale=scales.get(row.head)) for row in found.rows)
     return Certificate(rows, found.margin, found.failure, length, chosen, theorem, gap)
+
+
+def _allow(program: Program, length: int) -> None:
+    """Gaps are looked up at every position, and loops are followed turn by turn.
+
+    Raises:
+        EffortError: If there are so many that it takes too long, and nobody said yes.
+    """
+    if length < MANY:
+        return
+    nodes = list(inputs_first(program.logits.forms))
+    gaps = {node.gap for node in nodes if isinstance(node, Attention) and isinstance(node.gap, Feature)}
+    turns = max((node.turns(length) for node in nodes if isinstance(node, Loop)), default=0)
+    seconds = sum(map(partial(_lookups, length), gaps)) + turns * TURN
+    estimate = Estimate(f"a certificate for length {length:,}", seconds, turns * TURN_BYTES)
+    allow(estimate, hint="choose a smaller --length")
+
+
+def _lookups(length: int, gap: Feature) -> float:
+    """How many seconds it takes to look a gap up at every position."""
+    began = time.perf_counter()
+    min(gap.at(length - i, length) for i in range(TRIED))
+    return (time.perf_counter() - began) / TRIED * length
 
 
 def _smallest(program: Program, length: int) -> int:
@@ -149,7 +182,11 @@ def softened(program: Program, certificate: Certificate) -> Program:
 
 
 def with_softmax(program: Program, sharpness: int) -> Program:
-    """The same signals with softmax in place of hard attention: only the weighting differs."""
+    """The same signals with softmax in place of hard attention: only the weighting differs.
+
+    Raises:
+        ConstructionError: If a head is not average-hard; it says which.
+    """
     rebuilt: dict[Node, Node] = {}
 
     def forms(old: tuple[Affine, ...]) -> tuple[Affine, ...]:
@@ -157,14 +194,15 @@ def with_softmax(program: Program, sharpness: int) -> Program:
 
     for node in inputs_first(program.logits.forms):
         rebuilt[node] = new = node.over(forms)
-        if isinstance(new, Attention) and new.weighting == AVERAGE_HARD:
+        if isinstance(new, Attention):
+            require_average_hard(new)
             rebuilt[node] = replace(new, weighting=softmax(_scale(new, sharpness)))
     return replace(program, logits=Signal(forms(program.logits.forms), program.logits.kinds))
 
 
 def _scale(node: Attention, sharpness: int) -> Fraction | Feature:
     """The scale that makes a head's gap as large as the sharpness."""
-    if not node.query:
+    if is_uniform(node):
         return Fraction(1)
     if isinstance(node.gap, Fraction):
         return sharpness / node.gap

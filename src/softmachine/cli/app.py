@@ -13,8 +13,9 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from softmachine.cli.failures import CommandLineError
-from softmachine.cli.options import Debug, Json, Quiet
+from softmachine.cli.options import Debug, Json, Quiet, Yes
 from softmachine.cli.output import Output
+from softmachine.estimates import consent
 
 COMMANDS = (
     "run",
@@ -31,6 +32,8 @@ COMMANDS = (
     "atlas",
 )
 """The modules of the commands, in the order in which they are told."""
+LONG = ("run", "check", "show", "compile", "certify", "export", "slices", "circuit")
+"""Those that may take long: they refuse what takes very long, unless --yes is given."""
 EXAMPLES = """[dim]Examples:[/]
   softmachine run palindrome abba
   softmachine run "1RB1LB_1LA1RZ"
@@ -86,15 +89,20 @@ def softmachine(
         print(context.get_help())
 
 
-def _with_output(carry_out: Callable[..., int | None]) -> Callable[..., int | None]:
-    """A command, with the options that make up its last parameter, ``output``, in its place."""
+def _with_output(carry_out: Callable[..., int | None], *, long: bool) -> Callable[..., int | None]:
+    """A command, with the options that make up its last parameter, ``output``, in its place; and --yes, if it is long.
+
+    How long something takes is said where progress is shown.
+    """
 
     @wraps(carry_out)
-    def called(*, as_json: bool, quiet: bool, _debug: bool, **given: object) -> int | None:
-        return carry_out(**given, output=Output(as_json, quiet))
+    def called(*, as_json: bool, quiet: bool, _debug: bool, yes: bool = False, **given: object) -> int | None:
+        output = Output(as_json, quiet)
+        with consent(yes, output.warn if output.progress else None):
+            return carry_out(**given, output=output)
 
     whole = signature(carry_out, eval_str=True)
-    shared = {"as_json": Json, "quiet": Quiet, "_debug": Debug}
+    shared = {**({"yes": Yes} if long else {}), "as_json": Json, "quiet": Quiet, "_debug": Debug}
     more = [Parameter(name, Parameter.KEYWORD_ONLY, default=False, annotation=kind) for name, kind in shared.items()]
     own = [parameter for parameter in whole.parameters.values() if parameter.name != "output"]
     vars(called)["__signature__"] = whole.replace(parameters=[*own, *more])
@@ -115,5 +123,5 @@ def command(name: str | None = None) -> Any:
     app.callback(invoke_without_command=True)(softmachine)
     for each in (name,) if name in COMMANDS else COMMANDS:
         module = import_module(f"softmachine.cli.{each}")
-        app.command(each, cls=_Command, epilog=module.EXAMPLES)(_with_output(module.command))
+        app.command(each, cls=_Command, epilog=module.EXAMPLES)(_with_output(module.command, long=each in LONG))
     return get_command(app)

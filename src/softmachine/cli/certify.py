@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from softmachine.cli import options
-from softmachine.cli.models import Wanted, noted, open_model, say_notes
+from softmachine.cli.models import Wanted, alphabet_line, noted, open_model, say_notes
 from softmachine.cli.options import Status, file, value
 from softmachine.cli.output import Output
 
@@ -46,6 +46,7 @@ def command(
     csv: Csv = None,
     latex: Latex = None,
     theorem: options.TheoremName = None,
+    context: options.Context = None,
     alphabet: options.Alphabet = None,
     format_name: options.Format = None,
     output: Output,
@@ -61,7 +62,8 @@ def command(
     files = {name: path for name, path in (("plot", plot), ("csv", csv), ("latex", latex)) if path is not None}
     for path in files.values():
         require_new(path)
-    model = open_model(source, Wanted(format_name, theorem, "hard", alphabet, length=length), output)
+    wanted = Wanted(format_name, theorem, "hard", alphabet, length if context is None else context)
+    model = open_model(source, wanted, output, two_letters=True)
     with working("certifying", output):
         certificate = api.certificate(model, length=length, sharpness=sharpness)
     measured = None
@@ -76,9 +78,12 @@ def command(
     if output.as_json:
         figures = {"measured": measured.to_json()} if measured else {}
         written = {name: str(path) for name, path in files.items()}
-        output.answer(certificate.to_json() | figures | written | noted(model.notes))
+        over = {"alphabet": list(model.codec.alphabet)}
+        output.answer(certificate.to_json() | over | figures | written | noted(model.notes))
     else:
         output.say(str(certificate))
+        if letters := alphabet_line(model.source):
+            output.say(f"  {letters}")
         if measured is not None:
             output.say(f"  {measured}")
         for name, path in files.items() if not output.quiet else ():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.models import Wanted, open_model
+from softmachine.cli.models import Wanted, alphabet_line, open_model
 from softmachine.cli.options import Status, value
 from softmachine.cli.output import Output
 from softmachine.errors import SoftmachineError
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from softmachine.engines.check import Disagreement, Report
+    from softmachine.engines.sweep import Sweep
     from softmachine.model import Model
-    from softmachine.words import Inputs, Word
+    from softmachine.words import Word
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine check palindrome --up-to 6
@@ -59,8 +60,8 @@ def command(
     max_steps: MaxSteps = 10_000,
     theorem: options.TheoremName = None,
     attention: options.AttentionName = None,
-    certified: options.CertifiedLength = None,
-    bound: options.Bound = None,
+    certified: options.Certified = None,
+    context: options.Context = None,
     alphabet: options.Alphabet = None,
     format_name: options.Format = None,
     output: Output,
@@ -69,31 +70,36 @@ def command(
 
     Exit status 0: they agree on every input that was tried; 1: they do not, and the first differences are shown.
     """
-    from softmachine.words import inputs_of
+    from softmachine.engines.sweep import Sweep
 
-    model = open_model(source, Wanted(format_name, theorem, attention, alphabet, certified, bound), output)
-    inputs = inputs_of(model.codec, up_to=up_to, sample=sample, length=length, seed=seed)
-    report, stopped = _checked(model, inputs, arithmetic, max_steps, output)
+    wanted = Wanted(format_name, theorem, attention, alphabet, context, certified)
+    model = open_model(source, wanted, output, two_letters=True)
+    sweep = Sweep.of(model, up_to=up_to, sample=sample, length=length, seed=seed)
+    report, stopped = _checked(sweep, arithmetic, max_steps, output)
     if output.as_json:
         holds = None if stopped and report.holds else report.holds
-        output.answer({"holds": holds, "interrupted": stopped} | report.to_json(LISTED) | {"holds": holds})
+        over = {"holds": holds, "interrupted": stopped, "alphabet": list(model.codec.alphabet)}
+        output.answer(report.to_json(LISTED) | over)
     else:
         unasked = up_to is None and sample is None and not stopped
         output.say(f"all {report}" if unasked else str(report), style="green" if report.holds else "red")
         if not output.quiet:
+            if letters := alphabet_line(model.source):
+                output.say(letters)
             _show(report.disagreements, model, output, arithmetic, max_steps)
-    return _status(report, stopped, inputs.total, output)
+    return _status(report, stopped, sweep.total, output)
 
 
-def _checked(model: Model, inputs: Inputs, arithmetic: str, max_steps: int, output: Output) -> tuple[Report, bool]:
+def _checked(sweep: Sweep, arithmetic: str, max_steps: int, output: Output) -> tuple[Report, bool]:
     """What came of it, and whether Ctrl-C ended it before all words were tried."""
     from softmachine.cli.progress import bar
     from softmachine.engines.check import Report
 
-    report = Report(inputs=0, tokens=0, disagreements=(), seconds=0.0, notes=model.notes)
+    report = Report(inputs=0, tokens=0, disagreements=(), seconds=0.0, notes=sweep.model.notes)
     try:
-        with bar("checking", inputs.total, output) as advance:
-            for portion in _portions(model, inputs.words, arithmetic, max_steps, advance):
+        words = sweep.foreseen(arithmetic, max_steps)
+        with bar("checking", sweep.total, output) as advance:
+            for portion in _portions(sweep.model, words, arithmetic, max_steps, advance):
                 report = _joined(report, portion)
     except KeyboardInterrupt:
         return report, True
@@ -127,9 +133,11 @@ def _joined(first: Report, second: Report) -> Report:
     )
 
 
-def _status(report: Report, stopped: bool, total: int | None, output: Output) -> Status:
+def _status(report: Report, stopped: bool, total: float, output: Output) -> Status:
+    from softmachine.words import COUNTABLE
+
     if stopped:
-        of_all = "" if total is None else f" of {total:,}"
+        of_all = f" of {total:,}" if total <= COUNTABLE else ""
         output.warn(f"interrupted: {report.inputs:,}{of_all} inputs were tried")
         return Status.INTERRUPTED
     return Status.DONE if report.holds else Status.FAILS

@@ -84,13 +84,15 @@ def command(
 def _compared(made: TransformerCircuit, output: Output) -> tuple[int, list[str]]:
     """How many words were tried, all if that is possible, and those on which the circuit says something else."""
     from softmachine.cli.progress import bar, counted
+    from softmachine.estimates import foreseen
     from softmachine.words import random_words
 
     alphabet, every = made.codec.alphabet, len(made.codec.alphabet) ** made.length
     words = product(alphabet, repeat=made.length) if every <= MOST_WORDS else random_words(alphabet, SOME, made.length)
     total = every if every <= MOST_WORDS else SOME
+    words = foreseen(words, total, f"comparing {total:,} words", hint="choose a smaller --inputs")
     with bar("comparing", total, output) as advance:
-        return total, [made.codec.spell(word) for word in made.disagreements(counted(words, advance))]
+        return total, [made.codec.text_of(word) for word in made.disagreements(counted(words, advance))]
 
 
 def _check(path: Path) -> None:

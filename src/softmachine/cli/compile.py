@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from softmachine.cli import options
-from softmachine.cli.models import Wanted, model_line, noted, open_model, say_notes
+from softmachine.cli.models import Wanted, model_line, noted, open_model, say_notes, warn_if_unused
 from softmachine.cli.output import Output
 
 EXAMPLES = """[dim]Examples:[/]
@@ -18,8 +18,8 @@ def command(
     force: options.Force = False,
     theorem: options.TheoremName = None,
     attention: options.AttentionName = None,
-    certified: options.CertifiedLength = None,
-    length: options.Length = None,
+    context: options.Context = None,
+    length: options.CertifiedLength = None,
     alphabet: options.Alphabet = None,
     format_name: options.Format = None,
     output: Output,
@@ -31,7 +31,9 @@ def command(
     from softmachine import api
     from softmachine.exports.folder import written
 
-    model = open_model(source, Wanted(format_name, theorem, attention, alphabet, certified, length), output)
+    wanted = Wanted(format_name, theorem, attention, alphabet, context, length)
+    model = open_model(source, wanted, output)
+    warn_if_unused(wanted, model, output)
     api.save(model, folder, force=force)
     size = sum(file.stat().st_size for file in written(folder))
     if output.as_json:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.models import noted, say_notes
+from softmachine.cli.models import alphabet_line, noted, say_notes
 from softmachine.cli.options import file, switch, value
 from softmachine.cli.output import Output
 
@@ -56,10 +56,6 @@ TheoremName = Annotated[
     str | None,
     value("NAME", "The theorem whose tokens are used; [b]softmachine theorems[/] lists them.", "--theorem"),
 ]
-Context = Annotated[
-    int | None,
-    value("N", "For a theorem whose weights depend on a length: the length they would be made for.", least=0),
-]
 
 
 def command(
@@ -77,7 +73,7 @@ def command(
     max_steps: MaxSteps = 100_000,
     skip_unfinished: SkipUnfinished = False,
     theorem: TheoremName = None,
-    context: Context = None,
+    context: options.Context = None,
     alphabet: options.Alphabet = None,
     format_name: options.Format = None,
     force: Force = False,
@@ -113,4 +109,6 @@ def command(
         output.answer(written.to_json() | noted(rows.notes))
     else:
         output.say(str(path) if output.quiet else str(written))
+        if not output.quiet and (letters := alphabet_line(rows.codec.source)):
+            output.say(f"  {letters}")
         say_notes(rows.notes, output)

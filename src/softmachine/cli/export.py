@@ -12,7 +12,7 @@ from softmachine.cli import options
 from softmachine.cli.models import noted, say_notes
 from softmachine.cli.options import value
 from softmachine.cli.output import Output
-from softmachine.errors import UsageError
+from softmachine.errors import Remedy, UsageError
 from softmachine.text import many
 
 if TYPE_CHECKING:
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from softmachine.model import Model
 
 EXAMPLES = """[dim]Examples:[/]
-  softmachine export palindrome --to gpt2 --length 256 -o palindrome-gpt2
-  softmachine export busy-beaver-4 --to gpt2-default --length 128 -o bb4
-  softmachine export increment --to gpt2 --dtype bfloat16 --length 64 -o increment-bf16
-  softmachine export reverse-program --to bert --length 32 -o reverse-bert
+  softmachine export palindrome --to gpt2 --context 256 -o palindrome-gpt2
+  softmachine export busy-beaver-4 --to gpt2-default --context 128 -o bb4
+  softmachine export increment --to gpt2 --dtype bfloat16 --context 64 -o increment-bf16
+  softmachine export reverse-program --to bert --context 32 -o reverse-bert
   softmachine export --set interp -o interp-models
-  softmachine export "Q_a since Q_b" --to gpt2 --length 128 -o since"""
+  softmachine export "Q_a since Q_b" --to gpt2 --context 128 -o since"""
 
 
 ExportedSource = Annotated[
@@ -44,7 +44,13 @@ To = Annotated[
 ]
 Positions = Annotated[
     int | None,
-    value("N", "The number of positions: marks, input and steps together; by default 256.", "--length", least=1),
+    value(
+        "N",
+        "The number of positions: marks, input and steps together; by default 256.",
+        "--context",
+        "--length",
+        least=1,
+    ),
 ]
 Dtype = Annotated[
     str | None, value("NAME", "The format of the weights: float32 (the default), bfloat16, float16 or float64.")
@@ -78,10 +84,12 @@ def command(
     Before anything is written, the stock model is run on sample inputs and compared with the reference interpreter.
     """
     if (source is None) == (set_name is None):
-        raise UsageError("say what to export", hint="a SOURCE, or --set interp, or --set encoders --to bert")
+        raise UsageError(
+            "say what to export", hint=Remedy("a SOURCE, or {}, or --set encoders --to bert", set="interp")
+        )
     if set_name is not None:
         if any(given is not None for given in (length, theorem, alphabet, format_name)):
-            raise UsageError("a set has its own sources and lengths", hint="it goes with --to, --dtype and --force")
+            raise UsageError("a set has its own sources and lengths", hint="only formats can be chosen")
         _export_set(set_name, folder, to, dtype, force, output)
         return
     from softmachine import api

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -13,11 +14,12 @@ import typer
 
 from softmachine.cli.options import Status
 from softmachine.cli.output import Output, print_json, printable
-from softmachine.errors import InvalidError, SoftmachineError
+from softmachine.errors import InvalidError, Remedy, SoftmachineError
 
 # click's base of all mistakes in a command line; typer does not give it a public name in all of its versions.
 CommandLineError = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[2])
 
+LESS = "a shorter input, fewer steps or a smaller model takes less"
 REPORT_AT = "run again with --debug and report it"
 
 
@@ -38,7 +40,10 @@ def guarded(action: Callable[[], int], arguments: Sequence[str]) -> int:
     except Exception as error:
         if _has("--debug", arguments):
             traceback.print_exception(error)
-        return _report(described(error), arguments, Status.MISTAKE)
+        problem = described(error)
+        if isinstance(error, SoftmachineError) and isinstance(error.hint, Remedy):
+            problem["try"] = shlex.join(["softmachine", *followed(error.hint, arguments)])
+        return _report(problem, arguments, Status.MISTAKE)
     return status
 
 
@@ -46,15 +51,36 @@ def described(error: Exception) -> dict[str, object]:
     """What is wrong, where, and what would be right."""
     if isinstance(error, SoftmachineError):
         place = error.place and {"source": error.place.source, "line": error.place.line, "column": error.place.column}
+        hint = None if error.hint is None else str(error.hint)
         more = {"problems": list(error.problems)} if isinstance(error, InvalidError) else {}
-        return {"kind": type(error).__name__, "message": error.message, "place": place, "hint": error.hint, **more}
+        return {"kind": type(error).__name__, "message": error.message, "place": place, "hint": hint, **more}
     if isinstance(error, CommandLineError):
         return {"kind": "UsageError", "message": _sentence(error), "place": None, "hint": _help_on(error)}
+    if isinstance(error, MemoryError):
+        return {"kind": "MemoryError", "message": _exhausted(error), "place": None, "hint": LESS}
     if isinstance(error, OSError):
         place = {"source": error.filename} if isinstance(error.filename, str) else None
         return {"kind": "OSError", "message": f"cannot go on: {error.strerror or error}", "place": place, "hint": None}
     message = f"internal error: {type(error).__name__}: {error}"
     return {"kind": "InternalError", "message": message, "place": None, "hint": REPORT_AT}
+
+
+def followed(remedy: Remedy, arguments: Sequence[str]) -> list[str]:
+    """The command line as the remedy has it: its options in place of what was said of them."""
+    named = tuple(f"--{name.replace('_', '-')}" for name in remedy.options)
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    kept, value = [], False
+    for argument in arguments[:end]:
+        if not value and argument.split("=")[0] not in named:
+            kept.append(argument)
+        value = argument in named
+    return [*kept, *remedy.arguments, *arguments[end:]]
+
+
+def _exhausted(error: MemoryError) -> str:
+    """What was being done when memory ran out, if that was noted, and what was asked for, if that is known."""
+    doing = "".join(f" while {note}" for note in getattr(error, "__notes__", ())[:1])
+    return f"there is not enough memory{doing}" + (f": {error}" if str(error) else "")
 
 
 def _report(problem: dict[str, object], arguments: Sequence[str], status: Status) -> int:

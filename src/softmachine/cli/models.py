@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from softmachine.cli.output import Output
 from softmachine.errors import UsageError
+from softmachine.model import Model
 from softmachine.text import many
 
 if TYPE_CHECKING:
     from softmachine.cli.tapes import TapeView
     from softmachine.codec import Codec
     from softmachine.languages.source import Source
-    from softmachine.model import Model
     from softmachine.transformer.weights import Transformer
 
 ATTENTIONS = ("hard", "soft")
@@ -29,33 +29,76 @@ class Wanted:
         theorem: The theorem.
         attention: Hard or soft.
         alphabet: More symbols for a formula.
-        certified: The length up to which soft attention is certified.
-        length: The length to make the weights for, if they depend on one.
+        context: The length to make the weights for, if they depend on one.
+        length: The length up to which soft attention is certified. Of the two, one stands for both.
     """
 
     format_name: str | None
     theorem: str | None
     attention: str | None = None
     alphabet: str | None = None
-    certified: int | None = None
+    context: int | None = None
     length: int | None = None
 
 
-def open_model(source: str, wanted: Wanted, output: Output) -> Model:
-    """The model of a source: compiled, or read from the folder where it was saved."""
+def open_model(source: str, wanted: Wanted, output: Output, *, two_letters: bool = False) -> Model:
+    """The model of a source: compiled, or read from the folder where it was saved.
+
+    Args:
+        source: What the command was given.
+        wanted: How to compile it.
+        output: Who is told.
+        two_letters: Whether a formula is to have at least two letters, if nothing is said about its alphabet.
+    """
+    from softmachine import api
+    from softmachine.cli.progress import working
+    from softmachine.languages.source import with_two_letters
+
+    _require_attention(wanted)
+    item = api.load(source, wanted.format_name, alphabet=wanted.alphabet)
+    if two_letters and wanted.alphabet is None and not isinstance(item, Model):
+        item = with_two_letters(item)
+    with working("compiling", output):
+        return api.compile(
+            item, wanted.theorem, attention=wanted.attention, context=wanted.context, length=wanted.length
+        )
+
+
+def open_for(source: str, word: str | None, wanted: Wanted, max_steps: int | None, output: Output) -> tuple[Model, str]:
+    """The model of a source, made for a run on an input, and the input: if none is given, what the source suggests."""
     from softmachine import api
     from softmachine.cli.progress import working
 
+    _require_attention(wanted)
+    item = api.load(source, wanted.format_name, alphabet=wanted.alphabet)
+    text = default_input(item.source if isinstance(item, Model) else item) if word is None else word
+    with working("compiling", output):
+        lengths = {"context": wanted.context, "length": wanted.length, "max_steps": max_steps}
+        model = api.compile_for(item, text, wanted.theorem, attention=wanted.attention, **lengths)
+    warn_if_unused(wanted, model, output)
+    return model, text
+
+
+def warn_if_unused(wanted: Wanted, model: Model, output: Output) -> None:
+    """A length that nothing was made or certified for is not meant to be."""
+    length = wanted.length if wanted.context is None else wanted.context
+    if length is not None and model.length is None and model.certified is None:
+        what = f"the weights of {model.theorem.name} with {model.attention} attention serve every length"
+        output.warn(f"{what}: nothing was made or certified for {length:,}")
+
+
+def _require_attention(wanted: Wanted) -> None:
     if wanted.attention not in (None, *ATTENTIONS):
         raise UsageError(f"there is no attention {wanted.attention!r}", hint=f"choose {' or '.join(ATTENTIONS)}")
-    if wanted.certified is not None and wanted.attention != "soft":
-        raise UsageError("--certified is for soft attention", hint="add --attention soft")
-    if None not in (wanted.certified, wanted.length) and wanted.certified != wanted.length:
-        raise UsageError("--certified and --length name different lengths", hint="the weights are made for one length")
-    item = api.load(source, wanted.format_name, alphabet=wanted.alphabet)
-    with working("compiling", output):
-        length = wanted.length if wanted.certified is None else wanted.certified
-        return api.compile(item, wanted.theorem, attention=wanted.attention, length=length)
+
+
+def alphabet_line(source: Source) -> str:
+    """The letters of a formula, and how to have others."""
+    from softmachine.languages.source import Extensible
+
+    if not isinstance(source, Extensible):
+        return ""
+    return f"alphabet: {' '.join(source.alphabet)} (others: --alphabet SYMBOLS)"
 
 
 def noted(notes: Sequence[str]) -> dict[str, object]:
@@ -69,9 +112,11 @@ def say_notes(notes: Sequence[str], output: Output) -> None:
         output.say(f"  note: {note}")
 
 
-def default_input(codec: Codec[Source]) -> str:
+def default_input(source: Source) -> str:
     """The input that the source suggests, or else the empty word."""
-    return codec.spell(codec.source.default_input)
+    from softmachine.languages.source import spelled
+
+    return spelled(source.default_input, source.alphabet)
 
 
 def view_of(codec: Codec[Source], word: str, remember: int) -> TapeView | None:

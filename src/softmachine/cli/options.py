@@ -73,19 +73,14 @@ Alphabet = Annotated[
         "--alphabet",
     ),
 ]
-CertifiedLength = Annotated[
-    int | None,
-    value(
-        "N",
-        "With soft attention: at a temperature that is certified for every input (with its run) up to length N.",
-        "--certified",
-        least=0,
-    ),
-]
-_BOUND = "For a theorem whose weights depend on a length: the length to make them for."
-Length = Annotated[int | None, value("N", _BOUND, "--length", least=0)]
-Bound = Annotated[int | None, value("N", _BOUND, "--bound", least=0)]
-"""The same, where --length is the length of inputs."""
+_CERTIFIED = "With soft attention: at a temperature that is certified for every input (with its run) up to length N."
+CertifiedLength = Annotated[int | None, value("N", _CERTIFIED, "--length", "--certified", least=0)]
+Certified = Annotated[int | None, value("N", _CERTIFIED, "--certified", least=0)]
+"""The same, where --length is the length of the inputs that are tried."""
+_CONTEXT = "For a theorem whose weights depend on a length: the length to make them for"
+_FITS = f"{_CONTEXT}; by default that of the input, doubled until the run fits."
+Context = Annotated[int | None, value("N", f"{_CONTEXT}.", "--context", "--bound", least=0)]
+RunContext = Annotated[int | None, value("N", _FITS, "--context", "--bound", least=0)]
 ArithmeticName = Annotated[
     str,
     typer.Option(
@@ -99,6 +94,7 @@ ArithmeticName = Annotated[
 ]
 Folder = Annotated[Path, value("DIR", "The folder to write.", "--output", "-o")]
 Force = Annotated[bool, switch("Replace a model that was written there before; other files stay.", "--force")]
+Yes = Annotated[bool, switch("Go on, even if it takes more than ten minutes or half of the free memory.", "--yes")]
 
 Json = Annotated[bool, switch("Print one JSON object and nothing else.", "--json", panel=OUTPUT)]
 Quiet = Annotated[bool, switch("Print only the answer; no progress.", "--quiet", "-q", panel=OUTPUT)]

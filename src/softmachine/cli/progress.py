@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
 from softmachine.cli.output import Output
-from softmachine.progress import Tell, nobody
+from softmachine.progress import Tell, nobody, noted
 
 Item = TypeVar("Item")
 PATIENCE = 0.5
@@ -18,6 +19,11 @@ PATIENCE = 0.5
 @contextmanager
 def working(what: str, output: Output) -> Iterator[Tell]:
     """Say what is being done, if it takes a while; the returned function says it more exactly."""
+    with noted(what):
+        yield from _working(what, output)
+
+
+def _working(what: str, output: Output) -> Iterator[Tell]:
     if not output.progress:
         yield nobody
         return
@@ -39,8 +45,13 @@ def working(what: str, output: Output) -> Iterator[Tell]:
 
 
 @contextmanager
-def bar(what: str, total: int | None, output: Output) -> Iterator[Callable[[], None]]:
-    """A bar that the returned function moves on by one; the total may be unknown."""
+def bar(what: str, total: float, output: Output) -> Iterator[Callable[[], None]]:
+    """A bar that the returned function moves on by one; the total may be infinite."""
+    with noted(what):
+        yield from _bar(what, total, output)
+
+
+def _bar(what: str, total: float, output: Output) -> Iterator[Callable[[], None]]:
     if not output.progress:
         yield lambda: None
         return
@@ -48,7 +59,7 @@ def bar(what: str, total: int | None, output: Output) -> Iterator[Callable[[], N
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=output.err, transient=True) as progress:
-        task = progress.add_task(what, total=total)
+        task = progress.add_task(what, total=total if math.isfinite(total) else None)
         yield lambda: progress.advance(task)
 
 

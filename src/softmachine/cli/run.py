@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.models import Wanted, default_input, noted, open_model, view_of
+from softmachine.cli.models import Wanted, noted, open_for, view_of
 from softmachine.cli.options import Status, file, switch, value
 from softmachine.cli.output import Output
-from softmachine.errors import UsageError
+from softmachine.errors import Remedy, UsageError
 from softmachine.text import many
 
 if TYPE_CHECKING:
     from softmachine.cli.watching import Watched, Watcher
+    from softmachine.comparing import Difference
     from softmachine.engines.run import Run, Running
 
 EXAMPLES = """[dim]Examples:[/]
@@ -56,6 +57,10 @@ Audited = Annotated[
         "N", "Afterwards, do N random steps again with every score computed in exact arithmetic (fast engine).", least=0
     ),
 ]
+Verified = Annotated[
+    bool,
+    switch("Compare every token with the reference interpreter, while it runs; status 1 if one differs.", "--verify"),
+]
 Checkpoint = Annotated[
     Path | None, file("Write the run to FILE now and then, and when it is interrupted (fast engine).")
 ]
@@ -72,12 +77,13 @@ def command(
     engine: Engine = "auto",
     max_steps: MaxSteps = None,
     audit: Audited = 0,
+    verify: Verified = False,
     checkpoint: Checkpoint = None,
     resume: Resume = None,
     theorem: options.TheoremName = None,
     attention: options.AttentionName = None,
-    certified: options.CertifiedLength = None,
-    length: options.Length = None,
+    context: options.RunContext = None,
+    length: options.CertifiedLength = None,
     alphabet: options.Alphabet = None,
     trace: Traced = False,
     tokens: Tokens = False,
@@ -87,24 +93,25 @@ def command(
     """Run a machine as a transformer, and show what it does.
 
     The machine is compiled to the weights of a transformer, which then produces the run one token at a time.
-    Exit status 0: it came to a verdict; 3: it reached the step limit; 130: interrupted.
+    Exit status 0: it came to a verdict; 1: it differs from the reference interpreter, or an audit does not hold; 3: it
+    reached the step limit; 130: interrupted.
     """
     from softmachine.cli.progress import working
     from softmachine.cli.watching import show_run
     from softmachine.engines.run import Running
 
     if tokens and not output.as_json:
-        raise UsageError("--tokens is for --json", hint="--trace shows what the tokens do")
+        raise UsageError("--tokens is for --json", hint="they are part of the answer in JSON")
     if audit and engine == "dense":
-        raise UsageError("only runs of the fast engine are audited", hint="--engine fast")
+        raise UsageError("only runs of the fast engine are audited", hint=Remedy(engine="fast"))
     if checkpoint and engine != "dense":
         from softmachine.engines.engine import engine_named
 
         require_free = engine_named("fast").require_free
         assert require_free is not None
         require_free(checkpoint)
-    model = open_model(source, Wanted(format_name, theorem, attention, alphabet, certified, length), output)
-    text = default_input(model.codec) if word is None else word
+    wanted = Wanted(format_name, theorem, attention, alphabet, context, length)
+    model, text = open_for(source, word, wanted, max_steps, output)
     with working("preparing the weights", output):
         running = Running(
             model,
@@ -114,6 +121,7 @@ def command(
             engine="fast" if audit and engine == "auto" else engine,
             checkpoint=checkpoint,
             resume=resume,
+            verify=verify,
         )
     watched = _watched(running, text, output, trace)
     if watched.interrupted and running.save():
@@ -132,7 +140,7 @@ def command(
         show_run(result, output, watched)
         if audited:
             output.say(f"audit: {audited}")
-    if audited and not audited.holds:
+    if result.differs or (audited and not audited.holds):
         return Status.FAILS
     return _status(result, watched.interrupted, running.max_steps, output)
 
@@ -172,9 +180,15 @@ def _answer(run: Run, text: str) -> dict[str, object]:
         "arithmetic": run.arithmetic,
         "engine": run.engine,
         **noted(run.notes),
+        **({} if run.verified is None else {"verified": run.verified, "differs": run.differs}),
+        **({"difference": _difference(run.difference)} if run.difference else {}),
         "seconds": round(run.seconds, 6),
         "tokens_per_second": round(run.tokens_per_second, 1),
     }
+
+
+def _difference(found: Difference) -> dict[str, object]:
+    return {"position": found.position, "said": found.said, "should_be": found.expected}
 
 
 def _status(run: Run, interrupted: bool, max_steps: int, output: Output) -> Status:

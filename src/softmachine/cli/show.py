@@ -58,8 +58,8 @@ def command(
     growth: Growth = None,
     theorem: options.TheoremName = None,
     attention: options.AttentionName = None,
-    certified: options.CertifiedLength = None,
-    length: options.Length = None,
+    context: options.Context = None,
+    length: options.CertifiedLength = None,
     alphabet: options.Alphabet = None,
     format_name: options.Format = None,
     output: Output,
@@ -67,7 +67,7 @@ def command(
     """Draw the transformer of a machine: layers, heads, named coordinates, and what they cost."""
     if engine not in (None, "dense", "fast"):
         raise UsageError(f"there is no engine {engine!r}", hint="choose dense or fast")
-    wanted = Wanted(format_name, theorem, attention, alphabet, certified, length)
+    wanted = Wanted(format_name, theorem, attention, alphabet, context, length)
     if growth is not None:
         _show_growth(source, wanted, growth, output)
         return
@@ -103,7 +103,7 @@ def _show_growth(source: str, wanted: Wanted, growth: str, output: Output) -> No
     if min(lengths) < 0:
         raise UsageError(f"{min(lengths)} is not a length")
     models = {
-        n: open_model(source.replace("{n}", str(n)), wanted if "{n}" in source else replace(wanted, length=n), output)
+        n: open_model(source.replace("{n}", str(n)), wanted if "{n}" in source else replace(wanted, context=n), output)
         for n in lengths
     }
     measured = measure(lambda n: models[n].weights, lengths, padding=lambda n: _padding(models[n].codec))

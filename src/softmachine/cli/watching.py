@@ -71,6 +71,9 @@ def watch(running: Running, watcher: Watcher | None) -> bool:
                 watcher.see(piece)
     except KeyboardInterrupt:
         return True
+    except MemoryError as error:
+        error.add_note(f"running {running.model.name!r}, after {many(len(running.tokens), 'token')}")
+        raise
     finally:
         if watcher:
             watcher.close()
@@ -195,10 +198,10 @@ def show_run(run: Run, output: Output, watched: Watched) -> None:
         return
     from softmachine.engines.result import UNFINISHED
 
-    went, _, summary = run.text().rpartition("\n")
-    if run.verdict is None:
-        summary = summary.replace(UNFINISHED, _unfinished(watched.interrupted), 1)
-    output.say(summary if output.quiet or watched.traced or not went else f"{went}\n{summary}")
+    if not (output.quiet or watched.traced) and (went := run.story()):
+        output.say(went)
+    summary = run.summary()
+    output.say(summary.replace(UNFINISHED, _unfinished(watched.interrupted), 1) if run.verdict is None else summary)
 
 
 def _unfinished(interrupted: bool) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from softmachine.datasets.search import Search, spelled
 from softmachine.datasets.split import Split, lengths_in
 from softmachine.datasets.wishes import Group, Wishes
 from softmachine.datasets.writing import Written, writer_for
-from softmachine.errors import UsageError
+from softmachine.errors import Remedy, UsageError
 from softmachine.files import new_file
 from softmachine.languages.source import Source
 from softmachine.text import many
@@ -63,22 +64,22 @@ class Dataset:
             raise UsageError("some lengths are asked for twice")
         for lengths in self.bins:
             self.split.require(lengths)
-            if self.sample is None and (self._count(lengths) or MOST_WORDS + 1) > MOST_WORDS:
+            if self.sample is None and self._count(lengths) > MOST_WORDS:
                 raise UsageError(
                     f"there are more than {MOST_WORDS:,} words of length {spelled(lengths)}",
-                    hint="--sample K --length N for K of them at random",
+                    hint="ask for a sample, so many random words of a length",
                 )
         if self.sample is None and self.wishes.long_traces:
-            raise UsageError("a share of long traces is for samples", hint="--sample K --length N")
+            raise UsageError("a share of long traces is for samples", hint="ask for so many random words of a length")
         if self.sample is not None and self.wishes.near_misses and self.sample % 2:
-            raise UsageError(f"near misses come in pairs: {self.sample} is odd", hint=f"--sample {self.sample + 1}")
+            raise UsageError(f"near misses come in pairs: {self.sample} is odd", hint=Remedy(sample=self.sample + 1))
 
     @property
-    def total(self) -> int | None:
-        """How many rows there are, if that is known beforehand."""
+    def total(self) -> int | float:
+        """How many rows there are; infinite, if that is not known beforehand."""
         if self.sample is not None:
             return self.sample * len(self.bins)
-        return None if self.wishes else self._count(self.bins[0])
+        return math.inf if self.wishes else self._count(self.bins[0])
 
     def __iter__(self) -> Iterator[Row]:
         """The rows.
@@ -110,7 +111,7 @@ class Dataset:
     def _judge(self) -> Judge:
         return Judge(self.codec, self.max_steps, self.positions, skip=self.skip_unfinished)
 
-    def _count(self, lengths: range) -> int | None:
+    def _count(self, lengths: range) -> int | float:
         return count_words(self.codec.alphabet, lengths)
 
     def _rows(self, judge: Judge) -> Iterator[Row]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from softmachine.codec import Codec, DecoderCodec, Outcome, Prompt, SegmentedCodec
-from softmachine.errors import UsageError
+from softmachine.errors import Remedy, UsageError
 from softmachine.languages.source import Source
 from softmachine.text import many
 from softmachine.words import Word
@@ -95,7 +95,7 @@ class Judge:
         """
         contexts = self._contexts(word)
         trace = tuple(token for _, said in contexts for token in said)
-        outcome = self.codec.read(word, [token or "" for token in trace])
+        outcome = self.codec.outcome(word, [token or "" for token in trace])
         if outcome.halted and self._fits(contexts):
             return Judged(word, contexts[0][0], trace, outcome)
         if not self.skip:
@@ -105,9 +105,9 @@ class Judge:
 
     def row(self, judged: Judged, split: str, near: Judged | None) -> Row:
         """The row of a word."""
-        spell, outcome = self.codec.spell, judged.outcome
+        text_of, outcome = self.codec.text_of, judged.outcome
         return Row(
-            input=spell(judged.word),
+            input=text_of(judged.word),
             length=len(judged.word),
             prompt=judged.prompt.tokens,
             trace=judged.trace,
@@ -115,7 +115,7 @@ class Judge:
             verdict=judged.verdict,
             steps=outcome.steps,
             split=split,
-            near=None if near is None else spell(near.word),
+            near=None if near is None else text_of(near.word),
         )
 
     def _contexts(self, word: Word) -> Sequence[tuple[Prompt, Sequence[str | None]]]:
@@ -130,15 +130,13 @@ class Judge:
         return all(len(prompt.tokens) + len(said) <= self.positions for prompt, said in contexts)
 
     def _endless(self, word: Word, outcome: Outcome) -> UsageError:
-        text = self.codec.spell(word)
+        text = self.codec.text_of(word)
         shown = repr(text if len(text) <= SHOWN else f"{text[:SHOWN]}…") if word else "the empty word"
-        steps = f"{many(self.max_steps, 'step')}"
         if self.positions is not None and (outcome.halted or outcome.steps < self.max_steps):
-            limit, remedy = f"a context of {self.positions:,} positions", "--context N for more"
+            limit, more = f"a context of {self.positions:,} positions", "a larger context"
         else:
-            limit, remedy = steps, "--max-steps N for more"
-        name = self.codec.source.name
+            limit, more = many(self.max_steps, "step"), "more steps"
         return UsageError(
-            f"the run of {name!r} on {shown} does not end within {limit}",
-            hint=f"{remedy}, or --skip-unfinished to leave such words out",
+            f"the run of {self.codec.source.name!r} on {shown} does not end within {limit}",
+            hint=Remedy(f"leave such words out: {{}}, or allow {more}", skip_unfinished=True),
         )

@@ -55,7 +55,7 @@ class Search:
     ) -> None:
         self.judge, self.lengths, self.wishes, self.part, self.chooser = judge, lengths, wishes, part, chooser
         self.alphabet = judge.codec.alphabet
-        self.whole = whole or not wishes or (count_words(self.alphabet, lengths) or EFFORT + 1) <= EFFORT
+        self.whole = whole or not wishes or count_words(self.alphabet, lengths) <= EFFORT
         self.pools = Pools(self.alphabet, lengths, chooser)
         self.known = Known()
         self.taken: set[Word] = set()

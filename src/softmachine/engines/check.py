@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, islice, zip_longest
+from itertools import groupby, islice
 
 from softmachine.arithmetic import Arithmetic
 from softmachine.codec import Codec, DecoderCodec, Prompt, SegmentedCodec
+from softmachine.comparing import Comparison, Difference, first_difference, in_pieces
 from softmachine.engines.dense.decode import continuation
+from softmachine.engines.dense.effort import allow_pass
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import SoftmachineError
 from softmachine.languages.source import Source
@@ -137,6 +139,8 @@ def check_words(
     inputs = tokens = 0
     wrong: list[Disagreement] = []
     for batch in _batches(words, lambda word: 1 if decodes else _together(len(codec.prompt(word).tokens))):
+        prompt = codec.prompt(batch[0])
+        allow_pass(engine, prompt.tokens, prompt.length, len(batch))
         expected = [tuple(codec.expected(word, max_steps)) for word in batch]
         inputs += len(batch)
         tokens += sum(map(len, expected))
@@ -144,11 +148,11 @@ def check_words(
             problem = _compare_segments(engine, codec, batch[0], max_steps, model.length)
             wrong += [problem] if problem else []
         elif decodes:
-            problem = _compare_run(engine, batch[0], codec.prompt(batch[0]), expected[0])
+            problem = _compare_run(engine, batch[0], prompt, expected[0])
             wrong += [problem] if problem else []
         else:
             wrong += _compare_answers(engine, codec, batch, expected)
-    found = tuple(replace(problem, text=codec.spell(problem.word)) for problem in wrong)
+    found = tuple(replace(problem, text=codec.text_of(problem.word)) for problem in wrong)
     return Report(inputs, tokens, found, time.perf_counter() - began, model.notes)
 
 
@@ -173,18 +177,23 @@ def _compare_run(
     careful_from: int | None = None,
 ) -> Disagreement | None:
     """The first token that differs, if any; from ``careful_from`` on the tokens are read one by one."""
-    agreed = 0
+    comparison = Comparison(in_pieces(expected))
     try:
-        found = continuation(engine, prompt, _known(expected[:-1]), PIECE, careful_from)
-        for wanted, token in zip_longest(expected, found):
-            if wanted != token:
-                return Disagreement(word, agreed, wanted, token, _known(expected[:agreed]))
-            agreed += 1
+        for token in continuation(engine, prompt, _known(expected[:-1]), PIECE, careful_from):
+            comparison.see((token,))
+            if comparison.difference:
+                return _disagreement(word, comparison.difference, expected)
     except SoftmachineError as error:
+        agreed = comparison.agreed
         if careful_from is None:  # A whole piece failed: go through it again, to say where.
             return _compare_run(engine, word, prompt, expected, careful_from=agreed)
         return Disagreement(word, agreed, expected[agreed], None, _known(expected[:agreed]), str(error))
     return None
+
+
+def _disagreement(word: Word, found: Difference, before: Sequence[str | None]) -> Disagreement:
+    known = _known(before[: found.position])
+    return Disagreement(word, found.position, found.expected, found.said, known)
 
 
 def _compare_segments(
@@ -219,11 +228,10 @@ def _compare_answers(
                 yield from _compare_answers(engine, codec, [word], [wanted])
         return
     for word, wanted, answers in zip(batch, expected, found, strict=True):
-        for place, (right, answer) in enumerate(zip(wanted, answers, strict=True)):
-            if right not in (None, answer):
-                yield Disagreement(word, place, right, answer, tuple(answers[:place]))
-                break
+        difference = first_difference(wanted, answers)
+        if difference:
+            yield _disagreement(word, difference, answers)
 
 
-def _known(tokens: tuple[str | None, ...]) -> tuple[str, ...]:
+def _known(tokens: Sequence[str | None]) -> tuple[str, ...]:
     return tuple(token for token in tokens if token is not None)

@@ -13,12 +13,12 @@ from typing import Protocol
 
 from softmachine.arithmetic import Arithmetic
 from softmachine.codec import Codec, Prompt, SegmentedCodec
-from softmachine.errors import UsageError
+from softmachine.errors import OutgrownError, UsageError
 from softmachine.languages.source import Source
 from softmachine.model import Model
 from softmachine.plugins import Shelf
 
-MOST_TRIED = 20_000
+MOST_TRIED = 1_000_000
 """So many steps the interpreter makes at most, to find out what length a run would need."""
 
 
@@ -44,17 +44,20 @@ class Task:
     @cached_property
     def prompt(self) -> Prompt:
         """What the model is started on."""
-        return self.codec.prompt(self.word)
+        try:
+            return self.codec.prompt(self.word)
+        except OutgrownError as reason:
+            raise self._outgrown(reason.message, MOST_TRIED) from None
 
-    def outgrown(self, max_steps: int) -> UsageError:
+    def outgrown(self, max_steps: int) -> OutgrownError:
         """What to say when a context has more tokens than the weights were made for."""
-        hint = "compile it for a larger length, or limit the steps"
-        if isinstance(self.codec, SegmentedCodec):
-            tried = min(max_steps, MOST_TRIED)
-            needed = self.codec.longest(self.word, tried, to_the_end=tried < max_steps)
-            hint = f"compile it for length {needed}" if needed is not None else hint
         name, length = self.model.name, self.model.length
-        return UsageError(f"the run does not end within the {length} positions that {name!r} was made for", hint=hint)
+        message = f"the run does not end within the {length} positions that {name!r} was made for"
+        return self._outgrown(message, max_steps)
+
+    def _outgrown(self, message: str, max_steps: int) -> OutgrownError:
+        context = self.model.theorem.context_for(self.model.source, self.word, min(max_steps, MOST_TRIED))
+        return OutgrownError(message, context=context, hint="make it for more, or limit the steps")
 
     def require_room(self, max_steps: int) -> None:
         """See that the prompt of a model that writes summaries leaves room for anything."""

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from textwrap import wrap
 
 from softmachine.codec import DecoderCodec, Outcome, Prompt
+from softmachine.comparing import Difference
 from softmachine.model import Model
-from softmachine.text import many
+from softmachine.text import filled, many
 
 UNFINISHED = "no verdict yet"
-LONGEST = 120
-"""Longer outputs are shortened in summaries."""
-REPR = 24
+FASTEST = 99_999_999
+"""Tokens a second: lines are broken where they would be at this speed."""
+WIDTH = 80
+"""Columns of a summary; longer outputs are shortened."""
+REPR = 48
 """Longer texts are shortened in the one line that stands for a run."""
 
 
@@ -31,6 +35,8 @@ class Run:
         seconds: How long it took.
         segments: How many tokens the context of each segment had, if the model goes on from summaries.
         notes: What else there is to say, one sentence each.
+        verified: How many tokens were compared with the reference interpreter and are its own; None if nobody compared.
+        difference: The first token that is not, if any.
     """
 
     model: Model
@@ -42,6 +48,13 @@ class Run:
     seconds: float
     segments: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
+    verified: int | None = None
+    difference: Difference | None = None
+
+    @property
+    def differs(self) -> bool:
+        """Whether the run was compared with the reference interpreter, and is another."""
+        return self.difference is not None
 
     @property
     def verdict(self) -> str | None:
@@ -77,31 +90,43 @@ class Run:
 
     def text(self, most: int = 40) -> str:
         """The run for people: what happened step by step (the first ``most`` steps), and what came of it."""
+        return "\n".join(filter(None, [self.story(most), self.summary()]))
+
+    def story(self, most: int = 40) -> str:
+        """What happened step by step, if there are steps: the first ``most`` of them."""
         lines = list(islice(filter(None, self.outcome.trace()), most + 1))
         if len(lines) > most:
             lines[most:] = [f"… {many(self.steps - most + 1, 'more step')}"]
-        return "\n".join([*lines, self.summary()])
+        return "\n".join(lines)
 
     def summary(self) -> str:
-        """One line: the verdict, what is left, and how long it took."""
+        """The verdict, what is left, how long it took, and what else there is to say; no line is long."""
         verdict = self.verdict or UNFINISHED
-        left = f"  {_shortened(self.output)}" if self.output else ""
-        how, said = f"({self.engine}, {self.arithmetic})", "".join(f"; {note}" for note in self.notes)
+        head = f"{verdict}  {_shortened(self.output, WIDTH - len(verdict) - 2)}" if self.output else verdict
+        return "\n".join([*filled([f"{head}  ", *self._how()], WIDTH), *self._said()])
+
+    def _how(self) -> Iterator[str]:
+        """How it went, in phrases."""
+        how = f"({self.engine}, {self.arithmetic})"
         if not isinstance(self.model.codec, DecoderCodec):
-            return f"{verdict}{left}  in one pass over {many(len(self.tokens), 'position')} {how}{said}"
+            yield f"in one pass over {many(len(self.tokens), 'position')} {how}"
+            return
+        yield f"after {many(self.steps, 'step')}, "
         parts = ""
         if len(self.segments) > 1:
             parts = f" in {many(len(self.segments), 'segment')} of at most {max(self.segments):,}"
-        return (
-            f"{verdict}{left}  after {many(self.steps, 'step')}, {many(len(self.tokens), 'token')}{parts}, "
-            f"{self.tokens_per_second:,.0f} tokens/s {how}{said}"
-        )
+        yield f"{many(len(self.tokens), 'token')}{parts}, "
+        yield f"{self.tokens_per_second:,.0f} tokens/s {how}".ljust(len(f"{FASTEST:,} tokens/s {how}"))
+
+    def _said(self) -> Iterator[str]:
+        for note in self.notes:
+            yield from wrap(note, WIDTH, initial_indent="  ", subsequent_indent="    ")
 
     def __str__(self) -> str:
         return self.text()
 
     def __repr__(self) -> str:
-        word = _shortened(self.model.codec.spell(self.outcome.word), REPR)
+        word = _shortened(self.model.codec.text_of(self.outcome.word), REPR)
         left = f", output {_shortened(self.output, REPR)}" if self.output else ""
         steps = f", {many(self.steps, 'step')}" if isinstance(self.model.codec, DecoderCodec) else ""
         return f"<Run of {self.model.source.name} on {word}: {self.verdict or UNFINISHED}{steps}{left}>"
@@ -112,8 +137,10 @@ class Run:
         return f"<pre style='line-height:1.3'>{escape(self.text())}</pre>"
 
 
-def _shortened(text: str, longest: int = LONGEST) -> str:
+def _shortened(text: str, most: int) -> str:
     """A text in quotes; of a long one the beginning and the end, and how long it is."""
-    if len(text) <= longest:
+    if len(repr(text)) <= most:
         return repr(text)
-    return f"{text[: longest // 2]!r} … {text[-longest // 2 :]!r} ({len(text):,} characters)"
+    length = f"({len(text):,} characters)"
+    half = (most - len(length) - len("'' … '' ")) // 2
+    return f"{text[:half]!r} … {text[-half:]!r} {length}"

@@ -5,15 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from softmachine.arithmetic import Arithmetic
+from softmachine.arithmetic import arithmetic as arithmetic_named
 from softmachine.codec import DecoderCodec
 from softmachine.engines.engine import Audited, Execution, Task, engine_named
 from softmachine.engines.result import Run
-from softmachine.errors import PrecisionError, SourceError, UsageError
+from softmachine.errors import PrecisionError, Remedy, SourceError, UsageError
 from softmachine.model import Model
 from softmachine.packed import Packed
 from softmachine.text import many
+
+if TYPE_CHECKING:
+    from softmachine.engines.verify import Verifier
 
 __all__ = ["Run", "Running"]
 
@@ -38,6 +43,8 @@ class Running:
             the range in which the fast engine is exact.
         checkpoint: A file to which the run is written now and then, and when it is interrupted; needs the fast engine.
         resume: The saved run to go on from; needs the fast engine.
+        verify: Whether to compare every token, those before a resume too, with the reference interpreter. A run in an
+            arithmetic that rounds is always compared.
     """
 
     def __init__(
@@ -50,6 +57,7 @@ class Running:
         engine: str = "auto",
         checkpoint: str | Path | None = None,
         resume: str | Path | None = None,
+        verify: bool = False,
     ) -> None:
         auto = engine == "auto"
         chosen = engine_named("dense" if auto else engine)
@@ -59,7 +67,7 @@ class Running:
         self.checkpoint = None if checkpoint is None else Path(checkpoint)
         if checkpoint or resume:
             if engine == "dense":
-                raise UsageError("only the fast engine has checkpoints", hint="--engine fast")
+                raise UsageError("only the fast engine has checkpoints", hint=Remedy(engine="fast"))
             chosen, auto = engine_named("fast"), False
             if self.checkpoint and not self.checkpoint.absolute().parent.is_dir():
                 raise UsageError(f"there is no folder {self.checkpoint.parent} for the checkpoint")
@@ -79,7 +87,18 @@ class Running:
         self._may_hand_over = auto and self.arithmetic in ("float64", "exact") and isinstance(model.codec, DecoderCodec)
         self._may_take_back = False
         self._short = SHORT * FEW_HEADS // max(FEW_HEADS, len(model.weights.heads)) - len(prompt.tokens)
+        self._verifier = self._verifying(asked=verify)
         self._hand_over()
+
+    def _verifying(self, *, asked: bool) -> Verifier | None:
+        """Who compares, if it was asked for, or the arithmetic rounds (that of the engine is not always the given)."""
+        numbers = arithmetic_named(self.numbers)
+        rounds = numbers.rounds and numbers.name == self.arithmetic
+        if not asked and not rounds:
+            return None
+        from softmachine.engines.verify import Verifier
+
+        return Verifier(self.task, numbers, asked=asked)
 
     def _start(self, said: Sequence[str] = ()) -> Execution:
         return engine_named(self.engine).start(self.task, self.numbers, said)
@@ -134,10 +153,14 @@ class Running:
 
     def _pieces(self) -> Iterator[Sequence[str]]:
         """The one loop: what the engine says, until the run ends or another engine takes over."""
-        saved = time.perf_counter()
+        saved, verifier = time.perf_counter(), self._verifier
+        if verifier:
+            verifier.catch_up(self.tokens)
         while True:
             try:
                 for piece in self._now.pieces():
+                    if verifier:
+                        verifier.see(piece)
                     if len(piece):
                         yield piece
                     if time.perf_counter() - saved > BETWEEN_SAVES:
@@ -147,6 +170,8 @@ class Running:
                         break
                 else:
                     self.save()
+                    if verifier:
+                        verifier.close()
                     return
             except UsageError:
                 self.save()
@@ -205,8 +230,14 @@ class Running:
         return self._now.audit(steps, seed)
 
     def so_far(self) -> Run:
-        """The run up to now."""
-        tokens = self.tokens
+        """The run up to now.
+
+        Raises:
+            PartedError: If it is not one of its source, and nobody asked for a comparison.
+        """
+        tokens, codec, verifier = self.tokens, self.model.codec, self._verifier
+        if verifier:
+            verifier.catch_up(tokens)
         if isinstance(tokens, Packed):
             tokens = tokens.copy()
         elif isinstance(tokens, list):
@@ -215,10 +246,12 @@ class Running:
             model=self.model,
             prompt=self.task.prompt,
             tokens=tokens,
-            outcome=self.model.codec.read(self.task.word, tokens),
+            outcome=codec.outcome(self.task.word, tokens) if verifier else codec.read(self.task.word, tokens),
             arithmetic=self.arithmetic,
             engine=self.engine,
             seconds=self._seconds,
             segments=tuple(self._now.segments),
-            notes=(*self.notes, *self.model.notes_at(self._length)),
+            notes=(*self.notes, *self.model.notes_at(self._length), *(verifier.notes() if verifier else ())),
+            verified=verifier.compared if verifier else None,
+            difference=verifier.difference if verifier else None,
         )

@@ -110,7 +110,7 @@ def _softened(model: Model, length: int, form: StockFormat, tell: Tell) -> Model
         return model
     tell(f"certifying for {length:,} positions")
     theorem = model.theorem
-    program = theorem.signals(model.codec, "hard")
+    program = theorem.signals(model.codec, theorem.certified)
     try:
         proof = certify(program, length, SHARPNESS)
         if not proof.holds:

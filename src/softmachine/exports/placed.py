@@ -105,7 +105,7 @@ class Mirrored(Stream):
                 f"{model.name!r} would need a model of width {width:,}; at most {WIDEST:,} is written "
                 f"(its residual stream has {model.width:,} coordinates, its widest head {self.head:,}, its vocabulary "
                 f"{len(model.vocabulary):,} tokens)",
-                hint="export it for a smaller --length",
+                hint="export it for a smaller context",
             )
         self.half = width // 2
 

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from softmachine.errors import UsageError
+from softmachine.errors import Remedy, UsageError
 from softmachine.exports.folder import new_folder
 from softmachine.exports.formats import stock_format
 from softmachine.exports.manifest import seal
@@ -58,7 +58,9 @@ def export_set(
         raise UsageError(f"there is no set {name!r}", hint=f"there is {', '.join(SETS)}")
     form = stock_format(to)
     if name == "encoders" and not form.encodes:
-        raise UsageError(f"the set encoders cannot be written as {to}", hint="it is for --to bert or --to onnx")
+        raise UsageError(
+            f"the set encoders cannot be written as {to}", hint=Remedy("it is for {} or --to onnx", to="bert")
+        )
     if name == "interp" and not (form.decodes and form.positions):
         raise UsageError(f"the set interp cannot be written as {to}", hint="choose gpt2, gpt2-default or onnx")
     written: list[Exported] = []

@@ -85,13 +85,19 @@ class OfWords:
         return read_word(text, self.alphabet, self.name, if_empty=self.no_symbols)
 
 
+def spelled(word: Iterable[str], alphabet: Iterable[str]) -> str:
+    """An input as it is written at the command line: with blanks if any symbol is longer than a character."""
+    return ("" if all(len(symbol) == 1 for symbol in alphabet) else " ").join(word)
+
+
 def read_word(
     text: str | Iterable[str], alphabet: tuple[str, ...], name: str, *, if_empty: str = NO_SYMBOLS
 ) -> tuple[str, ...]:
     """An input as symbols: text is read character by character, or split at blanks if symbols are longer.
 
     Args:
-        text: The input: text, or its symbols. Symbols with blanks in them can only be given one by one.
+        text: The input: text (where blanks may stand between characters, too), or its symbols. Symbols with blanks in
+            them can only be given one by one.
         alphabet: The symbols it may have.
         name: Whose input it is, for the message.
         if_empty: What to say of an alphabet without symbols.
@@ -99,10 +105,7 @@ def read_word(
     Raises:
         InputError: If a symbol is not in the alphabet.
     """
-    if not isinstance(text, str) or all(len(symbol) == 1 for symbol in alphabet):
-        symbols = tuple(text)
-    else:
-        symbols = tuple(text.split())
+    symbols = spelled_out(text, alphabet)
     known = frozenset(alphabet)
     for index, symbol in enumerate(symbols):
         if symbol not in known:
@@ -111,3 +114,31 @@ def read_word(
                 hint=f"the alphabet is {' '.join(alphabet) or if_empty}",
             )
     return symbols
+
+
+def spelled_out(text: str | Iterable[str], alphabet: Iterable[str]) -> tuple[str, ...]:
+    """The symbols that a text writes: characters, or what stands between blanks."""
+    if not isinstance(text, str):
+        return tuple(text)
+    apart = text.split()
+    one_by_one = " " not in alphabet and all(len(symbol) == 1 for symbol in apart)
+    return tuple(apart if one_by_one or any(len(symbol) > 1 for symbol in alphabet) else text)
+
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def with_letters_of(source: Source, text: str | Iterable[str]) -> Source:
+    """A formula over the letters of an input, too; other sources say themselves what an input may have."""
+    if not isinstance(source, Extensible):
+        return source
+    more = tuple(symbol for symbol in spelled_out(text, source.alphabet) if symbol not in source.alphabet)
+    return source.extended(dict.fromkeys(more)) if more else source
+
+
+def with_two_letters(source: Source) -> Source:
+    """A formula over at least two letters: with one, there is little to tell apart."""
+    if not isinstance(source, Extensible) or len(source.alphabet) > 1:
+        return source
+    more = [letter for letter in LETTERS if letter not in source.alphabet]
+    return source.extended(more[: 2 - len(source.alphabet)])

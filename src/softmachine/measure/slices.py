@@ -15,16 +15,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, islice, product
 from pathlib import Path
 
 from softmachine.errors import UsageError
+from softmachine.estimates import foreseen
 from softmachine.measure.figures import picture, styles
 from softmachine.measure.fitting import Fit, fit
 from softmachine.text import many
 
 MOST_WORDS = 1 << 20
 """A slice with more words to try is refused."""
+COUNTED = 50
+"""Up to this length, the number of words is written out."""
 
 
 @dataclass(frozen=True)
@@ -65,17 +68,18 @@ def slices(
     Raises:
         UsageError: If there are too many words of a length.
     """
-    wanted = tuple(lengths)
-    longest = max(wanted, default=0)
-    if len(alphabet) ** longest > MOST_WORDS:
-        possible = max(length for length in range(longest) if len(alphabet) ** length <= MOST_WORDS)
-        raise UsageError(
-            f"there are {len(alphabet) ** longest:,} words of length {longest}, too many to try",
-            hint=f"{MOST_WORDS:,} are possible; go up to length {possible}",
-        )
+    wanted, letters = list[int](), len(alphabet)
+    for length in lengths:
+        if len(wanted) == MOST_WORDS or letters ** min(length, MOST_WORDS) > MOST_WORDS:
+            number = f"{letters**length:,}" if length <= COUNTED else f"{letters}^{length}"
+            message = f"there are {number} words of length {length}, too many to try"
+            raise UsageError(message, hint=f"{MOST_WORDS:,} are possible; go up to length {length - 1}")
+        wanted.append(length)
+    every = chain.from_iterable(product(alphabet, repeat=length) for length in wanted)
+    total = sum(letters**length for length in wanted)
+    words = foreseen(every, total, f"deciding {many(total, 'word')}", hint="go up to a smaller length")
     return (
-        _slice([bool(accepts(word)) for word in product(alphabet, repeat=length)], len(alphabet), length)
-        for length in wanted
+        _slice([bool(accepts(word)) for word in islice(words, letters**length)], letters, length) for length in wanted
     )
 
 

@@ -108,6 +108,10 @@ class Loop(Node):
     times: int | Feature = field(default=1)
     made_of = ("initial", "body")
 
+    def turns(self, length: int | None) -> int:
+        """How often it runs on an input of this length."""
+        return int(self.times.at(0, length)) if isinstance(self.times, Feature) else self.times
+
 
 def outside_loops(node: Node) -> Iterable[Affine]:
     """What must be known before a node can be followed: of a loop only where it starts."""

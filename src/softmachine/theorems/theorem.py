@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from inspect import cleandoc
 from typing import Any
 
 from softmachine.codec import Codec
-from softmachine.errors import ConstructionError
+from softmachine.errors import ConstructionError, OutgrownError, Remedy
 from softmachine.languages.source import Source
 from softmachine.signals import Program
 from softmachine.transformer.features import Feature, Relation
 
 API = 1
 """The version of what a theorem is; other people's theorems say which one they were written for."""
+MOST_CONTEXT = 1 << 16
+"""Weights are not made for a longer context unasked."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,20 @@ class Theorem:
             )
         return wanted or self.attentions[0]
 
+    def context_for(self, source: Source, word: str | Iterable[str], max_steps: int) -> int | None:
+        """A length to make weights for, so that a run on a word fits: doubled until it does; None if it never does."""
+        word = word if isinstance(word, str) else tuple(word)
+        length = max(1, len(source.word(word)))
+        while length <= MOST_CONTEXT:
+            more = 2 * length
+            try:
+                if self.codec_for(source, length).fits(word, length, max_steps):
+                    return length
+            except OutgrownError as reason:
+                more = reason.context or more
+            length = more
+        return None
+
     def codec_for(self, source: Source, length: int | None) -> Codec[Source]:
         """How to talk to the model of an object.
 
@@ -110,6 +126,6 @@ class Theorem:
         if self.length and length is None:
             raise ConstructionError(
                 f"the weights of the theorem {self.name} depend on a length: {self.length}",
-                hint="say which: --length N, or length=N",
+                hint=Remedy("say which, for example {}", context=256),
             )
         return self.codec(source, length if self.length else None)

@@ -26,10 +26,12 @@ from softmachine.arithmetic.fixed import Fixed
 from softmachine.codec import Codec, Prompt
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import ConstructionError, UsageError
+from softmachine.estimates import consent
 from softmachine.languages.circuit import Circuit, evaluate_many
 from softmachine.languages.source import Source
 from softmachine.model import Model
 from softmachine.progress import Tell, nobody
+from softmachine.to_circuit.effort import allow_circuit
 from softmachine.to_circuit.layers import Slot, Unrolled
 from softmachine.to_circuit.wires import TRUE, Wires
 from softmachine.transformer.features import ceil_log2
@@ -128,6 +130,7 @@ def to_circuit(
     *,
     positions: Sequence[int] | None = None,
     tell: Tell = nobody,
+    yes: bool = False,
 ) -> TransformerCircuit:
     """The threshold circuit that says what a transformer says on words of length n.
 
@@ -137,15 +140,24 @@ def to_circuit(
         numbers: The fixed-point arithmetic, "fixed:B" or "fixed:B:C".
         positions: At which positions of the prompt to answer; by default at all of them. The last one is -1.
         tell: Is told how far it is.
+        yes: Whether to go on, even if it takes more than ten minutes or half of the free memory.
 
     Raises:
         ConstructionError: If a prompt does not hold the symbols one by one, or the circuit becomes too large.
         PrecisionError: If a weight is not in F_b.
+        EffortError: If it takes too long, or too much memory, and ``yes`` is not given.
     """
     fixed = arithmetic(numbers)
     if not isinstance(fixed, Fixed):
         raise UsageError(f"a circuit computes in fixed point, not in {fixed.name}", hint="for example fixed:8")
     DenseEngine(model.weights, fixed)  # says so if a weight is not there
+    with consent(yes):
+        allow_circuit(model.weights, n, lambda size: _made(model, size, fixed, None, nobody).wires)
+        return _made(model, n, fixed, positions, tell)
+
+
+def _made(model: Model, n: int, fixed: Fixed, positions: Sequence[int] | None, tell: Tell) -> TransformerCircuit:
+    """The circuit itself."""
     prompt, choices = _choices(model.codec, n)
     alphabet = model.codec.alphabet
     wide = ceil_log2(len(alphabet))

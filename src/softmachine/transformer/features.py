@@ -76,6 +76,10 @@ class Feature(ABC):
         except ZeroDivisionError:
             raise ConstructionError(f"the position feature {self.name} has no value at i = {i}, n = {n}") from None
 
+    def least(self, n: int) -> Fraction:
+        """The smallest value at any position from 0 to n."""
+        return min(self.at(i, n) for i in range(n + 1))
+
     def __str__(self) -> str:
         return self.name
 
@@ -170,6 +174,13 @@ class Monomial(Feature):
     @property
     def needs_length(self) -> bool:
         return bool(self.n or self.length or self.rest)
+
+    def least(self, n: int) -> Fraction:
+        rising, falling = (self.i, self.next), (self.rest,)
+        for growing, shrinking in ((rising, falling), (falling, rising)):
+            if min(growing) >= 0 >= max(shrinking):  # monotone in i
+                return min(self.at(0, n), self.at(n, n))
+        return super().least(n)
 
     @property
     def high(self) -> Bound:

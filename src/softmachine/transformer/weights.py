@@ -148,6 +148,10 @@ class Transformer:
         """All layers, those of a loop once."""
         return tuple(layer for block in self.blocks for layer in block.layers)
 
+    def depth(self, length: int | None) -> int:
+        """How many layers an input of this length passes, those of a loop as often as it turns."""
+        return sum(block.count(length) * len(block.layers) for block in self.blocks)
+
     @property
     def heads(self) -> tuple[Head, ...]:
         """All heads, layer by layer."""

@@ -8,6 +8,7 @@ import pytest
 
 from softmachine.errors import ConstructionError, InputError, StuckError, UsageError
 from softmachine.languages.crasp import Evaluation, Program, evaluate, generate, parse, run
+from softmachine.languages.crasp.incremental import prefixes
 from tests.sources.crasp_programs import random_program
 
 PARITY = parse("alphabet a b\nP := #[Q_a] - 2*#[Q_t]\nACC <- P = 0\nREJ <- P = 1\nt <- P >= 2", name="parity")
@@ -52,6 +53,7 @@ def test_formulas_mean_what_they_say(text: str, alphabet: str, predicate: Callab
     for word in words(alphabet, 10 if len(alphabet) == 1 else 6):
         assert evaluate.satisfies(program, word) == predicate(word), word
         assert run(program, word).accepted == predicate(word), word
+        assert [*prefixes(program, word)] == [predicate(word[:count]) for count in range(len(word) + 1)], word
 
 
 def test_parity_pairs_the_letters_up() -> None:

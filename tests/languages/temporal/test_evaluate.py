@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from softmachine.errors import InputError
-from softmachine.languages.temporal import Formula, core, parse, parse_formula, satisfies, truth
+from softmachine.languages.temporal import Formula, Specification, core, parse, parse_formula, satisfies, truth
+from softmachine.languages.temporal.sweep import swept
 from tests.sources.formulas import random_formula, words
 
 LETTERS = "npqb"
@@ -166,3 +167,19 @@ def test_deep_and_shared_formulas_are_evaluated() -> None:
     for _ in range(200):
         shared = ~shared & ~(shared & parse_formula("first"))
     assert len(truth(shared, "ab")) == 2
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_fast_evaluator_says_what_the_definitions_say(seed: int) -> None:
+    rng = random.Random(seed)
+    formula = random_formula(rng, 4, "ab")
+    specification = Specification(name="formula", formula=formula, alphabet=("a", "b"))
+    for word in [*words("ab", 4), tuple(rng.choices("ab", k=20))]:
+        assert swept(specification, word) == truth(specification, word), word
+
+
+def test_the_fast_evaluator_is_linear() -> None:
+    """By the definitions this takes hours."""
+    formula = parse_formula("(Q_a since Q_b) and (Q_a until Q_b) and #<[Q_a] >= 2*#>[Q_b]")
+    specification = Specification(name="formula", formula=formula, alphabet=("a", "b"))
+    assert not any(swept(specification, "ab" * 20_000)[:100])

@@ -12,16 +12,24 @@ from numpy.typing import NDArray
 from softmachine.arithmetic import Arithmetic, Tensor, UndecidedError
 from softmachine.engines.dense.grouping import Group
 from softmachine.engines.dense.memory import GroupMemory
-from softmachine.errors import PrecisionError
+from softmachine.errors import PrecisionError, Remedy
 from softmachine.transformer.attention import COMPARED, Mask
 from softmachine.transformer.features import Feature
 from softmachine.transformer.weights import Head
+
+MOST_SCORES = 2**20
+"""So many scores are computed at a time, unless that were too few positions."""
+FEWEST = 48
+"""The number of positions is a multiple of this, as of what matrix products do together: every sum stays the same."""
 
 
 def retrieved(
     numbers: Arithmetic, group: Group, positions: range, length: int | None, memory: GroupMemory
 ) -> list[Tensor]:
     """What each head of a group, which share their keys, retrieves at these positions.
+
+    Scores of all positions with all keys are many, so only some positions are looked at at a time. What one of them
+    gets does not depend on the others; and memory grows as the length does, not as its square.
 
     Args:
         numbers: The arithmetic.
@@ -33,8 +41,29 @@ def retrieved(
     Raises:
         PrecisionError: If a head cannot choose between positions.
     """
-    head = group.heads[0]
     key, *values = memory.append([group.key, *group.values])
+    group = group._replace(key=key, values=values)
+    together = _together(len(group.heads) * key.shape[0] * key.shape[1])
+    if len(positions) <= together:
+        return _found(numbers, group, positions, length, memory)
+    parts, forgetful = [], GroupMemory.forgetful()
+    for start in range(0, len(positions), together):
+        some = slice(start, start + together)
+        part = group._replace(queries=[query[:, some] for query in group.queries])
+        parts.append(_found(numbers, part, positions[some], length, forgetful))
+    return [joined(found, axis=1) for found in zip(*parts, strict=True)]
+
+
+def _together(scores: int) -> int:
+    """How many positions are looked at at a time, if each has so many scores."""
+    return max(1, MOST_SCORES // max(1, scores) // FEWEST) * FEWEST
+
+
+def _found(
+    numbers: Arithmetic, group: Group, positions: range, length: int | None, memory: GroupMemory
+) -> list[Tensor]:
+    """What each head of a group finds at some positions, among the keys and values of all."""
+    head, key, values = group.heads[0], group.key, group.values
     visible = _visible(head.mask, positions, key.shape[1])
     bias = _bias(numbers, head, positions, key.shape[1])
     if not head.weighting.hard:
@@ -54,7 +83,7 @@ def retrieved(
         raise PrecisionError(
             f"head {group.heads[which].name!r} at position {positions[at]} cannot choose between the positions "
             f"{', '.join(map(str, doubt.candidates[:6]))}: {doubt.reason}",
-            hint="use --arithmetic exact, or a theorem that is made for this format",
+            hint=Remedy("use {}, or a theorem that is made for this format", arithmetic="exact"),
         ) from None
     split = np.split(chosen, len(group.heads), axis=1)
     return [numbers.mean(part, value) for part, value in zip(split, values, strict=True)]

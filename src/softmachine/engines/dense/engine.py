@@ -99,22 +99,33 @@ class Pass:
         self.memory = Memory()
         self._placed, self._placed_from = Tensor(np.empty((0, 0))), 0
 
-    @_out_of_range_is_noticed_later
     def extend(self, sequences: Sequence[Sequence[str]]) -> Tensor:
         """Read more tokens of every sequence; the residual stream at the new positions after the last layer."""
-        transformer, numbers = self.engine.transformer, self.engine.arithmetic
+        stream = self.embedded(sequences)
+        if not stream.shape[1]:
+            return stream
+        for b, block in enumerate(self.engine.transformer.blocks):
+            for turn in range(block.count(self.length)):
+                stream = self.turn(stream, b, turn)
+        return stream
+
+    @_out_of_range_is_noticed_later
+    def embedded(self, sequences: Sequence[Sequence[str]]) -> Tensor:
+        """The residual stream before the first layer, of more tokens of every sequence."""
         new = self._new(sequences)
         positions = range(self.read, self.read + new)
         stream = self.engine.embedding[self._indices(sequences).reshape(self.batch, new)]
-        if not new:
-            return stream
-        if transformer.features:
-            stream = numbers.add(stream, self._position_embedding(positions))
+        if new and self.engine.transformer.features:
+            stream = self.engine.arithmetic.add(stream, self._position_embedding(positions))
         self.read += new
-        for b, (block, layers) in enumerate(zip(transformer.blocks, self.engine.blocks, strict=True)):
-            for turn in range(block.count(self.length)):
-                for depth, layer in enumerate(layers):
-                    stream = self._layer(layer, stream, positions, (b, turn, depth))
+        return stream
+
+    @_out_of_range_is_noticed_later
+    def turn(self, stream: Tensor, block: int, turn: int) -> Tensor:
+        """The residual stream of the last positions after one turn of a block."""
+        positions = range(self.read - stream.shape[1], self.read)
+        for depth, layer in enumerate(self.engine.blocks[block]):
+            stream = self._layer(layer, stream, positions, (block, turn, depth))
         return stream
 
     def _layer(self, layer: DenseLayer, stream: Tensor, positions: range, where: tuple[int, int, int]) -> Tensor:

@@ -16,7 +16,7 @@ from softmachine.transformer.weights import AffineMap, FeedForward, Head, Layer,
 
 
 class Group(NamedTuple):
-    """Heads that share keys, mask, weighting and bias, at some positions."""
+    """Heads that share keys, mask, weighting and bias: their queries at some positions, keys and values at some."""
 
     heads: tuple[Head, ...]
     key: Tensor

@@ -95,6 +95,11 @@ class GroupMemory:
     def __init__(self, caches: list[Cache], shares: Turns[Map], chosen: Turns[Flags]) -> None:
         self.caches, self.shares, self.chosen = caches, shares, chosen
 
+    @staticmethod
+    def forgetful() -> GroupMemory:
+        """One that remembers nothing of what was found: where there are many scores, that would take much memory."""
+        return GroupMemory([], Turns(looped=False), Turns(looped=False))
+
     def append(self, parts: Sequence[Tensor]) -> list[Tensor]:
         """Keys and values of new positions; those of all positions so far."""
         self.caches += [Cache() for _ in parts[len(self.caches) :]]

@@ -8,10 +8,11 @@ from pathlib import Path
 from softmachine.arithmetic import Arithmetic
 from softmachine.codec import DecoderCodec, SegmentedCodec
 from softmachine.engines.dense.decode import decode
+from softmachine.engines.dense.effort import allow_pass
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.dense.segments import contexts, decode_segments
 from softmachine.engines.engine import Audited, Engine, Task
-from softmachine.errors import UsageError
+from softmachine.errors import Remedy, UsageError
 from softmachine.languages.source import Source
 
 MAX_STEPS = 1_000_000
@@ -46,6 +47,7 @@ class DenseRun:
     def pieces(self) -> Iterator[Sequence[str]]:
         """Every token as it comes; all answers of an encoder at once."""
         codec, prompt = self.task.codec, self.task.prompt
+        allow_pass(self.engine, (*prompt.tokens, *self.tokens), prompt.length)
         if not isinstance(codec, DecoderCodec):
             self.tokens += self.engine.answers([prompt.tokens], prompt.length)[0]
             yield self.tokens
@@ -85,7 +87,7 @@ class DenseRun:
 
     def audit(self, steps: int, seed: int | None) -> Audited:
         """It is the referee itself."""
-        raise UsageError("only runs of the fast engine are audited", hint="--engine fast")
+        raise UsageError("only runs of the fast engine are audited", hint=Remedy(engine="fast"))
 
 
 ENGINE = Engine("dense", DenseRun)

@@ -18,7 +18,7 @@ from softmachine.engines.fast.indexes.memory import Memory
 from softmachine.engines.fast.store import compiled, uncompiled
 from softmachine.engines.fast.tables.interpreted import Interpreted, is_large, tables_of
 from softmachine.engines.fast.tables.memory import TableMemory
-from softmachine.errors import AmbiguousTokenError, InputError, PrecisionError
+from softmachine.errors import AmbiguousTokenError, InputError, PrecisionError, Remedy
 from softmachine.packed import Coded
 from softmachine.transformer.weights import Transformer
 
@@ -88,7 +88,7 @@ class FastEngine:
             except TooLong:
                 raise PrecisionError(
                     "what the plan of the run assumed does not hold, and the code that assumes less would be too long",
-                    hint="use --engine dense",
+                    hint=Remedy("use {}", engine="dense"),
                 ) from None
             self.general = names
             self.__dict__.pop("advance", None)
@@ -292,7 +292,7 @@ class FastPass:
         elif found == status.TOO_LARGE:
             raise PrecisionError(
                 f"at position {self.read} a number leaves the 64 bits in which the fast engine is exact",
-                hint="use --engine dense",
+                hint=Remedy("use {}", engine="dense"),
             )
         elif found == status.UNEVEN:
             self.engine.take_fractions()

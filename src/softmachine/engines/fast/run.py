@@ -13,7 +13,7 @@ from softmachine.engines.fast.analysis.grids import Declined
 from softmachine.engines.fast.audit import Audit, audit
 from softmachine.engines.fast.engine import FastEngine, FastPass
 from softmachine.engines.fast.segments import SegmentedPass
-from softmachine.errors import UsageError
+from softmachine.errors import Remedy, UsageError
 from softmachine.languages.source import Source
 
 MAX_STEPS = 100_000_000
@@ -89,11 +89,13 @@ class FastRun:
         self.max_steps = MAX_STEPS if task.max_steps is None else task.max_steps
         model, codec, prompt = task.model, task.codec, task.prompt.tokens
         if not isinstance(codec, DecoderCodec):
-            raise UsageError(f"{model.name!r} is an encoder; the fast engine decodes", hint="--engine dense")
+            raise UsageError(f"{model.name!r} is an encoder; the fast engine decodes", hint=Remedy(engine="dense"))
         try:
             engine = FastEngine(model.weights)
         except Declined as reason:
-            raise UsageError(f"the fast engine cannot run {model.name!r}: {reason}", hint="--engine dense") from None
+            raise UsageError(
+                f"the fast engine cannot run {model.name!r}: {reason}", hint=Remedy(engine="dense")
+            ) from None
         self.limit = codec.token_limit(self.max_steps)
         positions = model.length
         self.run: OneContext | SegmentedPass

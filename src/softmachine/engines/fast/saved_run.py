@@ -23,7 +23,7 @@ from softmachine.engines.fast.codegen.emitted import Emitted
 from softmachine.engines.fast.indexes.memory import Memory
 from softmachine.engines.fast.segments import SegmentedPass
 from softmachine.engines.fast.tables.memory import TableMemory
-from softmachine.errors import Place, SourceError, UsageError
+from softmachine.errors import Place, Remedy, SourceError, UsageError
 from softmachine.packed import Packed
 
 if TYPE_CHECKING:
@@ -141,7 +141,9 @@ def load(run: FastPass | SegmentedPass, path: Path) -> None:
         why = f"cannot be read: {problem}"
     else:
         return
-    raise SourceError(f"the checkpoint {why}", place=Place(str(path)), hint="start without --resume")
+    raise SourceError(
+        f"the checkpoint {why}", place=Place(str(path)), hint=Remedy("start without --resume", resume=None)
+    )
 
 
 def _adopt(run: FastPass | SegmentedPass, header: dict[str, str], arrays: Arrays) -> None:

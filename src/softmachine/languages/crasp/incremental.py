@@ -131,6 +131,21 @@ def run(program: Program, word: str | Iterable[str], *, max_tokens: int = MAX_TO
     return Result(program, symbols, (), VERDICTS[counting.reactions.tokens[counting.next_token() - 1]])
 
 
+def prefixes(program: Program, word: str | Iterable[str]) -> Iterator[bool]:
+    """Whether the formula that a program without rules ends with is true after each prefix, the empty one first.
+
+    Raises:
+        InputError: If a symbol is not in the alphabet.
+        ConstructionError: If a term of the program has too many cases.
+    """
+    counting = Counting(prepared(program))
+    reactions = counting.reactions
+    yield reactions.tokens[counting.next_token() - 1] == ACCEPT
+    for symbol in program.word(word):
+        counting.append(reactions.number[symbol])
+        yield reactions.tokens[counting.next_token() - 1] == ACCEPT
+
+
 def _read(program: Program, symbols: Iterable[str]) -> Counting:
     """The counts after a word."""
     counting = Counting(prepared(program))

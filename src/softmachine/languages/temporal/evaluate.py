@@ -28,7 +28,7 @@ def truth(formula: Formula | Specification, word: str | Iterable[str]) -> tuple[
     symbols = tuple(word)
     values: dict[Formula, tuple[bool, ...]] = {}
     for part in subformulas(formula):
-        holds = _meaning(part, symbols, values)
+        holds = meaning(part, symbols, values)
         values[part] = tuple(holds(i) for i in range(1, len(symbols) + 1))
     return values[formula]
 
@@ -43,7 +43,7 @@ def satisfies(formula: Formula | Specification, word: str | Iterable[str]) -> bo
     return truth(formula, word)[-1:] == (True,)
 
 
-def _meaning(formula: Formula, word: tuple[str, ...], values: dict[Formula, tuple[bool, ...]]) -> Callable[[int], bool]:
+def meaning(formula: Formula, word: tuple[str, ...], values: dict[Formula, tuple[bool, ...]]) -> Callable[[int], bool]:
     """Whether a formula holds at position i, as a function of i, given the values of its parts."""
     n = len(word)
 

@@ -1,7 +1,7 @@
 """Turing machines: the data type, the reference interpreter, and the file formats people already use."""
 
 from softmachine.languages.turing.configuration import Action, Configuration, Contents
-from softmachine.languages.turing.interpreter import Reason, Result, execute, replay, step
+from softmachine.languages.turing.interpreter import Reason, Result, execute, replay, step, traced
 from softmachine.languages.turing.machine import MOVES, Rule, Tape, TuringMachine, Verdict
 
 __all__ = [
@@ -18,4 +18,5 @@ __all__ = [
     "execute",
     "replay",
     "step",
+    "traced",
 ]

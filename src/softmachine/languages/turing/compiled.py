@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from softmachine.jit import machine_code
 from softmachine.languages.turing.configuration import Action, Configuration
-from softmachine.languages.turing.machine import MOVES, Tape, TuringMachine
+from softmachine.languages.turing.machine import MOVES, Rule, Tape, TuringMachine
+from softmachine.packed import Coded
 
 CHUNK = 1 << 22
 """So many steps at most are made before Python gets a chance to see that the user wants to stop."""
@@ -28,20 +29,111 @@ def advance(machine: TuringMachine, configuration: Configuration, max_steps: int
 
     A machine whose table would be too large stays where it is.
     """
-    if len(machine.states) * len(machine.symbols) ** machine.tapes > LARGEST_TABLE or not machine.rules:
+    if not fits(machine):
         return
-    tapes = _Tapes(machine, configuration, two_way=machine.tape is Tape.TWO_WAY)
-    table = _table(machine, tapes.number)
-    progress = np.array([machine.states.index(configuration.state), configuration.steps], dtype=np.int64)
-    loop = _one_tape if machine.tapes == 1 else _many_tapes
-    outcome = CHUNK_DONE
-    while outcome != STOPPED and progress[1] < max_steps:
-        outcome = loop(table, tapes.array, tapes.heads, progress, min(max_steps, int(progress[1]) + CHUNK))
-        if outcome == OFF_THE_ARRAY:
-            tapes.grow()
-    configuration.state = machine.states[progress[0]]
-    configuration.steps = int(progress[1])
-    tapes.restore(configuration)
+    run = Running(machine, configuration)
+    while not run.stopped and run.steps < max_steps:
+        run.go(min(CHUNK, max_steps - run.steps))
+    run.restore(configuration)
+
+
+def fits(machine: TuringMachine) -> bool:
+    """Whether the table of a machine is not too large."""
+    readings = len(machine.states) * len(machine.symbols) ** machine.tapes
+    return bool(machine.rules) and max(readings, len(machine.rules) << machine.tapes) <= LARGEST_TABLE
+
+
+class Running:
+    """A run that goes on from a configuration, which stays as it is until :meth:`restore`.
+
+    Args:
+        machine: What runs; it must be one that :func:`fits`.
+        configuration: Where it starts.
+    """
+
+    def __init__(self, machine: TuringMachine, configuration: Configuration) -> None:
+        self.machine = machine
+        self.stopped = False
+        self._tapes = _Tapes(machine, configuration, two_way=machine.tape is Tape.TWO_WAY)
+        self._table = _table(machine, self._tapes.number)
+        self._progress = np.array([machine.states.index(configuration.state), configuration.steps], dtype=np.int64)
+
+    @property
+    def steps(self) -> int:
+        """How many steps were made since the start of the machine."""
+        return int(self._progress[1])
+
+    @property
+    def state(self) -> str:
+        """The state that the machine is in."""
+        return self.machine.states[int(self._progress[0])]
+
+    @property
+    def heads(self) -> Integers:
+        """The cell each head is on."""
+        found: Integers = self._tapes.heads + self._tapes.first
+        return found
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """What the numbers of :meth:`written` stand for."""
+        return tuple(self._tapes.number)
+
+    def written(self, low: int, high: int) -> Integers:
+        """What is in the cells from one up to another that the heads have been to: [tape, cell]."""
+        first = self._tapes.first
+        return self._tapes.array[:, low - first : high - first]
+
+    @property
+    def halts(self) -> bool:
+        """Whether the machine makes no step from here."""
+        if not self.stopped:
+            tapes, cells, progress = self._tapes, self.heads, self._progress.copy()
+            rows = np.arange(len(cells))
+            under = tapes.array[rows, tapes.heads]
+            self.go(1)
+            if not self.stopped:  # take the step back
+                tapes.heads[:] = cells - tapes.first
+                tapes.array[rows, tapes.heads] = under
+                self._progress[:] = progress
+        return self.stopped
+
+    @cached_property
+    def actions(self) -> tuple[Action, ...]:
+        """What the numbers of :meth:`record` stand for: a rule, with some moves to the left held back by the end."""
+        held = (range(1 << self.machine.tapes)) if self._table.held_bits else (0,)
+        return tuple(_held_back(rule, mask) for rule in self.machine.rules for mask in held)
+
+    def go(self, count: int, codes: Integers | None = None) -> None:
+        """Make so many steps more, unless the machine stops before; write down what each did, if that is wanted."""
+        loop = _one_tape if self.machine.tapes == 1 else _many_tapes
+        begin, end = self.steps, self.steps + count
+        while not self.stopped and self.steps < end:
+            rest = None if codes is None else codes[self.steps - begin :]
+            outcome = loop(self._table, self._tapes.array, self._tapes.heads, self._progress, end, rest)
+            self.stopped = outcome == STOPPED
+            if outcome == OFF_THE_ARRAY:
+                self._tapes.grow()
+
+    def record(self, count: int) -> Coded[Action]:
+        """Make so many steps more, unless the machine stops before: what each did."""
+        codes: Integers = np.empty(count, dtype=np.uint8 if len(self.actions) <= 256 else np.int32)
+        begin = self.steps
+        self.go(count, codes)
+        return Coded(codes[: self.steps - begin], self.actions)
+
+    def restore(self, configuration: Configuration) -> None:
+        """Let a configuration be where the run is now."""
+        configuration.state = self.machine.states[self._progress[0]]
+        configuration.steps = self.steps
+        self._tapes.restore(configuration)
+
+
+def _held_back(rule: Rule, mask: int) -> Action:
+    """What a rule does if moves are held back on some tapes: the last one has the lowest bit."""
+    last = len(rule.move) - 1
+    moves = ("S" if mask >> (last - tape) & 1 else move for tape, move in enumerate(rule.move))
+    return Action(rule.next, rule.write, tuple(moves))
 
 
 def replay(machine: TuringMachine, configuration: Configuration, actions: tuple[Action, ...], codes: Integers) -> None:
@@ -74,6 +166,8 @@ class _Table(NamedTuple):
     """[rule, tape] -> -1, 0, +1."""
     base: int
     left_end: int
+    held_bits: int
+    """A step is written down as the number of its rule and so many bits, which tell the moves that were held back."""
 
 
 def _table(machine: TuringMachine, symbol_number: dict[str, int]) -> _Table:
@@ -90,6 +184,7 @@ def _table(machine: TuringMachine, symbol_number: dict[str, int]) -> _Table:
         move=np.array([[MOVES[move] for move in rule.move] for rule in machine.rules], dtype=np.int32),
         base=base,
         left_end={Tape.TWO_WAY: TWO_WAY, Tape.STAY: STAY, Tape.ERROR: ERROR}[machine.tape],
+        held_bits=machine.tapes if machine.tape is Tape.STAY else 0,
     )
 
 
@@ -130,13 +225,17 @@ class _Tapes:
 
 
 @machine_code
-def _many_tapes(table: _Table, array: Integers, heads: Integers, progress: Integers, limit: int) -> int:
+def _many_tapes(
+    table: _Table, array: Integers, heads: Integers, progress: Integers, limit: int, codes: Integers | None
+) -> int:
     """Make steps up to the limit; stop before a step for which there is no rule or no cell, and say so.
 
-    Changes the tapes, the heads (as indices into the array) and the progress: the state and the number of steps.
+    Changes the tapes, the heads (as indices into the array) and the progress: the state and the number of steps. What
+    every step did goes to the codes, if there are any.
     """
     tapes, length = array.shape
     state, steps = progress
+    begin = steps
     targets = np.empty_like(heads)
     outcome = CHUNK_DONE
     while steps < limit and outcome == CHUNK_DONE:
@@ -147,10 +246,13 @@ def _many_tapes(table: _Table, array: Integers, heads: Integers, progress: Integ
         if rule < 0:
             outcome = STOPPED
             break
+        held = 0
         for tape in range(tapes):
+            held *= 2
             target = heads[tape] + table.move[rule, tape]
             if target < 0 and table.left_end == STAY:
                 target = 0
+                held += 1
             if target < 0 and table.left_end == ERROR:
                 outcome = STOPPED
             elif (target < 0 or target >= length) and outcome == CHUNK_DONE:
@@ -161,25 +263,30 @@ def _many_tapes(table: _Table, array: Integers, heads: Integers, progress: Integ
                 array[tape, heads[tape]] = table.write[rule, tape]
                 heads[tape] = targets[tape]
             state = table.next[rule]
+            if codes is not None:
+                codes[steps - begin] = (rule << table.held_bits) + held
             steps += 1
     progress[0], progress[1] = state, steps
     return outcome
 
 
 @machine_code
-def _one_tape(table: _Table, array: Integers, heads: Integers, progress: Integers, limit: int) -> int:
+def _one_tape(
+    table: _Table, array: Integers, heads: Integers, progress: Integers, limit: int, codes: Integers | None
+) -> int:
     """`_many_tapes` for one tape, twice as fast because everything fits into registers."""
     tape, length, head = array[0], array.shape[1], heads[0]
     state, steps = progress
+    begin = steps
     outcome = CHUNK_DONE
     while steps < limit:
         rule = table.rule_of[state, tape[head]]
         if rule < 0:
             outcome = STOPPED
             break
-        target = head + table.move[rule, 0]
+        target, held = head + table.move[rule, 0], 0
         if target < 0 and table.left_end == STAY:
-            target = 0
+            target, held = 0, 1
         if target < 0 and table.left_end == ERROR:
             outcome = STOPPED
             break
@@ -189,6 +296,8 @@ def _one_tape(table: _Table, array: Integers, heads: Integers, progress: Integer
         tape[head] = table.write[rule, 0]
         head = target
         state = table.next[rule]
+        if codes is not None:
+            codes[steps - begin] = (rule << table.held_bits) + held
         steps += 1
     heads[0], progress[0], progress[1] = head, state, steps
     return outcome

@@ -6,7 +6,7 @@ are handed to `softmachine.languages.turing.compiled`, which the tests hold to t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -17,6 +17,8 @@ from softmachine.packed import Codes
 
 PLAIN_STEPS = 20_000
 """So many steps are made here before the compiled loop takes over: short runs never pay for its start."""
+PLAIN_PIECE, PIECE = 1 << 10, 1 << 20
+"""So many steps are handed out at a time."""
 
 
 class Reason(StrEnum):
@@ -144,6 +146,34 @@ def _advance(
             # A machine has few different actions: sharing them keeps a trace at one pointer a step.
             actions.append(shared.setdefault(action, action))
     return action
+
+
+def traced(machine: TuringMachine, configuration: Configuration, max_steps: int) -> Iterator[Sequence[Action]]:
+    """What the machine does from a configuration on, in pieces, until it stops or has made ``max_steps`` steps in all.
+
+    The configuration follows, and is up to date when all pieces are handed out. Long runs are made by the compiled
+    loop, in memory that does not grow with them.
+    """
+    yield from _plainly_traced(machine, configuration, min(max_steps, PLAIN_STEPS))
+    if configuration.steps >= max_steps or isinstance(step(machine, configuration), Reason):
+        return
+    from softmachine.languages.turing import compiled
+
+    if not compiled.fits(machine):
+        yield from _plainly_traced(machine, configuration, max_steps)
+        return
+    run = compiled.Running(machine, configuration)
+    while not run.stopped and run.steps < max_steps:
+        yield run.record(min(PIECE, max_steps - run.steps))
+    run.restore(configuration)
+
+
+def _plainly_traced(machine: TuringMachine, configuration: Configuration, max_steps: int) -> Iterator[Sequence[Action]]:
+    reason = Reason.STEP_LIMIT
+    while reason is Reason.STEP_LIMIT and configuration.steps < max_steps:
+        piece: list[Action] = []
+        reason = _advance(machine, configuration, min(max_steps, configuration.steps + PLAIN_PIECE), piece)
+        yield piece
 
 
 def replay(machine: TuringMachine, word: str | Iterable[str], actions: Iterable[Action]) -> Configuration:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import ClassVar
 
 from softmachine.codec import Prompt, Word
-from softmachine.languages.turing import Action, Verdict, execute
+from softmachine.languages.turing import Action, Configuration, Reason, Verdict, step, traced
 from softmachine.packed import Coded
 from softmachine.theorems.shared.turing_tokens import (
     Begin,
@@ -17,6 +18,7 @@ from softmachine.theorems.shared.turing_tokens import (
     action_tokens,
     actions_of,
     input_tokens,
+    positions_of_run,
     verdict_in,
     verdict_tokens,
 )
@@ -64,28 +66,33 @@ class TuringCodec(RunCodec[Meaning]):
     def token_limit(self, max_steps: int) -> int:
         return max_steps + 1
 
+    def positions(self, word: Word, max_steps: int) -> int:
+        return positions_of_run(self, word, max_steps)
+
     def expected(self, word: Word, max_steps: int) -> Iterator[str]:
         """The tokens that the reference interpreter's run stands for, up to a step limit."""
-        word = self.machine.word(word)
-        result = execute(self.machine, word, max_steps=max_steps, trace=True)
-        actions = result.actions or ()
-        yield self.tokens[self.first_action(word[0] if word else self.machine.blank)]
-        for action in actions if self.last_action or not result.halted else actions[: self._recorded(actions)]:
-            yield self.tokens[action]
-        if result.verdict is not None:
-            yield self.tokens[result.verdict]
+        return chain.from_iterable(self.expected_pieces(word, max_steps))
 
-    def _recorded(self, actions: Sequence[Action]) -> int:
-        """How many actions are tokens when the verdict takes the place of one that enters a final state."""
-        return len(actions) - (bool(actions) and actions[-1].state in self.machine.final)
+    def expected_pieces(self, word: Word, max_steps: int) -> Iterator[Sequence[str]]:
+        machine, word = self.machine, self.machine.word(word)
+        now = Configuration.initial(machine, word)
+        yield (self.tokens[self.first_action(word[0] if word else machine.blank)],)
+        yield from self.spell(map(self._recorded, traced(machine, now, max_steps)))
+        if isinstance(step(machine, now), Reason):
+            yield (self.tokens[machine.verdict(now.state)],)
 
-    def read(self, word: Word, said: Sequence[str]) -> TuringOutcome:
+    def _recorded(self, actions: Sequence[Action]) -> Sequence[Action]:
+        """Those actions that are tokens: the verdict may take the place of the one that enters a final state."""
+        ends = len(actions) > 0 and actions[-1].state in self.machine.final
+        return actions[:-1] if ends and not self.last_action else actions
+
+    def outcome(self, word: Word, said: Sequence[str]) -> TuringOutcome:
         """The same; the first token is no step."""
         if isinstance(said, Coded) and (packed := self._packed(said)):
-            return self.outcome(word, *packed)
+            return self.after(word, *packed)
         meanings = [self.meanings[token] for token in said]
         actions = tuple(meaning for meaning in meanings[1:] if isinstance(meaning, Action))
-        return self.outcome(word, actions, verdict_in(meanings))
+        return self.after(word, actions, verdict_in(meanings))
 
     def _packed(self, said: Coded[str]) -> tuple[Sequence[Action], Verdict | None] | None:
         """The same for a long run, if only a verdict at its end is not an action."""

@@ -8,7 +8,7 @@ whether it is further to the right, so that the number of such columns is where 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from softmachine.codec import Prompt, SegmentedCodec, Word
@@ -25,6 +25,8 @@ from softmachine.theorems.shared.turing_tokens import (
 )
 
 START, SUMMARY = "INP", "SUMM"
+PLAIN_STEPS = 20_000
+"""So many steps are made one by one; what is longer goes to the compiled loop."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,34 @@ class Column:
 
 
 Meaning = Start | Begin | Column | Given | Action | Verdict
+
+
+@dataclass
+class Place:
+    """Where a run is, and the cells in use: those of the input, and wherever a head has been.
+
+    Args:
+        now: The configuration.
+        low: The first cell in use.
+        high: The cell after the last one in use.
+        prompt: What the present segment started on.
+        ended: Whether nothing more is said.
+    """
+
+    now: Configuration
+    low: int
+    high: int
+    prompt: Prompt
+    ended: bool = False
+
+    @property
+    def pace(self) -> int:
+        """A segment of so many actions is summarised."""
+        return 3 * (len(self.prompt.tokens) - 1)
+
+    def use(self, first: int, last: int) -> None:
+        """Let these cells, and those in between, be in use."""
+        self.low, self.high = min(self.low, first), max(self.high, last + 1)
 
 
 @dataclass(frozen=True)
@@ -82,29 +112,43 @@ class SummaryCodec(RunCodec[Meaning], SegmentedCodec[TuringMachine]):
         return isinstance(self.meanings[token], Begin)
 
     def expected_segments(self, word: Word, max_steps: int) -> Iterator[tuple[Prompt, tuple[str, ...]]]:
-        machine, prompt = self.machine, self.prompt(word)
-        now = Configuration.initial(machine, machine.word(word))
-        low, high = 0, len(prompt.tokens) - 2
+        place = self._first(word)
+        while not place.ended:
+            yield place.prompt, self.segment(place, max_steps)
+
+    def expected_pieces(self, word: Word, max_steps: int) -> Iterator[Sequence[str]]:
+        place = self._first(word)
+        while not place.ended and place.now.steps < PLAIN_STEPS:
+            yield self.segment(place, max_steps)
+        if not place.ended:
+            from softmachine.theorems.chapter_8_summary.long_runs import long_run
+
+            yield from long_run(self, place, max_steps)
+
+    def _first(self, word: Word) -> Place:
+        """Where a run begins: the input is in use, and the cell that the heads are on."""
+        symbols = self.machine.word(word)
+        return Place(Configuration.initial(self.machine, symbols), 0, max(len(symbols), 1), self.prompt(word))
+
+    def segment(self, place: Place, max_steps: int) -> tuple[str, ...]:
+        """What is said in one segment, up to a limit of steps; the place follows."""
+        machine, now = self.machine, place.now
         said: list[Meaning] = []
         while isinstance(action := step(machine, now), Action) and now.steps < max_steps:
-            if said and len(said) >= 3 * (len(prompt.tokens) - 1):
-                columns = (self.tokens[column] for column in self._columns(now, low, high))
-                written = (SUMMARY, *columns, self.tokens[Begin(now.state)])
-                yield prompt, (*(self.tokens[meaning] for meaning in said), *written)
-                prompt, said = Prompt(written), []
+            if said and len(said) >= place.pace:
+                columns = (self.tokens[column] for column in self._columns(place))
+                place.prompt = Prompt((SUMMARY, *columns, self.tokens[Begin(now.state)]))
+                return (*(self.tokens[meaning] for meaning in said), *place.prompt.tokens)
             now.apply(action)
             said.append(action)
-            low = min(low, *now.heads)
-            high = max(high, *(head + 1 for head in now.heads))
+            place.use(min(now.heads), max(now.heads))
+        place.ended = True
         if not isinstance(action, Action):
             said.append(machine.verdict(now.state))
-        yield prompt, tuple(self.tokens[meaning] for meaning in said)
+        return tuple(self.tokens[meaning] for meaning in said)
 
-    def _columns(self, now: Configuration, low: int, high: int) -> Iterator[Column]:
-        for cell in range(low, high):
+    def _columns(self, place: Place) -> Iterator[Column]:
+        now = place.now
+        for cell in range(place.low, place.high):
             symbols = tuple(cells.get(cell, now.blank) for cells in now.cells)
             yield Column(symbols, tuple(head > cell for head in now.heads))
-
-    def longest(self, word: Word, max_steps: int, *, to_the_end: bool) -> int | None:
-        """One model serves every length."""
-        return None

@@ -69,7 +69,7 @@ class OfCircuit(AnsweringCodec[Circuit]):
         for position in range(len(self.prompt(word).tokens)):
             yield held[at[position]] if position in at else None
 
-    def read(self, word: Word, said: Sequence[str]) -> Outcome:
+    def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
         """The outputs; a circuit with one output accepts if it is 1."""
         bits = [said[position] == "true" for position in self.output_positions]
         verdict = "halt" if len(bits) != 1 else "accept" if bits[0] else "reject"

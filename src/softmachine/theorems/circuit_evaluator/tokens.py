@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from softmachine.codec import Interface, Prompt, Word
-from softmachine.errors import ConstructionError
+from softmachine.errors import ConstructionError, OutgrownError
 from softmachine.languages.circuit import Basis, Builder, Circuit, GateKind, simplified
 from softmachine.theorems.circuit.tokens import OfCircuit
 from softmachine.theorems.shared.special_tokens import PAD
@@ -49,9 +49,9 @@ class EvaluatorCodec(OfCircuit):
     def __post_init__(self) -> None:
         needed = _tokens(self.written, pointer_width(self.length))
         if needed > self.length:
-            raise ConstructionError(
+            raise OutgrownError(
                 f"circuit {self.source.name!r} takes {needed} tokens, which are more than {self.length}",
-                hint=f"the smallest length that serves is {self.smallest_length()}",
+                context=self.smallest_length(),
             )
 
     def smallest_length(self) -> int:

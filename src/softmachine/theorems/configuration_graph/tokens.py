@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from softmachine.codec import AnsweringCodec, Interface, Outcome, Prompt, Word
-from softmachine.errors import ConstructionError, InputError
+from softmachine.errors import ConstructionError, OutgrownError
 from softmachine.languages.turing import MOVES, Tape, TuringMachine, execute
 from softmachine.theorems.connectivity.theorem import positions
 from softmachine.theorems.shared.special_tokens import PAD
@@ -118,13 +118,13 @@ class ConfigurationCodec(OfMachine, AnsweringCodec[TuringMachine]):
         """The word, blanks and padding.
 
         Raises:
-            InputError: If the word is longer than the length that the weights are for.
+            OutgrownError: If the word is longer than the length that the weights are for.
         """
         symbols = self.machine.word(word)
         if len(symbols) > self.length:
-            raise InputError(
+            raise OutgrownError(
                 f"the word has {len(symbols)} letters, but the weights are for at most {self.length}",
-                hint="compile for a larger length",
+                context=len(symbols),
             )
         blanks = [self.machine.blank] * (self.length - len(symbols))
         padding = [PAD] * positions(self.configurations.vertices)
@@ -147,7 +147,7 @@ class ConfigurationCodec(OfMachine, AnsweringCodec[TuringMachine]):
         for position in range(len(self.prompt(word).tokens)):
             yield said if position == self.configurations.answer_position else None
 
-    def read(self, word: Word, said: Sequence[str]) -> Outcome:
+    def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
         """Accepted if an accepting configuration can be reached."""
         accepted = said[self.configurations.answer_position] == "true"
         return Outcome(verdict="accept" if accepted else "reject", word=self.source.word(word))

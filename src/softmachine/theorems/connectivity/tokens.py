@@ -48,7 +48,7 @@ class GraphCodec(AnsweringCodec[Graph]):
             yield from ("true" if other in reached else "false" for other in vertices)
         yield from [None] * len(vertices) ** 3
 
-    def read(self, word: Word, said: Sequence[str]) -> Outcome:
+    def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
         """Accepted if the second vertex can be reached from the first."""
         start, end = (self.source.index_of[vertex] for vertex in self.source.word(word))
         reached = said[start * len(self.source.vertices) + end] == "true"

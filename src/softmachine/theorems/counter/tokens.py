@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 
 from softmachine.codec import DecoderCodec, Outcome, Prompt, Word
-from softmachine.languages.counter import Configuration, CounterMachine, RunError, Transition, execute, follow, parted
+from softmachine.languages.counter import (
+    Configuration,
+    CounterMachine,
+    RunError,
+    Transition,
+    Verdict,
+    follow,
+    parted,
+    transitions,
+)
 from softmachine.languages.crasp import ACCEPT, REJECT, Program
 from softmachine.languages.crasp.from_counter import counter_program, transition_tokens
+from softmachine.languages.crasp.incremental import VERDICTS
 from softmachine.packed import Codes
 from softmachine.theorems.crasp.tokens import CraspCodec
 
@@ -49,55 +59,70 @@ class CounterCodec(DecoderCodec[CounterMachine]):
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str]:
         """The transitions that the machine takes, as its interpreter has them, and its verdict."""
-        result = execute(self.source, word, max_steps=max_steps, trace=True)
         names = {transition: token for token, transition in self.transitions.items()}
-        yield from (names[transition] for transition in result.transitions or ())
-        if result.verdict is not None:
-            yield ACCEPT if result.accepted else REJECT
+        taken, state = 0, self.source.start
+        for transition in transitions(self.source, word):
+            if taken >= max_steps:
+                return
+            yield names[transition]
+            taken, state = taken + 1, transition.target
+        shaped = self.source.has_shape(self.source.word(word))
+        yield ACCEPT if shaped and self.source.verdict(state) is Verdict.ACCEPT else REJECT
 
     @property
     def chain(self) -> Program:
         return self.program
 
-    def read(self, word: Word, tokens: Sequence[str]) -> CounterOutcome:
-        """What a chain of thought says: the verdict, and the counters after all transitions.
-
-        It must be the machine's own run: a model knows nothing of counters below 0, and where two tests hold it takes
-        the first one.
+    def require_run(self, word: Word, said: Sequence[str]) -> None:
+        """See that this is the machine's own run: a model knows nothing of counters below 0, nor of choices.
 
         Raises:
             RunError: If the machine breaks the rules, or does something else; it names the first such step.
-            StuckError: If no transition applied in the end.
+            PartedError: If a token is not a transition.
         """
-        letters = self.source.word(word)
-        configuration = Configuration(self.source.start, self.source.initial(letters))
-        taken = self._taken(tokens)
-        follow(self.source, configuration, taken)
-        thought = self._thought.read(letters, tokens)
-        self._require_verdict(letters, configuration, thought.verdict)
+        letters, taken = self.source.word(word), self._taken(said)
+        now = Configuration(self.source.start, self.source.initial(letters))
+        follow(self.source, now, taken)
+        end = said[-1] if len(said) and self.stops(said[-1]) else None
+        if len(taken) < len(said) - (end is not None):
+            super().require_run(word, said)
+        self._require_end(letters, now, end)
+
+    def _require_end(self, letters: tuple[str, ...], last: Configuration, said: str | None) -> None:
+        """See that a verdict is the one of the last state; words of the wrong shape are rejected at once."""
+        shaped, verdict = self.source.has_shape(letters), VERDICTS.get(said or "")
+        if not shaped and (last.steps or said not in (None, REJECT)):
+            problem = f"the run goes on, but the letters are not in the order {' '.join(self.alphabet)}"
+            raise RunError(self.source, problem, 1, self.source.initial(letters))
+        if shaped and said is not None and (verdict is None or verdict != self.source.verdict(last.state)):
+            raise parted(self.source, last, f"the verdict is {verdict}" if verdict else "no transition is taken")
+
+    def outcome(self, word: Word, said: Sequence[str]) -> CounterOutcome:
+        """What a chain of thought says: the verdict, and the counters after all transitions."""
+        letters, taken = self.source.word(word), self._taken(said)
+        counters = self.source.initial(letters)
+        for transition, times in _times(taken):
+            for name, change in transition.updates:
+                counters[name] += times * change
         return CounterOutcome(
-            verdict=thought.verdict,
+            verdict=VERDICTS.get(said[-1]) if len(said) else None,
             steps=len(taken),
-            output=" ".join(f"{name}={value}" for name, value in configuration.counters.items()),
+            output=" ".join(f"{name}={value}" for name, value in counters.items()),
             machine=self.source,
             word=letters,
             taken=taken,
         )
 
-    def _taken(self, tokens: Sequence[str]) -> Sequence[Transition]:
+    def _taken(self, said: Sequence[str]) -> Sequence[Transition]:
         """The transitions among the tokens, in little memory if there are many."""
-        if isinstance(tokens, Codes):
-            return tokens.chosen(self.transitions.get)
-        return tuple(self.transitions[token] for token in tokens if not self.stops(token))
+        if isinstance(said, Codes):
+            return said.chosen(self.transitions.get)
+        return tuple(self.transitions[token] for token in said if token in self.transitions)
 
-    def _require_verdict(self, letters: tuple[str, ...], last: Configuration, said: str | None) -> None:
-        """See that a verdict is the one of the last state; words of the wrong shape are rejected at once."""
-        shaped = self.source.has_shape(letters)
-        if not shaped and (last.steps or said == "accept"):
-            problem = f"the run goes on, but the letters are not in the order {' '.join(self.alphabet)}"
-            raise RunError(self.source, problem, 1, self.source.initial(letters))
-        if shaped and said is not None and said != self.source.verdict(last.state):
-            raise parted(self.source, last, f"the verdict is {said}")
+
+def _times(taken: Sequence[Transition]) -> Iterable[tuple[Transition, int]]:
+    """The transitions, and how often each is taken."""
+    return zip(taken.names, taken.counts(), strict=True) if isinstance(taken, Codes) else ((one, 1) for one in taken)
 
 
 @dataclass(frozen=True, kw_only=True)

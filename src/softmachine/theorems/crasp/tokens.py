@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from itertools import islice
 
 from softmachine.codec import Codec, DecoderCodec, Outcome, Prompt, Word
-from softmachine.errors import InputError
+from softmachine.errors import ConstructionError, OutgrownError
 from softmachine.languages.crasp import Evaluation, Program, generate
-from softmachine.languages.crasp.evaluate import stuck
-from softmachine.languages.crasp.incremental import VERDICTS
+from softmachine.languages.crasp.incremental import VERDICTS, prefixes
 from softmachine.theorems.shared.recogniser import StartedCodec
 from softmachine.theorems.shared.special_tokens import START, unused
 
@@ -42,14 +41,14 @@ class OfProgram(Codec[Program]):
         """The start token and the word.
 
         Raises:
-            InputError: If it takes more positions than the weights are made for.
+            OutgrownError: If it takes more positions than the weights are made for.
         """
         letters = self.program.word(word)
         if self.length is not None and len(letters) >= self.length:
-            raise InputError(
+            raise OutgrownError(
                 f"an input of {len(letters)} symbols takes {len(letters) + 1} positions, and the weights are made for "
                 f"{self.length}",
-                hint=f"compile for a length of {len(letters) + 1} or more",
+                context=len(letters) + 1,
             )
         return Prompt((special_tokens(self.program)[0], *letters))
 
@@ -74,18 +73,11 @@ class CraspCodec(OfProgram, DecoderCodec[Program]):
     def chain(self) -> Program:
         return self.source
 
-    def read(self, word: Word, tokens: Sequence[str]) -> Outcome:
-        """What a chain of thought comes to.
-
-        Raises:
-            StuckError: If no rule applied in the end.
-        """
+    def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
+        """What a chain of thought comes to; nothing, if no rule applied in the end."""
         letters = self.program.word(word)
-        if tokens and tokens[-1] == special_tokens(self.program)[1]:
-            before = (*letters, *tokens[:-1])
-            raise stuck(self.program, len(before), before[-1] if before else None)
-        verdict = VERDICTS.get(tokens[-1]) if tokens else None
-        thought = tokens[:-1] if verdict else tokens
+        verdict = VERDICTS.get(said[-1]) if len(said) else None
+        thought = said[:-1] if len(said) and self.stops(said[-1]) else said
         return CraspOutcome(
             verdict=verdict, steps=len(thought), program=self.program, word=letters, thought=tuple(thought)
         )
@@ -97,11 +89,16 @@ class CraspAnswersCodec(OfProgram, StartedCodec[Program]):
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
         """Whether each prefix is accepted, the empty one first."""
+        try:
+            accepted = tuple(prefixes(self.program, word))
+        except ConstructionError:  # a term has too many cases for the fast evaluator
+            accepted = self._by_definition(self.program.word(word))
+        return (str(answer).lower() for answer in accepted)
+
+    def _by_definition(self, letters: tuple[str, ...]) -> tuple[bool, ...]:
         assert self.program.accept is not None
-        letters = self.program.word(word)
         evaluation = Evaluation(self.program, letters)
-        for position in range(len(letters) + 1):
-            yield str(evaluation.holds(self.program.accept, position)).lower()
+        return tuple(evaluation.holds(self.program.accept, position) for position in range(len(letters) + 1))
 
 
 @dataclass(frozen=True, kw_only=True)

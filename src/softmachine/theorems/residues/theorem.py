@@ -66,7 +66,7 @@ def modulus_for(machine: TuringMachine, length: int) -> int:
         raise ConstructionError(
             f"{machine.name!r} would have {actions * factor:,} tokens: {actions} actions, each at every combination of "
             f"{modulus} residues on {machine.tapes} tapes, a factor of {factor:,}",
-            hint=f"at most {MOST_TOKENS:,} are written; choose a smaller --length, or address-bits in float32",
+            hint=f"at most {MOST_TOKENS:,} are written; choose a smaller context, or address-bits in float32",
         )
     return modulus
 

@@ -35,7 +35,7 @@ class StartedCodec(AnsweringCodec[S_co]):
         meaning = "It is whether the word up to there is accepted; at the start token, whether the empty word is."
         return Interface(symbols=self.alphabet, meaning=meaning, verdict=-1)
 
-    def read(self, word: Word, said: Sequence[str]) -> Outcome:
+    def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
         """A word is accepted if the last answer is true."""
         values = tuple(answer == "true" for answer in said[1:])
         accepted = said[-1] == "true" and (self.speaks_of_empty_word or len(said) > 1)
@@ -76,6 +76,6 @@ class RecogniserCodec(StartedCodec[FormalLanguage]):
             asked = self.prefixes or count == len(letters)
             yield str(bool(self.source.accepts(letters[:count]))).lower() if asked else None
 
-    def read(self, word: Word, said: Sequence[str]) -> Outcome:
-        outcome = super().read(word, said)
+    def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
+        outcome = super().outcome(word, said)
         return outcome if self.prefixes else replace(outcome, values=None)

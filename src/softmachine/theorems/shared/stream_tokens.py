@@ -13,9 +13,17 @@ from dataclasses import dataclass
 from itertools import product
 
 from softmachine.codec import Prompt, Word
-from softmachine.errors import InputError
-from softmachine.languages.turing import Action, Configuration, Verdict, execute
-from softmachine.theorems.shared.turing_tokens import Begin, Given, RunCodec, actions_of, input_tokens, verdict_tokens
+from softmachine.errors import InputError, OutgrownError
+from softmachine.languages.turing import Action, Configuration, Reason, Verdict, step
+from softmachine.theorems.shared.turing_tokens import (
+    Begin,
+    Given,
+    RunCodec,
+    actions_of,
+    input_tokens,
+    positions_of_run,
+    verdict_tokens,
+)
 
 START, BEGIN, LIMIT = "<bos>", "<run>", "<limit>"
 POSITIONS = "the number of positions of a sequence: three marks, the input and one for each step"
@@ -112,32 +120,34 @@ class StreamCodec(RunCodec[Meaning]):
         """The start token, the input's symbols, and ``<run>``.
 
         Raises:
-            InputError: If no position is left for the run.
+            OutgrownError: If no position is left for the run.
         """
         symbols = self.machine.word(word)
         if self.longest_input and len(symbols) > self.longest_input:
             raise InputError(f"the model takes inputs of at most {self.longest_input} symbols, not {len(symbols)}")
         if len(symbols) + 3 > self.length:
-            raise InputError(
+            raise OutgrownError(
                 f"an input of {len(symbols)} symbols leaves no room for a run in {self.length} positions",
-                hint="compile it for a larger --length",
+                context=2 * len(symbols) + 3,
             )
         return Prompt((START, *(self.tokens[Given(symbol)] for symbol in symbols), BEGIN))
+
+    def positions(self, word: Word, max_steps: int) -> int:
+        return positions_of_run(self, word, max_steps)
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str]:
         """The tokens that the reference interpreter's run stands for, up to a step limit or the last position."""
         word = self.machine.word(word)
         room = self.length - len(self.prompt(word).tokens)
-        result = execute(self.machine, word, max_steps=min(max_steps, room), trace=True)
         now = Configuration.initial(self.machine, word)
-        for action in result.actions or ():
+        while isinstance(action := step(self.machine, now), Action) and now.steps < min(max_steps, room):
             yield self.tokens[self._at(action, now.heads)]
             now.apply(action)
             if not all(map(self.reaches, now.heads)):
                 yield LIMIT
                 return
-        if result.verdict is not None and result.steps < room:
-            yield self.tokens[result.verdict]
+        if isinstance(action, Reason) and now.steps < room:
+            yield self.tokens[self.machine.verdict(now.state)]
 
     def _at(self, action: Action, heads: Sequence[int]) -> Action:
         if not self.modulus:

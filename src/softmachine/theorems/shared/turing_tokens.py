@@ -10,9 +10,9 @@ from itertools import product
 from typing import ClassVar, Generic, TypeVar
 
 from softmachine.codec import DecoderCodec, Outcome, Word
-from softmachine.languages.turing import Action, Rule, Tape, TuringMachine, Verdict, replay
+from softmachine.languages.turing import Action, Rule, Tape, TuringMachine, Verdict, execute, replay
 from softmachine.languages.turing.picture import trace_lines
-from softmachine.packed import Codes
+from softmachine.packed import Coded, Codes
 
 VERDICTS = {Verdict.ACCEPT: "ACC", Verdict.REJECT: "REJ", Verdict.HALT: "HALT"}
 MOST_TOKENS = 1 << 20
@@ -90,11 +90,22 @@ class RunCodec(OfMachine, DecoderCodec[TuringMachine], Generic[M]):
         """Whether the token is a step of the machine."""
         return isinstance(self.meanings[token], Action)
 
-    def read(self, word: Word, said: Sequence[str]) -> TuringOutcome:
-        """What a run's tokens (those after the prompt) say: the verdict and, by replaying the actions, the tapes."""
-        return self.outcome(word, *steps_of(said, self.meanings))
+    def spell(self, pieces: Iterable[Sequence[Action]]) -> Iterator[Sequence[str]]:
+        """The tokens of actions, piece by piece."""
+        tokens: dict[object, str] = {meaning: token for token, meaning in self.meanings.items()}
+        names: tuple[str, ...] = ()
+        for piece in pieces:
+            if isinstance(piece, Coded):
+                names = names or tuple(tokens.get(action, "") for action in piece.names)
+                yield Coded(piece.codes, names)
+            else:
+                yield [tokens[action] for action in piece]
 
-    def outcome(
+    def outcome(self, word: Word, said: Sequence[str]) -> TuringOutcome:
+        """What a run's tokens (those after the prompt) say: the verdict and, by replaying the actions, the tapes."""
+        return self.after(word, *steps_of(said, self.meanings))
+
+    def after(
         self, word: Word, actions: Sequence[Action], verdict: Verdict | None, printed: Sequence[str] | None = None
     ) -> TuringOutcome:
         """What a run came to; the output is what was printed, or else what the actions leave on the first tape."""
@@ -120,6 +131,12 @@ class TuringOutcome(Outcome):
     def trace(self) -> Iterator[str]:
         """The configurations: step, state, and the tapes with the head's cell in brackets."""
         return trace_lines(self.machine, self.word, self.actions)
+
+
+def positions_of_run(codec: RunCodec[M], word: Word, max_steps: int) -> int:
+    """How many positions a run has with one token a step, what announces it and the verdict."""
+    steps = execute(codec.machine, word, max_steps=max_steps).steps
+    return len(codec.prompt(word).tokens) + codec.announces + steps + 1
 
 
 def steps_of(said: Sequence[str], meanings: Mapping[str, object]) -> tuple[Sequence[Action], Verdict | None]:

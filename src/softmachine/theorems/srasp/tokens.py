@@ -30,10 +30,10 @@ class SraspCodec(StartedCodec[Program]):
         yield None
         yield from map(_said, evaluate(self.source, word)[self.source.output])
 
-    def read(self, word: Word, said: Sequence[str]) -> Outcome:
+    def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
         """A word is accepted if the output is true at its last position; symbols are what is left."""
         if self.source.decides:
-            return super().read(word, said)
+            return super().outcome(word, said)
         answers = tuple(said[1:])
         output = self.source.spell(answers)
         return Outcome(verdict="halt", output=output, word=self.source.word(word), values=answers)

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-from softmachine.errors import ConstructionError
+from softmachine.errors import ConstructionError, Remedy
 from softmachine.languages import temporal as logic
 from softmachine.languages.temporal import Formula, Specification, core, subformulas
 from softmachine.languages.temporal.predicates import holds
@@ -159,7 +159,7 @@ def _require_sight(formula: Formula, variant: Variant) -> None:
         if isinstance(part, logic.Last | logic.Next | logic.Until | logic.RightCount):
             raise ConstructionError(
                 f"a future-masked transformer cannot say whether {str(formula)!r} holds: it depends on later positions",
-                hint="use the theorem temporal-encoder; to export it, --to bert",
+                hint=Remedy("use {}; to export it, --to bert", theorem="temporal-encoder"),
             )
         if isinstance(part, logic.LeftCount) and variant.unbounded:
             raise ConstructionError(

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from softmachine.codec import Interface, Word
-from softmachine.languages.temporal import Specification, truth
+from softmachine.languages.temporal import Specification
+from softmachine.languages.temporal.sweep import swept
 from softmachine.theorems.shared.recogniser import StartedCodec
 
 
@@ -34,5 +35,5 @@ class TemporalCodec(StartedCodec[Specification]):
     def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
         """The truth value at every position; nobody cares for the start token's."""
         yield None
-        for value in truth(self.source, word):
+        for value in swept(self.source, word):
             yield "true" if value else "false"

@@ -130,7 +130,7 @@ _theorem = partial(
     "Chain-of-Thought",
     needs="position features ±bit k of i, for k < ⌈log₂ length⌉; scale O(log length)",
     source=TuringMachine,
-    attentions=("hard", "soft"),
+    attentions=("hard",),  # softmax comes with a certificate, at the scale that it says
     signals=lambda codec, attention: signals(codec, denoised=attention != "hard"),
     certified="denoised",
 )

@@ -13,7 +13,7 @@ there), ``LEFT`` and the cells to the left, ``ESUMM``. That is the prompt of the
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from itertools import product
 
@@ -171,25 +171,13 @@ class TernaryCodec(RunCodec[Meaning], SegmentedCodec[TuringMachine]):
             prompt, said = (tuple(self.tokens[item] for item in part) for part in (segment.prompt, segment.said))
             yield Prompt(prompt), said
 
-    def longest(self, word: Word, max_steps: int, *, to_the_end: bool) -> int | None:
-        """The length for which so many steps fit; None if the run must end by then and does not.
+    def fits(self, word: Word, length: int, max_steps: int) -> bool:
+        return super().fits(word, length, max_steps if self.summarises else min(max_steps, length))
 
-        With more bits, positions are spelled less often but take longer, so that every number of bits has to be tried.
-        """
-        for bits in range(self.bits, MOST_BITS + 1):
-            longest, last = 0, ""
-            for prompt, said in replace(self, bits=bits).expected_segments(word, max_steps):
-                longest, last = max(longest, len(prompt.tokens) + len(said)), said[-1] if said else ""
-            if to_the_end and last != str(Mark.END):
-                return None
-            if longest <= 1 << bits:
-                return max(longest, (1 << bits - 1) + 1 if bits > LEAST_BITS else 0)
-        return None
-
-    def read(self, word: Word, said: Sequence[str]) -> TuringOutcome:
+    def outcome(self, word: Word, said: Sequence[str]) -> TuringOutcome:
         """What a run's tokens (those after the prompt) say; the output is what was printed, if it was."""
         ended = len(said) > 0 and self.stops(said[-1])
-        return self.outcome(word, *steps_of(said, self.meanings), self._printed(said) if ended else None)
+        return self.after(word, *steps_of(said, self.meanings), self._printed(said) if ended else None)
 
     def _printed(self, said: Sequence[str]) -> tuple[str, ...]:
         """The output as it was printed, from left to right, without the blanks at its ends."""

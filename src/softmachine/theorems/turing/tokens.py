@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from softmachine.codec import DecoderCodec, Outcome, Prompt, Word
-from softmachine.errors import InputError
-from softmachine.languages.crasp import Program
+from softmachine.errors import InputError, Remedy
+from softmachine.languages.crasp import ACCEPT, REJECT, Program
 from softmachine.languages.crasp.from_turing import bounded_program, turing_program
-from softmachine.languages.turing import TuringMachine
+from softmachine.languages.crasp.incremental import VERDICTS
+from softmachine.languages.turing import TuringMachine, Verdict, execute
 from softmachine.theorems.crasp.tokens import CraspCodec
 from softmachine.theorems.shared.turing_tokens import OfMachine
 
@@ -45,7 +46,7 @@ class CountingCodec(OfMachine, DecoderCodec[TuringMachine]):
         if not self.relative and list(symbols) != sorted(symbols, key=self.alphabet.index):
             raise InputError(
                 f"the letters of {self.machine.spell(symbols)!r} are not in the order {' '.join(self.alphabet)}",
-                hint="only such words can be told by their counts; for others: --theorem turing-relative",
+                hint=Remedy("only such words can be told by their counts; for others: {}", theorem="turing-relative"),
             )
         return self._thought.prompt(symbols)
 
@@ -53,11 +54,17 @@ class CountingCodec(OfMachine, DecoderCodec[TuringMachine]):
         return self._thought.stops(token)
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str]:
-        """The chain of thought, as the evaluator of C-RASP has it."""
-        return self._thought.expected(self.machine.word(word), max_steps)
+        """The chain of thought, as the evaluator of C-RASP has it; and the verdict that the Turing machine comes to."""
+        for count, token in enumerate(self._thought.expected(self.machine.word(word), max_steps)):
+            yield self._verdict(word, count) if token in VERDICTS else token
 
-    def read(self, word: Word, tokens: Sequence[str]) -> Outcome:
+    def _verdict(self, word: Word, most_steps: int) -> str:
+        """What a chain of thought ends with; it has a token or more for every step of the machine."""
+        verdict = execute(self.machine, word, max_steps=most_steps).verdict
+        return ACCEPT if verdict in (Verdict.ACCEPT, Verdict.HALT) else REJECT
+
+    def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
         """The verdict; nothing else is left of the tape. A machine that knows no acceptance has just halted."""
-        outcome = self._thought.read(self.machine.word(word), tokens)
+        outcome = self._thought.outcome(self.machine.word(word), said)
         halted = outcome.accepted and not self.machine.accept
         return Outcome(verdict="halt" if halted else outcome.verdict, steps=outcome.steps)

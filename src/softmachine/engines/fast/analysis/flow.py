@@ -12,9 +12,14 @@ from fractions import Fraction
 
 from softmachine.engines.fast.analysis.forms import ZERO, Form, applied, atom, combination, of_tokens
 from softmachine.errors import UsageError
+from softmachine.estimates import Estimate, allow
+from softmachine.text import many
 from softmachine.transformer.attention import Mask, Weighting
 from softmachine.transformer.features import Feature, Relation
 from softmachine.transformer.weights import AffineMap, FeedForward, Head, Layer, Transformer
+
+LAYER, LAYER_BYTES = 1e-3, 10_000
+"""What a layer takes: seconds and bytes, about."""
 
 
 @dataclass(frozen=True)
@@ -98,13 +103,17 @@ def unfold(transformer: Transformer) -> Flow:
 
 
 def require_causal(transformer: Transformer) -> None:
-    """See that a transformer can decode.
+    """See that a transformer can decode, and that its loops, turn by turn, are not too much.
 
     Raises:
         UsageError: If it looks ahead or needs the length.
+        EffortError: If its loops have too many turns, and nobody said yes.
     """
     if not transformer.causal:
         raise UsageError(f"{transformer.name!r} looks ahead or needs the length, so it cannot decode token by token")
+    depth = transformer.depth(None)
+    what = f"unfolding {transformer.name!r} to {many(depth, 'layer')}"
+    allow(Estimate(what, depth * LAYER, depth * LAYER_BYTES))
 
 
 class _Unfolding:

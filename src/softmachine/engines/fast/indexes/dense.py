@@ -12,7 +12,7 @@ from softmachine.engines.fast.analysis.grids import SAFE
 from softmachine.engines.fast.indexes.finding import AVERAGE, LEFTMOST
 from softmachine.engines.fast.indexes.groups import add, compared, integer, score
 from softmachine.engines.fast.indexes.kernels import LIMIT, Integers, kernel
-from softmachine.errors import PrecisionError
+from softmachine.errors import PrecisionError, Remedy
 from softmachine.transformer.features import Relation
 
 TABULATED, WANTED, OVER = 0, 1, 2
@@ -32,7 +32,7 @@ def tabulate(bias: Relation, query: int, into: Integers) -> int:
     if max(over, *map(abs, integers)) >= SAFE:
         raise PrecisionError(
             f"the bias {bias} at position {query} is not a row of integers of 62 bits over a common denominator",
-            hint="use --engine dense",
+            hint=Remedy("use {}", engine="dense"),
         )
     into[: query + 1] = integers
     return over

@@ -17,7 +17,7 @@ from softmachine.engines.fast.analysis.grids import HORIZON, SAFE, feature_numbe
 from softmachine.engines.fast.indexes.dense import OVER, TABULATED, WANTED, tabulate
 from softmachine.engines.fast.indexes.groups import ALONE, COUNT, FIRST, GROUPS, INSERTED, LAST, LATEST, rehash
 from softmachine.engines.fast.indexes.kernels import Integers
-from softmachine.errors import PrecisionError
+from softmachine.errors import PrecisionError, Remedy
 from softmachine.transformer.features import Feature, Relation
 
 START = 64
@@ -137,7 +137,8 @@ class FeatureValues(Storage):
             kept.append(int(above))
         if max(map(abs, kept), default=0) >= SAFE:
             raise PrecisionError(
-                f"the position feature {item.name} has values that do not fit into 62 bits", hint="use --engine dense"
+                f"the position feature {item.name} has values that do not fit into 62 bits",
+                hint=Remedy("use {}", engine="dense"),
             )
         return np.array(kept, dtype=np.int64)
 

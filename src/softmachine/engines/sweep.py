@@ -1,0 +1,105 @@
+"""Sweeps over many words: which words there are, how many, and how long it takes to check all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from softmachine.arithmetic import Arithmetic
+from softmachine.engines.check import BATCH, check_words
+from softmachine.errors import SoftmachineError
+from softmachine.estimates import Estimate, allow, foreseen
+from softmachine.model import Model
+from softmachine.text import many
+from softmachine.words import Word, count_words, lengths_up_to, one_length, random_words, require_choice, words_of
+
+LETTER = 1e-6, 100
+"""What a letter of a word takes: seconds and bytes, about."""
+ENOUGH = 0.1
+"""So many seconds a trial takes, to be judged by."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The words that a model is checked on.
+
+    Args:
+        model: The model.
+        longest: The length of the longest words, which is that of most of them.
+        total: How many words there are; infinite, if that is too large to be of interest.
+        words: The words.
+    """
+
+    model: Model
+    longest: int
+    total: int | float
+    words: Iterator[Word]
+
+    @staticmethod
+    def of(model: Model, *, up_to: int | None, sample: int | None, length: int | None, seed: int = 0) -> Sweep:
+        """All words up to a length, or so many random ones of a length.
+
+        Sources whose inputs all have one length need no other: all inputs are taken if nothing is said, and are few.
+
+        Raises:
+            UsageError: If that does not say which words, or there are none.
+        """
+        require_choice(up_to=up_to, sample=sample, length=length)
+        return Sweep.every(model, up_to) if sample is None else Sweep.random(model, sample, length, seed)
+
+    @staticmethod
+    def every(model: Model, up_to: int | None) -> Sweep:
+        """All words up to a length, or all that there are."""
+        lengths, alphabet = lengths_up_to(model.codec, up_to), model.codec.alphabet
+        _allow_length(lengths[-1])
+        return Sweep(model, lengths[-1], count_words(alphabet, lengths), words_of(alphabet, lengths))
+
+    @staticmethod
+    def random(model: Model, count: int, wanted: int | None, seed: int = 0) -> Sweep:
+        """So many random words of a length, or of the one that all have."""
+        length = one_length(model.codec, wanted)
+        _allow_length(length)
+        return Sweep(model, length, count, random_words(model.codec.alphabet, count, length, seed))
+
+    def foreseen(self, arithmetic: str | Arithmetic, max_steps: int) -> Iterator[Word]:
+        """The words, to be checked one by one; soon it is known how long all of them take.
+
+        Raises:
+            EffortError: If that is too long, and nobody said yes.
+        """
+        number = many(self.total, "input") if isinstance(self.total, int) else "more than 10^30 inputs"
+        return foreseen(
+            self.words,
+            self.total,
+            f"checking {number}",
+            lambda: self._seconds(arithmetic, max_steps),
+            hint="check shorter inputs, or fewer of them at random",
+        )
+
+    def _seconds(self, arithmetic: str | Arithmetic, max_steps: int) -> float:
+        """How long one of the longest words takes; where it takes too long to try one, to judge by shorter ones."""
+        length = min(self.longest, 16)
+        while True:
+            try:
+                seconds = self._tried(length, arithmetic, max_steps)
+            except SoftmachineError:  # such as a random word that the source does not take
+                return 0.0
+            if length == self.longest or seconds > ENOUGH:
+                return seconds * (self.longest / max(length, 1)) ** 2
+            length = min(self.longest, 2 * length)
+
+    def _tried(self, length: int, arithmetic: str | Arithmetic, max_steps: int) -> float:
+        """How long a random word of some length takes, when as many are read together as is usual."""
+        count = 1
+        while True:
+            words = random_words(self.model.codec.alphabet, count, length, seed=count)
+            report = check_words(self.model, words, arithmetic=arithmetic, max_steps=max_steps)
+            if report.seconds > ENOUGH or count >= min(BATCH, self.total):
+                return report.seconds / count
+            count *= 4
+
+
+def _allow_length(longest: int) -> None:
+    """See that words are not too long to be written down."""
+    seconds, memory = (each * longest for each in LETTER)
+    allow(Estimate(f"a word of {many(longest, 'symbol')}", seconds, memory))

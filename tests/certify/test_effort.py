@@ -1,0 +1,57 @@
+"""A certificate for a very large length is refused, since every position is looked at."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+import softmachine as sm
+from softmachine import estimates
+from softmachine.api import certificate
+from softmachine.certify import certificate as certificates
+from softmachine.certify.budget import least_gap
+from softmachine.errors import EffortError
+from softmachine.estimates import Estimate
+
+
+@pytest.mark.parametrize("source", ["palindrome", "Q_a since Q_b", "reverse-program"])
+def test_a_certificate_that_takes_years_is_refused_at_once(source: str) -> None:
+    model = sm.compile(source)
+    began = time.process_time()
+    with pytest.raises(EffortError, match="a certificate for length 1,000,000,000,000 would take about"):
+        certificate(model, length=10**12)
+    with pytest.raises(EffortError):
+        sm.soften(model, length=10**12)
+    assert time.process_time() - began < 2
+
+
+def test_where_no_gap_depends_on_the_position_any_length_is_fine() -> None:
+    assert certificate("majority-crasp", length=10**12).holds
+
+
+def test_a_refused_certificate_is_made_with_yes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estimates, "MOST_SECONDS", 0.0)
+    monkeypatch.setattr(certificates, "MANY", 0)
+    with pytest.raises(EffortError):
+        certificate("Q_a since Q_b", length=100)
+    assert certificate("Q_a since Q_b", length=100, yes=True).holds
+
+
+def test_estimates_are_honest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Within a factor of 3, tried up to four times: others may want the processor, too."""
+    said: list[float] = []
+
+    def heard(estimate: Estimate, hint: str | None = None) -> None:
+        said.append(estimate.seconds)
+
+    monkeypatch.setattr(certificates, "allow", heard)
+    ratios = []
+    for length in range(certificates.MANY, certificates.MANY + 4):  # gaps of a length are kept in mind
+        least_gap.cache_clear()
+        began = time.perf_counter()
+        certificate("Q_a since Q_b", length=length)
+        ratios.append(said[-1] / (time.perf_counter() - began))
+        if 1 / 3 < ratios[-1] < 3:
+            return
+    pytest.fail(f"estimated over measured: {ratios}")

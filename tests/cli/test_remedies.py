@@ -1,0 +1,119 @@
+"""Hints that name options are values, and work when they are followed."""
+
+from __future__ import annotations
+
+import ast
+import json
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import softmachine
+from softmachine.cli.failures import followed
+from softmachine.errors import Remedy
+from tests.cli.conftest import Cli
+
+ROOM = Path(softmachine.__file__).parent
+Site = tuple[str, int]
+"""A file, and a line in it."""
+
+REFUSED = (
+    "run busy-beaver-3 --theorem ternary --context 24",
+    "run palindrome abba --theorem residues --context 5",
+    "compile palindrome -o {folder} --theorem ternary",
+    "run busy-beaver-5 --theorem residues",
+    "run palindrome abba --engine dense --audit 3",
+    "run palindrome abba --engine dense --checkpoint {folder}/run.npz",
+    "run 'Q_a since Q_b' ab --engine fast",
+    "run full-adder 010 --engine fast",
+    "run palindrome abba --theorem turing-counter",
+    "run palindrome abba --attention soft --arithmetic exact",
+    "run palindrome abba --attention soft --arithmetic int8",
+    "run palindrome abba --arithmetic int8",
+    "run busy-beaver-4 --arithmetic float8_e5m2",
+    "run 'next Q_a' ab --theorem temporal-masked",
+    "dataset palindrome --sample 3 --length 4 --near-misses -o {folder}.jsonl",
+    "dataset palindrome --up-to 3 --max-steps 8 -o {folder}.jsonl",
+)
+"""Commands that are refused with a hint that names options."""
+
+BEYOND = {
+    "files.py": "a file that is there: tests/test_files.py",
+    "estimates.py": "what is refused takes more than ten minutes",
+    "engines/fast/engine.py": "numbers of more than 62 bits, which no zoo entry has",
+    "engines/fast/indexes/dense.py": "likewise",
+    "engines/fast/indexes/storages.py": "likewise",
+    "engines/fast/saved_run.py": "damaged files: tests/engines/fast/test_saved_run.py",
+    "engines/dense/run.py": "in Python only: the command refuses before",
+    "arithmetic/floating.py": "numbers beyond 10^308",
+    "arithmetic/rounded.py": "numbers beyond the range of a format",
+    "arithmetic/integers.py": "three ways in which int8 is too small; one is tried",
+    "exports/sets.py": "exports take long, and torch",
+    "cli/export.py": "likewise",
+    "engines/fast/run.py": "models that the fast engine declines: tests/engines/fast",
+}
+"""Where hints are made that are not all followed here, and why."""
+
+
+def sites() -> Iterator[Site]:
+    """Where remedies are made."""
+    for file in ROOM.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Remedy":
+                yield str(file.relative_to(ROOM)), node.lineno
+
+
+def test_hints_that_name_options_are_remedies() -> None:
+    for file in ROOM.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.keyword) and node.arg == "hint" and not isinstance(node.value, ast.Call):
+                texts = [part.value for part in ast.walk(node.value) if isinstance(part, ast.Constant)]
+                named = [text for text in texts if isinstance(text, str) and "--" in text.replace("--help", "")]
+                assert not named, f"{file}:{node.value.lineno}: a hint that names an option is a Remedy"
+
+
+def test_every_remedy_works_when_it_is_followed(cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    made: list[tuple[Remedy, Site]] = []
+    plain = Remedy.__init__
+
+    def recorded(self: Remedy, text: str = "{}", **options: str | int | None) -> None:
+        plain(self, text, **options)
+        frame = sys._getframe(1)
+        made.append((self, (str(Path(frame.f_code.co_filename).relative_to(ROOM)), frame.f_lineno)))
+
+    monkeypatch.setattr(Remedy, "__init__", recorded)
+    reached: set[Site] = set()
+    for number, command in enumerate(REFUSED):
+        folder = tmp_path / str(number)
+        arguments = shlex.split(command.format(folder=folder))
+        if "--checkpoint" in arguments:
+            folder.mkdir()
+        made.clear()
+        called = cli(*arguments, "--json")
+        assert called.status == 2, command
+        problem = json.loads(called.out)["error"]
+        remedy, site = next((remedy, site) for remedy, site in reversed(made) if str(remedy) == problem["hint"])
+        reached.add(site)
+        again = followed(remedy, arguments)
+        assert shlex.split(problem["try"])[1:] == followed(remedy, [*arguments, "--json"])
+        assert cli(*again).status in (0, 3), f"{command}: {problem['hint']}"
+    missed = {site for site in sites() if site not in reached and site[0] not in BEYOND}
+    assert not missed, "a command in REFUSED should come here"
+
+
+@pytest.mark.parametrize(
+    ("before", "options", "after"),
+    [
+        ("run x --engine dense ab", {"engine": "fast"}, "run x ab --engine fast"),
+        ("run x --engine=dense -- -a", {"engine": "fast"}, "run x --engine fast -- -a"),
+        ("run x --resume f ab", {"resume": None}, "run x ab"),
+        ("run x ab", {"max_steps": 5, "yes": True}, "run x ab --max-steps 5 --yes"),
+    ],
+)
+def test_a_remedy_takes_the_place_of_what_was_said(
+    before: str, options: dict[str, str | int | None], after: str
+) -> None:
+    assert followed(Remedy(**options), before.split()) == after.split()  # type: ignore[arg-type]
