@@ -203,7 +203,7 @@ def soften(
     from softmachine.certify import certify, softened
 
     with consent(yes):
-        hard = compile(model, attention="hard", length=length)
+        hard = model if isinstance(model, Model) else compile(model, attention="hard", length=length)
         program = _certifiable(hard)
         proof = certify(program, length, sharpness)
     weights = compile_program(softened(program, proof))

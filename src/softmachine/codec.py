@@ -7,9 +7,11 @@ prompt token by token has a :class:`DecoderCodec`, and if it writes summaries an
 
 from __future__ import annotations
 
+import random
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import ClassVar, Generic, TypeAlias, TypeVar
 
 from softmachine.comparing import Comparison, in_pieces
@@ -114,6 +116,22 @@ class Codec(ABC, Generic[S_co]):
     def text_of(self, word: Iterable[str]) -> str:
         """An input as it is written at the command line."""
         return spelled(word, self.alphabet)
+
+    def words(self, length: int) -> Iterable[tuple[str, ...]]:
+        """Every word of a length that the theorem is about, in the order of the alphabet."""
+        return product(self.alphabet, repeat=length) if self.input_length in (None, length) else ()
+
+    def word_count(self, length: int) -> int:
+        """How many words of a length there are."""
+        return len(self.alphabet) ** length if self.input_length in (None, length) else 0
+
+    def random_word(self, chooser: random.Random, length: int) -> tuple[str, ...]:
+        """A random word of a length; the empty one if there are no symbols."""
+        return tuple(chooser.choice(self.alphabet) for _ in range(length)) if self.alphabet else ()
+
+    def has_word(self, word: Sequence[str]) -> bool:
+        """Whether a word over the alphabet is among those that the theorem is about."""
+        return self.input_length in (None, len(word))
 
     @abstractmethod
     def prompt(self, word: Word) -> Prompt:

@@ -32,7 +32,8 @@ def read_source(source: str, format: str | None = None) -> Source:  # noqa: A002
     if entry is not None:
         return formats.parse(entry.read(), format=format, source=f"zoo/{entry.file}", name=entry.name)
     if source == "-":
-        text = _decoded(sys.stdin.buffer.read(MOST_BYTES + 1), "<stdin>")
+        data = _limited(sys.stdin.buffer.read(MOST_BYTES + 1), "<stdin>")
+        text = formats.text_of(data, format=format, source="<stdin>")
         if not text.strip():
             raise SourceError("there is nothing on standard input")
         return formats.parse(text, format=format, source="<stdin>")
@@ -42,7 +43,8 @@ def read_source(source: str, format: str | None = None) -> Source:  # noqa: A002
     except (OSError, ValueError):
         is_file = is_folder = False
     if is_file:
-        return formats.parse(_decoded(_bytes(path), source), format=format, source=source)
+        text = formats.text_of(_limited(_bytes(path), source), format=format, source=source)
+        return formats.parse(text, format=format, source=source)
     if is_folder:
         raise SourceError("this is a folder, but not a model that `softmachine compile` wrote", place=Place(source))
     if format is not None or _one_line(source):
@@ -72,11 +74,7 @@ def _bytes(path: Path) -> bytes:
         raise SourceError(f"cannot be read: {error.strerror}", place=Place(str(path))) from None
 
 
-def _decoded(data: bytes, source: str) -> str:
+def _limited(data: bytes, source: str) -> bytes:
     if len(data) > MOST_BYTES:
         raise SourceError(f"is longer than {MOST_BYTES >> 20} MiB", place=Place(source))
-    try:
-        return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise SourceError(f"is not UTF-8 text (byte {error.start})", place=Place(source, line)) from None
+    return data

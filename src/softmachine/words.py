@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator, Sequence
-from itertools import product
+from collections.abc import Iterator
+from itertools import chain
 from typing import TypeAlias
 
 from softmachine.codec import Codec
@@ -51,7 +51,7 @@ def one_length(codec: Codec[Source], wanted: int | None) -> int:
 def _whole_length(codec: Codec[Source]) -> int:
     """The length of all inputs, where they have one and are few enough to try all of them unasked."""
     length = one_length(codec, None)
-    count = len(codec.alphabet) ** length
+    count = codec.word_count(length)
     if count > FEW:
         shown = f"{count:,}" if count <= COUNTABLE else f"{len(codec.alphabet)}^{length}"
         hint = f"--sample K for K of them at random, --up-to {length} for all"
@@ -76,29 +76,22 @@ def lengths_up_to(codec: Codec[Source], up_to: int | None) -> range:
     return range(only, only + 1)
 
 
-def all_words(alphabet: Sequence[str], up_to: int) -> Iterator[Word]:
-    """Every word up to a length, the shorter ones first."""
-    return words_of(alphabet, range(up_to + 1))
+def words_of(codec: Codec[Source], lengths: range) -> Iterator[Word]:
+    """Every word of these lengths that the theorem of a codec is about."""
+    return chain.from_iterable(map(codec.words, lengths))
 
 
-def words_of(alphabet: Sequence[str], lengths: range) -> Iterator[Word]:
-    """Every word of these lengths."""
-    for length in lengths:
-        yield from product(alphabet, repeat=length)
-
-
-def count_words(alphabet: Sequence[str], lengths: range) -> int | float:
+def count_words(codec: Codec[Source], lengths: range) -> int | float:
     """How many words these are; infinite, if that is too large to be of interest."""
     total = 0
     for length in lengths:
-        total += len(alphabet) ** length
+        total += codec.word_count(length)
         if total > UNCOUNTED:
             return math.inf
     return total
 
 
-def random_words(alphabet: Sequence[str], count: int, length: int, seed: int = 0) -> Iterator[Word]:
-    """Random words of one length."""
+def random_words(codec: Codec[Source], count: int, length: int, seed: int = 0) -> Iterator[Word]:
+    """Random words of one length that the theorem of a codec is about."""
     chooser = random.Random(seed)
-    for _ in range(count):
-        yield tuple(chooser.choice(alphabet) for _ in range(length)) if alphabet else ()
+    return (codec.random_word(chooser, length) for _ in range(count))

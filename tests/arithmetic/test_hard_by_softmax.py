@@ -21,8 +21,8 @@ from softmachine.arithmetic.grid import Grid
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.transformer.attention import AVERAGE_HARD, softmax
 from softmachine.transformer.weights import Block, Layer, Transformer
-from softmachine.words import all_words
 from tests.arithmetic.fixed_reference import Reference
+from tests.sources.formulas import words as all_words
 from tests.sources.transformers import RandomTransformer, random_word
 
 LN_2 = Fraction(6_931_471_805_599_453_095, 10**19)

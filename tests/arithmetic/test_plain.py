@@ -13,7 +13,7 @@ from softmachine.arithmetic.base import Tensor
 from softmachine.arithmetic.plain import PlainFloat
 from softmachine.engines.check import check_words
 from softmachine.errors import UsageError
-from softmachine.words import all_words
+from tests.sources.formulas import words as all_words
 
 THIRD = Fraction(1, 3)
 

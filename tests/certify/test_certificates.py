@@ -33,7 +33,6 @@ from softmachine.theorems.temporal.theorem import Variant, Vision, signals
 from softmachine.transformer.attention import LEFTMOST_HARD, RIGHTMOST_HARD, Choice, Weighting, softmax
 from softmachine.transformer.features import INVERSE, Distance
 from softmachine.transformer.weights import Block, Layer
-from softmachine.words import random_words
 from tests.cases import CASES, Case
 from tests.models import signals_of
 from tests.sources.formulas import random_formula
@@ -130,7 +129,8 @@ def test_a_temperature_that_is_too_high_goes_wrong(formula: str) -> None:
     blocks = tuple(Block(tuple(map(warm, block.layers)), block.repeats, block.name) for block in smooth.blocks)
     engine = DenseEngine(replace(smooth, blocks=blocks))
     wrong = 0
-    for word in random_words(("a", "b"), 60, length, seed=3):
+    chooser = random.Random(3)
+    for word in (tuple(chooser.choices("ab", k=length)) for _ in range(60)):
         answers = engine.answers([[START, *word]], length)[0]
         wrong += [answer == "true" for answer in answers[1:]] != list(truth(specification(formula), word))
     assert wrong > 0

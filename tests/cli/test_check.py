@@ -9,9 +9,12 @@ from typing import Any
 
 import pytest
 
+from softmachine.codec import Codec
 from softmachine.engines import check as checking
+from softmachine.languages.source import Source
 from tests.cli.conftest import Cli
 from tests.models import rewrite
+from tests.sources.formulas import words as all_words
 
 
 @pytest.fixture
@@ -120,8 +123,8 @@ def test_quiet_is_one_line_even_if_it_does_not_hold(cli: Cli, wrong: Path) -> No
 
 
 def test_interrupted_reports_what_was_tried(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    def words(alphabet: tuple[str, ...], *_: object) -> Iterator[tuple[str, ...]]:
-        yield from ((), *((symbol,) for symbol in alphabet))
+    def words(codec: Codec[Source], *_: object) -> Iterator[tuple[str, ...]]:
+        yield from all_words(codec.alphabet, 1)
         raise KeyboardInterrupt
 
     monkeypatch.setattr("softmachine.engines.sweep.words_of", words)
@@ -160,3 +163,11 @@ def test_inputs_that_do_not_make_sense_are_mistakes(cli: Cli, options: list[str]
     called = cli("check", "parity", *options)
     assert called.status == 2
     assert called.err.startswith("error: ")
+
+
+def test_only_words_that_the_theorem_takes_are_tried(cli: Cli) -> None:
+    """Letters in order: 1 + 2 + 3 of the 7 words up to length 2, and random ones too."""
+    arguments = ("check", "palindrome", "--theorem", "turing-counter", "--max-steps", 60)
+    assert cli(*arguments, "--up-to", 2, "--json").json["inputs"] == 6
+    sampled = cli(*arguments, "--sample", 5, "--length", 9, "--json")
+    assert (sampled.status, sampled.json["inputs"]) == (0, 5)

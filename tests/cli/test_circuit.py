@@ -8,6 +8,7 @@ import pytest
 
 from softmachine.cli import circuit
 from softmachine.languages import formats
+from softmachine.languages.circuit import Circuit, GateKind
 from tests.cli.conftest import Cli
 
 
@@ -36,6 +37,28 @@ def test_more_words_than_can_be_compared_are_sampled(cli: Cli, monkeypatch: pyte
     arguments = ("circuit", "Q_a since Q_b", "--arithmetic", "fixed:6", "--inputs")
     assert "compared on random 9 words: no disagreement" in cli(*arguments, 4).out
     assert "compared on all 8 words: no disagreement" in cli(*arguments, 3).out
+
+
+@pytest.mark.parametrize("gates", ["AC", "TC"])
+def test_the_gates_that_were_asked_for_are_counted_compared_and_written(cli: Cli, tmp_path: Path, gates: str) -> None:
+    file = tmp_path / "made.bench"
+    arguments = ("circuit", "#<[Q_a] = #<[Q_b]", "--inputs", "4", "--arithmetic", "fixed:6", "--gates", gates)
+    called = cli(*arguments, "-o", file, "--json")
+    assert called.status == 0
+    assert called.json["disagreements"] == []
+    again = formats.parse(file.read_text(), source=str(file))
+    assert isinstance(again, Circuit)
+    assert called.json["gates"] == again.size - len(again.outputs)
+    assert again.outputs[0] == "y0_0"
+    known = {GateKind.AND, GateKind.OR, GateKind.NOT, GateKind.BUF, GateKind.ONE, GateKind.ZERO}
+    assert {gate.kind for gate in again.gates} <= known | ({GateKind.THR} if gates == "TC" else set())
+
+
+@pytest.mark.parametrize("source", ["palindrome", "parity-counter"])
+def test_what_goes_on_token_by_token_is_no_circuit(cli: Cli, source: str) -> None:
+    called = cli("circuit", source, "--inputs", "2")
+    assert called.status == 2
+    assert "goes on token by token" in called.err
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pytest
 from softmachine.codec import Prompt
 from softmachine.engines.dense import run as dense_run
 from softmachine.engines.dense.decode import decode
+from softmachine.engines.fast import store
 from tests.cli.conftest import Cli
 
 KEYS = (
@@ -222,3 +223,46 @@ def test_a_checkpoint_overwrites_nothing_else(cli: Cli, tmp_path: Path, monkeypa
     assert called.status == 2
     assert "thesis.tex exists already, and is not a checkpoint of softmachine" in called.err
     assert file.read_text() == "years of work"
+
+
+@pytest.fixture
+def halted(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run of busy beaver 4 that halted after 107 steps."""
+    monkeypatch.setattr("softmachine.engines.fast.engine.compiled", store.uncompiled)
+    file = tmp_path / "run"
+    assert cli("run", "busy-beaver-4", "--checkpoint", file).status == 0
+    return file
+
+
+def test_a_saved_run_that_halted_answers_again(cli: Cli, halted: Path) -> None:
+    called = cli("run", "busy-beaver-4", "--resume", halted)
+    assert called.status == 0
+    assert "after 107 steps, 109 tokens, 108 of them from the saved run" in " ".join(called.out.split())
+    answer = cli("run", "busy-beaver-4", "--resume", halted, "--json").json
+    assert (answer["verdict"], answer["steps"], answer["resumed"]) == ("halt", 107, 108)
+
+
+def test_a_limit_below_the_saved_step_has_no_speed(cli: Cli, halted: Path) -> None:
+    called = cli("run", "busy-beaver-4", "--resume", halted, "--max-steps", "20")
+    assert called.status == 3
+    assert "step limit reached" in called.out
+    assert "after 20 steps" in called.out
+    assert "tokens/s" not in called.out
+    answer = cli("run", "busy-beaver-4", "--resume", halted, "--max-steps", "20", "--json").json
+    assert (answer["steps"], answer["tokens_per_second"]) == (20, None)
+
+
+def test_the_trace_of_a_resumed_run_goes_on_where_it_was(cli: Cli, halted: Path) -> None:
+    whole = cli("run", "busy-beaver-4", "--engine", "dense", "--trace").out.splitlines()
+    halted.unlink()
+    cli("run", "busy-beaver-4", "--checkpoint", halted, "--max-steps", "100")
+    rest = cli("run", "busy-beaver-4", "--resume", halted, "--trace").out.splitlines()
+    assert [line.split() for line in rest[:-1]] == [line.split() for line in whole[101:-1]]
+
+
+def test_an_audit_says_what_it_drew_from(cli: Cli, halted: Path) -> None:
+    del halted
+    called = cli("run", "busy-beaver-4", "--audit", "5", "--seed", "7")
+    assert "audit: 5 of 109 steps (drawn by seed 7) done again in exact arithmetic" in called.out
+    found = cli("run", "busy-beaver-4", "--audit", "5", "--json").json["audit"]
+    assert found == {"steps": 5, "positions": 109, "seed": 0, "holds": True}

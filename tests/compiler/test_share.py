@@ -13,8 +13,8 @@ from softmachine.errors import ConstructionError
 from softmachine.signals import Program, constant, loop, named, position, relu, stack, token
 from softmachine.signals.gadgets import decreased, place
 from softmachine.transformer.features import I
-from softmachine.words import all_words
 from tests.models import signals_of, with_codec
+from tests.sources.formulas import words as all_words
 
 
 @pytest.mark.parametrize("name", ["increment", "palindrome", "binary-addition"])

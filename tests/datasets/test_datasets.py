@@ -114,6 +114,13 @@ def test_near_misses_of_inputs_of_one_length_have_it() -> None:
     assert all(row.length == 3 and row.near and len(row.near) == 3 for row in rows)
 
 
+@pytest.mark.parametrize("wishes", [{}, {"near_misses": True}], ids=str)
+def test_words_are_those_that_the_theorem_is_about(wishes: dict[str, Any]) -> None:
+    rows = list(sm.dataset("anbn", up_to=4, theorem="turing-counter", max_steps=10**6, **wishes))
+    assert rows
+    assert all(list(row.input) == sorted(row.input) for row in rows)
+
+
 def test_all_accepted_words_and_as_many_others() -> None:
     every, rows = (list(sm.dataset("palindrome", up_to=5, balance=balance)) for balance in (False, True))
     accepted = {row.input for row in every if row.verdict == "accept"}

@@ -7,10 +7,13 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
+import softmachine as sm
 from softmachine.datasets.pools import FEW, Pool, Pools
 from softmachine.datasets.relatives import neighbours, relative
-from softmachine.words import Word, all_words
+from softmachine.words import Word
+from tests.sources.formulas import words as all_words
 
+CODEC = sm.compile("palindrome").codec
 WORDS = st.lists(st.sampled_from("ab"), max_size=5).map(tuple)
 
 
@@ -40,14 +43,14 @@ def test_relatives_have_the_length_that_is_asked_for(word: Word, length: int, se
 
 def test_a_pool_has_every_word_once() -> None:
     for length in (0, 3, 13):
-        pool = Pool("ab", length, Random(1))
+        pool = Pool(CODEC, length, Random(1))
         drawn = list(iter(pool.draw, None))
         assert len(drawn) == len(set(drawn)) == 2**length
     assert FEW < 2**13
 
 
 def test_pools_draw_every_length_as_often_while_it_lasts() -> None:
-    pools = Pools("ab", range(1, 21), Random(0))
+    pools = Pools(CODEC, range(1, 21), Random(0))
     lengths = [len(pools.draw() or ()) for _ in range(2000)]
     assert 60 < lengths.count(20) < 160
     assert lengths.count(1) == 2

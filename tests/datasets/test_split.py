@@ -9,7 +9,7 @@ import pytest
 
 from softmachine.datasets.split import Split
 from softmachine.errors import UsageError
-from softmachine.words import all_words
+from tests.sources.formulas import words as all_words
 
 
 def test_fractions_are_about_kept() -> None:

@@ -21,8 +21,8 @@ from softmachine.languages.circuit import Circuit
 from softmachine.languages.source import Source
 from softmachine.languages.srasp import parse
 from softmachine.model import Model
-from softmachine.words import all_words
 from tests.exports.helpers import any_codec_of, ask, spelled, stock_model
+from tests.sources.formulas import words as all_words
 
 TORCH = importlib.util.find_spec("torch") is not None and importlib.util.find_spec("transformers") is not None
 ONNX = importlib.util.find_spec("onnx") is not None and importlib.util.find_spec("onnxruntime") is not None

@@ -23,10 +23,10 @@ from softmachine.model import Model
 from softmachine.signals import attend, position, recogniser, step, token
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, softmax
 from softmachine.transformer.features import NEXT, Last, Relation
-from softmachine.words import all_words
 from tests.exports.helpers import stock_model
 from tests.exports.plain import bert_logits, gpt2_logits, llama_logits, lowered_logits
 from tests.models import with_weights
+from tests.sources.formulas import words as all_words
 
 WORDS = [tuple(word) for word in ("", "1", "0", "01", "1011", "111111")]
 

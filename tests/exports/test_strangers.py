@@ -14,8 +14,8 @@ import softmachine as sm
 from softmachine.errors import UsageError
 from softmachine.exports import checkpoint, llama
 from softmachine.exports.llama import qwen2
-from softmachine.words import all_words
 from tests.exports.helpers import agree, answers, any_codec_of, ask, codec_of, runs, spelled
+from tests.sources.formulas import words as all_words
 
 WHY = "torch and transformers are not installed: pip install 'softmachine[hf]'"
 pytest.importorskip("torch", reason=WHY)

@@ -23,7 +23,7 @@ class Asked:
     def save(self, file: Path) -> bool:
         return False
 
-    def audit(self, steps: int, seed: int | None) -> Audited:
+    def audit(self, steps: int, seed: int) -> Audited:
         raise NotImplementedError
 
 

@@ -23,8 +23,9 @@ from softmachine.signals import evaluate
 from softmachine.theorems.chapter_8.theorem import cost, signals
 from softmachine.theorems.chapter_8.tokens import TuringCodec
 from softmachine.transformer.attention import Choice
-from softmachine.words import all_words, random_words
+from softmachine.words import random_words
 from tests.models import model_of
+from tests.sources.formulas import words as all_words
 from tests.sources.machines import random_machine, random_word
 
 NAMES = [entry.name for entry in zoo.entries() if entry.file.startswith("turing/")]
@@ -139,7 +140,7 @@ def test_zoo_machines_run_exactly(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_zoo_machines_run_on_longer_random_inputs(name: str) -> None:
     model = compiled(name)
-    words = random_words(model.codec.alphabet, 3, 12, seed=1)
+    words = random_words(model.codec, 3, 12, seed=1)
     assert check_words(model, words, max_steps=600).disagreements == ()
 
 
@@ -166,7 +167,7 @@ def test_zoo_machines_hold_in_a_long_sweep(name: str) -> None:
     for arithmetic, steps in (("float64", 2000), ("exact", 300)):
         words = all_words(model.codec.alphabet, up_to if arithmetic == "float64" else up_to // 2)
         assert check_words(model, words, arithmetic=arithmetic, max_steps=steps).disagreements == ()
-    words = random_words(model.codec.alphabet, 5, 30, seed=2)
+    words = random_words(model.codec, 5, 30, seed=2)
     assert check_words(model, words, max_steps=3000).disagreements == ()
 
 

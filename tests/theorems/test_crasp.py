@@ -18,9 +18,9 @@ from softmachine.model import Model
 from softmachine.signals import evaluate
 from softmachine.theorems.crasp.tokens import STUCK, CraspCodec
 from softmachine.transformer.attention import Choice
-from softmachine.words import all_words
 from tests.models import signals_of
 from tests.sources.crasp_programs import random_program
+from tests.sources.formulas import words as all_words
 
 LENGTH = 100
 Variant = tuple[str, str, int | None]

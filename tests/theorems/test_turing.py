@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from itertools import product
 
 import pytest
@@ -68,3 +69,21 @@ def test_words_whose_letters_are_not_in_order_are_refused() -> None:
 def test_machines_with_two_tapes_are_refused() -> None:
     with pytest.raises(ConstructionError, match="2 tapes"):
         sm.compile("two-tape-copy", "turing-counter")
+
+
+@pytest.mark.parametrize("name", ["palindrome", "increment", "busy-beaver-2", "anbncn"])
+@pytest.mark.parametrize("length", range(5))
+def test_the_words_of_theorem_3_3_have_their_letters_in_order(name: str, length: int) -> None:
+    codec = codec_of(name, "turing-counter")
+    every = [word for word in product(codec.alphabet, repeat=length) if _takes(codec, word)]
+    assert list(codec.words(length)) == every
+    assert codec.word_count(length) == len(every)
+    assert not every or codec.random_word(random.Random(length), length) in every
+
+
+def _takes(codec: CountingCodec, word: tuple[str, ...]) -> bool:
+    try:
+        codec.prompt(word)
+    except InputError:
+        return False
+    return True

@@ -66,7 +66,7 @@ def _search(model: Model, arithmetic: str, up_to: int, tell: Tell) -> tuple[int,
 
     def problem(length: int) -> str | None:
         tell(f"measuring in {arithmetic}: length {length:,}")
-        words = random_words(model.codec.alphabet, SAMPLES, length, seed=length)
+        words = random_words(model.codec, SAMPLES, length, seed=length)
         report = check_words(model, words, arithmetic=arithmetic, max_steps=max(up_to - length - 2, 0))
         return str(report.disagreements[0]) if report.disagreements else None
 

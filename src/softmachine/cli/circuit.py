@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -33,7 +32,10 @@ FixedPoint = Annotated[
     str, typer.Option("--arithmetic", metavar="NAME", help="The fixed point that the model computes in: fixed:B.")
 ]
 Written = Annotated[Path | None, file(f"Write the circuit; the name ends in {', '.join(FORMATS)}.", "--output", "-o")]
-Gates = Annotated[str | None, value("NAME", "Write it with AC gates (AND, OR, NOT) or TC (and THR).", "--gates")]
+Gates = Annotated[
+    str | None,
+    value("NAME", "Only AC gates (AND, OR, NOT), which count in logarithmic depth, or TC (and THR).", "--gates"),
+]
 
 
 def command(
@@ -54,6 +56,7 @@ def command(
     If there are more than a million words, on random ones. Exit status 0: they say the same; 1: they do not.
     """
     from softmachine.cli.progress import working
+    from softmachine.languages.circuit import Basis
     from softmachine.to_circuit import to_circuit
 
     if gates not in (None, *GATES):
@@ -63,16 +66,17 @@ def command(
     model = open_model(source, Wanted(format_name, theorem, attention, alphabet), output)
     with working("making gates", output) as tell:
         made = to_circuit(model, inputs, arithmetic, tell=tell)
+        made = made if gates is None else made.with_gates(Basis[gates])
     words, wrong = _compared(made, output)
     if path is not None:
-        _write(made.circuit, gates, path)
+        _write(made.circuit, path)
     if output.as_json:
         figures = {"gates": made.size, "wires": made.wires, "depth": made.depth, "words": words}
         found = {"disagreements": wrong[:10], "path": None if path is None else str(path)}
         output.answer(figures | found | noted(model.notes))
     else:
         agreement = f"it disagrees on {len(wrong):,}, {wrong[0]!r} first" if wrong else "no disagreement"
-        which = "all" if words == len(made.codec.alphabet) ** inputs else "random"
+        which = "all" if words == made.codec.word_count(inputs) else "random"
         output.say(str(made))
         output.say(f"  compared on {which} {words:,} words: {agreement}", style="red" if wrong else "green")
         if path is not None:
@@ -87,12 +91,13 @@ def _compared(made: TransformerCircuit, output: Output) -> tuple[int, list[str]]
     from softmachine.estimates import foreseen
     from softmachine.words import random_words
 
-    alphabet, every = made.codec.alphabet, len(made.codec.alphabet) ** made.length
-    words = product(alphabet, repeat=made.length) if every <= MOST_WORDS else random_words(alphabet, SOME, made.length)
-    total = every if every <= MOST_WORDS else SOME
-    words = foreseen(words, total, f"comparing {total:,} words", hint="choose a smaller --inputs")
+    codec, length = made.codec, made.length
+    total = codec.word_count(length)
+    words = codec.words(length) if total <= MOST_WORDS else random_words(codec, SOME, length)
+    total = total if total <= MOST_WORDS else SOME
+    words = foreseen(words, total, f"comparing {total:,} words", hint="choose fewer inputs")
     with bar("comparing", total, output) as advance:
-        return total, [made.codec.text_of(word) for word in made.disagreements(counted(words, advance))]
+        return total, [codec.text_of(word) for word in made.disagreements(counted(words, advance))]
 
 
 def _check(path: Path) -> None:
@@ -102,10 +107,9 @@ def _check(path: Path) -> None:
     require_new(path)
 
 
-def _write(circuit: Circuit, gates: str | None, path: Path) -> None:
+def _write(circuit: Circuit, path: Path) -> None:
     from softmachine.languages import formats
-    from softmachine.languages.circuit import Basis, simplified
 
     chosen = formats.format_of(path.suffix)
     assert chosen is not None  # or else the name was refused
-    write_text(path, chosen.to_text(circuit if gates is None else simplified(circuit, Basis(gates))))
+    write_text(path, chosen.to_text(circuit))

@@ -12,12 +12,13 @@ from softmachine.cli import options
 from softmachine.cli.models import Wanted, noted, open_for, view_of
 from softmachine.cli.options import Status, file, switch, value
 from softmachine.cli.output import Output
-from softmachine.errors import Remedy, UsageError
+from softmachine.errors import Remedy, SoftmachineError, UsageError
 from softmachine.text import many
 
 if TYPE_CHECKING:
     from softmachine.cli.watching import Watched, Watcher
     from softmachine.comparing import Difference
+    from softmachine.engines.engine import Audited as AuditReport
     from softmachine.engines.run import Run, Running
 
 EXAMPLES = """[dim]Examples:[/]
@@ -54,17 +55,25 @@ MaxSteps = Annotated[
 Audited = Annotated[
     int,
     value(
-        "N", "Afterwards, do N random steps again with every score computed in exact arithmetic (fast engine).", least=0
+        "N",
+        "Afterwards, do N random steps of the whole run again with every score computed in exact arithmetic "
+        "(fast engine).",
+        least=0,
     ),
 ]
 Verified = Annotated[
     bool,
     switch("Compare every token with the reference interpreter, while it runs; status 1 if one differs.", "--verify"),
 ]
+Seed = Annotated[int, value("N", "With --audit: what the random steps are drawn by; 0 if nothing is said.", least=0)]
 Checkpoint = Annotated[
-    Path | None, file("Write the run to FILE now and then, and when it is interrupted (fast engine).")
+    Path | None,
+    file("Write the run to FILE now and then, when it is interrupted and when it ends (fast engine)."),
 ]
-Resume = Annotated[Path | None, file("Go on from a checkpoint (fast engine).")]
+Resume = Annotated[
+    Path | None,
+    file("Go on from a checkpoint, and go on writing to it unless --checkpoint names another file (fast engine)."),
+]
 Tokens = Annotated[bool, switch("With --json: the tokens as well, as trace_tokens.", "--tokens")]
 Traced = Annotated[bool, switch("Print one line a step.", "--trace")]
 
@@ -78,6 +87,7 @@ def command(
     max_steps: MaxSteps = None,
     audit: Audited = 0,
     verify: Verified = False,
+    seed: Seed = 0,
     checkpoint: Checkpoint = None,
     resume: Resume = None,
     theorem: options.TheoremName = None,
@@ -123,16 +133,20 @@ def command(
             resume=resume,
             verify=verify,
         )
-    watched = _watched(running, text, output, trace)
-    if watched.interrupted and running.save():
-        output.warn(f"to go on: --resume {checkpoint}")
+    try:
+        watched = _watched(running, text, output, trace)
+    except (SoftmachineError, MemoryError):
+        _say_saved(running, output)
+        raise
+    if watched.interrupted:
+        _say_saved(running, output)
     if running.unsaved:
         output.warn(running.unsaved)
     result = running.so_far()
     with working("doing steps again in exact arithmetic", output):
-        audited = running.audit(audit) if audit else None
+        audited = running.audit(audit, seed) if audit else None
     if output.as_json:
-        checked = {"audit": {"steps": len(audited.steps), "holds": audited.holds}} if audited else {}
+        checked = {"audit": _audited(audited)} if audited else {}
         lines: dict[str, object] = {} if watched.lines is None else {"trace": watched.lines}
         lines |= {"trace_tokens": list(result.tokens)} if tokens else {}
         output.answer({**_answer(result, text), "interrupted": watched.interrupted, **checked, **lines})
@@ -145,15 +159,26 @@ def command(
     return _status(result, watched.interrupted, running.max_steps, output)
 
 
+def _say_saved(running: Running, output: Output) -> None:
+    """Of a run that did not come to its end: how to go on."""
+    if running.save():
+        output.warn(f"the run so far is saved; to go on: --resume {running.checkpoint}")
+
+
 def _watched(running: Running, text: str, output: Output, trace: bool) -> Watched:
     """Let a run go to its end, looked at by the terminal, the trace, a status line, or nobody."""
     from softmachine.cli.watching import MOST_ROWS, Trace, Watched, screen, status_line, watch
 
     view = view_of(running.model.codec, text, remember=MOST_ROWS)
     watcher: Watcher | None = None
+    if view and running.resumed and (trace or output.live):
+        view.follow_all(running.tokens[:1])  # where the run begins there is nothing to leap over
+        view.follow_all(running.tokens[1:])
     if trace:
         width = output.width if output.live else shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns
         watcher = Trace(view, output, width)
+        if running.resumed:
+            watcher.begin()
     elif output.live and view:
         watcher = screen(running, view, f"{running.model.name}  {text}".rstrip(), output)
     elif output.progress:
@@ -182,13 +207,19 @@ def _answer(run: Run, text: str) -> dict[str, object]:
         **noted(run.notes),
         **({} if run.verified is None else {"verified": run.verified, "differs": run.differs}),
         **({"difference": _difference(run.difference)} if run.difference else {}),
+        **({"resumed": run.resumed} if run.resumed else {}),
         "seconds": round(run.seconds, 6),
-        "tokens_per_second": round(run.tokens_per_second, 1),
+        "tokens_per_second": round(run.tokens_per_second, 1) if len(run.tokens) > run.resumed else None,
     }
 
 
 def _difference(found: Difference) -> dict[str, object]:
     return {"position": found.position, "said": found.said, "should_be": found.expected}
+
+
+def _audited(audited: AuditReport) -> dict[str, object]:
+    count, positions, seed = len(audited.steps), audited.positions, audited.seed
+    return {"steps": count, "positions": positions, "seed": seed, "holds": audited.holds}
 
 
 def _status(run: Run, interrupted: bool, max_steps: int, output: Output) -> Status:

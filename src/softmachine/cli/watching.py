@@ -98,7 +98,14 @@ class Trace:
         """Show where the run is now; a verdict leaves it where it was."""
         if self._view and not self._view.follow(token):
             return
-        line = self._view.line(self._width) if self._view else Text(printable(token))
+        self._print(self._view.line(self._width) if self._view else Text(printable(token)))
+
+    def begin(self) -> None:
+        """Show where a run is that goes on from a saved one."""
+        if self._view:
+            self._print(self._view.line(self._width))
+
+    def _print(self, line: Text) -> None:
         if self._output.as_json:
             self.lines.append(line.plain)
         else:
@@ -187,7 +194,7 @@ def status_line(running: Running, output: Output) -> Redrawn:
 def _speed(running: Running, began: float) -> str:
     seconds, count = time.perf_counter() - began, len(running.tokens)
     memory = f", {running.memory / 1e6:,.0f} MB" if running.memory > LEAST_MEMORY else ""
-    speed = f"{many(count, 'token')}, {count / seconds:,.0f} a second"
+    speed = f"{many(count, 'token')}, {(count - running.resumed) / seconds:,.0f} a second"
     return f"{speed}, context {running.context:,}{memory} ({running.engine} engine)"
 
 
@@ -210,10 +217,11 @@ def _unfinished(interrupted: bool) -> str:
 
 def _table(run: Run, width: int, interrupted: bool) -> Table:
     verdict = run.verdict or _unfinished(interrupted)
+    tokens = ", ".join([f"{len(run.tokens):,}", *run.pace("a second")])
     rows: dict[str, str | Text] = {
         "verdict": Text.assemble((verdict, COLOURS.get(verdict, "bold yellow")), f" after {many(run.steps, 'step')}"),
         "tape": _cut(printable(run.output), MOST_LINES * (width - 9)),
-        "tokens": f"{len(run.tokens):,}, {run.tokens_per_second:,.0f} a second ({run.engine} engine, {run.arithmetic})",
+        "tokens": f"{tokens} ({run.engine} engine, {run.arithmetic})",
     }
     if len(run.segments) > 1:
         rows["segments"] = f"{len(run.segments):,}, with contexts of at most {max(run.segments):,} tokens"

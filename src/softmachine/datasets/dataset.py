@@ -112,7 +112,7 @@ class Dataset:
         return Judge(self.codec, self.max_steps, self.positions, skip=self.skip_unfinished)
 
     def _count(self, lengths: range) -> int | float:
-        return count_words(self.codec.alphabet, lengths)
+        return count_words(self.codec, lengths)
 
     def _rows(self, judge: Judge) -> Iterator[Row]:
         for lengths in self.bins:
@@ -130,7 +130,7 @@ class Dataset:
             return search.pairs()
         if self.wishes.balance:
             return search.found(self._largest_balance(judge, lengths))
-        return ((judged,) for judged in map(judge, words_of(self.codec.alphabet, lengths)) if judged)
+        return ((judged,) for judged in map(judge, words_of(self.codec, lengths)) if judged)
 
     def _largest_balance(self, judge: Judge, lengths: range) -> int:
         """How many words are accepted and rejected, as many of each.
@@ -138,7 +138,7 @@ class Dataset:
         Raises:
             UsageError: If there are none of one kind.
         """
-        found = Counter(judged.verdict for judged in map(judge, words_of(self.codec.alphabet, lengths)) if judged)
+        found = Counter(judged.verdict for judged in map(judge, words_of(self.codec, lengths)) if judged)
         for verdict in ("accept", "reject"):
             if not found[verdict]:
                 name, words = self.codec.source.name, many(found.total(), "word")

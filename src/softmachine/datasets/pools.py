@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
 from random import Random
 
+from softmachine.codec import Codec
+from softmachine.languages.source import Source
 from softmachine.words import Word
 
 FEW = 4096
@@ -16,28 +17,27 @@ class Pool:
     """The words of one length in random order, each once.
 
     Args:
-        alphabet: The symbols.
+        codec: Which words there are.
         length: The length.
         chooser: Where chance comes from.
     """
 
-    def __init__(self, alphabet: Sequence[str], length: int, chooser: Random) -> None:
-        self.alphabet = alphabet
+    def __init__(self, codec: Codec[Source], length: int, chooser: Random) -> None:
+        self.codec = codec
         self.length = length
         self.chooser = chooser
         self._drawn: set[Word] = set()
         self._rest: list[Word] | None = None
-        self._size = len(alphabet) ** length
+        self._size = codec.word_count(length)
 
     def draw(self) -> Word | None:
         """Another word; None if there are no more."""
         if self._rest is None and (self._size <= FEW or 2 * len(self._drawn) >= self._size):
-            words = product(self.alphabet, repeat=self.length)
-            self._rest = [word for word in words if word not in self._drawn]
+            self._rest = [word for word in self.codec.words(self.length) if word not in self._drawn]
             self.chooser.shuffle(self._rest)
         if self._rest is not None:
             return self._rest.pop() if self._rest else None
-        while (word := tuple(self.chooser.choices(self.alphabet, k=self.length))) in self._drawn:
+        while (word := self.codec.random_word(self.chooser, self.length)) in self._drawn:
             pass
         self._drawn.add(word)
         return word
@@ -46,8 +46,8 @@ class Pool:
 class Pools:
     """Random words: every length is as likely as another, as long as it has words left."""
 
-    def __init__(self, alphabet: Sequence[str], lengths: Sequence[int], chooser: Random) -> None:
-        self.alphabet = alphabet
+    def __init__(self, codec: Codec[Source], lengths: Sequence[int], chooser: Random) -> None:
+        self.codec = codec
         self.chooser = chooser
         self._lengths = list(lengths)
         self._pools: dict[int, Pool] = {}
@@ -58,7 +58,7 @@ class Pools:
             place = self.chooser.randrange(len(self._lengths))
             length = self._lengths[place]
             if length not in self._pools:
-                self._pools[length] = Pool(self.alphabet, length, self.chooser)
+                self._pools[length] = Pool(self.codec, length, self.chooser)
             word = self._pools[length].draw()
             if word is not None:
                 return word

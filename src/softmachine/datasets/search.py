@@ -18,7 +18,7 @@ from softmachine.datasets.row import LONG, Judge, Judged
 from softmachine.datasets.wishes import Group, Quota, Wishes
 from softmachine.errors import UsageError
 from softmachine.text import many
-from softmachine.words import Word, all_words, count_words
+from softmachine.words import Word, count_words, words_of
 
 OTHER = {"accept": "reject", "reject": "accept"}
 EFFORT, EFFORT_EACH = 20_000, 100
@@ -54,9 +54,9 @@ class Search:
         whole: bool,
     ) -> None:
         self.judge, self.lengths, self.wishes, self.part, self.chooser = judge, lengths, wishes, part, chooser
-        self.alphabet = judge.codec.alphabet
-        self.whole = whole or not wishes or count_words(self.alphabet, lengths) <= EFFORT
-        self.pools = Pools(self.alphabet, lengths, chooser)
+        self.codec = judge.codec
+        self.whole = whole or not wishes or count_words(self.codec, lengths) <= EFFORT
+        self.pools = Pools(self.codec, lengths, chooser)
         self.known = Known()
         self.taken: set[Word] = set()
         self.tried = 0
@@ -91,7 +91,7 @@ class Search:
             if group:
                 yield self._take(group)
         if not self.taken:
-            where = f"of length {spelled(self.lengths)} for {self.judge.codec.source.name!r}"
+            where = f"of length {spelled(self.lengths)} for {self.codec.source.name!r}"
             raise UsageError(f"there are no near misses {where}: words one edit apart have one verdict")
 
     def _take(self, group: Group) -> Group:
@@ -125,11 +125,13 @@ class Search:
         if like is None:
             return None
         same = len(like) in self.lengths and self.chooser.random() < 0.5
-        return relative(like, self.alphabet, len(like) if same else self.chooser.choice(self.lengths), self.chooser)
+        length = len(like) if same else self.chooser.choice(self.lengths)
+        found = relative(like, self.codec.alphabet, length, self.chooser)
+        return found if found is not None and self.codec.has_word(found) else None
 
     def _short_words(self) -> Iterator[Word]:
-        if self.judge.codec.input_length is None:
-            yield from islice(all_words(self.alphabet, self.lengths[-1]), SHORT_WORDS)
+        if self.codec.input_length is None:
+            yield from islice(words_of(self.codec, range(self.lengths[-1] + 1)), SHORT_WORDS)
 
     def _judged(self, word: Word) -> Judged | None:
         """What is said of a word; None if it is left out."""
@@ -145,7 +147,7 @@ class Search:
         if judged is None:
             return None
         if self.wishes.by_verdict and judged.verdict not in OTHER:
-            name = self.judge.codec.source.name
+            name = self.codec.source.name
             raise UsageError(f"{name!r} neither accepts nor rejects, so that verdicts cannot be balanced")
         if not self.wishes.near_misses:
             return (judged,)
@@ -159,7 +161,7 @@ class Search:
         """
         if not self.whole and self.known.count[judged.verdict] > self.known.count[OTHER[judged.verdict]]:
             return None
-        near = neighbours(judged.word, self.alphabet, self.lengths)
+        near = filter(self.codec.has_word, neighbours(judged.word, self.codec.alphabet, self.lengths))
         free = [word for word in near if self.known.verdicts.get(word) != judged.verdict and word not in self.taken]
         self.chooser.shuffle(free)
         if self.chooser.random() < 0.5:  # runs of other lengths are a nearer miss than a symbol out of place
@@ -179,7 +181,7 @@ class Search:
             where += f" (at least {share} of them with more than {LONG} tokens in their trace)"
         wanted = quota.wanted[kind]
         found = wanted - quota.room[kind]
-        name = repr(self.judge.codec.source.name)
+        name = repr(self.codec.source.name)
         if self.whole and not self.wishes.near_misses:
             message = f"there are only {found:,} {where} for {name}"
         else:

@@ -74,6 +74,14 @@ class Audited(Protocol):
         """The steps."""
 
     @property
+    def positions(self) -> int:
+        """How many steps they were drawn from: all of the run."""
+
+    @property
+    def seed(self) -> int:
+        """What they were drawn by."""
+
+    @property
     def holds(self) -> bool:
         """Whether they came out the same."""
 
@@ -112,7 +120,7 @@ class Execution(Protocol):
     def save(self, file: Path) -> bool:
         """Write down where it is, if it can go on from there; whether it did."""
 
-    def audit(self, steps: int, seed: int | None) -> Audited:
+    def audit(self, steps: int, seed: int) -> Audited:
         """Do random steps again, with every score computed in exact arithmetic."""
 
 

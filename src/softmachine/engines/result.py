@@ -37,6 +37,7 @@ class Run:
         notes: What else there is to say, one sentence each.
         verified: How many tokens were compared with the reference interpreter and are its own; None if nobody compared.
         difference: The first token that is not, if any.
+        resumed: How many of the tokens are those of the saved run that it went on from.
     """
 
     model: Model
@@ -50,6 +51,7 @@ class Run:
     notes: tuple[str, ...] = ()
     verified: int | None = None
     difference: Difference | None = None
+    resumed: int = 0
 
     @property
     def differs(self) -> bool:
@@ -85,8 +87,15 @@ class Run:
 
     @property
     def tokens_per_second(self) -> float:
-        """How fast it ran."""
-        return len(self.tokens) / self.seconds if self.seconds else 0.0
+        """How fast it ran; 0 if there was nothing to compute."""
+        return (len(self.tokens) - self.resumed) / self.seconds if self.seconds else 0.0
+
+    def pace(self, unit: str) -> Iterator[str]:
+        """How many of the tokens were there before, and how fast the others came, in phrases."""
+        if self.resumed:
+            yield f"{self.resumed:,} of them from the saved run"
+        if len(self.tokens) > self.resumed:
+            yield f"{self.tokens_per_second:,.0f} {unit}"
 
     def text(self, most: int = 40) -> str:
         """The run for people: what happened step by step (the first ``most`` steps), and what came of it."""
@@ -115,8 +124,9 @@ class Run:
         parts = ""
         if len(self.segments) > 1:
             parts = f" in {many(len(self.segments), 'segment')} of at most {max(self.segments):,}"
-        yield f"{many(len(self.tokens), 'token')}{parts}, "
-        yield f"{self.tokens_per_second:,.0f} tokens/s {how}".ljust(len(f"{FASTEST:,} tokens/s {how}"))
+        *phrases, last = [f"{many(len(self.tokens), 'token')}{parts}", *self.pace("tokens/s")]
+        yield from (f"{phrase}, " for phrase in phrases)
+        yield f"{last} {how}".ljust(len(f"{FASTEST:,} tokens/s {how}"))
 
     def _said(self) -> Iterator[str]:
         for note in self.notes:

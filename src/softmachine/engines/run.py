@@ -12,7 +12,7 @@ from softmachine.arithmetic import arithmetic as arithmetic_named
 from softmachine.codec import DecoderCodec
 from softmachine.engines.engine import Audited, Execution, Task, engine_named
 from softmachine.engines.result import Run
-from softmachine.errors import PrecisionError, Remedy, SourceError, UsageError
+from softmachine.errors import PrecisionError, Remedy, SoftmachineError, SourceError, UsageError
 from softmachine.model import Model
 from softmachine.packed import Packed
 from softmachine.text import many
@@ -28,6 +28,8 @@ FEW_HEADS = 8
 """With more heads than these the dense engine is slower, and so much earlier the fast one takes over."""
 BETWEEN_SAVES = 30.0
 """Seconds."""
+MOST_TAKEN_BACK = 100_000
+"""The dense engine does not go on from more tokens than these: it would read them again for many minutes."""
 
 
 class Running:
@@ -41,7 +43,8 @@ class Running:
         engine: The name of an engine; or "auto": dense to begin with, and fast if the input is long or the run turns
             out to be, the fast engine can do it and the arithmetic is float64 or exact; dense again, if a number leaves
             the range in which the fast engine is exact.
-        checkpoint: A file to which the run is written now and then, and when it is interrupted; needs the fast engine.
+        checkpoint: A file to which the run is written now and then, when it is interrupted and when it ends; needs the
+            fast engine. By default the saved run that it goes on from, if it does.
         resume: The saved run to go on from; needs the fast engine.
         verify: Whether to compare every token, those before a resume too, with the reference interpreter. A run in an
             arithmetic that rounds is always compared.
@@ -64,14 +67,15 @@ class Running:
         self.model = model
         self.task = Task(model, word if isinstance(word, str) else tuple(word), max_steps)
         self.numbers = arithmetic
-        self.checkpoint = None if checkpoint is None else Path(checkpoint)
-        if checkpoint or resume:
+        path = resume if checkpoint is None else checkpoint
+        self.checkpoint = None if path is None else Path(path)
+        if self.checkpoint:
             if engine == "dense":
                 raise UsageError("only the fast engine has checkpoints", hint=Remedy(engine="fast"))
             chosen, auto = engine_named("fast"), False
-            if self.checkpoint and not self.checkpoint.absolute().parent.is_dir():
+            if checkpoint and not self.checkpoint.absolute().parent.is_dir():
                 raise UsageError(f"there is no folder {self.checkpoint.parent} for the checkpoint")
-            if self.checkpoint and chosen.require_free:
+            if checkpoint and chosen.require_free:
                 chosen.require_free(self.checkpoint)
         self.engine = chosen.name
         """The name of the engine that it runs on now."""
@@ -84,6 +88,10 @@ class Running:
         self._seconds = 0.0
         prompt = self.task.prompt
         self._now = chosen.resume(self.task, Path(resume)) if resume and chosen.resume else self._start()
+        self.resumed = len(self.tokens)
+        """How many tokens the saved run had that it goes on from."""
+        self._written = self.resumed if checkpoint is None else -1
+        """How many tokens the run had when it was saved."""
         self._may_hand_over = auto and self.arithmetic in ("float64", "exact") and isinstance(model.codec, DecoderCodec)
         self._may_take_back = False
         self._short = SHORT * FEW_HEADS // max(FEW_HEADS, len(model.weights.heads)) - len(prompt.tokens)
@@ -173,12 +181,13 @@ class Running:
                     if verifier:
                         verifier.close()
                     return
-            except UsageError:
+            except SoftmachineError as problem:
+                if not self._take_back(problem):
+                    self.save()
+                    raise
+            except MemoryError:
                 self.save()
                 raise
-            except PrecisionError as problem:
-                if not self._take_back(problem):
-                    raise
 
     def _hand_over(self) -> bool:
         """Let the fast engine go on if there are many tokens already, and it can; whether it does."""
@@ -197,9 +206,9 @@ class Running:
         codec, tokens = self.model.codec, self.tokens
         return bool(tokens) and isinstance(codec, DecoderCodec) and codec.stops(tokens[-1])
 
-    def _take_back(self, problem: PrecisionError) -> bool:
-        """Let the dense engine go on from what was said, if it had handed over; whether it does."""
-        if not self._may_take_back:
+    def _take_back(self, problem: SoftmachineError) -> bool:
+        """Let the dense engine go on from what was said, if it had handed over and can; whether it does."""
+        if not self._may_take_back or not isinstance(problem, PrecisionError) or len(self.tokens) > MOST_TAKEN_BACK:
             return False
         self._may_take_back, said = False, list(self.tokens)
         self.notes.append(f"the fast engine stopped after {many(len(said), 'token')}: {problem.message}")
@@ -208,21 +217,28 @@ class Running:
         return True
 
     def save(self) -> bool:
-        """Write the run down, if that was asked for and it could go on; whether it was written.
+        """Write the run down, if that was asked for and there is something new; whether it is on disk.
 
         If it cannot be written, the run need not suffer: `unsaved` says why.
         """
         if self.checkpoint is None:
             return False
-        self.unsaved = None
-        try:
-            return self._now.save(self.checkpoint)
-        except (SourceError, UsageError) as problem:
-            self.unsaved = str(problem)
-        return False
+        count, self.unsaved = len(self.tokens), None
+        if count != self._written:
+            try:
+                self._written = count if self._now.save(self.checkpoint) else -1
+            except (SourceError, UsageError) as problem:
+                self._written, self.unsaved = -1, str(problem)
+            except MemoryError:
+                self._written, self.unsaved = -1, "there is not enough memory to write the checkpoint"
+        return self._written == count
 
-    def audit(self, steps: int, seed: int | None = None) -> Audited:
-        """Do random steps again, with every score computed in exact arithmetic.
+    def audit(self, steps: int, seed: int = 0) -> Audited:
+        """Do random steps of the whole run again, with every score computed in exact arithmetic.
+
+        Args:
+            steps: How many.
+            seed: What they are drawn by.
 
         Raises:
             UsageError: If the run was not on the fast engine.
@@ -250,6 +266,7 @@ class Running:
             arithmetic=self.arithmetic,
             engine=self.engine,
             seconds=self._seconds,
+            resumed=self.resumed,
             segments=tuple(self._now.segments),
             notes=(*self.notes, *self.model.notes_at(self._length), *(verifier.notes() if verifier else ())),
             verified=verifier.compared if verifier else None,

@@ -50,16 +50,16 @@ class Sweep:
     @staticmethod
     def every(model: Model, up_to: int | None) -> Sweep:
         """All words up to a length, or all that there are."""
-        lengths, alphabet = lengths_up_to(model.codec, up_to), model.codec.alphabet
+        lengths = lengths_up_to(model.codec, up_to)
         _allow_length(lengths[-1])
-        return Sweep(model, lengths[-1], count_words(alphabet, lengths), words_of(alphabet, lengths))
+        return Sweep(model, lengths[-1], count_words(model.codec, lengths), words_of(model.codec, lengths))
 
     @staticmethod
     def random(model: Model, count: int, wanted: int | None, seed: int = 0) -> Sweep:
         """So many random words of a length, or of the one that all have."""
         length = one_length(model.codec, wanted)
         _allow_length(length)
-        return Sweep(model, length, count, random_words(model.codec.alphabet, count, length, seed))
+        return Sweep(model, length, count, random_words(model.codec, count, length, seed))
 
     def foreseen(self, arithmetic: str | Arithmetic, max_steps: int) -> Iterator[Word]:
         """The words, to be checked one by one; soon it is known how long all of them take.
@@ -92,7 +92,7 @@ class Sweep:
         """How long a random word of some length takes, when as many are read together as is usual."""
         count = 1
         while True:
-            words = random_words(self.model.codec.alphabet, count, length, seed=count)
+            words = random_words(self.model.codec, count, length, seed=count)
             report = check_words(self.model, words, arithmetic=arithmetic, max_steps=max_steps)
             if report.seconds > ENOUGH or count >= min(BATCH, self.total):
                 return report.seconds / count

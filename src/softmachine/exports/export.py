@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice, product
+from itertools import islice
 from pathlib import Path
 
 from softmachine import zoo
@@ -138,7 +138,7 @@ def _words(model: Model, length: int) -> Iterator[tuple[str, ...]]:
 def _short(codec: Codec[Source], length: int) -> Iterator[tuple[str, ...]]:
     """The shortest inputs; more of them for a model that answers at once."""
     lengths = map(len, words_that_fit(codec, length))
-    words = (word for count in lengths for word in product(codec.alphabet, repeat=count))
+    words = (word for count in lengths for word in codec.words(count))
     return islice(words, SHORT_WORDS if isinstance(codec, DecoderCodec) else SHORT_WORDS_ANSWERED)
 
 
@@ -165,7 +165,7 @@ def _long(codec: Codec[Source], length: int) -> Iterator[tuple[str, ...]]:
         if fitting is not None:
             count = max([size for size in fitting if size <= count], default=fitting[0] if fitting else 0)
         for _ in range(RANDOM_WORDS_ANSWERED if answers else 1):
-            yield tuple(chooser.choice(alphabet) for _ in range(count))
+            yield codec.random_word(chooser, count)
         yield (alphabet[0],) * count
 
 

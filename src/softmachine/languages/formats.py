@@ -47,6 +47,7 @@ class Format:
         parse: From text to what it describes.
         to_text: From what it describes to text; a `UsageError` says why if the format cannot express it.
         rank: Formats are tried in this order; those that fit fewer texts come first.
+        magic: How its binary files begin, if it has such files. Their text is their bytes, a character each (Latin-1).
     """
 
     name: str
@@ -55,6 +56,11 @@ class Format:
     parse: Parser
     to_text: Callable[[Any], str]
     rank: int = 1000
+    magic: bytes = b""
+
+    def is_binary(self, data: bytes) -> bool:
+        """Whether a file of this format with these bytes is binary."""
+        return bool(self.magic) and data.startswith(self.magic)
 
 
 _SHELF = Shelf(
@@ -82,6 +88,27 @@ def format_of(extension: str) -> Format | None:
         if entry is not None and extension in entry.extensions:
             return entry
     return next((entry for entry in formats().values() if extension in entry.extensions), None)
+
+
+def text_of(data: bytes, *, format: str | None = None, source: str = "<string>") -> str:  # noqa: A002
+    """The text of a file: UTF-8, or for a binary format its bytes, a character each.
+
+    Args:
+        data: The bytes of the file.
+        format: The name of its format; by default it is recognised.
+        source: Where it comes from: a file, or something in angle brackets.
+
+    Raises:
+        SourceError: If it is neither.
+    """
+    chosen = _SHELF.get(format) if format else format_of(PurePath(source).suffix.lower())
+    if any(entry.is_binary(data) for entry in ([chosen] if chosen else formats().values())):
+        return data.decode("latin-1")
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise SourceError(f"is not UTF-8 text (byte {error.start})", place=Place(source, line)) from None
 
 
 def recognise(text: str, *, filename: str | None = None) -> str:

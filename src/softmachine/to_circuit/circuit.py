@@ -13,7 +13,7 @@ Costs: see :class:`TransformerCircuit`; numbers that take few values, as most do
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice, product
 
@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 from softmachine.arithmetic import arithmetic
 from softmachine.arithmetic.base import Array
 from softmachine.arithmetic.fixed import Fixed
-from softmachine.codec import Codec, Prompt
+from softmachine.codec import Codec, DecoderCodec, Prompt
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import ConstructionError, UsageError
 from softmachine.estimates import consent
-from softmachine.languages.circuit import Circuit, evaluate_many
+from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, evaluate_many, simplified
 from softmachine.languages.source import Source
 from softmachine.model import Model
 from softmachine.progress import Tell, nobody
@@ -77,6 +77,16 @@ class TransformerCircuit:
     def wires(self) -> int:
         """The number of arguments of all gates."""
         return sum(len(gate.inputs) for gate in self.circuit.gates) - len(self.circuit.outputs)
+
+    def with_gates(self, basis: Basis) -> TransformerCircuit:
+        """The same with gates of a basis only; outputs keep their names.
+
+        Without threshold gates numbers are counted by adders, so that the depth grows with the logarithm of the fan-in.
+        """
+        made = simplified(self.circuit, basis)
+        pairs = zip(self.circuit.outputs, made.outputs, strict=True)
+        named = tuple(Gate(given, GateKind.BUF, (wire,)) for given, wire in pairs)
+        return replace(self, circuit=replace(made, gates=(*made.gates, *named), outputs=self.circuit.outputs))
 
     @cached_property
     def codec(self) -> Codec[Source]:
@@ -143,10 +153,16 @@ def to_circuit(
         yes: Whether to go on, even if it takes more than ten minutes or half of the free memory.
 
     Raises:
+        UsageError: If the model goes on token by token, or the arithmetic is another.
         ConstructionError: If a prompt does not hold the symbols one by one, or the circuit becomes too large.
         PrecisionError: If a weight is not in F_b.
         EffortError: If it takes too long, or too much memory, and ``yes`` is not given.
     """
+    if isinstance(model.codec, DecoderCodec):
+        raise UsageError(
+            f"{model.name!r} goes on token by token, and a circuit is one pass: it could say the first token only",
+            hint="give it a source that is answered at once: a formula, a program without rules, a circuit or a graph",
+        )
     fixed = arithmetic(numbers)
     if not isinstance(fixed, Fixed):
         raise UsageError(f"a circuit computes in fixed point, not in {fixed.name}", hint="for example fixed:8")

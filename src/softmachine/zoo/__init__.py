@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from softmachine.languages.formats import parse
+from softmachine.languages.formats import parse, text_of
 from softmachine.languages.source import Source
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Entry:
 
     def read(self) -> str:
         """The text of its file."""
-        return _folder().joinpath(*self.file.split("/")).read_text(encoding="utf-8")
+        return text_of(_folder().joinpath(*self.file.split("/")).read_bytes(), source=self.file)
 
     def load(self) -> Source:
         """What its file describes."""

@@ -120,7 +120,7 @@ BAD = [
     ("aiger", "aag 3 1 0 1 1\n3\n6\n6 2 2\n", 2, "even"),
     ("aiger", "aag 3 1 0 1 1\n2\n8\n6 2 2\n", 3, "at most 7"),
     ("aiger", "aag 3 1 0 1 5\n2\n", 2, "the file ends here"),
-    ("aiger", "aig 3 1 0 1 5\n", 1, "binary format"),
+    ("aiger", " aig 3 1 0 1 5\n", 1, "not the header"),
     ("aiger", f"aag {LARGE} 1 0 1 5\n", 1, "at most"),
     ("aiger", "aag 1 1 0 1 0\n2\n2\nq9 x\n", 4, "neither a name"),
     ("aiger", "aag 1 1 0 1 0\n2\n2\ni9 x\n", 4, "no input 9"),

@@ -85,7 +85,7 @@ class DenseRun:
         """It saves nothing."""
         return False
 
-    def audit(self, steps: int, seed: int | None) -> Audited:
+    def audit(self, steps: int, seed: int) -> Audited:
         """It is the referee itself."""
         raise UsageError("only runs of the fast engine are audited", hint=Remedy(engine="fast"))
 

@@ -13,13 +13,16 @@ from numpy.typing import NDArray
 
 from softmachine.engines.fast import status
 from softmachine.engines.fast.analysis.flow import Flow, require_causal, unfold
+from softmachine.engines.fast.analysis.grids import HORIZON
 from softmachine.engines.fast.codegen.emitted import Emitted, TooLong, emit
+from softmachine.engines.fast.growth import require_memory
 from softmachine.engines.fast.indexes.memory import Memory
 from softmachine.engines.fast.store import compiled, uncompiled
 from softmachine.engines.fast.tables.interpreted import Interpreted, is_large, tables_of
 from softmachine.engines.fast.tables.memory import TableMemory
-from softmachine.errors import AmbiguousTokenError, InputError, PrecisionError, Remedy
+from softmachine.errors import AmbiguousTokenError, EffortError, InputError, PrecisionError, Remedy
 from softmachine.packed import Coded
+from softmachine.text import many
 from softmachine.transformer.weights import Transformer
 
 CHUNK = 1 << 21
@@ -47,6 +50,7 @@ class FastEngine:
         self.transformer = transformer
         self.plain = plain
         self.general: frozenset[str] = frozenset()
+        self._recording: dict[tuple[int, ...], tuple[Emitted, Callable[..., None]]] = {}
         self.code: Emitted | Interpreted = self._code(tables)
 
     def _code(self, tables: bool | None) -> Emitted | Interpreted:
@@ -67,6 +71,13 @@ class FastEngine:
     def advance(self) -> Callable[..., None]:
         """The generated function."""
         return uncompiled(self.code.text) if self.plain else compiled(self.code.text)
+
+    def recording(self, atoms: tuple[int, ...]) -> tuple[Emitted, Callable[..., None]]:
+        """Code that also writes down some atoms at every position, of a model that has code of its own."""
+        if atoms not in self._recording:
+            code = emit(self.flow, self.general, atoms)
+            self._recording[atoms] = code, uncompiled(code.text) if self.plain else compiled(code.text)
+        return self._recording[atoms]
 
     def replan(self, storage: int) -> None:
         """Serve a head by the general index: something that its plan assumed does not hold in this run."""
@@ -91,6 +102,7 @@ class FastEngine:
                     hint=Remedy("use {}", engine="dense"),
                 ) from None
             self.general = names
+            self._recording.clear()
             self.__dict__.pop("advance", None)
 
     @property
@@ -117,17 +129,12 @@ class FastEngine:
         """The output of the largest logit at every position."""
         return FastPass(self, tokens, lambda _: True, answer_all=True).answers()
 
-    def reread(self, tokens: NDArray[Any], atoms: Sequence[int], record: NDArray[np.int64]) -> None:
-        """Read tokens again, and write down the fractions that some atoms are at every position."""
-        code = emit(self.flow, self.general, atoms)
-        advance = uncompiled(code.text) if self.plain else compiled(code.text)
+    def reading(self, tokens: NDArray[Any]) -> FastPass:
+        """A pass that only reads these tokens, given by their numbers."""
         again = FastPass(self, [], lambda _: True, answer_all=True)
-        again.tokens, again.given = tokens, len(tokens)
-        again.memory = Memory(code, record)  # of a model that has code of its own
+        again.tokens, again.given, again.first_answer = tokens, len(tokens), len(tokens)
         again.info[:] = [0, len(tokens), status.RUNNING, -1]
-        again.first_answer = len(tokens)
-        while again.read < len(tokens):
-            again.call(advance, len(tokens))
+        return again
 
 
 class FastPass:
@@ -206,7 +213,7 @@ class FastPass:
     def reserve(self, positions: int) -> None:
         """Have room for so many tokens, so that they need not be moved; memory is only taken as they come."""
         if positions * self.tokens.itemsize <= LARGEST_RESERVE:
-            with suppress(MemoryError):
+            with suppress(EffortError, MemoryError):
                 self._make_room(positions + 1)
 
     def said_since(self, most: int) -> Coded[str]:
@@ -215,6 +222,11 @@ class FastPass:
         if self.stopped_by is None:
             end = min(end, self.prompt + most)
         return Coded(self.tokens[self.prompt : end], self.names)
+
+    @property
+    def spoken(self) -> range:
+        """The positions after which something was said."""
+        return range(self.prompt - 1, self.known - (self.stopped_by is None))
 
     def said_at(self, position: int) -> str:
         """What was said after a position."""
@@ -227,11 +239,13 @@ class FastPass:
             AmbiguousTokenError: If two logits are equal.
             PrecisionError: If numbers leave the range in which they are exact.
         """
-        self._settle()
+        self.settle()
         while self.stopped_by is None and self.read < limit:
             target = min(limit, self.read + CHUNK)
             if self.read >= self.engine.code.horizon:
-                raise PrecisionError(self._why_no_further())
+                raise PrecisionError(
+                    self._why_no_further(), hint="models that go on from summaries have short contexts"
+                )
             target = min(target, self.engine.code.horizon)
             self._make_room(target + 1)
             self.call(self.engine.advance, target)
@@ -250,7 +264,7 @@ class FastPass:
             self.first_answer,
             *self.memory.arrays,
         )
-        self._settle()
+        self.settle()
 
     def answers(self) -> list[str]:
         """The outputs at all given positions."""
@@ -264,16 +278,19 @@ class FastPass:
         code = self.engine.code
         if code.proof:
             return f"softmax is proved to decide as hard attention does up to position {code.horizon:,}, and no further"
-        return f"a run of more than {code.horizon:,} positions leaves the range in which the fast engine is exact"
+        limit = f"{code.horizon:,} positions" + (" (2^30)" if code.horizon == HORIZON else "")
+        return f"a context of more than {limit} leaves the range in which the fast engine is proved to be exact"
 
     def _make_room(self, size: int) -> None:
+        """Have room for so many tokens, and for some more; memory for these is only taken as they come."""
         if size > self.tokens.size:
+            self._require_memory(size * self.tokens.itemsize, f"room for {many(size, 'token')}")
             larger = np.zeros(max(size, 2 * self.tokens.size), dtype=self.tokens.dtype)
             larger[: self.known] = self.tokens[: self.known]
             self.tokens = larger
 
-    def _settle(self) -> None:
-        """See to what the code returned for."""
+    def settle(self) -> None:
+        """See to what the code returned for, so that it can go on, or has stopped."""
         info = self.info
         found = int(info[status.STATUS])
         outputs = self.engine.transformer.outputs
@@ -303,8 +320,13 @@ class FastPass:
             self._start_again()
             info[status.STATUS] = status.RUNNING
         elif found >= status.FULL:
-            self.memory.make_room(found - status.FULL)
+            number = found - status.FULL
+            self._require_memory(self.memory.growth(number), "what its heads look at")
+            self.memory.make_room(number)
             info[status.STATUS] = status.RUNNING
+
+    def _require_memory(self, needed: int, what: str) -> None:
+        require_memory(needed, f"the run stopped after {many(self.known - self.prompt, 'token')}: {what}")
 
     def _start_again(self) -> None:
         """Go through the tokens so far with the engine's new plans."""

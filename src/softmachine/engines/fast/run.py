@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from softmachine.arithmetic import Arithmetic
@@ -65,7 +66,13 @@ class OneContext(FastPass):
         """Compute so many positions more, unless the run ends before."""
         self.go(min(self.end, self.read + count))
 
-    def audit(self, count: int, seed: int | None = None) -> Audit:
+    @property
+    def spoken(self) -> range:
+        """The positions after which something was said, as far as that is allowed."""
+        every = super().spoken
+        return every[: self.wanted - self.prompt] if self.stopped_by is None else every
+
+    def audit(self, count: int, seed: int) -> Audit:
         """Do random steps again."""
         return audit(self, count, seed)
 
@@ -133,19 +140,19 @@ class FastRun:
             raise self.task.outgrown(self.max_steps)
 
     def save(self, file: Path) -> bool:
-        """Write the run to a file, unless it has ended."""
-        if self.run.stopped_by is not None:
-            return False
-        saved_run.save(self.run, file)
+        """Write the run to a file; one that has ended as it was before its last decision."""
+        saved_run.save(self.run, file, self.max_steps)
         return True
 
-    def audit(self, steps: int, seed: int | None) -> Audit:
+    def audit(self, steps: int, seed: int) -> Audit:
         """Random steps done again, with every score computed in exact arithmetic."""
         return self.run.audit(steps, seed)
 
 
 def resume(task: Task, file: Path) -> FastRun:
-    """The run that was saved to a file."""
+    """The run that was saved to a file; if nothing is said of steps, it may make as many as it might before."""
+    if task.max_steps is None:
+        task = replace(task, max_steps=max(MAX_STEPS, saved_run.steps_allowed(file)))
     run = FastRun(task)
     saved_run.load(run.run, file)
     return run

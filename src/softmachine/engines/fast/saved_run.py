@@ -3,7 +3,8 @@
 The file is in the safetensors format: plain arrays and a header, nothing that could be executed. It is written in one
 piece, so that a full disk or a power cut leaves the last one, and takes the place of nothing but a saved run. What is
 read is checked before compiled code works on it: that it belongs to the same model, its checksum, and that no index
-points outside of an array.
+points outside of an array. A run that has ended is saved as it was before its last decision: whoever loads it lets the
+model decide again.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import hashlib
 import json
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +23,11 @@ from numpy.typing import NDArray
 
 from softmachine.engines.fast import status
 from softmachine.engines.fast.codegen.emitted import Emitted
+from softmachine.engines.fast.growth import require_memory
 from softmachine.engines.fast.indexes.memory import Memory
 from softmachine.engines.fast.segments import SegmentedPass
 from softmachine.engines.fast.tables.memory import TableMemory
-from softmachine.errors import Place, Remedy, SourceError, UsageError
+from softmachine.errors import Place, Remedy, SoftmachineError, SourceError, UsageError
 from softmachine.packed import Packed
 
 if TYPE_CHECKING:
@@ -33,8 +37,10 @@ Tokens = NDArray[Any]
 Arrays = dict[str, NDArray[Any]]
 FORMAT = "softmachine checkpoint 1"
 SEGMENTS_FORMAT = "softmachine checkpoint of segments 1"
+_DTYPES = {"uint8": "U8", "int32": "I32", "int64": "I64"}
 _LARGEST = 2**62
 _LONGEST_HEADER = 1 << 24
+_MOST_DIGITS = 30
 
 
 def require_free(path: Path) -> None:
@@ -56,25 +62,41 @@ def _taken(path: Path) -> bool:
         return False
     if not path.is_file():
         return True
+    return _header(path).get("format") not in (FORMAT, SEGMENTS_FORMAT)
+
+
+def _header(path: Path) -> dict[str, str]:
+    """What a file says of itself, if it begins as ours do: a length, and a header; else nothing."""
     try:
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
             header = json.loads(file.read(length) if length <= _LONGEST_HEADER else b"")
-        return header["__metadata__"]["format"] not in (FORMAT, SEGMENTS_FORMAT)
-    except (OSError, ValueError, LookupError, TypeError, RecursionError):
-        return True
+        return {str(key): str(value) for key, value in header["__metadata__"].items()}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return {}
 
 
-def save(run: FastPass | SegmentedPass, path: Path) -> None:
+def steps_allowed(path: Path) -> int:
+    """How many steps a saved run was allowed to make; 0 if the file does not say, whatever the reason."""
+    found = _header(path).get("steps", "")
+    return int(found) if found.isascii() and found.isdecimal() and len(found) <= _MOST_DIGITS else 0
+
+
+def save(run: FastPass | SegmentedPass, path: Path, steps: int = 0) -> None:
     """Write a run to a file.
+
+    Args:
+        run: The run.
+        path: The file.
+        steps: How many steps it may make.
 
     Raises:
         SourceError: If that is not possible; the run goes on in memory.
     """
-    common = {"model": run.engine.digest, "general": json.dumps(sorted(run.engine.general))}
+    common = {"model": run.engine.digest, "general": json.dumps(sorted(run.engine.general)), "steps": str(steps)}
     if isinstance(run, SegmentedPass):
         # What was said says it all: the present segment is read again.
-        parts = {f"said {number}": part for number, part in enumerate(run.said.parts())}
+        parts = {f"said {number}": part for number, part in enumerate(run.lasting().parts())}
         _save(path, parts, common | {"format": SEGMENTS_FORMAT, "prompt": _prompt(run)})
     else:
         _save(path, _whole(run), common | {"format": FORMAT, "prompt": str(run.prompt)})
@@ -82,9 +104,13 @@ def save(run: FastPass | SegmentedPass, path: Path) -> None:
 
 def _whole(run: FastPass) -> Arrays:
     """The arrays of a run in one context; of a large model only the tokens, which are read again."""
+    with suppress(SoftmachineError, MemoryError):  # what stops it now will do so again
+        run.settle()
     if isinstance(run.memory, TableMemory):
-        return {"tokens": run.tokens[: run.known].copy()}
-    arrays = {"tokens": run.tokens[: run.known].copy(), "info": run.info, "scalars": run.memory.scalars}
+        return {"tokens": run.tokens[: run.known]}
+    info = run.info.copy()
+    info[status.STATUS] = status.RUNNING
+    arrays = {"tokens": run.tokens[: run.known], "info": info, "scalars": run.memory.scalars}
     return arrays | {f"storage {name}": np.ascontiguousarray(array) for name, array in run.memory.parts.items()}
 
 
@@ -94,8 +120,6 @@ def _prompt(run: SegmentedPass) -> str:
 
 def _save(path: Path, arrays: Arrays, header: dict[str, str]) -> None:
     """Write a file in one piece."""
-    from safetensors.numpy import save as to_bytes
-
     header["checksum"] = _checksum(arrays)
     name = None
     try:
@@ -104,7 +128,8 @@ def _save(path: Path, arrays: Arrays, header: dict[str, str]) -> None:
         place = Path(os.path.realpath(path))  # a link stays a link
         handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{path.name[:40]}.")
         with os.fdopen(handle, "wb") as file:
-            file.write(to_bytes(arrays, header))
+            for part in _written(arrays, header):
+                file.write(part)
             file.flush()
             os.fsync(file.fileno())
         Path(name).replace(place)
@@ -118,6 +143,27 @@ def _save(path: Path, arrays: Arrays, header: dict[str, str]) -> None:
         ) from None
 
 
+def _written(arrays: Arrays, header: dict[str, str]) -> Iterator[bytes | memoryview]:
+    """A file in the safetensors format, part by part: a run may fill most of the memory, so nothing is copied."""
+    entries: dict[str, object] = {"__metadata__": header}
+    begin = 0
+    for name, array in arrays.items():
+        shape, end = list(array.shape), begin + array.nbytes
+        entries[name] = {"dtype": _DTYPES[array.dtype.name], "shape": shape, "data_offsets": [begin, end]}
+        begin = end
+    text = json.dumps(entries).encode()
+    text += b" " * (-len(text) % 8)
+    yield len(text).to_bytes(8, "little")
+    yield text
+    for array in arrays.values():
+        yield _bytes(array)
+
+
+def _bytes(array: NDArray[Any]) -> memoryview:
+    """The bytes of an array, where they are if they follow one another."""
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+
+
 class _RefusedError(Exception):
     """A file is not taken, and why."""
 
@@ -127,9 +173,12 @@ def load(run: FastPass | SegmentedPass, path: Path) -> None:
 
     Raises:
         SourceError: If there is no such file, it is damaged, or it is of another model or prompt.
+        EffortError: If there is not enough memory for it.
     """
     from safetensors import SafetensorError, safe_open
 
+    with suppress(OSError):
+        require_memory(path.stat().st_size, f"the checkpoint {path} cannot be read: what it holds")
     try:
         with safe_open(str(path), framework="numpy") as file:
             header = file.metadata() or {}
@@ -228,7 +277,7 @@ def _plausible(memory: Memory, count: int, info: NDArray[np.int64], scalars: NDA
 def _checksum(arrays: Arrays) -> str:
     digest = hashlib.sha256()
     for name in sorted(arrays):
-        array = np.ascontiguousarray(arrays[name])
+        array = arrays[name]
         digest.update(f"{name} {array.dtype} {array.shape}\n".encode())
-        digest.update(array.tobytes())
+        digest.update(_bytes(array))
     return digest.hexdigest()

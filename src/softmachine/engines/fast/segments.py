@@ -5,15 +5,16 @@ Of earlier segments only what was said is kept, compressed. The arrays of a segm
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.engines.fast.audit import Audit, Difference, audit_of, audited
+from softmachine.engines.fast.audit import Audit, Difference, done_again, drawn
 from softmachine.errors import InputError
-from softmachine.packed import Packed
+from softmachine.packed import Codes, Packed
 
 if TYPE_CHECKING:
     from softmachine.codec import SegmentedCodec
@@ -64,6 +65,8 @@ class SegmentedPass:
         """Whether the weights were not made for a context as long as this one."""
         self.limited = False
         """Whether all steps that are allowed were made."""
+        self._beyond: Packed[str] | None = None
+        """What is known to follow, if that is more than is allowed."""
         if len(said):
             number = {name: code for code, name in enumerate(names)}
             known: Packed[str] = Packed(names)
@@ -71,13 +74,18 @@ class SegmentedPass:
             self.go_on_from(known)
 
     def go_on_from(self, said: Packed[str]) -> None:
-        """Let this be what was said, in all segments; nothing of it stops the run."""
+        """Let this be what was said, in all segments, as far as it is allowed; nothing of it stops the run."""
         self.said = said
-        self.steps = sum(int(np.count_nonzero(self._is_step[part])) for part in said.parts())
+        steps = self._where(self._is_step)
+        if len(steps) > self.most_steps:
+            self._beyond, self.said, self.limited = said, Packed(said.names), True
+            self.said.extend(said[: int(steps[self.most_steps])].codes)
+        self.steps = min(len(steps), self.most_steps)
         structure = self._structure()
         self.segments = [prompt + count for prompt, count in structure if count]
         prompt, count = structure[-1]
-        self.current.again(self._context(len(structure) - 1, prompt, len(said) - count, len(said)))
+        end = len(self.said)
+        self.current.again(self._context(len(structure) - 1, prompt, end - count, end))
         self.current.prompt, self._taken = prompt, count
 
     @property
@@ -99,6 +107,12 @@ class SegmentedPass:
         """What was said in all segments; the limit of steps has been seen to."""
         del most
         return self.said
+
+    def lasting(self) -> Codes[str]:
+        """All that is known to follow, without what stopped the run."""
+        if self._beyond is not None:
+            return self._beyond
+        return self.said if self.stopped_by is None else self.said[:-1]
 
     def advance(self, count: int) -> None:
         """Say so many tokens more, or a few more than that, unless the run ends before.
@@ -151,23 +165,21 @@ class SegmentedPass:
         run.again(codes[beginnings[-1] :].copy())
         self._taken = 0
 
-    def audit(self, count: int, seed: int | None = None) -> Audit:
+    def audit(self, count: int, seed: int) -> Audit:
         """Do random steps of all segments again."""
-        drawn = audited(range(len(self.said)), count, seed)
-        steps: list[int] = []
+        steps = drawn(range(len(self.said)), count, seed)
         differences: list[Difference] = []
         scores, begin = 0, 0
         for segment, (prompt, length) in enumerate(self._structure()):
-            here = [step for step in drawn if begin <= step < begin + length]
+            here = steps[bisect_left(steps, begin) : bisect_left(steps, begin + length)]
             if here:
                 run = self.engine.start([], listening=True)
                 run.adopt(self._context(segment, prompt, begin, begin + length), prompt)
-                found = audit_of(run, [prompt - 1 + step - begin for step in here])
-                steps += here
-                scores += found.scores
-                differences += found.differences
+                more, found = done_again(run, [prompt - 1 + step - begin for step in here])
+                scores += more
+                differences += found
             begin += length
-        return Audit(tuple(steps), scores, tuple(differences))
+        return Audit(steps, scores, tuple(differences), len(self.said), seed)
 
     def _structure(self) -> list[tuple[int, int]]:
         """For each segment, how many tokens its prompt has, and how many were said; the present one is the last."""

@@ -28,11 +28,15 @@ class Line:
         """The fields."""
         return self.text.split()
 
-    def error(self, message: str, hint: str | None = None, *, field: int | None = None) -> SourceError:
-        """What to raise about this line, with the line itself and, if a field is at fault, a caret below it."""
+    def start(self, field: int | None) -> int:
+        """Where a field begins, or what is there if there is no such field."""
         starts = [match.start() for match in re.finditer(r"\S+", self.text)]
         known = field is not None and field < len(starts)
-        start = starts[field] if field is not None and known else len(self.text) - len(self.text.lstrip())
+        return starts[field] if field is not None and known else len(self.text) - len(self.text.lstrip())
+
+    def error(self, message: str, hint: str | None = None, *, field: int | None = None) -> SourceError:
+        """What to raise about this line, with the line itself and, if a field is at fault, a caret below it."""
+        start, known = self.start(field), field is not None and field < len(self.fields)
         begin = max(0, start - SHOWN // 2)
         shown = "".join(c if c.isprintable() else " " for c in self.text[begin : begin + SHOWN]).rstrip()
         caret = f"\n    {' ' * (start - begin)}^" if known else ""
@@ -51,9 +55,18 @@ class Line:
         return int(text)
 
 
+def check_length(text: str, source: str) -> None:
+    """Refuse a file that is far too long.
+
+    Raises:
+        SourceError: If it is.
+    """
+    check_size(text, source, "a circuit may be described in", largest=LARGEST_SOURCE)
+
+
 def lines_of(text: str, source: str, *, comment: str | None = None) -> Iterator[Line]:
     """The lines of a source without comments, those that are empty left out."""
-    check_size(text, source, "a circuit may be described in", largest=LARGEST_SOURCE)
+    check_length(text, source)
     for number, line in enumerate(text.split("\n"), start=1):
         content = (line.partition(comment)[0] if comment else line).rstrip()
         if content.strip():

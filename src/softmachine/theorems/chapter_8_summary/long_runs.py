@@ -2,71 +2,107 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.languages.turing import MOVES, Action
+from softmachine.languages.turing import MOVES
 from softmachine.languages.turing.compiled import Running, fits
 from softmachine.packed import Coded
-from softmachine.theorems.chapter_8_summary.tokens import SUMMARY, Begin, Column, Place, SummaryCodec
+from softmachine.theorems.chapter_8_summary.meanings import SUMMARY, Begin, Column, Place
+
+if TYPE_CHECKING:
+    from softmachine.theorems.chapter_8_summary.tokens import SummaryCodec
 
 PIECE = 1 << 20
-"""So many steps are handed out at a time."""
+"""So many steps are made at a time."""
+BATCH = 1 << 12
+"""So many tokens at least are handed out together: segments may be short."""
+
+Numbers = NDArray[np.int64]
 
 
 def long_run(codec: SummaryCodec, place: Place, max_steps: int) -> Iterator[Sequence[str]]:
     """What is said from the beginning of a segment on, as :meth:`SummaryCodec.segment` has it, in pieces."""
     if fits(codec.machine):
-        yield from _compiled(codec, place, max_steps)
+        run = LongRun(codec, place)
+        yield from (Coded(codes, run.names) for codes in _batches(run.said(max_steps)))
+        place.ended = True
     while not place.ended:
         yield codec.segment(place, max_steps)
 
 
-def _compiled(codec: SummaryCodec, place: Place, max_steps: int) -> Iterator[Sequence[str]]:
-    run, names, pace = Running(codec.machine, place.now), _column_names(codec), place.pace
-    while run.steps < max_steps and not run.halts:
-        end = min(max_steps, run.steps + pace)
-        yield from codec.spell(_actions(run, place, end))
-        if run.steps == end < max_steps and not run.halts:
-            columns = _columns(codec, run, place)
-            yield (SUMMARY,)
-            yield Coded(columns, names)
-            yield (codec.tokens[Begin(run.state)],)
-            pace = 3 * (len(columns) + 1)
-    if run.halts:
-        yield (codec.tokens[codec.machine.verdict(run.state)],)
-    place.ended = True
+def _batches(arrays: Iterable[Numbers]) -> Iterator[Numbers]:
+    waiting: list[Numbers] = []
+    for array in arrays:
+        waiting.append(array)
+        if sum(map(len, waiting)) >= BATCH:
+            yield np.concatenate(waiting)
+            waiting = []
+    if waiting:
+        yield np.concatenate(waiting)
 
 
-def _actions(run: Running, place: Place, end: int) -> Iterator[Coded[Action]]:
-    """The steps up to a number of them, unless the machine stops before; the cells in use follow."""
-    moves = np.array([[MOVES[move] for move in action.move] for action in run.actions], dtype=np.int64)
-    while run.steps < end and not run.stopped:
-        before = run.heads
-        piece = run.record(min(PIECE, end - run.steps))
-        if len(piece):
-            cells = before + moves[piece.codes].cumsum(axis=0)
-            place.use(int(cells.min()), int(cells.max()))
-        yield piece
+class LongRun:
+    """A run that goes on from the beginning of a segment, in numbers.
 
+    Args:
+        codec: The machine, and how it is spelled.
+        place: Where it goes on; the cells in use follow the run, the configuration does not.
+    """
 
-def _columns(codec: SummaryCodec, run: Running, place: Place) -> NDArray[np.int64]:
-    """The numbers of the columns in use: digits for the symbols, then bits for the heads that are further right."""
-    number = {symbol: index for index, symbol in enumerate(codec.machine.symbols)}
-    digits = np.array([number[symbol] for symbol in run.symbols], dtype=np.int64)[run.written(place.low, place.high)]
-    cells, found = np.arange(place.low, place.high), np.zeros(place.high - place.low, dtype=np.int64)
-    for row in digits:
-        found = found * len(number) + row
-    for head in run.heads:
-        found = found * 2 + (head > cells)
-    return found
+    def __init__(self, codec: SummaryCodec, place: Place) -> None:
+        machine, self.codec, self.place = codec.machine, codec, place
+        self.run = Running(machine, place.now)
+        self.moves = np.array([[MOVES[move] for move in action.move] for action in self.run.actions], dtype=np.int64)
+        self.digit = np.array([machine.symbols.index(symbol) for symbol in self.run.symbols], dtype=np.int64)
+        actions = [codec.meant.get(action, "") for action in self.run.actions]  # not every move can be held back
+        columns = product(product(machine.symbols, repeat=machine.tapes), product((False, True), repeat=machine.tapes))
+        spelled = [codec.tokens[Column(symbols, before)] for symbols, before in columns]
+        marks = [SUMMARY, *(codec.tokens[Begin(state)] for state in machine.states)]
+        verdicts = [codec.tokens[verdict] for verdict in codec.verdicts]
+        self.names = (*actions, *spelled, *marks, *verdicts)
+        """What the numbers stand for."""
+        self.first_column = len(actions)
+        self.number = {name: number for number, name in enumerate(self.names)}
 
+    def said(self, max_steps: int) -> Iterator[Numbers]:
+        """What is said, up to a limit of steps."""
+        run, pace, halts = self.run, self.place.pace, self.run.halts
+        while run.steps < max_steps and not halts:
+            end = min(max_steps, run.steps + pace)
+            while run.steps < end and not run.stopped:
+                yield self._actions(min(PIECE, end - run.steps))
+            halts = run.halts
+            if run.steps < max_steps and not halts:
+                columns = self._columns()
+                yield self._mark(SUMMARY)
+                yield columns
+                yield self._mark(self.codec.tokens[Begin(run.state)])
+                pace = 3 * (len(columns) + 1)
+        if halts:
+            yield self._mark(self.codec.tokens[self.codec.machine.verdict(run.state)])
 
-def _column_names(codec: SummaryCodec) -> tuple[str, ...]:
-    """The tokens of all columns, by their numbers."""
-    machine = codec.machine
-    pairs = product(product(machine.symbols, repeat=machine.tapes), product((False, True), repeat=machine.tapes))
-    return tuple(codec.tokens[Column(symbols, before)] for symbols, before in pairs)
+    def _mark(self, token: str) -> Numbers:
+        return np.array([self.number[token]], dtype=np.int64)
+
+    def _actions(self, count: int) -> Numbers:
+        """So many steps, unless the machine stops before; the cells in use follow."""
+        before, codes = self.run.heads, self.run.record(count).codes
+        if len(codes):
+            cells = before + self.moves[codes].cumsum(axis=0)
+            self.place.use(int(cells.min()), int(cells.max()))
+        return codes.astype(np.int64)
+
+    def _columns(self) -> Numbers:
+        """The columns in use: digits for the symbols, then bits for the heads that are further to the right."""
+        low, high = self.place.low, self.place.high
+        cells, found = np.arange(low, high), np.zeros(high - low, dtype=np.int64)
+        for row in self.digit[self.run.written(low, high)]:
+            found = found * len(self.digit) + row
+        for head in self.run.heads:
+            found = found * 2 + (head > cells)
+        return found + self.first_column

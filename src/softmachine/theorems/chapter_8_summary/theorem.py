@@ -35,7 +35,8 @@ from softmachine.signals.gadgets import (
 )
 from softmachine.signals.kinds import BIT
 from softmachine.theorems.chapter_8.theorem import located, written_symbol
-from softmachine.theorems.chapter_8_summary.tokens import Begin, Column, Meaning, Start, SummaryCodec
+from softmachine.theorems.chapter_8_summary.meanings import Begin, Column, Meaning, Start
+from softmachine.theorems.chapter_8_summary.tokens import SummaryCodec
 from softmachine.theorems.shared.transition import (
     action_labels,
     move_of,

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 from softmachine.codec import Prompt, SegmentedCodec, Word
 from softmachine.errors import ConstructionError
-from softmachine.languages.turing import Action, Configuration, TuringMachine, Verdict, step
+from softmachine.languages.turing import Action, Configuration, TuringMachine, step
+from softmachine.theorems.chapter_8_summary.meanings import START, SUMMARY, Begin, Column, Meaning, Place, Start
 from softmachine.theorems.shared.turing_tokens import (
     MOST_TOKENS,
     Given,
@@ -24,62 +25,8 @@ from softmachine.theorems.shared.turing_tokens import (
     verdict_tokens,
 )
 
-START, SUMMARY = "INP", "SUMM"
 PLAIN_STEPS = 20_000
 """So many steps are made one by one; what is longer goes to the compiled loop."""
-
-
-@dataclass(frozen=True)
-class Start:
-    """What stands at position 0, and where a summary begins."""
-
-    summary: bool
-
-
-@dataclass(frozen=True)
-class Begin:
-    """The end of a prompt: the run goes on in this state."""
-
-    state: str
-
-
-@dataclass(frozen=True)
-class Column:
-    """A cell of every tape: its symbols, and which heads are further to the right."""
-
-    symbols: tuple[str, ...]
-    before: tuple[bool, ...]
-
-
-Meaning = Start | Begin | Column | Given | Action | Verdict
-
-
-@dataclass
-class Place:
-    """Where a run is, and the cells in use: those of the input, and wherever a head has been.
-
-    Args:
-        now: The configuration.
-        low: The first cell in use.
-        high: The cell after the last one in use.
-        prompt: What the present segment started on.
-        ended: Whether nothing more is said.
-    """
-
-    now: Configuration
-    low: int
-    high: int
-    prompt: Prompt
-    ended: bool = False
-
-    @property
-    def pace(self) -> int:
-        """A segment of so many actions is summarised."""
-        return 3 * (len(self.prompt.tokens) - 1)
-
-    def use(self, first: int, last: int) -> None:
-        """Let these cells, and those in between, be in use."""
-        self.low, self.high = min(self.low, first), max(self.high, last + 1)
 
 
 @dataclass(frozen=True)

@@ -83,6 +83,11 @@ class RunCodec(OfMachine, DecoderCodec[TuringMachine], Generic[M]):
         """The token of each meaning."""
         return {meaning: token for token, meaning in self.meanings.items()}
 
+    @cached_property
+    def meant(self) -> dict[object, str]:
+        """The same, of whatever means anything."""
+        return dict(self.tokens.items())
+
     def stops(self, token: str) -> bool:
         return isinstance(self.meanings[token], Verdict)
 
@@ -92,14 +97,13 @@ class RunCodec(OfMachine, DecoderCodec[TuringMachine], Generic[M]):
 
     def spell(self, pieces: Iterable[Sequence[Action]]) -> Iterator[Sequence[str]]:
         """The tokens of actions, piece by piece."""
-        tokens: dict[object, str] = {meaning: token for token, meaning in self.meanings.items()}
         names: tuple[str, ...] = ()
         for piece in pieces:
             if isinstance(piece, Coded):
-                names = names or tuple(tokens.get(action, "") for action in piece.names)
+                names = names or tuple(self.meant.get(action, "") for action in piece.names)
                 yield Coded(piece.codes, names)
             else:
-                yield [tokens[action] for action in piece]
+                yield [self.meant[action] for action in piece]
 
     def outcome(self, word: Word, said: Sequence[str]) -> TuringOutcome:
         """What a run's tokens (those after the prompt) say: the verdict and, by replaying the actions, the tapes."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import random
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations_with_replacement
+from math import comb
 
 from softmachine.codec import DecoderCodec, Outcome, Prompt, Word
 from softmachine.errors import InputError, Remedy
@@ -36,6 +39,22 @@ class CountingCodec(OfMachine, DecoderCodec[TuringMachine]):
     def _thought(self) -> CraspCodec:
         return CraspCodec(self.program)
 
+    def words(self, length: int) -> Iterable[tuple[str, ...]]:
+        """Those with their letters in order, if no others can be told."""
+        return super().words(length) if self.relative else combinations_with_replacement(self.alphabet, length)
+
+    def word_count(self, length: int) -> int:
+        if self.relative:
+            return super().word_count(length)
+        return comb(length + len(self.alphabet) - 1, length) if self.alphabet else int(not length)
+
+    def random_word(self, chooser: random.Random, length: int) -> tuple[str, ...]:
+        word = super().random_word(chooser, length)
+        return word if self.relative else tuple(sorted(word, key=self.alphabet.index))
+
+    def has_word(self, word: Sequence[str]) -> bool:
+        return self.relative or list(word) == sorted(word, key=self.alphabet.index)
+
     def prompt(self, word: Word) -> Prompt:
         """The start token and the word.
 
@@ -43,7 +62,7 @@ class CountingCodec(OfMachine, DecoderCodec[TuringMachine]):
             InputError: If letters are not in order, and only such words can be counted.
         """
         symbols = self.machine.word(word)
-        if not self.relative and list(symbols) != sorted(symbols, key=self.alphabet.index):
+        if not self.has_word(symbols):
             raise InputError(
                 f"the letters of {self.machine.spell(symbols)!r} are not in the order {' '.join(self.alphabet)}",
                 hint=Remedy("only such words can be told by their counts; for others: {}", theorem="turing-relative"),

@@ -31,11 +31,21 @@ class Position:
 
 @dataclass(frozen=True)
 class Unit:
-    """An atom: a hidden unit, ReLU or step of a form."""
+    """An atom: a hidden unit, ReLU or step of a form.
+
+    Args:
+        name: Its name.
+        form: What it is a function of.
+        step: Whether it is a step.
+        layer: The layer that it is in; each turn of a loop has layers of its own.
+        number: Which of the layer's units it is.
+    """
 
     name: str
     form: Form
     step: bool
+    layer: int
+    number: int
 
 
 @dataclass(frozen=True)
@@ -124,6 +134,7 @@ class _Unfolding:
         self.vocabulary = len(transformer.vocabulary)
         self.atoms: list[Atom] = []
         self.heads: list[FlowHead] = []
+        self.layers = 0
         self.places: dict[Feature, int] = {}
         self.stream = self._embedded()
 
@@ -174,6 +185,7 @@ class _Unfolding:
         for head, retrieved in zip(layer.heads, found, strict=True):
             self._add(head.output.rows, retrieved)
         self._feed(layer.feed_forward)
+        self.layers += 1
 
     def _head(self, head: Head, label: str) -> list[Form]:
         query, key, value = self._map(head.query), self._map(head.key), self._map(head.value)
@@ -199,12 +211,13 @@ class _Unfolding:
 
     def _feed(self, forward: FeedForward) -> None:
         hidden: list[Form] = []
-        for name, kind, form in zip(forward.units, forward.activations, self._map(forward.first), strict=True):
+        units = zip(forward.units, forward.activations, self._map(forward.first), strict=True)
+        for number, (name, kind, form) in enumerate(units):
             step = kind == "step"
             if form.of_token:
                 hidden.append(applied(_step if step else _relu, form, self.vocabulary))
             else:
-                hidden.append(self._atom(Unit(name, form, step)))
+                hidden.append(self._atom(Unit(name, form, step, self.layers, number)))
         self._add(forward.second.weight.rows, hidden, forward.second.bias)
 
     def _add(

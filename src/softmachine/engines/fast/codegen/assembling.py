@@ -31,12 +31,12 @@ from softmachine.engines.fast.codegen.tail import decide
 
 
 def recorded(writer: Writer, record: Sequence[int]) -> list[str]:
-    """Lines that write down atoms."""
-    lines = []
+    """Lines that write down atoms; what is recorded of the last positions stays, as many as there is room for."""
+    lines = ["        r = i % record.shape[0]"] if record else []
     for k, number in enumerate(record):
         grid = writer.numbers.atoms[number].grid
         over = f"a{number}d" if grid is None else " * ".join([str(grid.over), *["s"] * grid.power])
-        lines.append(f"        record[i, {2 * k}], record[i, {2 * k + 1}] = a{number}, {over}")
+        lines.append(f"        record[r, {2 * k}], record[r, {2 * k + 1}] = a{number}, {over}")
     return lines
 
 
@@ -87,13 +87,11 @@ def assembled(
         "                info[3] = out",
         "                if after < 0:",
         "                    status = STOPPED if after == -1 else STRANGER",
-        "                else:",
-        "                    tokens[s] = after",
-        "                    known = s + 1",
+        "                    break",
+        "                tokens[s] = after",
+        "                known = s + 1",
         *(f"        {name} = {becomes}" for name, becomes in writer.commits),
         "        i = s",
-        "        if status != RUNNING:",
-        "            break",
         *(f"    {source} = {name}" for name, source in [*bounds, *kept]),
         *(_TELL_MEANS if has_means else ()),
         "    info[0], info[1], info[2] = i, known, status",

@@ -121,7 +121,7 @@ def emit(flow: Flow, general: Iterable[str] = (), record: Sequence[int] = ()) ->
     writer.tabulate()
     plans = tuple(planner.plans[item] for item in flow.order if isinstance(item, FlowHead))
     text = assembled(writer, body, writer.lines, tail, recorded(writer, record), plans)
-    if text.count("\n") > MOST_LINES or len(text) > MOST_CHARACTERS:
+    if not record and (text.count("\n") > MOST_LINES or len(text) > MOST_CHARACTERS):
         raise TooLong
     tables = np.array(writer.tables, dtype=np.int64).reshape(len(writer.tables), flow.vocabulary).T.copy()
     return Emitted(text, tables, len(writer.scalars), tuple(writer.storages), tail, plans, flow, proof)

@@ -57,6 +57,10 @@ class Memory:
         """The outputs of equal logits, after a tie."""
         return np.flatnonzero(self.logits == self.logits.max()).tolist()
 
+    def growth(self, number: int) -> int:
+        """The bytes that it takes to make room in a storage, while the old arrays are still there."""
+        return 2 * sum(self.parts[name].nbytes for name in self.code.storages[number].arrays)
+
     def make_room(self, number: int) -> None:
         """Make room in a storage that is full."""
         storage = self.code.storages[number]

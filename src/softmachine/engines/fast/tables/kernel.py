@@ -66,9 +66,9 @@ def advance_tables(
                 info[status.SAID] = out
                 if after < 0:
                     found = status.STOPPED if after == -1 else status.STRANGER
-                else:
-                    tokens[i + 1] = after
-                    known = i + 2
+                    break
+                tokens[i + 1] = after
+                known = i + 2
         i += 1
     info[status.AT], info[status.KNOWN], info[status.STATUS] = i, known, found
 

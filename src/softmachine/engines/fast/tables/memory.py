@@ -91,6 +91,11 @@ class TableMemory:
         logits = [Fraction(n, d) for n, d in pairs]
         return [o for o, logit in enumerate(logits) if logit == max(logits)]
 
+    def growth(self, number: int) -> int:
+        """The bytes that it takes to make room in an index, while the old arrays are still there."""
+        size = sum(array.nbytes for array in self.kept)
+        return size + size * self.capacities[number] // sum(self.capacities)
+
     def make_room(self, number: int) -> None:
         """Make room in an index that is full."""
         old, before = self.kept, list(self.capacities)

@@ -13,6 +13,7 @@ from math import lcm
 
 import numpy as np
 
+from softmachine.engines.fast.analysis.flow import Retrieved, Unit
 from softmachine.engines.fast.analysis.grids import SAFE, Declined
 from softmachine.engines.fast.indexes.kernels import Integers
 from softmachine.engines.fast.tables import rows as row
@@ -39,7 +40,7 @@ MOST_PARTS = 1 << 12
 
 @dataclass(frozen=True, eq=False)
 class TableHead:
-    """A head: the index that serves it, and where in the vector things are."""
+    """A head: the index that serves it, where in the vector things are, and which components of the value are used."""
 
     head: Head
     layer: str
@@ -50,6 +51,7 @@ class TableHead:
     size: int
     found: int
     time: int
+    used: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,12 +72,21 @@ class Program:
         weights: The weights.
         heads: The heads.
         indexes: Their keys.
+        hidden: For each layer (each turn of a loop has layers of its own) the place of its first unit.
     """
 
     places: int
     weights: Weights
     heads: tuple[TableHead, ...]
     indexes: tuple[TableIndex, ...]
+    hidden: tuple[int, ...]
+
+    def place(self, item: Unit | Retrieved) -> int:
+        """Where in the vector an atom of the flow is."""
+        if isinstance(item, Unit):
+            return self.hidden[item.layer] + item.number
+        head = self.heads[item.head]
+        return head.found + head.used.index(item.component)
 
 
 def tabulate(transformer: Transformer) -> Program:
@@ -102,6 +113,7 @@ class _Builder:
         self.features: list[tuple[int, int, int, int]] = []
         self.heads: list[TableHead] = []
         self.indexes: list[TableIndex] = []
+        self.hidden: list[int] = []
         self._known: dict[object, int] = {}
 
     def program(self) -> Program:
@@ -126,7 +138,7 @@ class _Builder:
             past=np.array(past, dtype=np.int64),
             logits=np.array([logits, first, len(self.rows)], dtype=np.int64),
         )
-        return Program(self.places, weights, tuple(self.heads), tuple(self.indexes))
+        return Program(self.places, weights, tuple(self.heads), tuple(self.indexes), tuple(self.hidden))
 
     def room(self, count: int) -> int:
         """New places; the first of them."""
@@ -201,6 +213,7 @@ class _Builder:
             self.added(coordinate, [(at[c], w) for head, at in pairs for c, w in head.output.rows[coordinate]])
         forward = layer.feed_forward
         hidden = self.room(len(forward.units))
+        self.hidden.append(hidden)
         acts = [row.STEP if kind == "step" else row.RELU for kind in forward.activations]
         self.affine(hidden, forward.first, range(len(forward.units)), acts)
         for coordinate, entries in enumerate(forward.second.weight.rows):
@@ -227,7 +240,7 @@ class _Builder:
         self.affine(value, head.value, used)
         found = self.room(len(used))
         index = self.index(head, matter)
-        self.heads.append(TableHead(head, label, index, query, len(matter), value, len(used), found, time))
+        self.heads.append(TableHead(head, label, index, query, len(matter), value, len(used), found, time, tuple(used)))
         return {c: found + k for k, c in enumerate(used)}
 
     def index(self, head: Head, matter: Sequence[int]) -> int:

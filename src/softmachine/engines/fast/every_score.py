@@ -1,0 +1,184 @@
+"""Every score: what a head retrieves at some positions, by comparing all keys. No index, no closed form.
+
+Keys are looked at in blocks, so that memory does not grow with the run. Scores are sums of products of integers. A
+matrix product in floating point is exact as long as no sum can reach 2^53; where one might, or where keys have
+different denominators, it only tells which keys cannot be the best, and the others are compared in integers or
+fractions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import lcm
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softmachine.engines.fast.analysis.grids import SAFE
+from softmachine.engines.fast.columns import ROUNDING, Block, Chosen, Keys, Name
+from softmachine.transformer.attention import Choice
+
+EXACT = 2**53
+"""Sums of products whose absolute values add up to less than this are exact in float64, in whatever order."""
+TOGETHER = 64
+"""So many questions are multiplied with a block at once."""
+
+
+@dataclass(frozen=True)
+class Sum:
+    """The number Σ weight · column + constant."""
+
+    weights: Mapping[Name, Fraction]
+    constant: Fraction = Fraction(0)
+
+    @staticmethod
+    def of(parts: Iterable[tuple[Fraction, Sum]], more: Mapping[Name, Fraction]) -> Sum:
+        """A linear combination of sums, and more columns."""
+        weights, constant = dict(more), Fraction(0)
+        for factor, part in parts:
+            constant += factor * part.constant
+            for name, weight in part.weights.items():
+                weights[name] = weights.get(name, Fraction(0)) + factor * weight
+        return Sum({name: weight for name, weight in weights.items() if weight}, constant)
+
+    def total(self, block: Block, chosen: Chosen, count: int) -> Fraction:
+        """The sum of it over some positions of a block."""
+        parts = (weight * block.column(name).total(chosen) for name, weight in self.weights.items())
+        return sum(parts, count * self.constant)
+
+
+@dataclass
+class Question:
+    """What a head asks at a position, and the answer as far as keys have been seen.
+
+    Args:
+        position: The position; keys before it are looked at.
+        score: What a key scores.
+        values: What is retrieved.
+        choice: Which of the best keys count.
+    """
+
+    position: int
+    score: Sum
+    values: Sequence[Sum]
+    choice: Choice
+    best: Fraction | None = None
+    count: int = 0
+    totals: list[Fraction] = field(default_factory=list)
+
+    def offer(self, score: Fraction, count: int, totals: Callable[[], list[Fraction]]) -> None:
+        """Take later keys that have the same score into account, if none is better."""
+        if self.best is not None and (score < self.best or (score == self.best and self.choice is Choice.LEFTMOST)):
+            return
+        if score == self.best and self.choice is not Choice.RIGHTMOST:
+            self.count += count
+            self.totals = [old + new for old, new in zip(self.totals, totals(), strict=True)]
+        else:
+            self.best, self.count, self.totals = score, count, totals()
+
+    def offer_block(self, score: Fraction, chosen: Chosen, block: Block) -> None:
+        """The same, for some positions of a block."""
+        if self.choice in (Choice.LEFTMOST, Choice.RIGHTMOST):
+            places = np.arange(len(block.tokens))[chosen]
+            chosen = places[:1] if self.choice is Choice.LEFTMOST else places[-1:]
+        count = len(block.tokens[chosen])
+        self.offer(score, count, lambda: [value.total(block, chosen, count) for value in self.values])
+
+
+class Search:
+    """One head, and what it asks at some positions.
+
+    Args:
+        questions: The questions.
+    """
+
+    def __init__(self, questions: Sequence[Question]) -> None:
+        self.questions = questions
+        self.names = list(dict.fromkeys(name for question in questions for name in question.score.weights))
+        self._overs: list[int] = []
+        self._scaled: list[_Scaled] = []
+
+    def see(self, block: Block) -> None:
+        """Look at the keys of a block."""
+        if not self.names:  # all keys score the same
+            for question in self.questions:
+                if question.position > block.first:
+                    seen = slice(0, question.position - block.first)
+                    question.offer_block(question.score.constant, seen, block)
+            return
+        keys = block.keys(self.names)
+        overs = [column.over for column in keys.columns]
+        if overs != self._overs:
+            self._overs, self._scaled = overs, [_Scaled(question, self.names, overs) for question in self.questions]
+        asked = [scaled for scaled in self._scaled if scaled.question.position > block.first]
+        for start in range(0, len(asked), TOGETHER):
+            _compare(asked[start : start + TOGETHER], keys, block)
+
+
+class _Scaled:
+    """A question whose weights were multiplied by a number, so that they are integers for columns with one denominator.
+
+    Args:
+        question: The question.
+        names: The columns.
+        overs: Their denominators, 0 for columns with many.
+    """
+
+    def __init__(self, question: Question, names: Sequence[Name], overs: Sequence[int]) -> None:
+        weights = [question.score.weights.get(name, Fraction(0)) for name in names]
+        parts = [weight / (over or 1) for weight, over in zip(weights, overs, strict=True)]
+        self.question, self.weights = question, weights
+        self.scale = lcm(*(part.denominator for part in parts))
+        self.factors = [int(part * self.scale) for part in parts]
+        self.even = all(over or not weight for weight, over in zip(weights, overs, strict=True))
+        self._before: tuple[Fraction | None, int, float] = (None, 0, 0.0)
+
+    def rounded(self, keys: Keys) -> tuple[list[float], int, float]:
+        """Factors as floats, what they were divided by, and how far scores may then be off."""
+        pairs = list(zip(self.factors, keys.sizes, strict=True))
+        size = sum(abs(factor) * most for factor, most in pairs)
+        by, error = (1, 0.0) if self.even and size < EXACT else (max(size, 1), (len(pairs) + 8) * ROUNDING)
+        return [factor / by if most else 0.0 for factor, most in pairs], by, error
+
+    def before(self, by: int) -> float:
+        """The best score up to now on the same scale, rounded."""
+        best = self.question.best
+        if best is None:
+            return -np.inf
+        if self._before[0] is not best or self._before[1] != by:
+            self._before = best, by, float((best - self.question.score.constant) * self.scale / by)
+        return self._before[2]
+
+    def scores(self, keys: Keys, places: NDArray[np.intp], size: int) -> list[Fraction]:
+        """The exact scores of some keys, without the constant."""
+        small = max(size, *map(abs, self.factors)) < SAFE
+        if self.even and small and all(column.n.dtype != object for column in keys.columns):
+            parts = (f * column.n[places] for f, column in zip(self.factors, keys.columns, strict=True))
+            return [Fraction(score, self.scale) for score in sum(parts, np.zeros(len(places), dtype=np.int64)).tolist()]
+        found = [Fraction(0)] * len(places)
+        for weight, column in zip(self.weights, keys.columns, strict=True):
+            overs = [column.d] * len(places) if isinstance(column.d, int) else column.d[places].tolist()
+            for k, (n, d) in enumerate(zip(column.n[places].tolist(), overs, strict=True)):
+                found[k] += weight * n / d
+        return found
+
+
+def _compare(asked: Sequence[_Scaled], keys: Keys, block: Block) -> None:
+    """Let the keys of a block be the answer to those questions for which they are better than what was found before."""
+    rounded = [scaled.rounded(keys) for scaled in asked]
+    scores = np.array([factors for factors, _, _ in rounded]) @ keys.floats
+    for row, scaled in zip(scores, asked, strict=True):
+        row[scaled.question.position - block.first :] = -np.inf
+    for row, top, scaled, (_, by, error) in zip(scores, scores.max(axis=1).tolist(), asked, rounded, strict=True):
+        before = scaled.before(by)
+        if top + error < before - abs(before) * ROUNDING:
+            continue
+        places = np.flatnonzero(row >= top - 2 * error)
+        best = Fraction(int(top), scaled.scale)
+        if error:
+            found = scaled.scores(keys, places, by)
+            best = max(found)
+            places = places[[score == best for score in found]]
+        scaled.question.offer_block(best + scaled.question.score.constant, places, block)

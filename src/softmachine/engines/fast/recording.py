@@ -1,0 +1,63 @@
+"""What a run computed, position by position: its tokens are read again, and some of its numbers are written down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softmachine.engines.fast.analysis.flow import Position
+from softmachine.engines.fast.codegen.emitted import Emitted
+from softmachine.engines.fast.indexes.memory import Memory
+from softmachine.engines.fast.tables.interpreted import Interpreted
+from softmachine.engines.fast.tables.memory import TableMemory
+
+if TYPE_CHECKING:
+    from softmachine.engines.fast.engine import FastEngine, FastPass
+
+Record = NDArray[np.int64]
+
+
+def recorded(engine: FastEngine, tokens: NDArray[Any], atoms: Sequence[int], size: int) -> Iterator[Record]:
+    """Read tokens again; the numerators and denominators of some atoms, for so many positions at a time.
+
+    Memory is that of the run's own arrays and of one block. A block is only there until the next one is asked for.
+
+    Args:
+        engine: The engine.
+        tokens: The numbers of the tokens.
+        atoms: The numbers of units and of what heads retrieve.
+        size: The positions of a block.
+    """
+    record: Record = np.zeros((min(size, len(tokens)), 2 * len(atoms)), dtype=np.int64)
+    run, code = None, engine.code
+    for start in range(0, len(tokens), size):
+        stop = min(start + size, len(tokens))
+        while run is None or run.read < stop:
+            if run is None or code is not engine.code:  # another plan: begin again; the last block is what stays
+                run, code = engine.reading(tokens), engine.code
+            if isinstance(code, Emitted):
+                _call(engine, run, atoms, record, stop)
+            else:
+                _step(engine, run, code, atoms, record)
+        yield record[: stop - start]
+
+
+def _call(engine: FastEngine, run: FastPass, atoms: Sequence[int], record: Record, stop: int) -> None:
+    """Let code that writes numbers down read on."""
+    code, advance = engine.recording(tuple(atoms))
+    if not isinstance(run.memory, Memory) or run.memory.code is not code:
+        run.memory = Memory(code, record)
+    run.call(advance, stop)
+
+
+def _step(engine: FastEngine, run: FastPass, code: Interpreted, atoms: Sequence[int], record: Record) -> None:
+    """Read one position of a large model: all its numbers are in a vector."""
+    items = [item for number in atoms if not isinstance(item := engine.flow.atoms[number], Position)]
+    places, here = [code.program.place(item) for item in items], run.read
+    run.call(engine.advance, here + 1)
+    if run.read == here + 1 and isinstance(run.memory, TableMemory):
+        row, vector = record[here % len(record)], run.memory.vector
+        row[0::2], row[1::2] = vector.n[places], vector.d[places]

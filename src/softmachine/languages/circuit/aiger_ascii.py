@@ -1,0 +1,70 @@
+"""The reader of ASCII AIGER, ``.aag``: a line each for inputs, outputs and ANDs, then names and comments."""
+
+from __future__ import annotations
+
+from softmachine.errors import Place, SourceError
+from softmachine.languages.circuit.aiger_header import EXAMPLE, Header, header_of, symbols_of
+from softmachine.languages.circuit.and_inverter import And, AndInverterGraph, Output
+from softmachine.languages.circuit.lines import Line, lines_of
+
+
+def read(text: str, source: str) -> AndInverterGraph:
+    """The graph that a file describes.
+
+    Raises:
+        SourceError: If the text is not such a file.
+    """
+    lines = list(lines_of(text, source))
+    if not lines:
+        raise SourceError("the file is empty", place=Place(source), hint=EXAMPLE)
+    return _Reader(header_of(lines[0], "aag"), lines).graph()
+
+
+class _Reader:
+    """A file on its way to a graph."""
+
+    def __init__(self, header: Header, lines: list[Line]) -> None:
+        inputs, outputs, ands = header.inputs, header.outputs, header.ands
+        self.header, self.first, body = header, lines[0], lines[1:]
+        if len(body) < inputs + outputs + ands:
+            raise lines[-1].error(
+                f"the file ends here, but its header speaks of {inputs} inputs, {outputs} outputs and {ands} ANDs"
+            )
+        self.inputs, body = body[:inputs], body[inputs:]
+        self.outputs, body = body[:outputs], body[outputs:]
+        self.ands = body[:ands]
+        self.symbols = symbols_of(body[ands:], header)
+        self.driven: set[int] = set()
+
+    def graph(self) -> AndInverterGraph:
+        """All of it; every variable is driven once, whatever the order of the gates."""
+        inputs = [
+            self._variable(line, "an input", fields=1, example="an input is one even literal a line")
+            for line in self.inputs
+        ]
+        variables = [self._variable(line, "an AND", fields=3, example="an AND is like: 6 2 4") for line in self.ands]
+        ands = [
+            And(variable, self._literal(line, 1), self._literal(line, 2), line.place)
+            for variable, line in zip(variables, self.ands, strict=True)
+        ]
+        outputs = [Output(self._literal(line, 0), line.place) for line in self.outputs]
+        return AndInverterGraph(inputs, ands, outputs, self.symbols, self.first.place)
+
+    def _variable(self, line: Line, what: str, *, fields: int, example: str) -> int:
+        """The variable that a line defines."""
+        if len(line.fields) != fields:
+            raise line.error(f"this is not {what}", example)
+        literal = line.number(0, what, most=self.header.largest_literal)
+        if literal % 2 or not literal:
+            raise line.error(f"{what} is a literal that is even and not 0, not {literal}", field=0)
+        if literal // 2 in self.driven:
+            raise line.error(f"literal {literal} is defined twice; a wire has one driver", field=0)
+        self.driven.add(literal // 2)
+        return literal // 2
+
+    def _literal(self, line: Line, field: int) -> int:
+        """A literal that is read."""
+        literal = line.number(field, "a literal", most=self.header.largest_literal)
+        if literal > 1 and literal // 2 not in self.driven:
+            raise line.error(f"nothing drives variable {literal // 2} (literal {literal})", field=field)
+        return literal

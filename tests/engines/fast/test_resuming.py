@@ -1,0 +1,251 @@
+"""Long runs that are saved and go on: which file is written, runs that have ended, limits below what was saved."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors import safe_open
+from safetensors.numpy import load_file, save_file
+
+import softmachine as sm
+from softmachine.engines.fast import FastPass, saved_run, status
+from softmachine.engines.fast.run import FastRun
+from softmachine.engines.run import Running
+from softmachine.errors import EffortError, PrecisionError, SourceError
+from softmachine.model import Model
+
+pytestmark = pytest.mark.usefixtures("uncompiled")
+STEPS = 107
+"""Of busy beaver 4."""
+TO_THE_RIGHT = "1RA1RZ_------"
+"""A machine that writes 1 for ever."""
+THEOREMS = ["chapter-8", "chapter-8-summary"]
+
+
+@pytest.fixture(scope="module", params=THEOREMS)
+def model(request: pytest.FixtureRequest) -> Model:
+    return sm.compile("busy-beaver-4", construction=request.param)
+
+
+@pytest.fixture(scope="module")
+def literal() -> Model:
+    return sm.compile("busy-beaver-4")
+
+
+def made(model: Model, path: Path, max_steps: int | None = None) -> Running:
+    """A run of the fast engine that was saved."""
+    running = Running(model, "", engine="fast", checkpoint=path, max_steps=max_steps)
+    for _ in running.pieces():
+        pass
+    return running
+
+
+def resumed(model: Model, path: Path, max_steps: int | None = None) -> Running:
+    running = Running(model, "", resume=path, max_steps=max_steps)
+    for _ in running.pieces():
+        pass
+    return running
+
+
+def test_a_resumed_run_goes_on_saving_to_the_same_file(model: Model, tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    made(model, path, max_steps=30)
+    resumed(model, path, max_steps=60)
+    third = resumed(model, path, max_steps=60)
+    assert third.resumed >= 60
+    assert third.so_far().steps == 60
+
+
+def test_another_file_can_be_named(model: Model, tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    made(model, first, max_steps=30)
+    before = first.read_bytes()
+    running = Running(model, "", resume=first, checkpoint=second, max_steps=60)
+    list(running)
+    assert first.read_bytes() == before
+    assert resumed(model, second, max_steps=60).resumed >= 60
+
+
+def test_a_run_that_halted_is_saved_and_answers_at_once(model: Model, tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    first = made(model, path).so_far()
+    assert first.halted
+    again = resumed(model, path)
+    assert again.so_far().tokens == first.tokens
+    assert again.so_far().verdict == first.verdict
+    assert again.so_far().steps == STEPS
+    assert again.resumed == len(first.tokens) - 1  # the last decision is made again
+    assert again.resumed == resumed(model, path).resumed  # as often as one likes
+
+
+def test_of_a_forged_end_nothing_is_believed(literal: Model, tmp_path: Path) -> None:
+    """The saved run has no verdict in it: the model says it again, or goes on."""
+    path = tmp_path / "run"
+    made(literal, path, max_steps=50)
+    with safe_open(str(path), framework="numpy") as file:
+        header = file.metadata()
+    arrays = load_file(str(path))
+    arrays["info"][status.STATUS] = status.STOPPED
+    header["checksum"] = saved_run._checksum(arrays)
+    save_file(arrays, str(path), header)
+    with pytest.raises(SourceError, match="does not fit"):
+        Running(literal, "", resume=path)
+
+
+@pytest.mark.parametrize("ended", [False, True])
+@pytest.mark.parametrize("limit", [0, 1, 40])
+def test_a_limit_below_what_was_saved_gives_the_run_up_to_there(
+    model: Model, tmp_path: Path, ended: bool, limit: int
+) -> None:
+    path = tmp_path / "run"
+    made(model, path, max_steps=1000 if ended else 80)
+    before = path.read_bytes()
+    running = resumed(model, path, max_steps=limit)
+    found, fresh = running.so_far(), sm.run(model, engine="fast", max_steps=limit)
+    assert found.tokens == fresh.tokens
+    assert found.steps == limit
+    assert not found.halted
+    assert found.segments == fresh.segments
+    assert "tokens/s" not in found.summary()
+    assert found.tokens_per_second == 0
+    assert path.read_bytes() == before  # nothing of the longer run is lost
+
+
+def test_speed_is_that_of_the_tokens_that_were_computed(model: Model, tmp_path: Path) -> None:
+    made(model, tmp_path / "run", max_steps=90)
+    found = resumed(model, tmp_path / "run").so_far()
+    computed = len(found.tokens) - found.resumed
+    assert 0 < computed < 40
+    assert found.tokens_per_second == pytest.approx(computed / found.seconds)
+    assert f"{found.resumed} of them from the saved run" in found.summary()
+
+
+def test_a_run_may_make_as_many_steps_as_it_might_before(
+    model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("softmachine.engines.fast.run.MAX_STEPS", 50)
+    made(model, tmp_path / "run", max_steps=200)
+    assert resumed(model, tmp_path / "run").so_far().halted
+    made(model, tmp_path / "run", max_steps=20)
+    assert resumed(model, tmp_path / "run").so_far().steps == 50
+
+
+@pytest.mark.parametrize("steps", ["", "-5", "1e9", "²", "9" * 10_000])
+def test_a_number_of_steps_that_is_none_is_not_used(literal: Model, tmp_path: Path, steps: str) -> None:
+    path = tmp_path / "run"
+    made(literal, path, max_steps=20)
+    with safe_open(str(path), framework="numpy") as file:
+        header = file.metadata()
+    save_file(load_file(str(path)), str(path), header | {"steps": steps})
+    assert resumed(literal, path).so_far().halted
+
+
+def test_what_cannot_be_resumed_is_not_overwritten(literal: Model, tmp_path: Path) -> None:
+    path = tmp_path / "thesis.tex"
+    path.write_text("years of work")
+    with pytest.raises(SourceError, match="cannot be read"):
+        Running(literal, "", resume=path)
+    made(literal, tmp_path / "run", max_steps=20)
+    running = Running(literal, "", resume=tmp_path / "run")
+    (tmp_path / "run").write_text("years of work")  # while it runs
+    list(running)
+    assert "another file is there" in (running.unsaved or "")
+    assert (tmp_path / "run").read_text() == path.read_text() == "years of work"
+
+
+class Interrupting:
+    """The code of a model, and Ctrl-C as soon as it returns: Python hears of it before anything else happens."""
+
+    def __init__(self, run: FastPass) -> None:
+        self.advance = run.engine.advance
+
+    def __call__(self, *arguments: object) -> None:
+        self.advance(*arguments)
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(("source", "calls"), [("busy-beaver-4", 1), (TO_THE_RIGHT, 1), (TO_THE_RIGHT, 3)])
+def test_a_run_that_is_interrupted_when_code_returns_goes_on(source: str, calls: int, tmp_path: Path) -> None:
+    """At its end, or because there is no room: the saved run is one that can go on."""
+    model = sm.compile(source)
+    running = Running(model, "", engine="fast", checkpoint=tmp_path / "run", max_steps=1000)
+    assert isinstance(running._now, FastRun)
+    run = running._now.run
+    assert isinstance(run, FastPass)
+    run.engine.__dict__["advance"] = Interrupting(run)
+    for _ in range(calls):
+        with pytest.raises(KeyboardInterrupt):
+            list(running)
+        assert run.info[status.STATUS] != status.RUNNING
+    assert running.save()
+    again = resumed(model, tmp_path / "run", max_steps=1000)
+    assert again.so_far().tokens == sm.run(model, engine="fast", max_steps=1000).tokens
+
+
+def test_what_is_written_is_a_safetensors_file(model: Model, tmp_path: Path) -> None:
+    made(model, tmp_path / "run", max_steps=40)
+    arrays = load_file(str(tmp_path / "run"))
+    with safe_open(str(tmp_path / "run"), framework="numpy") as file:
+        assert file.metadata()["checksum"] == saved_run._checksum(arrays)
+    assert all(array.dtype in (np.uint8, np.int32, np.int64) for array in arrays.values())
+
+
+@pytest.mark.parametrize(("free", "what"), [(2000, "room for 3,003 tokens"), (5000, "what its heads look at")])
+def test_for_want_of_memory_a_run_stops_and_is_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, what: str
+) -> None:
+    model = sm.compile(TO_THE_RIGHT)
+    with monkeypatch.context() as patch:
+        patch.setattr("softmachine.engines.fast.growth.WORTH_ASKING", 0)
+        patch.setattr("softmachine.engines.fast.growth.free_memory", lambda: free)
+        running = Running(model, "", engine="fast", checkpoint=tmp_path / "run", max_steps=3000)
+        with pytest.raises(EffortError, match=rf"after \d+ tokens?: {what} would take .* and {free / 1000} kB is free"):
+            list(running)
+    again = resumed(model, tmp_path / "run", max_steps=3000)
+    assert again.resumed == len(running.tokens)
+    assert again.so_far().output == "1" * 3000
+
+
+def test_for_want_of_memory_a_checkpoint_is_not_read(
+    literal: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made(literal, tmp_path / "run", max_steps=40)
+    monkeypatch.setattr("softmachine.engines.fast.growth.WORTH_ASKING", 0)
+    monkeypatch.setattr("softmachine.engines.fast.growth.free_memory", lambda: 500)
+    with pytest.raises(EffortError, match=r"run cannot be read: what it holds would take .*, and 500 B is free"):
+        Running(literal, "", resume=tmp_path / "run")
+
+
+def test_beyond_the_longest_context_a_run_stops_and_is_saved(
+    literal: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even `auto` lets the dense engine read a thousand million tokens again."""
+    monkeypatch.setattr("softmachine.engines.fast.codegen.emitted.Emitted.horizon", 50)
+    monkeypatch.setattr("softmachine.engines.run.MOST_TAKEN_BACK", 20)
+    monkeypatch.setattr("softmachine.engines.run.SHORT", 0)
+    with pytest.raises(PrecisionError, match="a context of more than 50 positions leaves the range") as caught:
+        list(Running(literal, ""))
+    assert "summaries" in str(caught.value.hint)
+    running = Running(literal, "", checkpoint=tmp_path / "run")
+    with pytest.raises(PrecisionError):
+        list(running)
+    assert len(running.so_far().tokens) == 50 - len(running.task.prompt.tokens) + 1
+    monkeypatch.setattr("softmachine.engines.fast.codegen.emitted.Emitted.horizon", 1000)
+    assert resumed(literal, tmp_path / "run").so_far().halted
+
+
+def test_no_memory_to_save_is_no_end_of_the_run(
+    literal: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> bool:
+        raise MemoryError
+
+    monkeypatch.setattr(saved_run, "save", full)
+    running = Running(literal, "", engine="fast", checkpoint=tmp_path / "run")
+    list(running)
+    assert running.so_far().halted
+    assert running.unsaved == "there is not enough memory to write the checkpoint"
+    assert json.dumps(list(tmp_path.iterdir())) == "[]"

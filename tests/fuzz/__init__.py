@@ -1,0 +1,1 @@
+"""Everything at random: sources of all languages by all theorems, damaged folders, hostile files."""

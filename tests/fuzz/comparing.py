@@ -1,0 +1,104 @@
+"""A random source by a theorem, in every arithmetic and on every engine, compared with an interpreter written apart."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+
+import softmachine as sm
+from softmachine.codec import DecoderCodec
+from softmachine.errors import PrecisionError, UsageError
+from softmachine.model import Model
+from tests.fuzz.interpreters import Answer
+from tests.fuzz.subjects import REFUSALS, SUBJECTS, Subject, reread
+
+PLAIN = ("float64", "dense")
+FEW_STEPS = 100
+"""Runs of which only the verdict counts go so far in slower ways."""
+ATTEMPTS = 400
+"""So many random sources are refused by a theorem at most, one after the other."""
+
+
+class WrongError(AssertionError):
+    """An answer that is not the right one."""
+
+
+def try_one(theorem: str, attention: str, seed: int, tally: Counter[str]) -> None:
+    """One source: all its words, in float64 and in some other ways."""
+    subject, rng, (source, model) = SUBJECTS[theorem], *drawn(theorem, attention, seed)
+    for word in subject.words(rng, source):
+        right = subject.truth(source, word, long(subject))
+        for arithmetic, engine in ways(subject, model, seed):
+            told = answered(model, word, subject, arithmetic, engine)
+            tally[told if isinstance(told, str) else "compared"] += 1
+            if isinstance(told, Answer) and not agree(told, right, subject, tally):
+                raise WrongError(
+                    f"{theorem}, {attention}, seed {seed}, {arithmetic} on {engine}: {source!r} on {word!r} is "
+                    f"{right}, and the model says {told}"
+                )
+
+
+def drawn(theorem: str, attention: str, seed: int) -> tuple[random.Random, tuple[sm.Source, Model]]:
+    """The first random source that the theorem takes, and its model."""
+    for attempt in range(ATTEMPTS):
+        rng = random.Random(f"{theorem} {attention} {seed} {attempt}")
+        try:
+            source = SUBJECTS[theorem].make(rng)
+            if not promising(SUBJECTS[theorem], source):
+                continue
+            length = SUBJECTS[theorem].length
+            return rng, (source, sm.compile(reread(rng, source), theorem, attention=attention, length=length))
+        except REFUSALS:
+            continue
+    raise AssertionError(f"{theorem} refuses {ATTEMPTS} random sources")
+
+
+def promising(subject: Subject, source: sm.Source) -> bool:
+    """Whether a run will come to an end where only its verdict counts."""
+    return not subject.verdict_only or subject.truth(source, source.alphabet[:1], 8).verdict is not None
+
+
+def long(subject: Subject) -> int:
+    return 2_000 if subject.verdict_only else subject.steps
+
+
+def ways(subject: Subject, model: Model, seed: int) -> Iterator[tuple[str, str]]:
+    """The ways in which a model is run: always one, and the others in turn."""
+    yield PLAIN
+    if seed % 4 == 3 and isinstance(model.codec, DecoderCodec):
+        yield "float64", "fast"
+    else:
+        yield ("float32", "exact", subject.fixed, "exact")[seed % 4], "dense"
+
+
+def answered(model: Model, word: tuple[str, ...], subject: Subject, arithmetic: str, engine: str) -> Answer | str:
+    """What the model says, or why it does not."""
+    try:
+        steps = subject.steps if (arithmetic, engine) == PLAIN else min(subject.steps, FEW_STEPS)
+        run = sm.run(model, word, arithmetic=arithmetic, engine=engine, max_steps=steps)
+    except PrecisionError:
+        if arithmetic == "float32":
+            return "stopped in float32"
+        raise
+    except UsageError as error:
+        if engine == "fast" and "softmax is not prove" in str(error):
+            return "declined by the fast engine"
+        raise
+    except sm.errors.ConstructionError as error:
+        if arithmetic == "exact" and "not a rational number" in str(error):
+            return "softmax is not rational"
+        raise
+    found = run.outcome
+    return Answer(found.verdict, found.steps, found.output, found.values)
+
+
+def agree(told: Answer, right: Answer, subject: Subject, tally: Counter[str]) -> bool:
+    """Whether what was said is right, as far as the interpreter speaks of it."""
+    if subject.verdict_only:
+        tally["decided" if told.verdict else "undecided"] += 1
+        return told.verdict in (None, right.verdict)
+    if told.verdict != right.verdict:
+        return False
+    spoken = [name for name in ("steps", "output", "values") if getattr(right, name) is not None]
+    return all(getattr(told, name) == getattr(right, name) for name in spoken)

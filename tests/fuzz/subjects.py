@@ -1,0 +1,218 @@
+"""What each theorem is tried on: random sources, words for them, and the interpreter that says what is right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any
+
+from softmachine.errors import ConstructionError, InvalidError, UsageError
+from softmachine.languages.circuit import Circuit, GateKind
+from softmachine.languages.counter import CounterMachine
+from softmachine.languages.crasp import Program as CraspProgram
+from softmachine.languages.formats import formats, parse, source_from, source_text
+from softmachine.languages.graph import Graph
+from softmachine.languages.source import Source
+from softmachine.languages.srasp import Kind
+from softmachine.languages.srasp import Program as SraspProgram
+from softmachine.languages.temporal import Specification, symbols
+from softmachine.languages.turing import Rule, Tape, TuringMachine
+from softmachine.theorems import all_theorems
+from tests.fuzz import interpreters
+from tests.fuzz.interpreters import Answer
+from tests.sources import crasp_programs, srasp_programs
+from tests.sources.circuits import random_circuit
+from tests.sources.counter_machines import random_counter_machine
+from tests.sources.formulas import ALL, COMPARISON, COUNT_PREDICATE, COUNTS, PAST, random_formula
+from tests.sources.machines import random_machine
+
+SMALLEST, ENOUGH = "fixed:2", "fixed:24"
+"""Theorems that hold in any F_b are tried in the smallest; of the others, bits enough for such words."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """How a theorem is tried.
+
+    Args:
+        make: A random source.
+        truth: What is right, for a word and a number of steps.
+        length: The length that weights are made for, if they are made for one.
+        longest: The longest words.
+        steps: How many steps runs may have.
+        word_count: How many words are tried.
+        fixed: The fixed point that it is also tried in.
+        verdict_only: Whether nothing but the verdict is left of a run, and steps are those of another machine.
+        sorted_words: Whether only words with their letters in order are taken.
+    """
+
+    make: Callable[[Random], Source]
+    truth: Callable[[Any, tuple[str, ...], int], Answer]
+    length: int | None = None
+    longest: int = 5
+    steps: int = 60
+    word_count: int = 4
+    fixed: str = ENOUGH
+    verdict_only: bool = False
+    sorted_words: bool = False
+
+    def words(self, rng: Random, source: Source) -> list[tuple[str, ...]]:
+        """Random words of all lengths, each once."""
+        count = self.word_count
+        if isinstance(source, Circuit | Graph):
+            width = source.width if isinstance(source, Circuit) else 2
+            drawn = [tuple(rng.choices(source.alphabet, k=width)) for _ in range(count)]
+        else:
+            drawn = [tuple(rng.choices(source.alphabet, k=rng.randint(0, self.longest))) for _ in range(count)]
+        if self.sorted_words:
+            drawn = [tuple(sorted(word, key=source.alphabet.index)) for word in drawn]
+        return list(dict.fromkeys(drawn))
+
+
+def turing(rng: Random, tapes: Sequence[int] = (1, 1, 1, 1, 1, 2, 2, 3)) -> TuringMachine:
+    count = rng.choice(tapes)
+    letters = rng.randint(2, 4 if count == 1 else 3 if count == 2 else 2)
+    states = rng.randint(1, 5 if count == 1 else 3)
+    return random_machine(rng, tapes=count, symbols=letters, states=states, tape=rng.choice(list(Tape)))
+
+
+def mostly_one_tape(rng: Random) -> TuringMachine:
+    return turing(rng, (1,) * 17 + (2, 2, 3))
+
+
+def counted(rng: Random) -> TuringMachine:
+    """A machine on one tape that halts soon: a counter machine takes exponentially long for long runs."""
+    return random_machine(rng, symbols=rng.randint(2, 4), states=rng.randint(1, 4), tape=rng.choice(list(Tape)))
+
+
+def counted_very_briefly(rng: Random) -> TuringMachine:
+    return random_machine(rng, symbols=rng.choice([2, 2, 3]), states=rng.randint(1, 3), tape=rng.choice(list(Tape)))
+
+
+def reading(rng: Random) -> TuringMachine:
+    """A machine that writes nothing; the theorem refuses those that leave their input."""
+    going = ["p", "q"][: rng.randint(1, 2)]
+    letters = ("a", "b")[: rng.randint(1, 2)]
+    rules = [
+        Rule(state, (symbol,), (symbol,), (rng.choice("LRS"),), rng.choice([*going, "yes", "no"]))
+        for state in going
+        for symbol in (*letters, "_")
+        if rng.random() < 0.9
+    ]
+    return TuringMachine(
+        name="reading", states=(*going, "yes", "no"), alphabet=letters, symbols=(*letters, "_"), blank="_",
+        rules=tuple(rules), start="p", accept=("yes",), reject=("no",), tape=rng.choice(list(Tape)),
+    )  # fmt: skip
+
+
+def formula_of(operators: Sequence[str]) -> Callable[[Random], Specification]:
+    def make(rng: Random) -> Specification:
+        letters = ("a", "b", "c")[: rng.randint(1, 3)]
+        formula = random_formula(rng, rng.randint(1, 4), letters, operators)
+        alphabet = tuple(dict.fromkeys((*symbols(formula), *letters)))
+        return Specification(name="formula", formula=formula, alphabet=alphabet)
+
+    return make
+
+
+def without_counts(operators: Sequence[str]) -> list[str]:
+    return [name for name in operators if name not in (*COUNTS, COUNT_PREDICATE, COMPARISON)]
+
+
+def srasp(rng: Random) -> SraspProgram:
+    program = srasp_programs.random_program(
+        rng, vectors=rng.randint(1, 5), integers=rng.random() < 0.7, linear=True, conjunctive=rng.random() < 0.7
+    )
+    if program.types[program.output].kind is Kind.INTEGER:
+        raise ConstructionError("an output that is an integer has no tokens")
+    return program
+
+
+def crasp(rng: Random) -> CraspProgram:
+    return crasp_programs.random_program(rng.randrange(1 << 30), thinks=rng.random() < 0.5, depth=rng.randint(1, 4))
+
+
+def counter_machine(rng: Random) -> CounterMachine:
+    return random_counter_machine(
+        rng, letters=rng.randint(1, 3), work_counters=rng.randint(0, 2), states=rng.randint(1, 4)
+    )
+
+
+def small_circuit(rng: Random) -> Circuit:
+    return random_circuit(
+        rng.randrange(1 << 30), inputs=rng.randint(1, 5), gates=rng.randint(1, 12), outputs=rng.randint(1, 3),
+        fan_in=rng.randint(1, 5), kinds=tuple(GateKind),
+    )  # fmt: skip
+
+
+def tiny_circuit(rng: Random) -> Circuit:
+    return random_circuit(
+        rng.randrange(1 << 30), inputs=rng.randint(1, 3), gates=rng.randint(1, 4), outputs=1, fan_in=rng.randint(1, 3)
+    )
+
+
+def graph(rng: Random) -> Graph:
+    vertices = tuple(f"v{k}" for k in range(rng.randint(1, 6)))
+    pairs = [(one, other) for one in vertices for other in vertices]
+    edges = tuple(pair for pair in pairs if rng.random() < 1.2 / len(vertices))
+    return Graph(name="graph", vertices=vertices, edges=edges, directed=rng.random() < 0.5)
+
+
+def accepts(machine: TuringMachine, word: tuple[str, ...], most: int) -> Answer:
+    """Whether a machine accepts; one that never halts does not."""
+    return Answer("accept" if interpreters.turing(machine, word, 500).verdict == "accept" else "reject")
+
+
+_TURING = Subject(turing, interpreters.turing, longest=4, steps=14)
+_LARGE = replace(_TURING, make=mostly_one_tape, steps=8, word_count=2)
+"""Of models with many layers a little is tried of each."""
+_TEMPORAL = Subject(formula_of(ALL), interpreters.temporal, longest=6)
+_CRASP = Subject(crasp, interpreters.crasp, longest=5, steps=30)
+_COUNTER = Subject(counter_machine, interpreters.counter, longest=6, steps=30)
+_CIRCUIT = Subject(small_circuit, interpreters.circuit, fixed=SMALLEST)
+
+SUBJECTS: dict[str, Subject] = {
+    "chapter-8": replace(_TURING, steps=25),
+    "chapter-8-summary": replace(_TURING, steps=20),
+    "ternary": replace(_LARGE, length=64),
+    "ternary-summary": replace(_LARGE, length=128),
+    "address-bits": replace(_TURING, length=24),
+    "residues": replace(_TURING, make=mostly_one_tape, length=24),
+    "residues-without-positions": replace(_TURING, make=mostly_one_tape, length=24),
+    "turing-counter": Subject(counted, interpreters.turing, longest=4, steps=600, verdict_only=True, sorted_words=True),
+    "turing-relative": Subject(counted_very_briefly, interpreters.turing, longest=1, steps=300, verdict_only=True),
+    "configuration-graph": Subject(reading, accepts, length=1, longest=1, fixed=SMALLEST),
+    "temporal-encoder": _TEMPORAL,
+    "temporal-masked": replace(_TEMPORAL, make=formula_of(PAST)),
+    "temporal-encoder-unbounded": _TEMPORAL,
+    "temporal-masked-unbounded": replace(_TEMPORAL, make=formula_of(without_counts(PAST))),
+    "srasp": Subject(srasp, interpreters.srasp, longest=5),
+    "crasp": _CRASP,
+    "crasp-relu": _CRASP,
+    "crasp-relu-bounded": replace(_CRASP, length=40),
+    "counter": _COUNTER,
+    "counter-relu": _COUNTER,
+    "counter-relu-bounded": replace(_COUNTER, length=40),
+    "circuit-binary": _CIRCUIT,
+    "circuit-unit": replace(_CIRCUIT, fixed=ENOUGH),
+    "circuit-evaluator": Subject(tiny_circuit, interpreters.circuit, length=128, fixed=SMALLEST),
+    "connectivity": Subject(graph, interpreters.graph, fixed=SMALLEST),
+}
+
+PAIRS = [(theorem.name, attention) for theorem in all_theorems() for attention in theorem.attentions]
+"""All theorems, with all kinds of attention that they have."""
+
+
+def reread(rng: Random, source: Source) -> Source:
+    """The source as it comes back from a file: in the format of its language, or a circuit in any format."""
+    if rng.random() < 0.4:
+        return source
+    if isinstance(source, Circuit) and rng.random() < 0.7:
+        name = rng.choice(["bench", "blif", "aiger", "bristol"])
+        return parse(formats()[name].to_text(source), format=name, name=source.name)
+    return source_from(source.language, source.name, source_text(source))
+
+
+REFUSALS = (ConstructionError, InvalidError, UsageError)
+"""What a theorem, or a language, says of a random source that it is not about."""
