@@ -92,7 +92,8 @@ class Search:
                 yield self._take(group)
         if not self.taken:
             where = f"of length {spelled(self.lengths)} for {self.codec.source.name!r}"
-            raise UsageError(f"there are no near misses {where}: words one edit apart have one verdict")
+            why = "words one edit apart, in one part of the split, have one verdict"
+            raise UsageError(f"there are no near misses {where}: {why}")
 
     def _take(self, group: Group) -> Group:
         self._in_vain = 0 if self._in_vain < PATIENCE else self._in_vain
