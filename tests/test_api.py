@@ -32,6 +32,90 @@ def test_a_source_can_be_run_and_checked_at_once() -> None:
     assert sm.check("increment", sample=3, length=5, arithmetic="exact").holds
 
 
+def test_run_and_check_take_what_the_commands_take() -> None:
+    run = sm.run("increment", "11", theorem="ternary", context=32)
+    assert (run.model.theorem.name, run.model.length, run.output) == ("ternary", 32, "100")
+    run = sm.run("Q_a since Q_b", "bca", alphabet="abcd")
+    assert (run.verdict, run.model.codec.alphabet) == ("reject", ("a", "b", "c", "d"))
+    report = sm.check("increment", up_to=2, theorem="ternary", context=32)
+    assert (report.inputs, report.holds) == (7, True)
+    assert sm.check("#<[Q_a] = 2", up_to=2, alphabet=["a", "bb", "c"]).inputs == 13
+    assert sm.check("#<[Q_a] = 2", up_to=2).inputs == 7, "two letters, as the command has it"
+    assert sm.check("Q_a since Q_b", up_to=2, attention="soft", certified=8).holds
+    assert sm.run("1RB1LB_1LA1RZ", format="bbchallenge").steps == 6
+
+
+def test_a_run_without_an_input_is_on_the_one_that_the_source_suggests() -> None:
+    machine = sm.load("palindrome")
+    assert isinstance(machine, sm.TuringMachine)
+    assert machine.default_input
+    assert sm.run(machine).outcome.word == machine.default_input
+    assert sm.run(machine, "").outcome.word == ()
+
+
+def test_inputs_of_one_length_need_no_bound() -> None:
+    assert sm.check("full-adder").inputs == 8
+    assert sm.check("full-adder", sample=3).inputs == 3
+    with pytest.raises(UsageError, match="say which inputs"):
+        sm.check("palindrome")
+    with pytest.raises(UsageError, match="none of length 4"):
+        sm.check("full-adder", sample=3, length=4)
+
+
+@pytest.mark.parametrize(
+    ("source", "word", "shown"),
+    [
+        ("palindrome", "abba", "<Run of palindrome on 'abba': accept, 15 steps>"),
+        ("full-adder", "110", "<Run of full-adder on '110': halt, output '10'>"),
+        ("one-way-streets", "home market", "<Run of one-way-streets on 'home market': accept>"),
+        ("Q_a since Q_b", "aba", "<Run of Q_a since Q_b on 'aba': accept>"),
+    ],
+)
+def test_the_repr_of_a_run_is_one_short_line(source: str, word: str, shown: str) -> None:
+    run = sm.run(source, word)
+    assert repr(run) == shown
+    assert len(repr(run.model)) < 100
+
+
+def test_the_repr_of_a_long_run_is_short() -> None:
+    shown = repr(sm.run("increment", "1" * 200))
+    assert "\n" not in shown
+    assert len(shown) < 200
+    assert "(200 characters)" in shown
+
+
+def test_a_report_is_plain_data_and_html() -> None:
+    import json
+
+    report = sm.check("increment", up_to=2)
+    assert json.loads(json.dumps(report.to_json()))["inputs"] == 7
+    assert "7 inputs, " in report._repr_html_()
+    parity = sm.load("parity")
+    assert isinstance(parity, sm.TuringMachine)
+    wrong = sm.check(sm.compile("bit-inversion"), parity, up_to=2)
+    facts = wrong.to_json(most=2)
+    assert (facts["holds"], facts["disagreement_count"]) == (False, len(wrong.disagreements))
+    first = wrong.disagreements[0]
+    assert facts["disagreements"] == [each.to_json() for each in wrong.disagreements[:2]]
+    assert first.to_json()["word"] == "".join(first.word)
+    assert wrong._repr_html_().count("<tr>") == len(wrong.disagreements) + 1
+
+
+def test_a_graph_is_plain_data_and_html() -> None:
+    from softmachine.languages.graph import Graph
+
+    graph = sm.load("one-way-streets")
+    assert isinstance(graph, Graph)
+    facts = graph.to_json()
+    assert facts["edges"] == [list(edge) for edge in graph.edges]
+    html = graph._repr_html_()
+    assert html.count("<tr>") == len(graph.edges)
+    assert " → " in html
+    odd = Graph(name="<b>", vertices=("<i>", "b"), edges=(("<i>", "b"),) * 150, directed=False)
+    assert "&lt;i&gt; – b" in odd._repr_html_()
+    assert "… 50 more edges" in odd._repr_html_()
+
+
 def test_a_saved_model_runs_and_checks_without_its_source(tmp_path: Path) -> None:
     sm.save(sm.compile("increment"), tmp_path / "model")
     model = sm.load(tmp_path / "model")

@@ -78,3 +78,17 @@ def test_what_fails_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no folder"):
         write(tmp_path / "nowhere" / "file")
     assert names(tmp_path) == []
+
+
+def test_a_file_and_nothing_else_is_replaced_by_force(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(UsageError, match="--force to replace it"), new_file(tmp_path / "file", force=False):
+        pass
+    with pytest.raises(UsageError, match="only files are replaced"), new_file(tmp_path / "folder", force=True):
+        pass
+    assert (tmp_path / "file").read_text() == "mine"
+    with new_file(tmp_path / "file", force=True) as scratch:
+        scratch.write_text("new")
+    assert (tmp_path / "file").read_text() == "new"
+    assert names(tmp_path) == ["file", "folder"]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from softmachine.errors import SoftmachineError
 
 if TYPE_CHECKING:
-    from softmachine.api import certificate, check, compile, export, load, run, save, soften  # noqa: A004
+    from softmachine.api import certificate, check, compile, dataset, export, load, run, save, soften  # noqa: A004
     from softmachine.engines.result import Run
     from softmachine.languages.turing import Rule, Tape, TuringMachine
     from softmachine.model import Model
@@ -35,6 +35,7 @@ __all__ = [
     "certificate",
     "check",
     "compile",
+    "dataset",
     "export",
     "load",
     "run",
@@ -47,6 +48,7 @@ _HOMES = {
     "compile": "softmachine.api",
     "run": "softmachine.api",
     "certificate": "softmachine.api",
+    "dataset": "softmachine.api",
     "export": "softmachine.api",
     "check": "softmachine.api",
     "save": "softmachine.api",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from softmachine.compiler import compile_program
 from softmachine.errors import OutgrownError, Remedy, UsageError
 from softmachine.estimates import consent
-from softmachine.languages.source import Source, with_letters_of
+from softmachine.languages.source import Extensible, Source, with_letters_of, with_two_letters
 from softmachine.model import Model
 from softmachine.progress import Tell, nobody
 from softmachine.signals.program import Program
@@ -20,6 +20,7 @@ from softmachine.theorems.theorem import MOST_CONTEXT
 if TYPE_CHECKING:
     from softmachine.arithmetic import Arithmetic
     from softmachine.certify import Certificate
+    from softmachine.datasets import Dataset
     from softmachine.engines.check import Report
     from softmachine.engines.result import Run
     from softmachine.exports.writing import Exported
@@ -27,11 +28,27 @@ if TYPE_CHECKING:
 MOST_STEPS = 100_000_000
 """As many as the fast engine makes unasked."""
 
-__all__ = ["certificate", "check", "compile", "export", "load", "run", "save", "soften"]
+__all__ = ["certificate", "check", "compile", "dataset", "export", "load", "run", "save", "soften"]
 
 
-def load(source: str | Path, format: str | None = None) -> Source | Model:  # noqa: A002
-    """A zoo name, a file, a string in a one-line format, or a folder that :func:`save` wrote."""
+def load(
+    source: str | Path | Source | Model,
+    format: str | None = None,  # noqa: A002
+    *,
+    alphabet: str | Iterable[str] | None = None,
+) -> Source | Model:
+    """A zoo name, a file, a string in a one-line format, or a folder that :func:`save` wrote.
+
+    Args:
+        source: What to load; what is loaded already is taken as it is.
+        format: The name of its format; by default it is recognised.
+        alphabet: For a formula: more symbols that words may have.
+    """
+    item = _read(source, format) if isinstance(source, str | Path) else source
+    return item if alphabet is None else extended(item, alphabet)
+
+
+def _read(source: str | Path, format_name: str | None) -> Source | Model:
     folder = _saved(source)
     if folder:
         from softmachine.exports import native
@@ -39,7 +56,20 @@ def load(source: str | Path, format: str | None = None) -> Source | Model:  # no
         return native.load(folder)
     from softmachine.sources import read_source
 
-    return read_source(str(source), format)
+    return read_source(str(source), format_name)
+
+
+def extended(item: Source | Model, alphabet: str | Iterable[str]) -> Source:
+    """A formula over more symbols: characters of a text, or its words if there are blanks in it.
+
+    Raises:
+        UsageError: If it is no formula.
+    """
+    if not isinstance(item, Extensible):
+        raise UsageError("--alphabet is for formulas; other sources say themselves what an input may have")
+    if not isinstance(alphabet, str):
+        return item.extended(alphabet)
+    return item.extended(alphabet.split() if " " in alphabet.strip() else alphabet.strip())
 
 
 def _saved(source: str | Path) -> Path | None:
@@ -61,6 +91,8 @@ def compile(  # noqa: A001
     attention: str | None = None,
     context: int | None = None,
     length: int | None = None,
+    alphabet: str | Iterable[str] | None = None,
+    format: str | None = None,  # noqa: A002
     construction: str | None = None,
 ) -> Model:
     """The model of a source.
@@ -72,9 +104,11 @@ def compile(  # noqa: A001
         context: The length to make the weights for, if they depend on one.
         length: With soft attention: certified for every input up to this length (see :func:`soften`). Where only one of
             the two is given, it stands for both.
+        alphabet: For a formula: more symbols that words may have.
+        format: The format of the source; by default it is recognised.
         construction: An older name of ``theorem``.
     """
-    item = load(source) if isinstance(source, str | Path) else source
+    item = load(source, format, alphabet=alphabet)
     theorem = theorem or construction
     if isinstance(item, Model):
         name = theorem.name if isinstance(theorem, Theorem) else theorem
@@ -125,7 +159,7 @@ def compile_for(
         OutgrownError: If the run does not end in a context that anyone would make weights for unasked.
     """
     word = word if isinstance(word, str) else tuple(word)
-    item = load(source) if isinstance(source, str | Path) else source
+    item = load(source)
     if isinstance(item, Model):
         return compile(item, theorem, attention=attention, context=context, length=length)
     item = with_letters_of(item, word)
@@ -145,6 +179,11 @@ def compile_for(
         notes = (*notes, f"softmax certified for {length:,} positions")
     model = compile(item, chosen, attention=attention, context=context, length=length)
     return replace(model, notes=(*model.notes, *notes))
+
+
+def _for_many_words(item: Source | Model) -> Source | Model:
+    """A formula over at least two letters, since nothing was said about its alphabet."""
+    return item if isinstance(item, Model) else with_two_letters(item)
 
 
 def soften(
@@ -183,12 +222,14 @@ def certificate(
 
 def run(
     model: Model | Source | str | Path,
-    word: str | Iterable[str] = "",
+    word: str | Iterable[str] | None = None,
     *,
     theorem: str | Theorem | None = None,
     attention: str | None = None,
     context: int | None = None,
     length: int | None = None,
+    alphabet: str | Iterable[str] | None = None,
+    format: str | None = None,  # noqa: A002
     arithmetic: str | Arithmetic = "float64",
     max_steps: int | None = None,
     engine: str = "auto",
@@ -201,11 +242,13 @@ def run(
 
     Args:
         model: A model, or a source.
-        word: The input.
+        word: The input; by default the one that the source suggests, or else the empty word.
         theorem: What to compile by, if the model is compiled on the way.
         attention: "hard" or "soft", likewise.
         context: The length to make the weights for, likewise; by default what the run needs.
         length: The length to certify softmax for, likewise; by default what the run needs.
+        alphabet: For a formula: more symbols than it and the input have.
+        format: The format of the source; by default it is recognised.
         arithmetic: The arithmetic to run it in; the fast engine is exact whatever it is.
         max_steps: How many steps of the source language to allow; by default a million, and a hundred million on the
             fast engine.
@@ -222,11 +265,14 @@ def run(
     """
     from softmachine.engines.run import Running
 
+    item = load(model, format, alphabet=alphabet)
+    if word is None:
+        word = (item.source if isinstance(item, Model) else item).default_input
     word = word if isinstance(word, str) else tuple(word)
     lengths = {"context": context, "length": length, "max_steps": max_steps}
     with consent(yes):
         running = Running(
-            compile_for(model, word, theorem, attention=attention, **lengths),
+            compile_for(item, word, theorem, attention=attention, **lengths),
             word,
             arithmetic=arithmetic,
             max_steps=max_steps,
@@ -247,7 +293,13 @@ def check(
     up_to: int | None = None,
     sample: int | None = None,
     length: int | None = None,
+    seed: int = 0,
+    theorem: str | Theorem | None = None,
     attention: str | None = None,
+    context: int | None = None,
+    certified: int | None = None,
+    alphabet: str | Iterable[str] | None = None,
+    format: str | None = None,  # noqa: A002
     arithmetic: str | Arithmetic = "float64",
     max_steps: int = 10_000,
     yes: bool = False,
@@ -257,10 +309,16 @@ def check(
     Args:
         model: A model, or a source that is compiled on the way.
         source: The object the model should implement; left out, the one that it was compiled from.
-        up_to: Try every input up to this length.
+        up_to: Try every input up to this length; by default all of a circuit or graph, if they are few.
         sample: Try so many random inputs …
-        length: … of this length.
-        attention: "hard" or "soft", if the model is compiled on the way.
+        length: … of this length; those of a circuit or graph have one.
+        seed: Which random inputs.
+        theorem: What to compile by, if the model is compiled on the way.
+        attention: "hard" or "soft", likewise.
+        context: The length to make the weights for, likewise.
+        certified: The length to certify softmax for, likewise.
+        alphabet: For a formula: more symbols that words may have; by default it has two letters at least.
+        format: The format of the source; by default it is recognised.
         arithmetic: The arithmetic to run the model in.
         max_steps: Longer runs are compared up to here.
         yes: Whether to go on, even if it takes more than ten minutes or half of the free memory.
@@ -268,16 +326,84 @@ def check(
     from softmachine.engines.check import check_words
     from softmachine.engines.sweep import Sweep
 
-    compiled = compile(model, attention=attention)
+    item = load(model, format, alphabet=alphabet)
+    if alphabet is None and source is None:
+        item = _for_many_words(item)
+    compiled = compile(item, theorem, attention=attention, context=context, length=certified)
     if source is not None:
-        theorem = theorem_for(source, compiled.theorem.name)
-        compiled = replace(compiled, codec=theorem.codec_for(source, compiled.length), theorem=theorem)
-    if (up_to is None) == (sample is None) or (sample is None) != (length is None):
-        raise UsageError("say which inputs to check", hint="up_to=N, or sample=K and length=N")
+        other = theorem_for(source, compiled.theorem.name)
+        compiled = replace(compiled, codec=other.codec_for(source, compiled.length), theorem=other)
     with consent(yes):
-        sweep = Sweep.random(compiled, sample or 0, length or 0) if up_to is None else Sweep.every(compiled, up_to)
+        sweep = Sweep.of(compiled, up_to=up_to, sample=sample, length=length, seed=seed)
         words = sweep.foreseen(arithmetic, max_steps)
         return check_words(compiled, words, arithmetic=arithmetic, max_steps=max_steps)
+
+
+def dataset(
+    source: Model | Source | str | Path,
+    *,
+    up_to: int | None = None,
+    sample: int | None = None,
+    length: int | str | None = None,
+    seed: int = 0,
+    balance: bool = False,
+    near_misses: bool = False,
+    long_traces: float = 0.0,
+    split: str = "train=0.8,validation=0.1,test=0.1",
+    max_steps: int = 100_000,
+    skip_unfinished: bool = False,
+    theorem: str | Theorem | None = None,
+    context: int | None = None,
+    alphabet: str | Iterable[str] | None = None,
+    format: str | None = None,  # noqa: A002
+) -> Dataset:
+    """Words of a source with their traces, outputs and verdicts: iterate over it for rows, or ``save`` it to a file.
+
+    Nothing is compiled: what a model should say is what the reference interpreter says, in the tokens of the theorem.
+
+    Args:
+        source: A source, or a model, whose tokens are taken.
+        up_to: Every word up to this length; by default all of a circuit or graph, if they are few.
+        sample: So many different random words …
+        length: … of this length, or of each of these ranges, like "1-50" or "1-50,51-100".
+        seed: Which random words; the same seed gives the same rows.
+        balance: Whether half of the words are accepted and half rejected.
+        near_misses: Whether words come in pairs, one edit apart, of which one is accepted and one rejected.
+        long_traces: The share of words whose traces have more than ten tokens, at least.
+        split: Which words belong to which part, like "train=0.9,test=0.1" or "train=0-50,longer=51-100"; see
+            ``docs/datasets.md``.
+        max_steps: How many steps a run may take.
+        skip_unfinished: Whether words are left out whose runs take more; else they are refused.
+        theorem: The theorem whose tokens are used; by default the first that applies.
+        context: The length that its weights would be made for, if they depend on one.
+        alphabet: For a formula: more symbols that words may have; by default it has two letters at least.
+        format: The format of the source; by default it is recognised.
+    """
+    from softmachine.datasets import Dataset, Split, Wishes, bins_of
+
+    item = load(source, format, alphabet=alphabet)
+    if alphabet is None:
+        item = _for_many_words(item)
+    if isinstance(item, Model):
+        model = compile(item, theorem, context=context)
+        codec, positions, notes = model.codec, model.length, model.notes
+    else:
+        notes = ()
+        chosen = theorem if isinstance(theorem, Theorem) else theorem_for(item, theorem)
+        positions = context if chosen.length else None
+        codec = chosen.codec_for(item, positions)
+    return Dataset(
+        codec=codec,
+        bins=bins_of(codec, up_to=up_to, sample=sample, length=length),
+        sample=sample,
+        seed=seed,
+        wishes=Wishes(balance, near_misses, long_traces),
+        split=Split.parse(split),
+        max_steps=max_steps,
+        positions=positions,
+        skip_unfinished=skip_unfinished,
+        notes=notes,
+    )
 
 
 def save(model: Model, folder: str | Path, *, force: bool = False) -> None:
@@ -317,7 +443,7 @@ def export(
     """
     from softmachine.exports.export import DEFAULT_LENGTH, positions_of, ready, stock_theorem, written
 
-    item = load(model) if isinstance(model, str | Path) else model
+    item = load(model)
     wanted, dtype, folder = theorem or construction, dtype or "float32", Path(folder)
     name = wanted.name if isinstance(wanted, Theorem) else wanted
     if isinstance(item, Model) and name not in (None, item.theorem.name):

@@ -16,7 +16,7 @@ from typing import ClassVar, Generic, TypeAlias, TypeVar
 
 from softmachine.comparing import Comparison, in_pieces
 from softmachine.errors import PartedError, Remedy
-from softmachine.languages.source import Source
+from softmachine.languages.source import Source, spelled
 
 Word: TypeAlias = str | Iterable[str]
 """An input: text, or its symbols."""
@@ -113,6 +113,10 @@ class Codec(ABC, Generic[S_co]):
         """The length of all inputs, if they have one: those of circuits and graphs do."""
         return None
 
+    def text_of(self, word: Iterable[str]) -> str:
+        """An input as it is written at the command line."""
+        return spelled(word, self.alphabet)
+
     def words(self, length: int) -> Iterable[tuple[str, ...]]:
         """Every word of a length that the theorem is about, in the order of the alphabet."""
         return product(self.alphabet, repeat=length) if self.input_length in (None, length) else ()
@@ -124,6 +128,10 @@ class Codec(ABC, Generic[S_co]):
     def random_word(self, chooser: random.Random, length: int) -> tuple[str, ...]:
         """A random word of a length; the empty one if there are no symbols."""
         return tuple(chooser.choice(self.alphabet) for _ in range(length)) if self.alphabet else ()
+
+    def has_word(self, word: Sequence[str]) -> bool:
+        """Whether a word over the alphabet is among those that the theorem is about."""
+        return self.input_length in (None, len(word))
 
     @abstractmethod
     def prompt(self, word: Word) -> Prompt:

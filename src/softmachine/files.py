@@ -9,39 +9,59 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from softmachine.errors import UsageError
+from softmachine.errors import Remedy, UsageError
 
 
-def require_new(path: Path) -> None:
+def require_new(path: Path, *, force: bool | None = None) -> None:
     """Complain before the work, not after it, if there is something already, or no folder for it.
+
+    Args:
+        path: The file.
+        force: Whether a file that is there may be replaced; None if nobody can ask for that.
 
     Raises:
         UsageError: If so.
     """
-    if os.path.lexists(path):  # a link that leads nowhere is something too
-        raise UsageError(f"{path} exists already", hint="choose another name")
+    if os.path.lexists(path) and not (force and path.is_file()):  # a link that leads nowhere is something too
+        hints = {None: "choose another name", True: "only files are replaced"}
+        hint = Remedy("choose another name, or {} to replace it", force=True) if force is False else hints[force]
+        raise UsageError(f"{path} exists already", hint=hint)
     if not path.parent.is_dir():
         raise UsageError(f"there is no folder {path.parent}")
 
 
 @contextmanager
-def new_file(path: Path) -> Iterator[Path]:
+def new_file(path: Path, *, force: bool | None = None) -> Iterator[Path]:
     """A name to write to; what was written there gets its own name at the end, if nothing has it by then.
+
+    Args:
+        path: The file.
+        force: Whether a file that is there is replaced.
 
     Raises:
         UsageError: If something has, or it cannot be written.
     """
     scratch: Path | None = None
     try:
-        require_new(path)
+        require_new(path, force=force)
         scratch = Path(tempfile.mkdtemp(prefix=".softmachine.", dir=path.parent))
         yield scratch / path.name
-        _place(scratch / path.name, path)
+        if force:
+            require_new(path, force=force)
+            (scratch / path.name).replace(path)
+        else:
+            _place(scratch / path.name, path)
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
     finally:
         if scratch is not None:
             shutil.rmtree(scratch, ignore_errors=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text in UTF-8, in the same way."""
+    with new_file(path) as scratch:
+        scratch.write_text(text, encoding="utf-8", newline="\n")
 
 
 def _place(scratch: Path, path: Path) -> None:

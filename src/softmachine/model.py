@@ -10,7 +10,7 @@ from softmachine.theorems.theorem import Theorem
 from softmachine.transformer.weights import Transformer
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Model:
     """What a theorem makes of a source.
 
@@ -55,6 +55,10 @@ class Model:
 
     def __str__(self) -> str:
         return str(self.weights)
+
+    def __repr__(self) -> str:
+        made_for = "" if self.length is None else f" for length {self.length}"
+        return f"<Model of {self.name} by {self.theorem.name}{made_for}: {self.attention} attention>"
 
     def _repr_html_(self) -> str:
         return self.weights._repr_html_()

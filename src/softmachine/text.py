@@ -68,6 +68,18 @@ def span(numbers: Sequence[int]) -> str:
     return str(numbers[0]) if numbers else "none"
 
 
+def html_table(rows: Sequence[Sequence[str]], caption: str, *, head: Sequence[str] = ()) -> str:
+    """A table for notebooks: text only, with everything escaped that HTML would take for its own."""
+    from html import escape
+
+    def line(cells: Sequence[str], tag: str) -> str:
+        return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
+
+    top = f"<thead>{line(head, 'th')}</thead>" if head else ""
+    body = "".join(line(row, "td") for row in rows)
+    return f"<table><caption>{escape(caption)}</caption>{top}<tbody>{body}</tbody></table>"
+
+
 def listed(names: Iterable[str]) -> str:
     """Names with commas between; those of one vector that follow each other together: x[0], x[1], x[2] is x[0…2]."""
     runs: list[tuple[str, int, int] | str] = []

@@ -13,7 +13,6 @@ import pytest
 import softmachine as sm
 from softmachine.codec import Codec
 from softmachine.engines import check as checking
-from softmachine.engines import sweep
 from softmachine.engines.check import Disagreement, _answer_at, check_words
 from softmachine.languages.source import Source
 from tests.cli.conftest import Cli
@@ -131,7 +130,7 @@ def test_interrupted_reports_what_was_tried(cli: Cli, monkeypatch: pytest.Monkey
         yield from all_words(codec.alphabet, 1)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sweep, "all_words", words)
+    monkeypatch.setattr("softmachine.engines.sweep.words_of", words)
     called = cli("check", "parity", "--up-to", 9, "--json")
     assert called.status == 130
     assert (called.json["interrupted"], called.json["inputs"], called.json["holds"]) == (True, 3, None)

@@ -169,7 +169,7 @@ def test_an_empty_standard_input(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_an_operation_that_the_system_refuses_is_no_internal_error(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(api, "load", full)
@@ -205,7 +205,7 @@ def test_requests_that_cannot_be_met_say_why(
     assert [file.name for file in tmp_path.iterdir()] == ["pyproject.toml"]
 
 
-def _fail(*_: object) -> None:
+def _fail(*_: object, **__: object) -> None:
     raise RuntimeError("the tape is torn")
 
 
@@ -228,7 +228,7 @@ def test_debug_shows_the_traceback(cli: Cli, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_interrupted_before_there_is_anything_to_show(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(*_: object) -> None:
+    def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(api, "load", interrupt)

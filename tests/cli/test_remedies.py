@@ -35,10 +35,15 @@ REFUSED = (
     "run palindrome abba --arithmetic int8",
     "run busy-beaver-4 --arithmetic float8_e5m2",
     "run 'next Q_a' ab --theorem temporal-masked",
+    "check parity",
+    "check adder-8",
+    "dataset palindrome --sample 3 --length 4 --near-misses -o {folder}.jsonl",
+    "dataset palindrome --up-to 3 --max-steps 8 -o {folder}.jsonl",
 )
 """Commands that are refused with a hint that names options."""
 
 BEYOND = {
+    "files.py": "a file that is there: tests/test_files.py",
     "estimates.py": "what is refused takes more than ten minutes",
     "engines/fast/engine.py": "numbers of more than 62 bits, which no zoo entry has",
     "engines/fast/indexes/dense.py": "likewise",

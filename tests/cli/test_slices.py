@@ -36,7 +36,9 @@ def test_slices_of_a_saved_model_are_those_of_its_source(cli: Cli, saved: Path) 
 @pytest.mark.parametrize("ending", ["png", "svg"])
 def test_slices_are_drawn(cli: Cli, tmp_path: Path, ending: str) -> None:
     file = tmp_path / f"picture.{ending}"
-    assert cli("slices", "parity", "--up-to", 6, "--plot", file).status == 0
+    called = cli("slices", "parity", "--up-to", 6, "--plot", file)
+    assert called.status == 0
+    assert called.out.endswith(f"plot written to {file}\n")
     assert file.read_bytes()[:4] in (b"\x89PNG", b"<?xm")
     again = cli("slices", "parity", "--up-to", 6, "--plot", file)
     assert again.status == 2

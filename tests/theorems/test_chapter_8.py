@@ -14,7 +14,7 @@ from softmachine import zoo
 from softmachine.arithmetic import Tensor
 from softmachine.arithmetic.floating import Float
 from softmachine.compiler import compile_program
-from softmachine.engines.check import check_words, random_words
+from softmachine.engines.check import check_words
 from softmachine.engines.dense.decode import decode
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.languages.turing import Rule, Tape, TuringMachine, execute
@@ -23,6 +23,7 @@ from softmachine.signals import evaluate
 from softmachine.theorems.chapter_8.theorem import cost, signals
 from softmachine.theorems.chapter_8.tokens import TuringCodec
 from softmachine.transformer.attention import Choice
+from softmachine.words import random_words
 from tests.models import model_of
 from tests.sources.formulas import words as all_words
 from tests.sources.machines import random_machine, random_word

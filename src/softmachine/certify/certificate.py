@@ -15,6 +15,7 @@ from softmachine.estimates import Estimate, allow
 from softmachine.signals.primitives import Attention, Loop
 from softmachine.signals.program import Program
 from softmachine.signals.signal import Affine, Node, Signal, inputs_first
+from softmachine.text import html_table
 from softmachine.transformer.attention import softmax
 from softmachine.transformer.features import Feature, Monomial
 
@@ -62,18 +63,47 @@ class Certificate(Budget):
             "why": None if self.holds else self.why,
         }
 
-    def __str__(self) -> str:
-        lines = [f"certificate for every input up to {self.length} symbols, scale {self.sharpness} / gap"]
+    @property
+    def claim(self) -> str:
+        """What it is about."""
+        return f"certificate for every input up to {self.length} symbols, scale {self.sharpness} / gap"
+
+    @property
+    def result(self) -> str:
+        """What it comes to."""
+        return f"margin of the logits ≥ {self.margin:.4f}" if self.holds else f"fails: {self.why}"
+
+    @property
+    def table(self) -> list[list[str]]:
+        """The errors from head to head, for people; the first line has the titles."""
         table = [["layer", "head", "lemma", "gap", "scale", "error in", "error out"]]
         for row in self.rows:
             facts = row.to_json() | {"error_in": f"{row.error_in:.1e}", "error_out": f"{row.error_out:.1e}"}
             table.append([str(facts[title.replace(" ", "_")] or "") for title in table[0]])
-        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        lines += ["  " + "  ".join(map(str.ljust, cells, widths)).rstrip() for cells in table]
+        return table
+
+    def to_csv(self) -> str:
+        """As CSV: one line a head, with all digits."""
+        from softmachine.certify.tables import to_csv
+
+        return to_csv(self)
+
+    def to_latex(self) -> str:
+        """As a ``tabular`` of LaTeX."""
+        from softmachine.certify.tables import to_latex
+
+        return to_latex(self)
+
+    def __str__(self) -> str:
+        widths = [max(map(len, column)) for column in zip(*self.table, strict=True)]
+        lines = ["  ".join(map(str.ljust, cells, widths)).rstrip() for cells in self.table]
         needed = self.theorem.sharpness
-        lines.append(f"  Theorem 26 asks for scale {needed:.1f} / gap, {needed / self.sharpness:.1f} times as much")
-        lines.append(f"  margin of the logits ≥ {self.margin:.4f}" if self.holds else f"  fails: {self.why}")
-        return "\n".join(lines)
+        lines.append(f"Theorem 26 asks for scale {needed:.1f} / gap, {needed / self.sharpness:.1f} times as much")
+        return "\n  ".join([self.claim, *lines, self.result])
+
+    def _repr_html_(self) -> str:
+        head, *rows = self.table
+        return html_table(rows, f"{self.claim}; {self.result}", head=head)
 
 
 def certify(program: Program, length: int, sharpness: int | None = None) -> Certificate:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 from softmachine.arithmetic.plain import FORMATS
-from softmachine.engines.check import check_words, random_words
+from softmachine.engines.check import check_words
 from softmachine.model import Model
 from softmachine.progress import Tell, nobody
+from softmachine.words import random_words
 
 SAMPLES = 5
 """So many random inputs of each length are tried."""

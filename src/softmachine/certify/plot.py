@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from softmachine.errors import ConstructionError
-from softmachine.measure.figures import picture
+from softmachine.measure.figures import picture, styles
 
 if TYPE_CHECKING:
     from softmachine.certify.certificate import Certificate
@@ -35,16 +35,17 @@ def draw(name: str, prove: Callable[[int, int | None], Certificate], length: int
         for part in sorted({max(1, length * k // CURVES) for k in range(1, CURVES + 1)}):
             with suppress(ConstructionError):
                 proofs[part] = prove(part, None)
-        for part, proof in proofs.items():
+        for (part, proof), style in zip(proofs.items(), styles(len(proofs)), strict=True):
             scales = range(1, proof.sharpness + 6)
             # Where the budget breaks, nothing is certified: the margin is drawn as 0, whatever the bound says.
             margins = [max(prove(part, scale).margin, 0.0) for scale in scales]
-            left.plot(scales, margins, marker=".", label=f"length {part}, from {proof.sharpness} on")
+            left.plot(scales, margins, label=f"length {part}, from {proof.sharpness} on", **style)
         left.set_xlabel("scale · gap (inverse temperature)")
         left.set_ylabel("certified margin of the logits")
         left.legend(loc="best", fontsize="small")
-        right.plot(list(proofs), [proof.sharpness for proof in proofs.values()], marker="o", label="error budget")
-        right.plot(list(proofs), [proof.theorem.sharpness for proof in proofs.values()], marker="s", label="Theorem 26")
+        under, over = styles(2)
+        right.plot(list(proofs), [proof.sharpness for proof in proofs.values()], label="error budget", **under)
+        right.plot(list(proofs), [proof.theorem.sharpness for proof in proofs.values()], label="Theorem 26", **over)
         right.set_xlabel("length")
         right.set_ylabel("scale · gap that is needed")
         right.set_yscale("log")

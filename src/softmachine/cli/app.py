@@ -18,7 +18,20 @@ from softmachine.cli.options import Debug, Json, Quiet, Yes
 from softmachine.cli.output import Output
 from softmachine.estimates import consent
 
-COMMANDS = ("run", "check", "show", "compile", "certify", "export", "slices", "circuit", "theorems", "zoo", "atlas")
+COMMANDS = (
+    "run",
+    "check",
+    "show",
+    "compile",
+    "certify",
+    "export",
+    "dataset",
+    "slices",
+    "circuit",
+    "theorems",
+    "zoo",
+    "atlas",
+)
 """The modules of the commands, in the order in which they are told."""
 LONG = ("run", "check", "show", "compile", "certify", "export", "slices", "circuit")
 """Those that may take long: they refuse what takes very long, unless --yes is given."""

@@ -19,7 +19,8 @@ EXAMPLES = """[dim]Examples:[/]
   softmachine certify palindrome --length 500
   softmachine certify "Q_a since Q_b" --length 100 --sharpness 2
   softmachine certify "prev Q_a" --length 64 --arithmetic float32
-  softmachine certify "odd(#<[Q_1])" --length 100 --plot margin.png"""
+  softmachine certify "odd(#<[Q_1])" --length 100 --plot margin.png
+  softmachine certify palindrome --length 50 --csv heads.csv --latex heads.tex"""
 
 
 Length = Annotated[int, value("N", "For every input (of a machine: with its run) up to length N.", "--length", least=0)]
@@ -30,6 +31,8 @@ Measured = Annotated[
     str | None,
     value("NAME", "Also measure up to which length, N at most, a run in this float format is right on random inputs."),
 ]
+Csv = Annotated[Path | None, file("Write the table to FILE as CSV, with all digits.", "--csv")]
+Latex = Annotated[Path | None, file("Write the table to FILE as LaTeX.", "--latex")]
 Plot = Annotated[Path | None, file("Draw the margin against the scale (PNG or SVG).")]
 
 
@@ -40,6 +43,8 @@ def command(
     sharpness: Sharpness = None,
     arithmetic: Measured = None,
     plot: Plot = None,
+    csv: Csv = None,
+    latex: Latex = None,
     theorem: options.TheoremName = None,
     context: options.Context = None,
     alphabet: options.Alphabet = None,
@@ -52,7 +57,11 @@ def command(
     """
     from softmachine import api
     from softmachine.cli.progress import working
+    from softmachine.files import require_new, write_text
 
+    files = {name: path for name, path in (("plot", plot), ("csv", csv), ("latex", latex)) if path is not None}
+    for path in files.values():
+        require_new(path)
     wanted = Wanted(format_name, theorem, "hard", alphabet, length if context is None else context)
     model = open_model(source, wanted, output, two_letters=True)
     with working("certifying", output):
@@ -62,16 +71,23 @@ def command(
         measured = _measured(model, length, sharpness, arithmetic, output)
     if plot is not None:
         _draw(model, length, plot, output)
+    if csv is not None:
+        write_text(csv, certificate.to_csv())
+    if latex is not None:
+        write_text(latex, certificate.to_latex())
     if output.as_json:
         figures = {"measured": measured.to_json()} if measured else {}
+        written = {name: str(path) for name, path in files.items()}
         over = {"alphabet": list(model.codec.alphabet)}
-        output.answer(certificate.to_json() | over | figures | noted(model.notes))
+        output.answer(certificate.to_json() | over | figures | written | noted(model.notes))
     else:
         output.say(str(certificate))
         if letters := alphabet_line(model.source):
             output.say(f"  {letters}")
         if measured is not None:
             output.say(f"  {measured}")
+        for name, path in files.items() if not output.quiet else ():
+            output.say(f"  {name} written to {path}")
         say_notes(model.notes, output)
     return Status.DONE if certificate.holds else Status.FAILS
 

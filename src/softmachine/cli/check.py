@@ -10,19 +10,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.models import Wanted, alphabet_line, noted, open_model, spelled
+from softmachine.cli.models import Wanted, alphabet_line, open_model
 from softmachine.cli.options import Status, value
 from softmachine.cli.output import Output
-from softmachine.errors import SoftmachineError, UsageError
+from softmachine.errors import SoftmachineError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from softmachine.codec import Codec
-    from softmachine.engines.check import Disagreement, Report, Word
+    from softmachine.engines.check import Disagreement, Report
     from softmachine.engines.sweep import Sweep
-    from softmachine.languages.source import Source
     from softmachine.model import Model
+    from softmachine.words import Word
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine check palindrome --up-to 6
@@ -34,11 +33,6 @@ SHOWN = 3
 """So many are shown to people, with both traces."""
 AROUND = 3
 """So many tokens to each side of the first difference."""
-WHICH = "--up-to N, or --sample K --length N"
-FEW = 5_000
-"""So many inputs are all tried unasked, if there are no others."""
-COUNTABLE = 10**12
-"""Nobody waits for more inputs than that."""
 WORTH_IT = 20
 """A portion of inputs should take so many times longer than it takes to prepare the weights."""
 A_WHILE = 2.0
@@ -76,56 +70,24 @@ def command(
 
     Exit status 0: they agree on every input that was tried; 1: they do not, and the first differences are shown.
     """
-    if None not in (up_to, sample) or (sample is None and length is not None):
-        raise UsageError("say which inputs to check", hint=WHICH)
+    from softmachine.engines.sweep import Sweep
+
     wanted = Wanted(format_name, theorem, attention, alphabet, context, certified)
     model = open_model(source, wanted, output, two_letters=True)
-    codec = model.codec
-    sweep = _every(model, up_to) if sample is None else _some(model, sample, length, seed)
+    sweep = Sweep.of(model, up_to=up_to, sample=sample, length=length, seed=seed)
     report, stopped = _checked(sweep, arithmetic, max_steps, output)
     if output.as_json:
-        output.answer(_answer(report, codec, stopped))
+        holds = None if stopped and report.holds else report.holds
+        over = {"holds": holds, "interrupted": stopped, "alphabet": list(model.codec.alphabet)}
+        output.answer(report.to_json(LISTED) | over)
     else:
         unasked = up_to is None and sample is None and not stopped
         output.say(f"all {report}" if unasked else str(report), style="green" if report.holds else "red")
         if not output.quiet:
-            if letters := alphabet_line(codec.source):
+            if letters := alphabet_line(model.source):
                 output.say(letters)
             _show(report.disagreements, model, output, arithmetic, max_steps)
     return _status(report, stopped, sweep.total, output)
-
-
-def _whole_length(codec: Codec[Source]) -> int:
-    """The length of all inputs, where they have one and are few enough to try all of them unasked."""
-    length = codec.input_length
-    if length is None:
-        raise UsageError("say which inputs to check", hint=WHICH)
-    count = len(codec.alphabet) ** length
-    if count > FEW:
-        shown = f"{count:,}" if count <= COUNTABLE else f"{len(codec.alphabet)}^{length}"
-        hint = f"--sample K for K of them at random, --up-to {length} for all"
-        raise UsageError(f"there are {shown} inputs, all of length {length}: say which to check", hint=hint)
-    return length
-
-
-def _every(model: Model, wanted: int | None) -> Sweep:
-    """All words up to a length, or all that there are."""
-    from softmachine.engines.sweep import Sweep
-
-    return Sweep.every(model, _whole_length(model.codec) if wanted is None else wanted)
-
-
-def _some(model: Model, count: int, wanted: int | None, seed: int) -> Sweep:
-    """Random words of a length, or of the one that all have."""
-    from softmachine.engines.sweep import Sweep
-
-    only = model.codec.input_length
-    length = only if wanted is None else wanted
-    if length is None:
-        raise UsageError("say which inputs to check", hint=WHICH)
-    if only not in (None, length):
-        raise UsageError(f"all inputs have length {only}, so that there are none of length {length}")
-    return Sweep.random(model, count, length, seed)
 
 
 def _checked(sweep: Sweep, arithmetic: str, max_steps: int, output: Output) -> tuple[Report, bool]:
@@ -172,34 +134,13 @@ def _joined(first: Report, second: Report) -> Report:
 
 
 def _status(report: Report, stopped: bool, total: float, output: Output) -> Status:
+    from softmachine.words import COUNTABLE
+
     if stopped:
         of_all = f" of {total:,}" if total <= COUNTABLE else ""
         output.warn(f"interrupted: {report.inputs:,}{of_all} inputs were tried")
         return Status.INTERRUPTED
     return Status.DONE if report.holds else Status.FAILS
-
-
-def _answer(report: Report, codec: Codec[Source], stopped: bool) -> dict[str, object]:
-    return {
-        "holds": None if stopped and report.holds else report.holds,
-        "interrupted": stopped,
-        "inputs": report.inputs,
-        "tokens": report.tokens,
-        "disagreement_count": len(report.disagreements),
-        "disagreements": [
-            {
-                "word": spelled(codec, problem.word),
-                "step": problem.step,
-                "expected": problem.expected,
-                "found": problem.found,
-                "reason": problem.reason,
-            }
-            for problem in report.disagreements[:LISTED]
-        ],
-        "alphabet": list(codec.alphabet),
-        **noted(report.notes),
-        "seconds": round(report.seconds, 6),
-    }
 
 
 def _show(problems: Sequence[Disagreement], model: Model, output: Output, arithmetic: str, max_steps: int) -> None:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.models import Wanted, noted, open_model, say_notes, spelled
+from softmachine.cli.models import Wanted, noted, open_model, say_notes
 from softmachine.cli.options import Status, file, value
 from softmachine.cli.output import Output
 from softmachine.errors import UsageError
-from softmachine.files import new_file, require_new
+from softmachine.files import require_new, write_text
 
 if TYPE_CHECKING:
     from softmachine.languages.circuit import Circuit
@@ -88,8 +88,8 @@ def command(
 def _compared(made: TransformerCircuit, output: Output) -> tuple[int, list[str]]:
     """How many words were tried, all if that is possible, and those on which the circuit says something else."""
     from softmachine.cli.progress import bar, counted
-    from softmachine.engines.check import random_words
     from softmachine.estimates import foreseen
+    from softmachine.words import random_words
 
     codec, length = made.codec, made.length
     total = codec.word_count(length)
@@ -97,7 +97,7 @@ def _compared(made: TransformerCircuit, output: Output) -> tuple[int, list[str]]
     total = total if total <= MOST_WORDS else SOME
     words = foreseen(words, total, f"comparing {total:,} words", hint="choose fewer inputs")
     with bar("comparing", total, output) as advance:
-        return total, [spelled(codec, word) for word in made.disagreements(counted(words, advance))]
+        return total, [codec.text_of(word) for word in made.disagreements(counted(words, advance))]
 
 
 def _check(path: Path) -> None:
@@ -112,6 +112,4 @@ def _write(circuit: Circuit, path: Path) -> None:
 
     chosen = formats.format_of(path.suffix)
     assert chosen is not None  # or else the name was refused
-    text = chosen.to_text(circuit)
-    with new_file(path) as scratch:
-        scratch.write_text(text, encoding="utf-8")
+    write_text(path, chosen.to_text(circuit))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.models import noted, opened, say_notes
+from softmachine.cli.models import noted, say_notes
 from softmachine.cli.names import zoo_names
 from softmachine.cli.options import value
 from softmachine.cli.output import Output
@@ -98,13 +98,14 @@ def command(
             raise UsageError("a set has its own sources and lengths", hint="only formats can be chosen")
         _export_set(set_name, folder, to, dtype, force, output)
         return
-    item = opened(source or "", format_name, alphabet)
+    from softmachine import api
+
+    item = api.load(source or "", format_name, alphabet=alphabet)
     if to == "native":
         if dtype is not None:
             raise UsageError("the native format has exact weights, and no --dtype")
         _export_native(item, folder, theorem, length, force, output)
         return
-    from softmachine import api
     from softmachine.cli.progress import working
 
     with working("exporting", output) as tell:

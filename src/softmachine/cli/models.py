@@ -55,7 +55,7 @@ def open_model(source: str, wanted: Wanted, output: Output, *, two_letters: bool
     from softmachine.languages.source import with_two_letters
 
     _require_attention(wanted)
-    item = opened(source, wanted.format_name, wanted.alphabet)
+    item = api.load(source, wanted.format_name, alphabet=wanted.alphabet)
     if two_letters and wanted.alphabet is None and not isinstance(item, Model):
         item = with_two_letters(item)
     with working("compiling", output):
@@ -70,7 +70,7 @@ def open_for(source: str, word: str | None, wanted: Wanted, max_steps: int | Non
     from softmachine.cli.progress import working
 
     _require_attention(wanted)
-    item = opened(source, wanted.format_name, wanted.alphabet)
+    item = api.load(source, wanted.format_name, alphabet=wanted.alphabet)
     text = default_input(item.source if isinstance(item, Model) else item) if word is None else word
     with working("compiling", output):
         lengths = {"context": wanted.context, "length": wanted.length, "max_steps": max_steps}
@@ -101,23 +101,6 @@ def alphabet_line(source: Source) -> str:
     return f"alphabet: {' '.join(source.alphabet)} (others: --alphabet SYMBOLS)"
 
 
-def opened(source: str, format_name: str | None, alphabet: str | None) -> Source | Model:
-    """What a source describes, or the model that was saved there; a formula may get more symbols."""
-    from softmachine import api
-
-    item = api.load(source, format_name)
-    return item if alphabet is None else extended(item, alphabet)
-
-
-def extended(item: Source | Model, alphabet: str) -> Source:
-    """A formula over more symbols."""
-    from softmachine.languages.source import Extensible
-
-    if not isinstance(item, Extensible):
-        raise UsageError("--alphabet is for formulas; other sources say themselves what an input may have")
-    return item.extended(alphabet.split() if " " in alphabet.strip() else alphabet.strip())
-
-
 def noted(notes: Sequence[str]) -> dict[str, object]:
     """What every answer from a model has to say, as JSON has it."""
     return {"notes": list(notes)} if notes else {}
@@ -131,12 +114,9 @@ def say_notes(notes: Sequence[str], output: Output) -> None:
 
 def default_input(source: Source) -> str:
     """The input that the source suggests, or else the empty word."""
-    return spelled(source, source.default_input)
+    from softmachine.languages.source import spelled
 
-
-def spelled(whose: Source | Codec[Source], word: Sequence[str]) -> str:
-    """A word as it is written at the command line."""
-    return ("" if all(len(symbol) == 1 for symbol in whose.alphabet) else " ").join(word)
+    return spelled(source.default_input, source.alphabet)
 
 
 def view_of(codec: Codec[Source], word: str, remember: int) -> TapeView | None:

@@ -74,6 +74,7 @@ Resume = Annotated[
     Path | None,
     file("Go on from a checkpoint, and go on writing to it unless --checkpoint names another file (fast engine)."),
 ]
+Tokens = Annotated[bool, switch("With --json: the tokens as well, as trace_tokens.", "--tokens")]
 Traced = Annotated[bool, switch("Print one line a step.", "--trace")]
 
 
@@ -95,6 +96,7 @@ def command(
     length: options.CertifiedLength = None,
     alphabet: options.Alphabet = None,
     trace: Traced = False,
+    tokens: Tokens = False,
     format_name: options.Format = None,
     output: Output,
 ) -> int:
@@ -108,6 +110,8 @@ def command(
     from softmachine.cli.watching import show_run
     from softmachine.engines.run import Running
 
+    if tokens and not output.as_json:
+        raise UsageError("--tokens is for --json", hint="they are part of the answer in JSON")
     if audit and engine == "dense":
         raise UsageError("only runs of the fast engine are audited", hint=Remedy(engine="fast"))
     if checkpoint and engine != "dense":
@@ -143,7 +147,8 @@ def command(
         audited = running.audit(audit, seed) if audit else None
     if output.as_json:
         checked = {"audit": _audited(audited)} if audited else {}
-        lines = {} if watched.lines is None else {"trace": watched.lines}
+        lines: dict[str, object] = {} if watched.lines is None else {"trace": watched.lines}
+        lines |= {"trace_tokens": list(result.tokens)} if tokens else {}
         output.answer({**_answer(result, text), "interrupted": watched.interrupted, **checked, **lines})
     else:
         show_run(result, output, watched)

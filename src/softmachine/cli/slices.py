@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.models import extended, noted, say_notes
+from softmachine.cli.models import noted, say_notes
 from softmachine.cli.options import file
 from softmachine.cli.output import Output
 from softmachine.errors import UsageError
@@ -56,7 +56,7 @@ def command(
     item = api.load(source, format_name)
     language, notes = (item.source, item.notes) if isinstance(item, Model) else (item, ())
     if alphabet is not None:
-        language = extended(language, alphabet)
+        language = api.extended(language, alphabet)
     if not isinstance(language, Source):
         raise UsageError(f"{source!r} does not say what it was made from")
     accepts = decider(language, max_steps=max_steps)
@@ -68,12 +68,15 @@ def command(
     if plot is not None:
         draw_slices(language.name, found, plot)
     if output.as_json:
-        output.answer(_answer(language.name, found, growth(found)) | noted(notes))
+        drawn = {} if plot is None else {"plot": str(plot)}
+        output.answer(_answer(language.name, found, growth(found)) | drawn | noted(notes))
         return
     if not output.quiet:
         output.say(f"{language}\n")
     output.say(table(found))
     output.say(describe(found))
+    if plot is not None and not output.quiet:
+        output.say(f"plot written to {plot}")
     say_notes(notes, output)
 
 

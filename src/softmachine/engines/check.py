@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, groupby, islice
+from itertools import groupby, islice
 
 from softmachine.arithmetic import Arithmetic
 from softmachine.codec import AnsweringCodec, Codec, DecoderCodec, Prompt, SegmentedCodec
@@ -14,12 +13,11 @@ from softmachine.comparing import Comparison, Difference, first_difference, in_p
 from softmachine.engines.dense.decode import continuation
 from softmachine.engines.dense.effort import allow_pass
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.errors import SoftmachineError, UsageError
+from softmachine.errors import SoftmachineError
 from softmachine.languages.source import Source
 from softmachine.model import Model
-from softmachine.text import many
-
-Word = tuple[str, ...]
+from softmachine.text import html_table, many
+from softmachine.words import Word
 
 BATCH = 512
 """So many words go through an encoder at a time."""
@@ -27,6 +25,8 @@ MOST_SCORES = 2**22
 """So many scores of a head are computed at a time, at most."""
 LONGEST = 60
 """So many characters of an input are shown."""
+LISTED = 20
+"""So many disagreements are listed in notebooks."""
 PIECE = 256
 """So many tokens are read at a time."""
 
@@ -44,6 +44,7 @@ class Disagreement:
         reason: Why the model could not go on, if it could not.
         names: What the symbols of the input are called, if they have names.
         place: What the first difference is about, if not a token of a run.
+        text: The input as it is written at the command line.
     """
 
     word: Word
@@ -54,6 +55,17 @@ class Disagreement:
     reason: str | None = None
     names: tuple[str, ...] = ()
     place: str | None = None
+    text: str = ""
+
+    def to_json(self) -> dict[str, object]:
+        """As plain data."""
+        return {
+            "word": self.text,
+            "step": self.step,
+            "expected": self.expected,
+            "found": self.found,
+            "reason": self.reason,
+        }
 
     def __str__(self) -> str:
         return f"input {self._input()}: {self._difference()}"
@@ -101,6 +113,25 @@ class Report:
     def __bool__(self) -> bool:
         return self.holds
 
+    def to_json(self, most: int | None = None) -> dict[str, object]:
+        """As plain data, with all disagreements or the first so many."""
+        return {
+            "holds": self.holds,
+            "inputs": self.inputs,
+            "tokens": self.tokens,
+            "disagreement_count": len(self.disagreements),
+            "disagreements": [problem.to_json() for problem in self.disagreements[:most]],
+            **({"notes": list(self.notes)} if self.notes else {}),
+            "seconds": round(self.seconds, 6),
+        }
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [problem.text, str(problem.step), problem.expected or "", problem.found or "", problem.reason or ""]
+            for problem in self.disagreements[:LISTED]
+        ]
+        return html_table(rows, str(self), head=["input", "token", "interpreter", "model", "why"] if rows else [])
+
     def __str__(self) -> str:
         found = many(len(self.disagreements), "disagreement") if self.disagreements else "no disagreement"
         said = "".join(f"; {note}" for note in self.notes)
@@ -138,7 +169,8 @@ def check_words(
             wrong += [problem] if problem else []
         else:
             wrong += _compare_answers(engine, codec, batch, expected)
-    return Report(inputs, tokens, tuple(wrong), time.perf_counter() - began, model.notes)
+    found = tuple(replace(problem, text=codec.text_of(problem.word)) for problem in wrong)
+    return Report(inputs, tokens, found, time.perf_counter() - began, model.notes)
 
 
 def _together(positions: int) -> int:
@@ -236,21 +268,3 @@ def _answer_at(codec: Codec[Source], position: int, token: str) -> str:
 
 def _known(tokens: Sequence[str | None]) -> tuple[str, ...]:
     return tuple(token for token in tokens if token is not None)
-
-
-def all_words(codec: Codec[Source], up_to: int) -> Iterator[Word]:
-    """Every word up to a length that the theorem of a model is about, the shorter ones first.
-
-    Raises:
-        UsageError: If all words have one length, and it is more.
-    """
-    only = codec.input_length
-    if only is not None and only > up_to:
-        raise UsageError(f"all inputs have length {only}, so that there are none up to length {up_to}")
-    return chain.from_iterable(map(codec.words, range(up_to + 1)))
-
-
-def random_words(codec: Codec[Source], count: int, length: int, seed: int = 0) -> Iterator[Word]:
-    """Random words of one length that the theorem of a model is about."""
-    chooser = random.Random(seed)
-    return (codec.random_word(chooser, length) for _ in range(count))

@@ -17,9 +17,11 @@ FASTEST = 99_999_999
 """Tokens a second: lines are broken where they would be at this speed."""
 WIDTH = 80
 """Columns of a summary; longer outputs are shortened."""
+REPR = 48
+"""Longer texts are shortened in the one line that stands for a run."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """A finished (or interrupted) run.
 
@@ -132,6 +134,12 @@ class Run:
 
     def __str__(self) -> str:
         return self.text()
+
+    def __repr__(self) -> str:
+        word = _shortened(self.model.codec.text_of(self.outcome.word), REPR)
+        left = f", output {_shortened(self.output, REPR)}" if self.output else ""
+        steps = f", {many(self.steps, 'step')}" if isinstance(self.model.codec, DecoderCodec) else ""
+        return f"<Run of {self.model.source.name} on {word}: {self.verdict or UNFINISHED}{steps}{left}>"
 
     def _repr_html_(self) -> str:
         from html import escape

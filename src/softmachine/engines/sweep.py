@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from softmachine.arithmetic import Arithmetic
-from softmachine.engines.check import BATCH, Word, all_words, check_words, random_words
+from softmachine.engines.check import BATCH, check_words
 from softmachine.errors import SoftmachineError
 from softmachine.estimates import Estimate, allow, foreseen
 from softmachine.model import Model
 from softmachine.text import many
+from softmachine.words import Word, count_words, lengths_up_to, one_length, random_words, require_choice, words_of
 
-UNCOUNTED = 10**30
-"""Nobody wants to know a larger number of words exactly."""
 LETTER = 1e-6, 100
 """What a letter of a word takes: seconds and bytes, about."""
 ENOUGH = 0.1
@@ -38,17 +36,28 @@ class Sweep:
     words: Iterator[Word]
 
     @staticmethod
-    def every(model: Model, up_to: int) -> Sweep:
-        """All words up to a length."""
-        codec = model.codec
-        longest = up_to if codec.input_length is None else codec.input_length
-        _allow_length(longest)
-        total = _total(map(codec.word_count, range(up_to + 1)))
-        return Sweep(model, longest, total, all_words(codec, up_to))
+    def of(model: Model, *, up_to: int | None, sample: int | None, length: int | None, seed: int = 0) -> Sweep:
+        """All words up to a length, or so many random ones of a length.
+
+        Sources whose inputs all have one length need no other: all inputs are taken if nothing is said, and are few.
+
+        Raises:
+            UsageError: If that does not say which words, or there are none.
+        """
+        require_choice(up_to=up_to, sample=sample, length=length)
+        return Sweep.every(model, up_to) if sample is None else Sweep.random(model, sample, length, seed)
 
     @staticmethod
-    def random(model: Model, count: int, length: int, seed: int = 0) -> Sweep:
-        """So many random words of a length."""
+    def every(model: Model, up_to: int | None) -> Sweep:
+        """All words up to a length, or all that there are."""
+        lengths = lengths_up_to(model.codec, up_to)
+        _allow_length(lengths[-1])
+        return Sweep(model, lengths[-1], count_words(model.codec, lengths), words_of(model.codec, lengths))
+
+    @staticmethod
+    def random(model: Model, count: int, wanted: int | None, seed: int = 0) -> Sweep:
+        """So many random words of a length, or of the one that all have."""
+        length = one_length(model.codec, wanted)
         _allow_length(length)
         return Sweep(model, length, count, random_words(model.codec, count, length, seed))
 
@@ -94,13 +103,3 @@ def _allow_length(longest: int) -> None:
     """See that words are not too long to be written down."""
     seconds, memory = (each * longest for each in LETTER)
     allow(Estimate(f"a word of {many(longest, 'symbol')}", seconds, memory))
-
-
-def _total(counts: Iterable[int]) -> int | float:
-    """The sum of numbers; infinite, if it is too large to be of interest."""
-    total = 0
-    for count in counts:
-        total += count
-        if total > UNCOUNTED:
-            return math.inf
-    return total

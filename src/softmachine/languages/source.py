@@ -85,6 +85,11 @@ class OfWords:
         return read_word(text, self.alphabet, self.name, if_empty=self.no_symbols)
 
 
+def spelled(word: Iterable[str], alphabet: Iterable[str]) -> str:
+    """An input as it is written at the command line: with blanks if any symbol is longer than a character."""
+    return ("" if all(len(symbol) == 1 for symbol in alphabet) else " ").join(word)
+
+
 def read_word(
     text: str | Iterable[str], alphabet: tuple[str, ...], name: str, *, if_empty: str = NO_SYMBOLS
 ) -> tuple[str, ...]:

@@ -5,13 +5,36 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from softmachine.errors import UsageError
 from softmachine.files import new_file, require_new
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+MARKERS = "os^Dvp*"
+
+
+class Style(TypedDict):
+    """How a curve is drawn."""
+
+    linewidth: float
+    markersize: float
+    marker: str
+
+
+def styles(count: int) -> list[Style]:
+    """How to draw curves so that those that coincide are told apart: each is thinner than those below it.
+
+    Of curves that lie upon each other one sees the wider ones at both sides of the thinner ones.
+    """
+    widths = [1.5 + 1.8 * below for below in reversed(range(count))]
+    return [
+        Style(linewidth=width, markersize=width + 3.5, marker=MARKERS[k % len(MARKERS)])
+        for k, width in enumerate(widths)
+    ]
 
 
 @contextmanager

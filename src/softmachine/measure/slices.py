@@ -20,7 +20,7 @@ from pathlib import Path
 
 from softmachine.errors import UsageError
 from softmachine.estimates import foreseen
-from softmachine.measure.figures import picture
+from softmachine.measure.figures import picture, styles
 from softmachine.measure.fitting import Fit, fit
 from softmachine.text import many
 
@@ -139,9 +139,10 @@ def draw_slices(name: str, found: Sequence[Slice], file: Path) -> None:
         law = "" if grown is None else f": {grown.law}"
         figure.suptitle(f"Myhill–Nerode classes of the slices of {name}{law}")
         lengths = [each.length for each in found if each.length]
+        under, over = styles(2)
         for axes in (left, right):
-            axes.plot(lengths, [each.total for each in found if each.length], marker="o", label="classes")
-            axes.plot(lengths, [each.width for each in found if each.length], marker=".", label="widest level")
+            axes.plot(lengths, [each.total for each in found if each.length], label="classes", **under)
+            axes.plot(lengths, [each.width for each in found if each.length], label="widest level", **over)
             axes.set_yscale("log")
             axes.set_xlabel("length n" + (" (logarithmic)" if axes is right else ""))
             axes.legend(loc="best", fontsize="small")

@@ -9,10 +9,12 @@ from functools import cached_property
 from typing import ClassVar
 
 from softmachine.errors import InputError, InvalidError, Place
-from softmachine.text import many
+from softmachine.text import html_table, many
 
 MOST_VERTICES = 1 << 12
 """Graphs with more vertices are refused."""
+SHOWN = 100
+"""So many edges are shown in notebooks."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,6 +95,21 @@ class Graph:
     def __str__(self) -> str:
         kind = "directed" if self.directed else "undirected"
         return f"{kind} graph {self.name}: {len(self.vertices)} vertices, {many(len(self.edges), 'edge')}"
+
+    def to_json(self) -> dict[str, object]:
+        """As dictionaries, lists and strings; nothing is lost."""
+        return {
+            "name": self.name,
+            "vertices": list(self.vertices),
+            "edges": [list(edge) for edge in self.edges],
+            "directed": self.directed,
+        }
+
+    def _repr_html_(self) -> str:
+        arrow = "→" if self.directed else "–"
+        rows = [[f"{one} {arrow} {other}"] for one, other in self.edges[:SHOWN]]
+        rows += [[f"… {many(len(self.edges) - SHOWN, 'more edge')}"]] if len(self.edges) > SHOWN else []
+        return html_table(rows, str(self))
 
 
 def _problems(graph: Graph) -> Iterator[str]:

@@ -9,18 +9,8 @@ from softmachine.languages.formats import json_format
 from softmachine.languages.graph.graph import Graph
 
 
-def graph_to_json(graph: Graph) -> dict[str, object]:
-    """The graph as dictionaries, lists and strings."""
-    return {
-        "name": graph.name,
-        "vertices": list(graph.vertices),
-        "edges": [list(edge) for edge in graph.edges],
-        "directed": graph.directed,
-    }
-
-
 def graph_from_json(data: Any) -> Graph:
-    """The graph that :func:`graph_to_json` described.
+    """The graph that :meth:`Graph.to_json` described.
 
     Raises:
         SourceError: If the data does not have that form.
@@ -35,4 +25,4 @@ def graph_from_json(data: Any) -> Graph:
     return Graph(name=name, vertices=vertices, edges=edges, directed=directed)
 
 
-FORMAT = json_format("graph", graph_to_json, graph_from_json)
+FORMAT = json_format("graph", Graph.to_json, graph_from_json)

@@ -150,4 +150,4 @@ class ConfigurationCodec(OfMachine, AnsweringCodec[TuringMachine]):
     def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
         """Accepted if an accepting configuration can be reached."""
         accepted = said[self.configurations.answer_position] == "true"
-        return Outcome(verdict="accept" if accepted else "reject")
+        return Outcome(verdict="accept" if accepted else "reject", word=self.source.word(word))

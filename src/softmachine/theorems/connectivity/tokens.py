@@ -52,4 +52,4 @@ class GraphCodec(AnsweringCodec[Graph]):
         """Accepted if the second vertex can be reached from the first."""
         start, end = (self.source.index_of[vertex] for vertex in self.source.word(word))
         reached = said[start * len(self.source.vertices) + end] == "true"
-        return Outcome(verdict="accept" if reached else "reject")
+        return Outcome(verdict="accept" if reached else "reject", word=self.source.word(word))

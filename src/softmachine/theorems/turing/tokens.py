@@ -52,6 +52,9 @@ class CountingCodec(OfMachine, DecoderCodec[TuringMachine]):
         word = super().random_word(chooser, length)
         return word if self.relative else tuple(sorted(word, key=self.alphabet.index))
 
+    def has_word(self, word: Sequence[str]) -> bool:
+        return self.relative or list(word) == sorted(word, key=self.alphabet.index)
+
     def prompt(self, word: Word) -> Prompt:
         """The start token and the word.
 
@@ -59,7 +62,7 @@ class CountingCodec(OfMachine, DecoderCodec[TuringMachine]):
             InputError: If letters are not in order, and only such words can be counted.
         """
         symbols = self.machine.word(word)
-        if not self.relative and list(symbols) != sorted(symbols, key=self.alphabet.index):
+        if not self.has_word(symbols):
             raise InputError(
                 f"the letters of {self.machine.spell(symbols)!r} are not in the order {' '.join(self.alphabet)}",
                 hint=Remedy("only such words can be told by their counts; for others: {}", theorem="turing-relative"),

@@ -1,0 +1,67 @@
+"""Random words, each once: all of a length if need be, and of many lengths each length as often as another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+from softmachine.codec import Codec
+from softmachine.languages.source import Source
+from softmachine.words import Word
+
+FEW = 4096
+"""So many words of a length are listed and shuffled; more are drawn, until half of them have been."""
+
+
+class Pool:
+    """The words of one length in random order, each once.
+
+    Args:
+        codec: Which words there are.
+        length: The length.
+        chooser: Where chance comes from.
+    """
+
+    def __init__(self, codec: Codec[Source], length: int, chooser: Random) -> None:
+        self.codec = codec
+        self.length = length
+        self.chooser = chooser
+        self._drawn: set[Word] = set()
+        self._rest: list[Word] | None = None
+        self._size = codec.word_count(length)
+
+    def draw(self) -> Word | None:
+        """Another word; None if there are no more."""
+        if self._rest is None and (self._size <= FEW or 2 * len(self._drawn) >= self._size):
+            self._rest = [word for word in self.codec.words(self.length) if word not in self._drawn]
+            self.chooser.shuffle(self._rest)
+        if self._rest is not None:
+            return self._rest.pop() if self._rest else None
+        while (word := self.codec.random_word(self.chooser, self.length)) in self._drawn:
+            pass
+        self._drawn.add(word)
+        return word
+
+
+class Pools:
+    """Random words: every length is as likely as another, as long as it has words left."""
+
+    def __init__(self, codec: Codec[Source], lengths: Sequence[int], chooser: Random) -> None:
+        self.codec = codec
+        self.chooser = chooser
+        self._lengths = list(lengths)
+        self._pools: dict[int, Pool] = {}
+
+    def draw(self) -> Word | None:
+        """Another word; None if there are no more."""
+        while self._lengths:
+            place = self.chooser.randrange(len(self._lengths))
+            length = self._lengths[place]
+            if length not in self._pools:
+                self._pools[length] = Pool(self.codec, length, self.chooser)
+            word = self._pools[length].draw()
+            if word is not None:
+                return word
+            self._lengths[place] = self._lengths[-1]
+            self._lengths.pop()
+        return None

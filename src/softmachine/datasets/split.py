@@ -1,0 +1,120 @@
+"""Which part of a data set a word belongs to: by its length, and else by a fraction of all words.
+
+Fractions cut a number between 0 and 1 that is the SHA-256 of the word. So a word's part depends on nothing but the word
+and the rule: what is in ``train`` in one data set is in ``test`` in no other with the same rule, whatever the seed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from hashlib import sha256
+
+from softmachine.errors import UsageError
+from softmachine.words import Word
+
+FORM = "write it like train=0.9,test=0.1, or by length, like train=0-50,longer=51-100, or both"
+LONGEST = 1_000_000
+"""Nobody trains on longer words."""
+_BITS = 64
+
+
+@dataclass(frozen=True)
+class Split:
+    """A rule.
+
+    Args:
+        ranges: Names of parts, and the first and last length of words that belong to them.
+        fractions: Names of parts, and which fraction of all other words belongs to them; together 1, or none.
+    """
+
+    ranges: tuple[tuple[str, range], ...] = ()
+    fractions: tuple[tuple[str, Fraction], ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Split:
+        """The rule that a text like ``train=0.9,test=0.1,longer=51-100`` describes.
+
+        Raises:
+            UsageError: If it describes none.
+        """
+        ranges, fractions = [], []
+        for part in text.split(","):
+            name, _, share = (piece.strip() for piece in part.partition("="))
+            if not name or not share:
+                raise UsageError(f"{part.strip()!r} is not a part of a split", hint=FORM)
+            if re.fullmatch(r"\d+-\d+", share, re.ASCII):
+                ranges.append((name, lengths_in(share)))
+            else:
+                fractions.append((name, _fraction(share)))
+        return cls(tuple(ranges), tuple(fractions))
+
+    def __post_init__(self) -> None:
+        names = self.names
+        problem = ""
+        if len(set(names)) < len(names):
+            problem = "a part is named twice"
+        elif self.fractions and sum(share for _, share in self.fractions) != 1:
+            problem = f"the fractions add up to {float(sum(share for _, share in self.fractions)):g}, not to 1"
+        elif sum(len(lengths) for _, lengths in self.ranges) > len(self._named):
+            problem = "a length belongs to two parts"
+        if problem:
+            raise UsageError(f"this is not a split: {problem}", hint=FORM)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the parts."""
+        return tuple(name for name, _ in (*self.fractions, *self.ranges))
+
+    @property
+    def _named(self) -> set[int]:
+        """The lengths that have a part of their own."""
+        return {length for _, lengths in self.ranges for length in lengths}
+
+    def require(self, lengths: Iterable[int]) -> None:
+        """See that words of these lengths belong somewhere.
+
+        Raises:
+            UsageError: If they do not.
+        """
+        missing = [] if self.fractions else [length for length in lengths if length not in self._named]
+        if missing:
+            raise UsageError(f"words of length {missing[0]} belong to no part of the split", hint=FORM)
+
+    def of(self, word: Word) -> str:
+        """The part that a word belongs to."""
+        for name, lengths in self.ranges:
+            if len(word) in lengths:
+                return name
+        digest = sha256("\0".join(word).encode("utf-8", "surrogatepass")).digest()
+        number = Fraction(int.from_bytes(digest[: _BITS // 8], "big"), 1 << _BITS)
+        for name, share in self.fractions:
+            if number < share:
+                return name
+            number -= share
+        raise AssertionError("fractions add up to 1, or every length has a part")
+
+
+def lengths_in(text: str) -> range:
+    """The lengths that a text like ``12`` or ``1-50`` means.
+
+    Raises:
+        UsageError: If it means none.
+    """
+    first, _, last = text.strip().partition("-")
+    if not re.fullmatch(r"\d+(-\d+)?", text.strip(), re.ASCII):
+        raise UsageError(f"{text!r} is not a length", hint="write N, or A-B, or several with commas")
+    if max(len(first), len(last)) > len(str(LONGEST)) or int(last or first) > LONGEST:
+        raise UsageError(f"words have at most {LONGEST:,} symbols, and not {last or first}")
+    found = range(int(first), int(last or first) + 1)
+    if not found:
+        raise UsageError(f"there are no lengths from {first} to {last}")
+    return found
+
+
+def _fraction(text: str) -> Fraction:
+    if not re.fullmatch(r"\d{0,9}\.?\d{1,9}|\d{1,9}/[1-9]\d{0,8}", text, re.ASCII):
+        raise UsageError(f"{text!r} is neither a fraction nor a range of lengths", hint=FORM)
+    return Fraction(text)

@@ -1,0 +1,45 @@
+"""Which inputs are tried."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import softmachine as sm
+from softmachine.engines.sweep import Sweep
+from softmachine.errors import UsageError
+from softmachine.words import FEW, count_words
+
+
+def test_every_input_up_to_a_length_or_all_of_the_one_length() -> None:
+    palindrome, adder = sm.compile("palindrome"), sm.compile("full-adder")
+    few = Sweep.of(palindrome, up_to=2, sample=None, length=None)
+    assert ["".join(word) for word in few.words] == ["", "a", "b", "aa", "ab", "ba", "bb"]
+    assert few.total == 7
+    assert Sweep.of(adder, up_to=None, sample=None, length=None).total == 8
+    assert Sweep.of(adder, up_to=5, sample=None, length=None).total == 8
+
+
+def test_what_does_not_say_which_inputs_is_refused() -> None:
+    palindrome, adder = sm.compile("palindrome"), sm.compile("full-adder")
+    for up_to, sample, length in ((None, None, None), (3, 3, None), (None, None, 3), (None, 3, None), (3, None, 3)):
+        with pytest.raises(UsageError, match="say which inputs"):
+            Sweep.of(palindrome, up_to=up_to, sample=sample, length=length)
+    with pytest.raises(UsageError, match="none up to length 2"):
+        Sweep.of(adder, up_to=2, sample=None, length=None)
+    with pytest.raises(UsageError, match="no inputs up to length -1"):
+        sm.check("palindrome", up_to=-1)
+
+
+def test_other_random_inputs_have_another_seed() -> None:
+    model = sm.compile("increment")
+    some = [list(Sweep.of(model, up_to=None, sample=5, length=9, seed=seed).words) for seed in (0, 0, 1)]
+    assert some[0] == some[1] != some[2]
+
+
+def test_too_many_inputs_are_not_counted() -> None:
+    codec = sm.compile("palindrome").codec
+    assert count_words(codec, range(13)) == 2**13 - 1
+    assert count_words(codec, range(200)) == math.inf
+    assert FEW < 2**13
