@@ -64,7 +64,7 @@ def test_where_they_are_many_it_says_how_many(cli: Cli, source: str, said: str) 
     called = cli("check", source)
     assert called.status == 2
     assert said in called.err
-    assert "--sample K for K of them at random, --up-to" in called.err
+    assert "--sample 100 for so many at random, --up-to" in called.err
 
 
 def test_so_many_inputs_that_their_number_is_not_written_out(cli: Cli, tmp_path: Path) -> None:
