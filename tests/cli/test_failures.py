@@ -261,7 +261,6 @@ def test_long_work_is_refused_with_an_estimate(cli: Cli) -> None:
         (("run", "Q_a since Q_b", "ab" * 60_000), "a pass over 120,001 tokens in float64 would take about"),
         (("check", "palindrome", "--up-to", 60), "checking 2,305,843,009,213,693,951 inputs would take about"),
         (("check", "parity", "--sample", 10**12, "--length", 9), "checking 1,000,000,000,000 inputs would take about"),
-        (("certify", "palindrome", "--length", 10**12), "a certificate for length 1,000,000,000,000 would take about"),
         (("circuit", "Q_a since Q_b", "--inputs", 10_000), "a circuit for words of 10,000 symbols would take about"),
         (("slices", "palindrome", "--up-to", 10**9), "there are 2,097,152 words of length 21, too many to try"),
     ):

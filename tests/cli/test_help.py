@@ -23,7 +23,7 @@ def examples() -> list[object]:
     texts = [EXAMPLES, *(import_module(f"softmachine.cli.{name}").EXAMPLES for name in COMMANDS)]
     found: list[object] = []
     for text in texts:
-        lines = [line.strip() for line in text.split("\n")[1:]]
+        lines = [line.strip() for line in text.replace("\\\n", " ").split("\n")[1:]]
         groups = [lines] if any(line.startswith("softmachine compile") for line in lines[:1]) else [[x] for x in lines]
         for group in groups:
             marks = [pytest.mark.slow] if any(part in line for line in group for part in SLOW) else []

@@ -43,6 +43,7 @@ REFUSED = (
 """Commands that are refused with a hint that names options."""
 
 BEYOND = {
+    "codec.py": "models that part from their source, which none of ours does: tests/engines/test_verify.py",
     "files.py": "a file that is there: tests/test_files.py",
     "estimates.py": "what is refused takes more than ten minutes",
     "engines/fast/engine.py": "numbers of more than 62 bits, which no zoo entry has",

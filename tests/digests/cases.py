@@ -30,7 +30,7 @@ ALSO_SOFTENED = (
 """Beside the first entry of every construction."""
 ANY_LENGTH = "any length"
 REFUSED = "refused: "
-"""Recorded in place of a digest if there is an error, with its text."""
+"""Recorded in place of a digest if there is an error, with its message; hints may change."""
 LEFT_OUT = "left out"
 """Recorded in place of a digest if nobody has had the minutes yet."""
 
@@ -68,7 +68,7 @@ class Case:
         try:
             return digest(self.compiled().weights)
         except sm.SoftmachineError as error:
-            return f"{REFUSED}{error}"
+            return f"{REFUSED}{error.message}"
 
 
 def cases() -> Iterator[Case]:

@@ -81,7 +81,7 @@ def test_an_interface_tells_what_the_codec_reads(name: str, construction: str, l
         prompt = codec.prompt(word).tokens
         assert set(interface.symbols) >= set(prompt[: len(interface.inputs)])
         said = [chooser.choice(("true", "false")) for _ in prompt]
-        outcome = codec.read(word, said)
+        outcome = codec.outcome(word, said)
         if interface.verdict is not None and word:
             assert outcome.accepted == (said[interface.verdict] == "true")
             accepted.add(outcome.accepted)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
-from softmachine.errors import SourceError, UsageError
+from softmachine.errors import Remedy, SourceError, UsageError
 from softmachine.exports.manifest import MARK, Facts, lies_in, listed_files, read_mark, verify
 
 _AWAY = "move it away, or choose another folder"
@@ -74,7 +74,7 @@ def _require_free(folder: Path, force: bool) -> None:
     if not folder.is_dir():
         raise UsageError(f"{folder} exists already, and is not a folder", hint="choose another name")
     if not force:
-        raise UsageError(f"{folder} exists already", hint="choose another name, or --force to replace it")
+        raise UsageError(f"{folder} exists already", hint=Remedy("choose another name, or {} to replace it", force=True))
     if any(folder.iterdir()) and _marked(folder) is None:
         raise UsageError(f"{folder} exists already", hint="only models that softmachine wrote are replaced")
     _require_unchanged(folder)
