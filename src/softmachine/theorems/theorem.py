@@ -36,6 +36,22 @@ class Stock:
 
 
 @dataclass(frozen=True)
+class Guide:
+    """A step of a guided walk through one token of a run: a question that the model answers on its way.
+
+    Args:
+        title: The question, in a few words: "Where is the head?".
+        text: How it is answered, with the lemma that says so.
+        shows: Names of the heads, units and coordinates that answer it, as the board has them; a name that ends with
+            "…" stands for all that begin so.
+    """
+
+    title: str
+    text: str
+    shows: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Theorem:
     """A theorem that can be run.
 
@@ -50,6 +66,7 @@ class Theorem:
         codec: From such an object and (if weights depend on one) a length to how words become prompts.
         signals: From the codec and the kind of attention to the signals: the proof.
         steps: The proof in a few sentences.
+        guide: The same at one token of a run: what is asked, and which heads answer it.
         length: If the weights depend on a length: what it bounds. Empty if one model serves every length.
         certified: The variant that is certified for soft attention, if it is not the one for hard attention.
         features: Position features and relations of its own.
@@ -68,6 +85,7 @@ class Theorem:
     codec: Callable[[Any, Any], Codec[Source]]
     signals: Callable[[Any, str], Program]
     steps: tuple[str, ...] = ()
+    guide: tuple[Guide, ...] = ()
     length: str = ""
     certified: str = "hard"
     features: tuple[type[Feature | Relation], ...] = ()
