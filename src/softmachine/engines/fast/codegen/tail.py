@@ -1,7 +1,6 @@
 """The end of a step: the last hidden units, the logits, and which of them is largest.
 
-What the next token is depends on the token and on a few numbers, most of them small. So the answers are remembered: a
-pure function of small integers is computed once for each.
+What the next token is depends on the token and on a few numbers. So the answers are remembered, see `remembering`.
 """
 
 from __future__ import annotations
@@ -15,12 +14,11 @@ import numpy as np
 
 from softmachine.engines.fast.analysis.flow import Flow, FlowHead, Unit
 from softmachine.engines.fast.analysis.grids import ONE, SAFE, Linear, Numbers
+from softmachine.engines.fast.codegen.remembering import Direct, Hashed, remembering
 from softmachine.engines.fast.indexes.kernels import Integers, kernel
 
 Direction = tuple[tuple[int, int], ...]
-UNKNOWN, TIED = -1, -2
-LARGEST_MEMORY = 1 << 20
-"""The table of remembered answers has at most so many entries."""
+TIED = -2
 
 
 @dataclass(frozen=True)
@@ -32,19 +30,14 @@ class Tail:
         directions: The linear combinations of other atoms that they and the logits depend on, with integers.
         independent: Which of them decide the others.
         data: The arrays for `decide`.
-        reach: Answers are remembered for combinations from -reach to reach + 1.
+        memory: How answers are remembered.
     """
 
     units: frozenset[int]
     directions: tuple[Direction, ...]
     independent: tuple[int, ...]
     data: tuple[Integers, ...]
-    reach: int
-
-    @property
-    def memory(self) -> int:
-        """How many answers are remembered for a token; 0 if too many to remember."""
-        return (2 * self.reach + 2) ** len(self.independent) if self.reach >= 0 else 0
+    memory: Direct | Hashed
 
 
 def tail_of(flow: Flow, numbers: Numbers) -> Tail | None:
@@ -70,15 +63,7 @@ def tail_of(flow: Flow, numbers: Numbers) -> Tail | None:
         *_sparse(logit_rows),
     )
     independent = _independent(list(directions))
-    return Tail(frozenset(units), tuple(directions), independent, data, _reach(flow.vocabulary, len(independent)))
-
-
-def _reach(vocabulary: int, count: int) -> int:
-    """How far the remembered combinations may go; -1 if there are too many of them."""
-    reach = -1
-    while reach < 7 and vocabulary * (2 * (reach + 1) + 2) ** count <= LARGEST_MEMORY:
-        reach += 1
-    return reach
+    return Tail(frozenset(units), tuple(directions), independent, data, remembering(flow.vocabulary, len(independent)))
 
 
 def _last_units(flow: Flow) -> list[int]:
