@@ -20,8 +20,9 @@ LEAST_REACH, MOST_REACH = 1, 7
 """A table is for integers from -1 to 2 at least; and it need not be for many more."""
 SLOTS = 1 << 15
 """Of a hash table: a power of two, so that it fits into the cache of a core together with all that a run looks at."""
-MULTIPLIERS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
-"""Odd numbers of 64 bits whose multiples are spread well (multiplicative hashing, Knuth, volume 3, 6.4)."""
+SPREAD, GOLDEN = 0x5BD1E995, 0x9E3779B1
+"""Multiplicative hashing (Knuth, volume 3, 6.4): of 31 bits at a time, so that nothing overflows."""
+LOW = (1 << 31) - 1
 
 
 @dataclass(frozen=True)
@@ -89,11 +90,10 @@ class Hashed:
 
     def find(self, names: Sequence[str]) -> Iterator[str]:
         """Lines that look the answer up: ``out``, negative if it is not known."""
-        first, second = (f"np.int64({number - (1 << 64)})" for number in MULTIPLIERS)
         yield "at = token"
         for name in names:
-            yield f"at = at * {second} + {name}"
-        yield f"at = ((at * {first}) >> 40 & {SLOTS - 1}) * {self.stride}"
+            yield f"at = (at * {SPREAD} + {name}) & {LOW}"
+        yield f"at = (at * {GOLDEN} >> 16 & {SLOTS - 1}) * {self.stride}"
         same = [f"memory[at + {k}] == {name}" for k, name in enumerate(("token", *names))]
         yield f"out = memory[at + {self.stride - 1}] if {' and '.join(same)} else {UNKNOWN}"
 
