@@ -5,7 +5,7 @@ What the next token is depends on the token and on a few numbers. So the answers
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd
@@ -52,8 +52,9 @@ def tail_of(flow: Flow, numbers: Numbers) -> Tail | None:
     if any(part.grid.power or part.size >= SAFE for part in (*first, *logits)):
         return None
     directions: dict[Direction, int] = {}
-    unit_rows = [_row(part, directions, ()) for part in first]
-    logit_rows = [_row(part, directions, tuple(forms)) for part in logits]
+    unit_rows = [_row(part, directions, {}) for part in first]
+    columns = {number: column for column, number in enumerate(forms)}
+    logit_rows = [_row(part, directions, columns) for part in logits]
     steps = [int(item.step) for number in forms if isinstance(item := flow.atoms[number], Unit)]
     data = (
         _tables(first, flow.vocabulary),
@@ -75,10 +76,12 @@ def _last_units(flow: Flow) -> list[int]:
     return [n for n in flow.order if isinstance(n, int) and isinstance(flow.atoms[n], Unit) and n not in read]
 
 
-def _row(part: Linear, directions: dict[Direction, int], units: Sequence[int]) -> list[tuple[int, int]]:
-    """A numerator as (column, coefficient): the units, then the directions."""
-    rest = tuple((number, coefficient) for coefficient, _, number in part.terms if number not in (ONE, *units))
-    row = [(units.index(number), coefficient) for coefficient, _, number in part.terms if number in units]
+def _row(part: Linear, directions: dict[Direction, int], units: Mapping[int, int]) -> list[tuple[int, int]]:
+    """A numerator as (column, coefficient): the units, which have a column each, then the directions."""
+    rest = tuple(
+        (number, coefficient) for coefficient, _, number in part.terms if number != ONE and number not in units
+    )
+    row = [(units[number], coefficient) for coefficient, _, number in part.terms if number in units]
     if rest:
         common = gcd(*(coefficient for _, coefficient in rest)) * (1 if rest[0][1] > 0 else -1)
         direction = tuple((number, coefficient // common) for number, coefficient in rest)
@@ -88,12 +91,11 @@ def _row(part: Linear, directions: dict[Direction, int], units: Sequence[int]) -
 
 def _tables(parts: Sequence[Linear], vocabulary: int) -> Integers:
     """For each token, what it and the constants add."""
-    constants = [sum(coefficient for coefficient, _, number in part.terms if number == ONE) for part in parts]
-    rows = [
-        [constant + (part.table[token] if part.table else 0) for part, constant in zip(parts, constants, strict=True)]
-        for token in range(vocabulary)
-    ]
-    return np.array(rows, dtype=np.int64).reshape(vocabulary, len(parts))
+    found = np.zeros((vocabulary, len(parts)), dtype=np.int64)
+    for column, part in enumerate(parts):
+        found[:, column] = part.table or 0
+        found[:, column] += sum(coefficient for coefficient, _, number in part.terms if number == ONE)
+    return found
 
 
 def _sparse(rows: Sequence[Sequence[tuple[int, int]]]) -> tuple[Integers, ...]:
