@@ -6,11 +6,11 @@ tests hold this one to it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from softmachine.languages.linear import Linear
 from softmachine.languages.temporal import formula as tl
@@ -51,7 +51,7 @@ def swept_together(specification: Specification, words: Sequence[Sequence[str]])
     return values[specification.formula]
 
 
-def _sweep(formula: Formula, words: NDArray[np.int64], number: dict[str, int], values: Table) -> ArrayLike:
+def _sweep(formula: Formula, words: NDArray[np.int64], number: dict[str, int], values: Table) -> Any:
     """The values of a formula, given those of its parts."""
     match formula:
         case tl.Symbol(symbol):
@@ -89,9 +89,8 @@ def _sweep(formula: Formula, words: NDArray[np.int64], number: dict[str, int], v
         case tl.Always(of):
             return np.logical_and.accumulate(values[of][:, ::-1], axis=1)[:, ::-1]
         case Comparison(one_side, relation, other_side):
-            return np.asarray(
-                relation.meaning(_total(one_side, words, values), _total(other_side, words, values)), bool
-            )
+            compared: Callable[[Any, Any], Any] = relation.meaning
+            return compared(_total(one_side, words, values), _total(other_side, words, values))
         case Predicate(name, what, parameters):
             found, where = np.unique(_counted(what, words, values), return_inverse=True)
             held = np.array([predicates.holds(name, int(each), parameters) for each in found], dtype=bool)
