@@ -24,11 +24,12 @@ if TYPE_CHECKING:
     from softmachine.engines.check import Report
     from softmachine.engines.result import Run
     from softmachine.exports.writing import Exported
+    from softmachine.inspection import Inspection
 
 MOST_STEPS = 100_000_000
 """As many as the fast engine makes unasked."""
 
-__all__ = ["certificate", "check", "compile", "dataset", "export", "load", "run", "save", "soften"]
+__all__ = ["certificate", "check", "compile", "dataset", "export", "inspect", "load", "run", "save", "soften"]
 
 
 def load(
@@ -284,6 +285,18 @@ def run(
         for _ in running.pieces():
             pass
         return running.so_far()
+
+
+def inspect(run: Run, *, yes: bool = False) -> Inspection:
+    """A run from the inside: what heads saw, the residual stream and the logits at any position, in exact numbers.
+
+    Args:
+        run: The run.
+        yes: Whether to go on, even if that takes more than ten minutes or half of the free memory.
+    """
+    from softmachine.inspection import Inspection
+
+    return Inspection(run, yes=yes)
 
 
 def check(
