@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from softmachine.errors import SoftmachineError
 
 if TYPE_CHECKING:
-    from softmachine.api import certificate, check, compile, dataset, export, inspect, load, run, save, soften  # noqa: A004
+    from softmachine.api import certificate, check, compile, dataset, export, inspect, load, picture, run, save, soften  # noqa: A004
     from softmachine.engines.result import Run
     from softmachine.languages.turing import Rule, Tape, TuringMachine
     from softmachine.model import Model
@@ -39,6 +39,7 @@ __all__ = [
     "export",
     "inspect",
     "load",
+    "picture",
     "run",
     "save",
     "soften",
@@ -52,6 +53,7 @@ _HOMES = {
     "dataset": "softmachine.api",
     "export": "softmachine.api",
     "inspect": "softmachine.api",
+    "picture": "softmachine.api",
     "check": "softmachine.api",
     "save": "softmachine.api",
     "soften": "softmachine.api",

@@ -24,7 +24,7 @@ from softmachine.inspection.numbers import numbers
 from softmachine.inspection.watching import Notebook
 from softmachine.text import many
 from softmachine.transformer.sight import Number
-from softmachine.transformer.weights import Transformer
+from softmachine.transformer.weights import Head, Transformer
 
 
 class Inspection:
@@ -63,9 +63,14 @@ class Inspection:
         return DenseEngine(self.transformer, self.arithmetic)
 
     @property
-    def _ahead(self) -> bool:
+    def looks_ahead(self) -> bool:
         """Whether heads look ahead, so that a position cannot be computed without those after it."""
         return not all(head.mask.causal for head in self.transformer.heads)
+
+    @property
+    def soft(self) -> bool:
+        """Whether some head gives weights that are not a matter of the best scores alone."""
+        return any(not uniform_or_hard(head) for head in self.transformer.heads)
 
     def index(self, position: int) -> int:
         """A position counted from 0.
@@ -90,7 +95,7 @@ class Inspection:
         """
         wanted = [self.index(position) for position in positions]
         with consent(self.yes):
-            if self._ahead:
+            if self.looks_ahead:
                 yield from self._of_one_pass(wanted)
             else:
                 yield from map(self._alone, wanted)
@@ -158,12 +163,11 @@ class Inspection:
         Raises:
             UsageError: If attention is soft: every position has a weight then.
         """
-        soft = [head for head in self.transformer.heads if not head.weighting.hard and head.query.bias]
-        if soft:
-            raise UsageError(f"head {soft[0].name!r} is soft: it chooses nothing, but gives all positions weights")
+        if self.soft:
+            raise UsageError("attention is soft: heads choose nothing, but give all positions weights")
         position = self.index(position)
         context = self.contexts.of(position)
-        tokens = self.contexts.tokens(context)[: None if self._ahead else context.place(position) + 1]
+        tokens = self.contexts.tokens(context)[: None if self.looks_ahead else context.place(position) + 1]
         with consent(self.yes):
             try:
                 return self._patterns(DenseEngine(self.transformer), tokens)
@@ -206,9 +210,11 @@ class Inspection:
 
 def arithmetic_for(run: Run) -> str:
     """The arithmetic to look into a run in: rationals, unless softmax has no rational value."""
-    rational = all(
-        head.weighting.hard or not (head.query.bias or head.bias is not None) for head in run.model.weights.heads
-    )
-    if rational:
+    if all(map(uniform_or_hard, run.model.weights.heads)):
         return "exact"
     return run.arithmetic if run.arithmetic.startswith("ball") else "ball"
+
+
+def uniform_or_hard(head: Head) -> bool:
+    """Whether a head's weights are rational: attention is hard, or all scores are equal."""
+    return head.weighting.hard or not (head.query.bias or head.bias is not None)

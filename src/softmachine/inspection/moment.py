@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from softmachine.inspection.seeing import HeadSight
 from softmachine.inspection.stage import Stage
-from softmachine.transformer.sight import Number, least, most
+from softmachine.transformer.sight import Enclosure, Number, least, most
 
 __all__ = ["Logits", "Moment", "Stage", "Stream"]
 
@@ -50,6 +50,11 @@ class Logits:
 
     def _ranked(self) -> list[int]:
         return sorted(range(len(self.values)), key=lambda k: (-most(self.values[k]), k))
+
+    @property
+    def bounded(self) -> bool:
+        """Whether logits are known by bounds only."""
+        return any(isinstance(value, Enclosure) for value in self.values)
 
     @property
     def winner(self) -> str | None:
