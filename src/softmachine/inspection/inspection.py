@@ -12,7 +12,7 @@ from functools import cached_property
 
 from softmachine.arithmetic import arithmetic
 from softmachine.codec import DecoderCodec
-from softmachine.engines.dense.effort import allow_pass
+from softmachine.engines.dense.effort import allow_pass, longest
 from softmachine.engines.dense.engine import DenseEngine, Pass
 from softmachine.engines.result import Run
 from softmachine.errors import PartedError, PrecisionError, UsageError
@@ -25,6 +25,9 @@ from softmachine.inspection.watching import Notebook
 from softmachine.text import many
 from softmachine.transformer.sight import Number
 from softmachine.transformer.weights import Head, Transformer
+
+PATIENCE = 2.0
+"""Where reading a context may take more seconds, the fast engine is asked."""
 
 
 class Inspection:
@@ -130,10 +133,18 @@ class Inspection:
             length = self.run.prompt.length
             self._reading = context.segment, self.contexts.tokens(context), self.engine.start(length=length)
         _, tokens, reading = self._reading
+        if reading.read == 0 and self.arithmetic == "exact" and self._takes_long(place):
+            from softmachine.inspection.prefix import adopt_prefix
+
+            adopt_prefix(reading, tokens)
         if reading.read <= place:
             allow_pass(self.engine, tokens[: place + 1], self.run.prompt.length)
             reading.extend([tokens[reading.read : place + 1]])
         return tokens, reading
+
+    def _takes_long(self, place: int) -> bool:
+        """Whether the dense engine would take long to read the positions before one."""
+        return self.transformer.causal and longest(self.engine, place, None) > PATIENCE
 
     def _moment(self, position: int, context: Context, notebook: Notebook, logits: tuple[Number, ...]) -> Moment:
         place, said = context.place(position), self.contexts.said(position)
