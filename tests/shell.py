@@ -29,9 +29,7 @@ def environment(folder: Path, path: Sequence[Path] = (), **more: str) -> dict[st
     return {**kept, "PATH": f"{script.parent}{os.pathsep}{kept['PATH']}", **more}
 
 
-def in_a_shell(
-    command: str, folder: Path, path: Sequence[Path] = (), **more: str
-) -> subprocess.CompletedProcess[str]:
+def in_a_shell(command: str, folder: Path, path: Sequence[Path] = (), **more: str) -> subprocess.CompletedProcess[str]:
     """Carry out a line of a shell in a folder."""
     return subprocess.run(
         ["bash", "-c", command],

@@ -7,12 +7,9 @@ what a terminal of 100 columns shows.
 from __future__ import annotations
 
 import importlib.util
-import os
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 import tomllib
 from importlib import import_module
 from pathlib import Path
@@ -24,6 +21,7 @@ from softmachine.cli.app import COMMANDS, EXAMPLES
 from tests import pages
 from tests.net import commands as net
 from tests.pages import Item
+from tests.shell import in_a_shell, installed
 
 ROOT = Path(__file__).parent.parent
 ZOO = Path(softmachine.__file__).parent / "zoo"
@@ -111,36 +109,20 @@ def needs(item: Item, package: str) -> bool:
     return any(part in item.text for part in NEEDS[package])
 
 
-def installed(folder: Path, module: str) -> Path:
-    """A folder with what installing the example would add to the path, with the entry point that is given."""
-    info = folder / "own_theorem-0.1.0.dist-info"
-    info.mkdir(exist_ok=True)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: own-theorem\nVersion: 0.1.0\n", encoding="utf-8")
-    (info / "entry_points.txt").write_text(f"[softmachine.theorems]\nmajority = {module}\n", encoding="utf-8")
-    return folder
-
-
-def in_a_shell(item: Item, folder: Path) -> tuple[int, str]:
+def with_the_example(item: Item, folder: Path) -> tuple[int, str]:
     """What a command does in a shell, in a process that sees the example package."""
     entry = tomllib.loads((EXAMPLE / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]
     broken = "own_theorem.majorty:MAJORITY"
-    place = installed(folder, broken if broken in (item.said or "") else entry["softmachine.theorems"]["majority"])
-    path = [str(place), str(EXAMPLE / "src"), str(Path(softmachine.__file__).parent.parent)]
-    script = folder / "softmachine"
-    script.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m softmachine "$@"\n', encoding="utf-8")
-    script.chmod(0o755)
-    environment = {**os.environ, **net.ENVIRONMENT, "PYTHONPATH": os.pathsep.join(path)}
-    environment["PATH"] = f"{folder}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        ["/bin/sh", "-c", item.text], capture_output=True, text=True, env=environment, cwd=folder, check=False
-    )
+    module = broken if broken in (item.said or "") else entry["softmachine.theorems"]["majority"]
+    place = installed(folder / "site", "own_theorem", "softmachine.theorems", f"majority = {module}")
+    done = in_a_shell(item.text, folder, [place, EXAMPLE / "src"], **net.ENVIRONMENT)
     return done.returncode, done.stdout + done.stderr
 
 
 def called(item: Item, folder: Path) -> tuple[int, str]:
     """What a command does: in this process if it can."""
     if " | " in item.text or re.search(r"\bmajority\b(?!-)", item.text):
-        status, printed = in_a_shell(item, folder)
+        status, printed = with_the_example(item, folder)
         return status, "\n".join(net.normalised(printed, folder))
     program, *words = shlex.split(item.text)
     assert program == "softmachine"

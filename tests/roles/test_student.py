@@ -52,13 +52,15 @@ def test_a_formula_of_their_own_gets_a_certificate_with_table_and_picture(desk: 
 def test_what_is_certified_runs_softly_and_says_for_how_long(desk: Desk) -> None:
     desk.writes("pairs.ltl", FORMULA)
     assert "accept" in desk.types("softmachine run pairs.ltl abcc --attention soft --length 20").out
-    desk.types("softmachine check pairs.ltl --up-to 4 --attention soft --length 20")
+    said = desk.types("softmachine check pairs.ltl --up-to 4 --attention soft --length 20", status=2).err
+    assert "leave out --length" in said
+    desk.types("softmachine check pairs.ltl --up-to 4 --attention soft")
 
 
 def test_a_mistake_is_shown_where_it_is(desk: Desk) -> None:
     desk.writes("pairs.ltl", FORMULA.replace("once Q_c", "once c"))
     said = desk.types("softmachine check pairs.ltl --up-to 6", status=2).err.splitlines()
-    assert said[0] == "error: pairs.ltl:3:47: 'c' means nothing here"
+    assert said[0] == "error: pairs.ltl:3:46: 'c' means nothing here"
     assert said[2].index("^") == said[1].index("c)")
     assert said[3] == "  to say that the symbol here is c, write Q_c"
 
@@ -67,7 +69,7 @@ def test_a_program_of_their_own(desk: Desk) -> None:
     desk.writes("twice.crasp", PROGRAM)
     assert "accept" in desk.types("softmachine run twice.crasp aba").out
     assert "no disagreement" in desk.types("softmachine check twice.crasp --up-to 6").out
-    assert "polynomial" in desk.types("softmachine slices twice.crasp --up-to 9").out
+    assert "classes: unclear: like n^1.50" in desk.types("softmachine slices twice.crasp --up-to 9").out
     desk.types("softmachine compile twice.crasp -o twice")
     assert "reject" in desk.types("softmachine run twice abb").out
 
@@ -93,7 +95,7 @@ def test_a_theorem_of_their_own_whose_first_proof_is_wrong(package: Path, tmp_pa
 
     status, said = softmachine("check minority --up-to 4")
     assert status == 1
-    assert "input a: the answer about the first 1 symbol" in said or "input a: " in said
+    assert "input a: " in said
     right = package.read_text(encoding="utf-8").replace('"a": (1,), "b": (-1,)', '"a": (-1,), "b": (1,)')
     package.write_text(right, encoding="utf-8")
     assert softmachine("check minority --up-to 6")[0] == 0

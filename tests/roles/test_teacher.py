@@ -60,6 +60,7 @@ def test_a_class_tries_other_inputs_and_mistakes(machine: Desk) -> None:
     assert "won" in said
 
 
+@pytest.mark.slow
 def test_a_picture_of_why_soft_attention_does(machine: Desk) -> None:
     machine.types("softmachine certify repeat.yaml --length 20 --plot margin.svg")
     assert "<svg" in machine.reads("margin.svg")
