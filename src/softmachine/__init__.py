@@ -13,7 +13,7 @@ TYPE_CHECKING = False  # nothing is imported here, not even typing: Ctrl-C would
 if TYPE_CHECKING:
     from typing import Any
 
-    from softmachine.api import certificate, check, compile, dataset, export, load, run, save, soften  # noqa: A004
+    from softmachine.api import certificate, check, compile, dataset, export, inspect, load, picture, run, save, soften  # noqa: A004
     from softmachine.engines.result import Run
     from softmachine.errors import SoftmachineError
     from softmachine.languages.turing import Rule, Tape, TuringMachine
@@ -37,7 +37,9 @@ __all__ = [
     "compile",
     "dataset",
     "export",
+    "inspect",
     "load",
+    "picture",
     "run",
     "save",
     "soften",
@@ -50,6 +52,8 @@ _HOMES = {
     "certificate": "softmachine.api",
     "dataset": "softmachine.api",
     "export": "softmachine.api",
+    "inspect": "softmachine.api",
+    "picture": "softmachine.api",
     "check": "softmachine.api",
     "save": "softmachine.api",
     "soften": "softmachine.api",
