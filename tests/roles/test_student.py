@@ -86,6 +86,7 @@ def package(tmp_path: Path) -> Path:
     return module
 
 
+@pytest.mark.slow
 def test_a_theorem_of_their_own_whose_first_proof_is_wrong(package: Path, tmp_path: Path) -> None:
     """The language was changed and the proof was not: `check` says on which word, and then that it holds."""
 
