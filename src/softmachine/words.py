@@ -29,7 +29,7 @@ def require_choice(*, up_to: int | None, sample: int | None, length: object) -> 
         UsageError: If they are asked for in two, or a length without a number.
     """
     if up_to is not None and sample is not None:
-        hint = Remedy("leave out --sample, or --up-to", sample=None, length=None)
+        hint = Remedy("leave out --sample, or --up-to (in Python: sample, or up_to)", sample=None, length=None)
         raise UsageError("every input up to a length, or random ones: say which, not both", hint=hint)
     if up_to is not None and length is not None:
         hint = Remedy("leave out --length, or ask for random ones (--sample)", length=None)

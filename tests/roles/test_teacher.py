@@ -77,7 +77,7 @@ def test_a_page_of_the_run(machine: Desk) -> None:
     assert "<html" in machine.reads("run.html")
 
 
-@pytest.mark.parametrize("command", ["run repeat.yaml 11", "run repeat.yaml 11 --svg-of attention", "show repeat.yaml"])
+@pytest.mark.parametrize("command", ["run repeat.yaml 11", "run repeat.yaml 11 --svg-of attention"])
 def test_a_picture_for_the_slides(command: str, machine: Desk) -> None:
     machine.types(f"softmachine {command} --svg picture.svg")
     picture = ElementTree.fromstring(machine.reads("picture.svg"))
