@@ -26,6 +26,8 @@ from softmachine.text import many
 from softmachine.transformer.sight import Number
 from softmachine.transformer.weights import Head, Transformer
 
+PIECE = 1024
+"""So many positions are read at a time, where the model looks back: scores take memory."""
 PATIENCE = 2.0
 """Where reading a context may take more seconds, the fast engine is asked."""
 
@@ -52,6 +54,8 @@ class Inspection:
         self.transformer: Transformer = run.model.weights
         self.arithmetic = arithmetic_for(run)
         """The name of the arithmetic: "exact", or balls."""
+        self.adopted = False
+        """Whether what is known of earlier positions comes from the fast engine."""
         self._reading: tuple[int, list[str], Pass] | None = None
 
     def __len__(self) -> int:
@@ -136,7 +140,7 @@ class Inspection:
         if reading.read == 0 and self.arithmetic == "exact" and self._takes_long(place):
             from softmachine.inspection.prefix import adopt_prefix
 
-            adopt_prefix(reading, tokens)
+            self.adopted = adopt_prefix(reading, tokens)
         if reading.read <= place:
             allow_pass(self.engine, tokens[: place + 1], self.run.prompt.length)
             reading.extend([tokens[reading.read : place + 1]])
@@ -189,7 +193,9 @@ class Inspection:
         allow_pass(engine, tokens, self.run.prompt.length)
         reading = engine.start(length=self.run.prompt.length)
         reading.watcher = choices = Choices(engine)
-        reading.extend([tokens])
+        piece = max(len(tokens), 1) if self.looks_ahead else PIECE
+        for start in range(0, len(tokens), piece):
+            reading.extend([tokens[start : start + piece]])
         return list(choices.patterns.values())
 
     def step_of(self, position: int) -> int | None:

@@ -12,6 +12,7 @@ from softmachine.inspection.inspection import Inspection
 from softmachine.inspection.pictures.svg import SOFT, Drawing, Picture, width_of
 from softmachine.text import cut
 from softmachine.transformer.attention import Mask
+from softmachine.transformer.weights import Transformer
 
 MOST = 48
 """So many positions a side are drawn: the last ones up to the one that is asked for."""
@@ -52,9 +53,8 @@ def attention_picture(inspection: Inspection, head: str | None = None, position:
     Raises:
         UsageError: If there is no such head.
     """
-    names = list(dict.fromkeys(one.name for one in inspection.transformer.heads))
-    if head is not None and head not in names:
-        raise UsageError(f"there is no head {head!r}", hint=f"the heads are {', '.join(map(cut, names[:24]))}")
+    if head is not None:
+        require_head(inspection.transformer, head)
     tokens, view = _view(inspection, inspection.index(position))
     found = [one for one in _weights(inspection, view, position) if head in (None, one.name)]
     about = f"{cut(inspection.run.model.source.name)}: what {'all heads' if head is None else cut(head)} looked at"
@@ -65,6 +65,17 @@ def attention_picture(inspection: Inspection, head: str | None = None, position:
     else:
         _many(drawing, found, view)
     return drawing.picture()
+
+
+def require_head(transformer: Transformer, head: str) -> None:
+    """See that there is a head of a name.
+
+    Raises:
+        UsageError: If there is none.
+    """
+    names = list(dict.fromkeys(one.name for one in transformer.heads))
+    if head not in names:
+        raise UsageError(f"there is no head {head!r}", hint=f"the heads are {', '.join(map(cut, names[:24]))}")
 
 
 def _view(inspection: Inspection, position: int) -> tuple[list[str], range]:

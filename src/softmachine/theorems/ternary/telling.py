@@ -33,7 +33,7 @@ GUIDE = (
         "What now?",
         "Step 5. One unit a rule gives the code of the action, in signs, and the token that agrees with it in all of "
         "them wins by 1; or a block, a verdict, the output comes next.",
-        ("action…", "bit 1 to spell", "next action…"),
+        ("next…", "bit 1 to spell"),
     ),
 )
 SUMMARY = Guide(
