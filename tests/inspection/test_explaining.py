@@ -137,7 +137,7 @@ def test_numbers_are_told_as_short_as_they_are_true() -> None:
     assert told(Enclosure(Fraction(1, 2), Fraction(1, 2) + Fraction(1, 10**9))) == "0.5 ± 5e-10"
 
 
-MODELS = {
+MODELS: dict[str, list[tuple[str, dict[str, int]]]] = {
     "chapter-8": [("palindrome", {}), ("two-tape-palindrome", {})],
     "ternary": [("increment", {"context": 32})],
     "ternary-summary": [("increment", {"context": 32})],
@@ -160,11 +160,11 @@ def test_guides_show_what_the_board_has(theorem: str) -> None:
     found = theorem_named(theorem)
     assert found is not None
     language = next(iter(name for name in MODELS if theorem.startswith(name)), None)
-    sources = MODELS.get(theorem) or (MODELS[language] if language else [(source, {}) for source in TEMPORAL])
+    sources = MODELS.get(theorem) or MODELS.get(language or "") or [(source, {}) for source in TEMPORAL]
     names = set[str]()
     for source, options in sources:
         try:
-            weights = sm.compile(source, theorem, **options).weights  # type: ignore[arg-type]
+            weights = sm.compile(source, theorem, context=options.get("context")).weights
         except sm.SoftmachineError:
             continue  # no future-masked transformer at temperature 1 counts
         units = [unit for layer in weights.layers for unit in layer.feed_forward.units]
