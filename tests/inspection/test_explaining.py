@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import random
+from decimal import Decimal
 from fractions import Fraction
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import softmachine as sm
 from softmachine.inspection.explaining import WIDTH, explained, explanation
 from softmachine.inspection.sentences import sentence
 from softmachine.theorems import all_theorems, theorem_named
-from softmachine.transformer.sight import Enclosure, told
+from softmachine.transformer.sight import Enclosure, told, told_below
 from tests.cases import CASES, Case
 from tests.models import model_of
 
@@ -98,7 +101,9 @@ def test_a_head_without_words_of_its_own_is_told_in_those_of_attention() -> None
     run = sm.run("increment", "101", theorem="ternary", context=32)
     assert said_of(run, -1, "1 back").startswith("1 back: chose position ")
     soft = sm.run("dyck-1-program", "()", attention="soft")
-    assert "with weight 1 ± " in " ".join(sentence(head, soft.model) for head in sm.inspect(soft).at(-1).heads)
+    assert "find -depth: chose position 0 (<s>) with weight 0.99999998477…" in " ".join(
+        sentence(head, soft.model) for head in sm.inspect(soft).at(-1).heads
+    )
 
 
 @pytest.mark.parametrize(
@@ -134,7 +139,27 @@ def test_numbers_are_told_as_short_as_they_are_true() -> None:
     assert [told(Fraction(*pair)) for pair in ((3, 4), (-2, 1), (0, 1))] == ["3/4", "-2", "0"]
     assert told(Fraction(10**20 + 1, 3 * 10**20)) == "≈ 0.333333"
     assert told(Fraction(1, 10**30)) == "≈ 1e-30"
-    assert told(Enclosure(Fraction(1, 2), Fraction(1, 2) + Fraction(1, 10**9))) == "0.5 ± 5e-10"
+    assert told(Fraction(10**400, 3)) == "≈ 3.33333e399"
+    tiny = Fraction(1, 10**30)
+    assert told(Enclosure(Fraction(1, 2) - tiny, Fraction(1, 2) + 3 * tiny)) == "0.5 ± 3e-30"
+    assert told(Enclosure(Fraction(1, 3) - tiny, Fraction(1, 3) + tiny)) == "0.333333333333…"
+    assert told(Enclosure(1 - Fraction(7, 10**10) - tiny, 1 - Fraction(7, 10**10))) == "0.9999999993 ± 2e-30"
+    assert told(Enclosure(Fraction(1, 3), Fraction(2, 3))) == "0.5 ± 0.2"
+    assert told(Enclosure(Fraction(-1, 10**40), Fraction(1, 10**40))) == "0 ± 1e-40"
+    assert told_below(Fraction(999999999, 10**9)) == "0.999999"
+
+
+@given(st.fractions(), st.fractions(min_value=0))
+def test_what_is_told_of_an_enclosure_is_true(lower: Fraction, width: Fraction) -> None:
+    text = told(Enclosure(lower, lower + width))
+    if text.endswith("…"):
+        unit = Fraction(Decimal(1).scaleb(Decimal(text[:-1]).as_tuple().exponent))  # type: ignore[arg-type]
+        shown = Fraction(Decimal(text[:-1]))
+        assert abs(shown) <= min(abs(lower), abs(lower + width))
+        assert max(abs(lower), abs(lower + width)) < abs(shown) + unit
+    else:
+        shown, off = (Fraction(Decimal(part)) for part in text.split(" ± "))
+        assert shown - off <= lower <= lower + width <= shown + off
 
 
 MODELS: dict[str, list[tuple[str, dict[str, int]]]] = {
