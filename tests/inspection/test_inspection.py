@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from dataclasses import replace
 from fractions import Fraction
 
@@ -234,3 +235,22 @@ def test_what_would_take_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(EffortError, match="a pass over 80 tokens"):
         sm.inspect(run).at(0)
     assert sm.inspect(run, yes=True).at(0).position == 0
+
+
+@pytest.mark.slow
+def test_position_100_000_is_looked_into_in_seconds() -> None:
+    word = "ab" * 112 + "ba" * 112
+    run = sm.run("palindrome", word)
+    inside = sm.inspect(run)
+    assert len(inside) > 100_000
+    began = time.perf_counter()
+    moment = inside.at(100_000)
+    assert time.perf_counter() - began < 60
+    assert inside.adopted
+    written, head = dict[int, int](), 0
+    codec = run.model.codec
+    for position, token in enumerate(run.tokens[: 100_000 - len(word)], len(word) + 1):
+        written[head] = position
+        head += {"L": -1, "S": 0, "R": 1}[codec.meanings[token].move[0]]  # type: ignore[attr-defined]
+    assert moment.head("last write").chosen == (written[head],)
+    assert moment.streams[-1]["head"] == head
