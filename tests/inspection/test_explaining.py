@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 import softmachine as sm
 from softmachine.inspection.explaining import WIDTH, explained, explanation
 from softmachine.inspection.sentences import sentence
+from softmachine.languages.turing import Action
 from softmachine.theorems import all_theorems, theorem_named
+from softmachine.theorems.shared.turing_tokens import Given
 from softmachine.transformer.sight import Enclosure, told, told_below
 from tests.cases import CASES, Case
 from tests.models import model_of
@@ -65,6 +67,24 @@ def test_what_chapter_8_tells_is_what_the_machine_did(source: str, word: str) ->
                 assert f"cell {head[tape]}{of} was never written" in told_of
 
 
+def test_what_the_ternary_construction_tells_is_what_the_machine_did() -> None:
+    run = sm.run("increment", "1011", theorem="ternary", context=64)
+    inside, written, head = sm.inspect(run), dict[int, int](), 0
+    for position, token in enumerate((*run.prompt.tokens, *run.tokens[:-1])):
+        meaning = run.model.codec.meanings[token]  # type: ignore[attr-defined]
+        if isinstance(meaning, Given):
+            written[position - 1] = position
+        if not isinstance(meaning, Action):
+            continue
+        written[head] = position
+        head += {"L": -1, "S": 0, "R": 1}[meaning.move[0]]
+        wanted = "nobody wrote to this cell"
+        if head in written:
+            wanted = f"the latest that wrote to this cell is position {written[head]} "
+        assert wanted in sentence(inside.at(position).head("read"), run.model)
+        assert f"1 back is position {position - 1} " in sentence(inside.at(position).head("1 back"), run.model)
+
+
 @pytest.mark.parametrize(
     ("source", "word", "position", "head", "wanted"),
     [
@@ -99,7 +119,7 @@ def test_other_theorems_have_words_of_their_own(source: str, word: str, position
 
 def test_a_head_without_words_of_its_own_is_told_in_those_of_attention() -> None:
     run = sm.run("increment", "101", theorem="ternary", context=32)
-    assert said_of(run, -1, "1 back").startswith("1 back: chose position ")
+    assert said_of(run, -1, "state before").startswith("state before: chose position ")
     soft = sm.run("dyck-1-program", "()", attention="soft")
     assert "find -depth: chose position 0 (<s>) with weight 0.99999998477…" in " ".join(
         sentence(head, soft.model) for head in sm.inspect(soft).at(-1).heads

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
@@ -13,6 +14,8 @@ from softmachine.text import cut, many
 from softmachine.transformer.attention import Choice
 from softmachine.transformer.sight import Enclosure, Number, told
 
+_AGAIN = re.compile(r" \(\d+\)$")
+"""Heads of the same name are numbered."""
 FEW = 4
 """So many positions are named; of more it is said how many they are."""
 
@@ -71,13 +74,19 @@ def _rivals(sight: HeadSight) -> Iterator[str]:
 
 def _retrieved(sight: HeadSight) -> Iterator[str]:
     """What it added, but for zeros."""
-    added = [f"{cut(name)} = {told(value)}" for name, value in sight.added.items() if value != 0]
+    added = [f"{cut(_own(sight, name))} = {told(value)}" for name, value in sight.added.items() if value != 0]
     if not added:
         yield "retrieved 0"
     elif len(added) > FEW:
         yield f"retrieved {', '.join(added[:FEW])} and {len(added) - FEW:,} more"
     else:
         yield f"retrieved {', '.join(added)}"
+
+
+def _own(sight: HeadSight, name: str) -> str:
+    """What a coordinate is called that holds several numbers in turn: that of this head, if it is named after it."""
+    plain = _AGAIN.sub("", sight.name)
+    return next((part for part in name.split(" / ") if part.startswith(plain)), name)
 
 
 def _positions(chosen: Sequence[int]) -> str:

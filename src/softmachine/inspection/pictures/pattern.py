@@ -21,7 +21,8 @@ LARGE, SMALL = 16.0, 5.0
 ACROSS = 720.0
 """Patterns are put side by side up to this width."""
 LEFT = 16.0
-UNSEEN = "#f4f4f4"
+UNSEEN = "#e6ecf3"
+"""Bluish, since weights are grey."""
 LONGEST = 12
 
 
@@ -157,8 +158,8 @@ def _fill(weights: Weights, query: int, key: int) -> str:
 
 
 def _grey(share: float) -> str:
-    """The larger the weight, the darker; a weight that is there is always seen."""
-    level = round(225 - 210 * min(share, 1.0) ** 0.5)
+    """The larger the weight, the darker."""
+    level = round(255 - 240 * min(share, 1.0) ** 0.5)
     return f"#{level:02x}{level:02x}{level:02x}"
 
 
