@@ -109,8 +109,11 @@ def test_what_the_ternary_construction_tells_is_what_the_machine_did() -> None:
         ("parity-counter", "aaa", 3, "mean", "over 4 positions, a adds up to 3"),
         ("reverse-program", "abc", 1, "reverse", "position 3 (c) is the leftmost that fits best"),
         ("balanced-program", "aab", 3, "mean of surplus", "surplus adds up to 1 over 4 positions"),
-        ("and-or", "110", 3, "decides", "gate"),
-        ("koenigsberg", "altstadt lomse", 1, "i to j over some k", "altstadt to "),
+        ("and-or", "110", 3, "decides", "2 arguments of gate both (AND) decide alike"),
+        ("and-or", "100", 3, "decides", "gate both (AND) is decided by its argument wire y, at position 5"),
+        ("and-or", "100", 5, "wire", "an argument of gate both (AND) is wire y, at position 1"),
+        ("koenigsberg", "altstadt lomse", 1, "i to j over some k", "altstadt to kneiphof over some vertex: there is "),
+        ("koenigsberg", "altstadt lomse", 30, "i to k", "altstadt to vorstadt, asked at position 3: there is a path"),
     ],
 )
 def test_other_theorems_have_words_of_their_own(source: str, word: str, position: int, head: str, wanted: str) -> None:

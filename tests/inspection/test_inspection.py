@@ -12,7 +12,7 @@ import pytest
 import softmachine as sm
 from softmachine.codec import SegmentedCodec
 from softmachine.engines.result import Run
-from softmachine.errors import EffortError, PartedError, UsageError
+from softmachine.errors import EffortError, PartedError, PrecisionError, UsageError
 from softmachine.inspection import Inspection, inspection
 from softmachine.inspection.choices import members
 from softmachine.inspection.explaining import explained
@@ -215,6 +215,13 @@ def test_a_run_that_is_not_the_models_is_not_looked_into() -> None:
     forged = replace(run, tokens=(*run.tokens[:-1], "ACC" if run.tokens[-1] == "REJ" else "REJ"))
     with pytest.raises(PartedError, match="the model says 'REJ', but the run has 'ACC' there"):
         sm.inspect(forged).at(-1)
+
+
+def test_balls_that_do_not_decide_are_not_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = sm.run("Q_a since Q_b", "abab", attention="soft")
+    monkeypatch.setattr(inspection, "arithmetic_for", lambda _: "ball:2")
+    with pytest.raises(PrecisionError):
+        sm.inspect(run).at(-1)
 
 
 def test_a_run_that_rounds_is_not_looked_into() -> None:

@@ -15,7 +15,7 @@ from softmachine.codec import DecoderCodec
 from softmachine.engines.dense.effort import allow_pass, longest
 from softmachine.engines.dense.engine import DenseEngine, Pass
 from softmachine.engines.result import Run
-from softmachine.errors import PartedError, PrecisionError, UsageError
+from softmachine.errors import PartedError, PrecisionError, Remedy, UsageError
 from softmachine.estimates import consent
 from softmachine.inspection.choices import Choices, Pattern
 from softmachine.inspection.contexts import Context, Contexts
@@ -153,8 +153,14 @@ class Inspection:
     def _moment(self, position: int, context: Context, notebook: Notebook, logits: tuple[Number, ...]) -> Moment:
         place, said = context.place(position), self.contexts.said(position)
         found = Logits(self.transformer.outputs, logits, said)
-        if said is not None and found.winner not in (said, None):
-            raise PartedError(f"at position {position} the model says {found.winner!r}, but the run has {said!r} there")
+        if said is not None and found.winner is None and found.bounded:
+            raise PrecisionError(
+                f"at position {position} the bits of {self.arithmetic} do not tell which logit is the largest",
+                hint=Remedy("run it with more: {}", arithmetic="ball:1024"),
+            )
+        if said is not None and found.winner != said:
+            says = "nothing: logits tie" if found.winner is None else repr(found.winner)
+            raise PartedError(f"at position {position} the model says {says}, but the run has {said!r} there")
         return Moment(
             position=position,
             place=place,

@@ -6,9 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from softmachine.codec import Codec
 from softmachine.inspection.seeing import HeadSight
-from softmachine.languages.source import Source
 from softmachine.model import Model
 from softmachine.text import cut, many
 from softmachine.transformer.attention import Choice
@@ -16,6 +14,8 @@ from softmachine.transformer.sight import Enclosure, Number, told
 
 _AGAIN = re.compile(r" \(\d+\)$")
 """Heads of the same name are numbered."""
+LONGEST = 400
+"""So many characters of a clause are told: names may be very long."""
 FEW = 4
 """So many positions are named; of more it is said how many they are."""
 
@@ -23,13 +23,13 @@ FEW = 4
 def sentence(sight: HeadSight, model: Model) -> str:
     """Which positions a head chose, by how much, and what it retrieved; a theorem may say it in its own words."""
     own = model.theorem.tells(model.codec, sight) if model.theorem.tells else None
-    clause = own or "; ".join([_chose(sight, model.codec), *_retrieved(sight)])
+    clause = own or "; ".join([_chose(sight), *_retrieved(sight)])
+    clause = clause if len(clause) <= LONGEST else f"{clause[:LONGEST]}…"
     return "; ".join([f"{cut(sight.name)}: {clause}", *_rivals(sight)])
 
 
-def _chose(sight: HeadSight, codec: Codec[Source]) -> str:
+def _chose(sight: HeadSight) -> str:
     """The default: which positions it took its values from."""
-    del codec
     chosen, seen = sight.chosen, len(sight.visible)
     if not seen:
         return "sees nothing, so that it adds 0"

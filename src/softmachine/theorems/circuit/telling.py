@@ -64,6 +64,8 @@ def tell(codec: CircuitCodec, sight: Sight) -> str | None:
         return f"an argument of {_gate(here)} is {_wire(codec, here.source)}, at position {sight.chosen[0]:,}"
     if here.is_argument:
         return None
+    if sight.name == "decides" and len(sight.chosen) > 1:
+        return f"{len(sight.chosen):,} arguments of {_gate(here)} decide alike"
     if sight.name == "decides":
         there = codec.layout.places[sight.chosen[0]]
         return f"{_gate(here)} is decided by its argument {_wire(codec, there.source)}, at position {sight.chosen[0]:,}"
