@@ -1,0 +1,27 @@
+"""The notebooks of ``examples/`` print what is stored in them; ``python -m tests.examples.record`` stores it anew."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.examples.record import FOLDER, executed, said
+
+nbformat = pytest.importorskip("nbformat")
+NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of what runs kernels, not of ours
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_prints_what_is_stored_in_it(path: Path) -> None:
+    stored = nbformat.read(path, as_version=4)
+    if "import torch" in "".join(cell.source for cell in stored.cells) and not find_spec("torch"):
+        pytest.skip("needs torch")
+    assert any(any(cell) for cell in said(stored))
+    assert said(executed(path)) == said(stored)
+
+
+def test_the_four_notebooks_are_there() -> None:
+    assert {"hard-to-soft", "own-theorem", "patching-gpt2", "turing-machine"} <= {path.stem for path in NOTEBOOKS}
