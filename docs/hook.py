@@ -1,6 +1,6 @@
 """What MkDocs calls while it builds the site: pages and pictures that are made from the code are added to it.
 
-A folder in the ``nav`` of ``mkdocs.yml`` that ends with a slash (``theorems/``) stands for the pages that are made for it.
+A folder in ``nav`` of ``mkdocs.yml`` that ends with a slash (``theorems/``) stands for the pages that are made in it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+
 from site_pages import commands, notebooks, outside, pictures, theorems
 
 FOLDERS: dict[str, Callable[[], dict[str, str]]] = {

@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.text import Text
 
-from site_pages.markdown import fenced, joined, table
+from site_pages.markdown import fenced, joined, section, table
 from softmachine.cli.app import COMMANDS, command
 
 
@@ -37,17 +37,15 @@ def _page(name: str, each: Any) -> str:
     context = each.make_context(name, [], resilient_parsing=True)
     usage = f"softmachine {name} {' '.join(each.collect_usage_pieces(context))}"
     arguments = [item for item in each.params if isinstance(item, TyperArgument)]
+    rows = [(f"`{item.metavar}`", _help(item)) for item in arguments]
     options = [item for item in each.params if not isinstance(item, TyperArgument) and not item.hidden]
     parts = [
         f"# {name}",
         _plain(each.help),
         fenced(usage, "sh"),
-        "## Examples",
-        fenced(_examples(each.epilog), "sh"),
-        arguments and "## Arguments",
-        arguments and table(("argument", "is"), [(f"`{item.metavar or item.name.upper()}`", _help(item)) for item in arguments]),
-        "## Options",
-        table(("option", "does"), [(_names(item), _help(item)) for item in options]),
+        section("Examples", fenced(_examples(each.epilog), "sh")),
+        section("Arguments", table(("argument", "is"), rows) if rows else ""),
+        section("Options", table(("option", "does"), [(_names(item), _help(item)) for item in options])),
     ]
     return joined(parts)
 
@@ -69,5 +67,7 @@ def _names(option: Any) -> str:
 
 def _help(item: Any) -> str:
     default = item.default
-    shown = "" if default in (None, False, True, ()) or callable(default) or item.required else f" Default: `{default}`."
+    shown = (
+        "" if default in (None, False, True, ()) or callable(default) or item.required else f" Default: `{default}`."
+    )
     return " ".join(_plain(item.help).split()) + shown

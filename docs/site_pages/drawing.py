@@ -31,12 +31,19 @@ class Drawing:
     parts: list[str] = field(default_factory=list)
 
     def box(
-        self, x: float, y: float, width: float, height: float, fill: str = PALE, *, line: str = "none", round_: float = 0
+        self,
+        x: float,
+        y: float,
+        width: float,
+        height: float,
+        fill: str = PALE,
+        *,
+        line: str = "none",
+        round_: float = 0,
     ) -> None:
         """A rectangle."""
-        place = " ".join(
-            f'{name}="{_number(value)}"' for name, value in zip("x y width height rx".split(), (x, y, width, height, round_), strict=True)
-        )
+        given = {"x": x, "y": y, "width": width, "height": height, "rx": round_}
+        place = " ".join(f'{name}="{_number(value)}"' for name, value in given.items())
         self.parts.append(f'<rect {place} fill="{fill}" stroke="{line}"/>')
 
     def line(self, *points: tuple[float, float], colour: str = INK, width: float = 1.5, dashed: bool = False) -> None:

@@ -20,7 +20,7 @@ class Look:
     Args:
         tokens: The whole sequence, prompt and run.
         scores: For each position, the score of every key that it sees.
-        gaps: What the theorem promises at each position: by how much the best score exceeds the next; 0 if it does not say.
+        gaps: By how much the theorem promises the best score to exceed the next, at each position; 0 if it does not.
     """
 
     tokens: tuple[str, ...]

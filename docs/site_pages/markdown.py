@@ -14,6 +14,11 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in line)} |" for line in lines)
 
 
+def section(title: str, text: str) -> str:
+    """A part of a page under its title; nothing if there is nothing to say."""
+    return f"## {title}\n\n{text}" if text else ""
+
+
 def fenced(text: str, language: str = "text") -> str:
     """A block of code, whatever is in it."""
     fence = "```" if "```" not in text else "````"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from functools import cache
+from math import log2
 
 from site_pages import breaking, tapes
-from site_pages.drawing import AMBER, GREY, INK, PALE, TEAL, Drawing, shade
+from site_pages.drawing import AMBER, GREY, INK, PALE, PAPER, TEAL, Drawing, shade
 from site_pages.heads import Look, look
 
 WORD = "abba"
@@ -39,21 +41,21 @@ def _look(head: str) -> Look:
 def pipeline() -> Drawing:
     """The way from a text to a run, as a row of boxes."""
     stages = (
-        ("text", "a machine, a formula"),
-        ("theorem", "a proof, as signals"),
-        ("weights", "exact, with names"),
-        ("engine", "every number computed"),
-        ("run", "tokens, then a verdict"),
+        ("text", "what you write"),
+        ("theorem", "a proof"),
+        ("weights", "exact, named"),
+        ("engine", "computes"),
+        ("run", "said in tokens"),
     )
-    picture = Drawing(760, 110, "From a text by a theorem to weights, and by an engine to a run")
+    picture = Drawing(600, 96, "From a text by a theorem to weights, and by an engine to a run")
     for k, (name, about) in enumerate(stages):
-        left = 10 + 150 * k
-        picture.box(left, 25, 132, 58, shade(0.08 + 0.07 * k), line=TEAL, round_=8)
-        picture.text(left + 66, 50, name, size=15, at="middle")
-        picture.text(left + 66, 69, about, size=10.5, colour=GREY, at="middle")
+        left = 12 + 118 * k
+        picture.box(left, 18, 104, 58, shade(0.08 + 0.07 * k), line=TEAL, round_=8)
+        picture.text(left + 52, 44, name, size=16, at="middle")
+        picture.text(left + 52, 63, about, size=12, colour=GREY, at="middle")
         if k:
-            picture.line((left - 17, 54), (left - 3, 54), colour=TEAL, width=2)
-            picture.line((left - 8, 49), (left - 3, 54), (left - 8, 59), colour=TEAL, width=2)
+            picture.line((left - 12, 47), (left - 2, 47), colour=TEAL, width=2)
+            picture.line((left - 6, 43), (left - 2, 47), (left - 6, 51), colour=TEAL, width=2)
     return picture
 
 
@@ -72,38 +74,46 @@ def heads() -> Drawing:
     return picture
 
 
-def _query() -> tuple[Look, list[float]]:
+def _query() -> tuple[Look, list[Fraction]]:
     """The head that finds the last write, and its scores at one position, below the best."""
     seen = _look("last write")
     best = max(seen.scores[QUERY])
-    return seen, [float(best - score) for score in seen.scores[QUERY]]
+    return seen, [best - score for score in seen.scores[QUERY]]
 
 
 def gap() -> Drawing:
     """All scores of one query, and the gap between the best one and the next."""
     seen, below = _query()
-    picture = Drawing(760, 300, "Scores of one query: the best is ahead of all others by a gap")
-    left, top, step, high = 64, 40, 42, 170
-    worst = 4.0
+    left, top, step = 90, 52, 36
+    picture = Drawing(
+        left + step * len(below) + 14, 340, "Scores of one query: the best is ahead of all others by a gap"
+    )
 
-    def y(distance: float) -> float:
-        return top + high * min(distance, worst) / worst
+    def y(distance: Fraction) -> float:
+        """The best one above, the others by the logarithm of their distance from it: small ones are what matters."""
+        return top + (22 * (log2(distance) + 6.2) if distance else 0)
 
-    picture.text(left - 44, 22, "score, below the best", size=12, colour=GREY)
-    for k in range(int(worst) + 1):
-        picture.line((left - 12, y(k)), (left + step * len(below), y(k)), colour=PALE, width=1)
-        picture.text(left - 18, y(k) + 4, f"−{k}" if k else "0", size=11, colour=GREY, at="end")
+    right = left + step * len(below)
+    picture.text(16, 28, "score", size=12, colour=GREY)
+    for distance in (Fraction(0), *(Fraction(4**k, 16) for k in range(5))):
+        picture.line((left - 8, y(distance)), (right, y(distance)), colour=PALE, width=1)
+        picture.text(
+            left - 14, y(distance) + 4, f"best − {distance}" if distance else "best", size=11, colour=GREY, at="end"
+        )
     for j, distance in enumerate(below):
-        x, cut = left + step * j + step / 2, distance > worst
-        picture.dot(x, y(distance), 6, TEAL if not distance else PALE if cut else INK)
-        if cut:
-            picture.text(x, y(worst) + 20, f"−{distance:.0f}", size=10.5, colour=GREY, at="middle")
-        picture.text(x, top + high + 46, _short(seen.tokens[j]), size=10, at="middle", colour=INK if not distance else GREY)
-        picture.text(x, top + high + 62, str(j), size=10, at="middle", colour=GREY)
-    best, second = below.index(0.0), min(distance for distance in below if distance)
-    x = left + step * best + step / 2 - 16
-    picture.line((x, y(0)), (x, y(second)), colour=AMBER, width=3)
-    picture.text(x - 8, y(second) + 16, f"gap {second:.2f}; promised: {seen.gaps[QUERY]}", colour=AMBER, at="end")
+        x = left + step * j + step / 2
+        picture.dot(x, y(distance), 6 if distance else 7, INK if distance else TEAL)
+        picture.text(x, 310, _short(seen.tokens[j]), size=11, at="middle", colour=GREY if distance else TEAL)
+        picture.text(x, 326, str(j), size=9.5, at="middle", colour=GREY)
+    best, second = below.index(Fraction(0)), min(distance for distance in below if distance)
+    x = left + step * best + step / 2
+    picture.line((x, y(Fraction(0)) + 9), (x, y(second)), (x - step + 8, y(second)), colour=AMBER, width=2)
+    picture.text(
+        x + 8,
+        y(second) - 4,
+        f"gap {second}, as promised" if second == seen.gaps[QUERY] else f"gap {second}",
+        colour=AMBER,
+    )
     return picture
 
 
@@ -115,18 +125,19 @@ def _short(token: str) -> str:
 def temperature() -> Drawing:
     """The weights of the same query by softmax, at four scales."""
     seen, below = _query()
-    picture = Drawing(760, 60 + 52 * len(SHARPNESSES), "Softmax at four scales: the larger the scale, the harder")
-    left, step = 120, 38
+    left, step = 104, 36
+    size = (left + step * len(below) + 14, 60 + 52 * len(SHARPNESSES))
+    picture = Drawing(*size, "Softmax at four scales: the larger the scale, the harder")
     for j, token in enumerate(seen.tokens[: len(below)]):
-        picture.text(left + step * j + step / 2, 30, _short(token), size=10, at="middle", colour=GREY)
+        picture.text(left + step * j + step / 2, 32, _short(token), size=11, at="middle", colour=GREY)
     for k, sharpness in enumerate(SHARPNESSES):
         top = 44 + 52 * k
-        picture.text(left - 12, top + 26, f"scale {sharpness} / gap", size=12, at="end")
+        picture.text(left - 10, top + 25, f"scale {sharpness} / gap", size=12, at="end")
         for j, weight in enumerate(seen.soft(QUERY, sharpness)):
             picture.box(left + step * j, top, step - 3, 40, shade(0.04 + 0.96 * weight), round_=4)
             if weight >= 0.005:
-                ink = "#ffffff" if weight > 0.5 else INK
-                picture.text(left + step * j + step / 2 - 1, top + 25, f"{weight:.2f}", size=11, at="middle", colour=ink)
+                ink = PAPER if weight > 0.5 else INK
+                picture.text(left + step * (j + 0.46), top + 25, f"{weight:.2f}", size=12, at="middle", colour=ink)
     return picture
 
 
@@ -134,7 +145,9 @@ def engines() -> Drawing:
     """What two engines compute for the same head: every score, or the one that an index finds."""
     seen, cell, top = _look("last write"), 9, 48
     size = cell * len(seen.tokens)
-    picture = Drawing(2 * size + 110, size + top + 40, "The dense engine computes every score, the fast one asks an index")
+    picture = Drawing(
+        2 * size + 110, size + top + 40, "The dense engine computes every score, the fast one asks an index"
+    )
     for k, name in enumerate(("dense", "fast")):
         left, count = 30 + k * (size + 50), 0
         for i in range(len(seen.tokens)):

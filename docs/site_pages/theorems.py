@@ -6,9 +6,9 @@ import re
 from functools import cache
 from itertools import groupby
 
-from site_pages.markdown import fenced, joined, said, table
+from site_pages.markdown import fenced, joined, said, section, table
 from softmachine import zoo
-from softmachine.errors import SoftmachineError
+from softmachine.api import compile_for
 from softmachine.theorems import Theorem, all_theorems
 from softmachine.theorems.theorem import Guide
 
@@ -37,8 +37,8 @@ def pages() -> dict[str, str]:
 def _index() -> str:
     parts = [
         "# Theorems",
-        "Each is a constructive proof that runs. Its page has the statement, the steps of the proof, what it needs and costs, and a run.",
-        "`softmachine theorems` prints this list. `--theorem NAME` chooses one where several apply; the first is the default.",
+        "Each is a constructive proof that runs. Its page has the statement, the proof in steps, needs, cost and a run.",
+        "Where several apply, the first is the default; `--theorem NAME` chooses another.",
     ]
     for language, some in groupby(all_theorems(), key=lambda theorem: theorem.language):
         rows = [(f"[{theorem.name}]({theorem.name}.md)", theorem.statement) for theorem in some]
@@ -60,12 +60,10 @@ def _page(theorem: Theorem) -> str:
         f"# {theorem.name}",
         f"*{theorem.statement}*",
         table(("", ""), [(f"**{name}**", text) for name, text in facts.items() if text]),
-        steps and f"## The proof in steps\n\n{steps}",
-        theorem.guide and "## What happens at one token",
-        *map(_guide, theorem.guide),
+        section("The proof in steps", steps),
+        section("What happens at one token", "\n\n".join(map(_guide, theorem.guide))),
         *_witness(theorem),
-        "## The whole statement",
-        _docstring(theorem.text),
+        section("The whole statement", _docstring(theorem.text)),
     ]
     return joined(parts)
 
@@ -94,7 +92,7 @@ def _witness(theorem: Theorem) -> list[str]:
     for *_, place, word in runs:
         entry = zoo.entries()[place]
         if theorem.applies_to(_source(entry)) and (shown := said(["run", entry.name, word, "--theorem", theorem.name])):
-            return ["## A run", fenced(shown, "console"), *_board(theorem, entry, word)]
+            return [section("A run", fenced(shown, "console")), section("The weights", _board(theorem, entry, word))]
     return []
 
 
@@ -103,16 +101,9 @@ def _source(entry: zoo.Entry) -> object:
     return entry.load()
 
 
-def _board(theorem: Theorem, entry: zoo.Entry, word: str) -> list[str]:
-    from softmachine.api import compile_for
-
-    try:
-        board = str(compile_for(entry.name, word, theorem)).splitlines()
-    except SoftmachineError:
-        return []
+def _board(theorem: Theorem, entry: zoo.Entry, word: str) -> str:
+    board = str(compile_for(entry.name, word, theorem)).splitlines()
     more = [f"… and {len(board) - LONGEST:,} lines more"] if len(board) > LONGEST else []
     about = f"`softmachine show {entry.name} --theorem {theorem.name}` draws the weights"
     about += " for a context that you choose:" if theorem.length else ":"
-    return ["## The weights", about, fenced("\n".join([*board[:LONGEST], *more]))]
-
-
+    return f"{about}\n\n{fenced(chr(10).join([*board[:LONGEST], *more]))}"
