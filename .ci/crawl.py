@@ -162,6 +162,7 @@ def _served(site: Path) -> Iterator[int]:
         yield server.server_address[1]
     finally:
         server.shutdown()
+        server.server_close()
 
 
 def looked_at(site: Path, browser: str) -> list[str]:

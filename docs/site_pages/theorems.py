@@ -37,7 +37,7 @@ def pages() -> dict[str, str]:
 def _index() -> str:
     parts = [
         "# Theorems",
-        "Each is a constructive proof that runs. Its page has the statement, the proof in steps, needs, cost and a run.",
+        "Each is a constructive proof that runs. Its page has the statement, the proof in steps, needs, cost, a run.",
         "Where several apply, the first is the default; `--theorem NAME` chooses another.",
     ]
     for language, some in groupby(all_theorems(), key=lambda theorem: theorem.language):

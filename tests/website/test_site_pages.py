@@ -6,11 +6,11 @@ from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
+
 from site_pages import commands, notebooks, outside, pictures, tapes, theorems
 from site_pages.drawing import Drawing
 from site_pages.heads import look
 from site_pages.markdown import fenced, said, table
-
 from softmachine.cli.app import COMMANDS, command
 from softmachine.theorems import Theorem, all_theorems, theorem_named
 from softmachine.theorems.theorem import Guide
