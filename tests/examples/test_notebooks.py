@@ -24,4 +24,4 @@ def test_a_notebook_prints_what_is_stored_in_it(path: Path) -> None:
 
 
 def test_the_four_notebooks_are_there() -> None:
-    assert {"hard-to-soft", "own-theorem", "patching-gpt2", "turing-machine"} <= {path.stem for path in NOTEBOOKS}
+    assert {"1-turing-machine", "2-hard-to-soft", "3-patching-gpt2", "4-own-theorem"} <= {path.stem for path in NOTEBOOKS}

@@ -55,7 +55,7 @@ def test_the_page_of_a_command_has_all_of_its_options() -> None:
 
 
 def test_the_page_of_a_notebook_has_its_code_and_what_it_printed() -> None:
-    page = notebooks.pages()["own-theorem"]
+    page = notebooks.pages()["4-own-theorem"]
     assert page.startswith("# Write your own theorem\n")
     assert "```python\nmodel = sm.compile(LANGUAGE, theorem=BOTH)" in page
     assert "```text\nTransformer  both-letters" in page
