@@ -148,7 +148,7 @@ def engines() -> Drawing:
     picture = Drawing(
         2 * size + 110, size + top + 40, "The dense engine computes every score, the fast one asks an index"
     )
-    for k, name in enumerate(("dense", "fast")):
+    for k, (name, what) in enumerate((("dense", "scores"), ("fast", "questions to an index"))):
         left, count = 30 + k * (size + 50), 0
         for i in range(len(seen.tokens)):
             for j, weight in enumerate(seen.hard(i)):
@@ -156,6 +156,6 @@ def engines() -> Drawing:
                 count += computed
                 fill = TEAL if weight == 1 else shade(0.35) if computed else shade(0.03)
                 picture.box(left + j * cell, top + i * cell, cell - 1, cell - 1, fill)
-        picture.text(left, top - 16, f"{name}: {count} scores", size=13)
+        picture.text(left, top - 16, f"{name}: {count} {what}", size=13)
         picture.text(left, top + size + 20, "a row a token, a column a key", size=11, colour=GREY)
     return picture
