@@ -5,44 +5,46 @@ from __future__ import annotations
 from dataclasses import replace
 
 import softmachine as sm
-from site_pages.drawing import AMBER, GREY, INK, PALE, RED, TEAL, Drawing, shade
+from site_pages.colours import AMBER, GREY, PALE, RED, TEAL, shade
 from softmachine.certify.certificate import with_softmax
 from softmachine.compiler import compile_program
+from softmachine.inspection.pictures import Picture
+from softmachine.inspection.pictures.svg import Drawing
 from softmachine.model import Model
 from softmachine.signals import Program
 
 LENGTH, LONGEST = 200, 4
 SCALES = range(1, 25)
+LEFT, LOW, STEP, HIGH = 56, 200, 21, 150
 
 
-def breaking() -> Drawing:
+def breaking() -> Picture:
     """For each scale, the share of words that softmax gets wrong; and where the certificate begins."""
     hard = sm.compile("palindrome")
     program = hard.theorem.signals(hard.codec, "hard")
     certified = sm.certificate(hard, length=LENGTH).sharpness
-    picture = Drawing(590, 280, "Wrong at small scales, right in between, proven from the certificate on")
-    left, low, step, high = 56, 210, 21, 160
-
-    def x(scale: float) -> float:
-        return left + step * (scale - 1)
-
-    picture.box(x(certified), low - high, x(SCALES[-1] + 1) - x(certified), high, shade(0.12))
-    picture.text(x(certified) + 8, low - high + 20, "proven", colour=TEAL)
-    picture.text(x(certified) + 8, low - high + 38, f"for length {LENGTH}", size=11, colour=TEAL)
+    wrong = {scale: _wrong(hard, with_softmax(program, scale)) for scale in SCALES}
+    drawing = Drawing("Wrong at small scales, right in between, proven from the certificate on")
+    drawing.text(LEFT, 24, f"words up to length {LONGEST} on which the model is wrong", colour=GREY)
+    drawing.box(_x(certified), LOW - HIGH, _x(SCALES[-1] + 1) - _x(certified), HIGH, fill=shade(0.12), edge=0)
+    drawing.text(_x(certified) + 6, LOW - HIGH + 20, "proven", colour=TEAL)
+    drawing.text(_x(certified) + 6, LOW - HIGH + 36, f"to {LENGTH}", colour=TEAL)
     for percent in (0, 50, 100):
-        y = low - high * percent / 100
-        picture.line((left - 8, y), (x(SCALES[-1] + 1), y), colour=PALE, width=1)
-        picture.text(left - 12, y + 4, f"{percent}%", size=11, colour=GREY, at="end")
-    wrong = [_wrong(hard, with_softmax(program, scale)) for scale in SCALES]
-    for scale, share in zip(SCALES, wrong, strict=True):
-        picture.box(x(scale) + 3, low - high * share, step - 6, high * share, RED, round_=2)
-        picture.text(x(scale) + step / 2, low + 18, str(scale), size=11, colour=INK, at="middle")
-    right = 1 + max(scale for scale, share in zip(SCALES, wrong, strict=True) if share)
-    picture.text(x(right) + 8, low - 30, "no word of the check is wrong,", size=13, colour=AMBER)
-    picture.text(x(right) + 8, low - 12, "and nothing is proven", size=13, colour=AMBER)
-    picture.text(left, low + 44, "scale · gap", size=12, colour=GREY)
-    picture.text(left, 26, f"words up to length {LONGEST} on which the model is wrong", size=12, colour=GREY)
-    return picture
+        y = LOW - HIGH * percent / 100
+        drawing.line(LEFT - 8, y, _x(SCALES[-1] + 1), y, colour=PALE)
+        drawing.text(LEFT - 12, y + 4, f"{percent}%", size=11, anchor="end", colour=GREY)
+    for scale, share in wrong.items():
+        drawing.box(_x(scale) + 3, LOW - HIGH * share, STEP - 6, HIGH * share, fill=RED, edge=0)
+        drawing.text(_x(scale) + STEP / 2, LOW + 18, str(scale), size=11, anchor="middle")
+    right = 1 + max(scale for scale, share in wrong.items() if share)
+    drawing.text(_x(right) + 8, LOW - 28, "no word of the check is wrong,", colour=AMBER)
+    drawing.text(_x(right) + 8, LOW - 11, "and nothing is proven", colour=AMBER)
+    drawing.text(LEFT, LOW + 40, "scale · gap", colour=GREY)
+    return drawing.picture()
+
+
+def _x(scale: int) -> float:
+    return LEFT + STEP * (scale - 1)
 
 
 def _wrong(hard: Model, program: Program) -> float:

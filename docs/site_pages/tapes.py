@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import softmachine as sm
-from site_pages.drawing import AMBER, GREY, Drawing, shade
+from site_pages.colours import AMBER, GREY, shade
+from softmachine.inspection.pictures import Picture
+from softmachine.inspection.pictures.svg import Drawing
 from softmachine.languages.turing import Configuration
 from softmachine.theorems.shared.turing_tokens import TuringOutcome
 
@@ -11,7 +13,7 @@ MACHINE = "busy-beaver-4"
 CELL = 6
 
 
-def space_time() -> Drawing:
+def space_time() -> Picture:
     """All steps of a busy beaver; the head in amber, ones in teal."""
     outcome = sm.run(MACHINE).outcome
     if not isinstance(outcome, TuringOutcome):
@@ -24,11 +26,11 @@ def space_time() -> Drawing:
     first = min(min(cells, default=0) for cells, _ in rows)
     last = max(max(cells, default=0) for cells, _ in rows)
     # Time goes to the right, so that the picture is wide and not tall.
-    picture = Drawing(CELL * len(rows) + 40, CELL * (last - first + 1) + 64, f"{MACHINE}, step by step")
+    drawing = Drawing(f"{MACHINE}, step by step")
     for t, (cells, head) in enumerate(rows):
         for cell in range(first, last + 1):
             colour = AMBER if cell == head else shade(0.85 if cells.get(cell, "0") != "0" else 0.05)
-            picture.box(20 + t * CELL, 20 + (cell - first) * CELL, CELL - 1, CELL - 1, colour)
-    low = 20 + CELL * (last - first + 1)
-    picture.text(20, low + 22, f"{MACHINE}: {len(rows) - 1} steps, from left to right", size=12, colour=GREY)
-    return picture
+            drawing.box(16 + t * CELL, 16 + (cell - first) * CELL, CELL - 1, CELL - 1, fill=colour, edge=0)
+    low = 16 + CELL * (last - first + 1)
+    drawing.text(16, low + 20, f"{MACHINE}: {len(rows) - 1} steps, from left to right", colour=GREY)
+    return drawing.picture()

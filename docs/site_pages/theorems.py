@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 
+import softmachine as sm
 from site_pages.markdown import fenced, joined, said, section, table
 from softmachine import zoo
 from softmachine.api import compile_for
-from softmachine.theorems import Theorem, all_theorems
+from softmachine.codec import DecoderCodec
+from softmachine.theorems import Theorem, all_theorems, theorem_named
 from softmachine.theorems.theorem import Guide
 
 LONGEST = 40
@@ -62,7 +65,7 @@ def _page(theorem: Theorem) -> str:
         table(("", ""), [(f"**{name}**", text) for name, text in facts.items() if text]),
         section("The proof in steps", steps),
         section("What happens at one token", "\n\n".join(map(_guide, theorem.guide))),
-        *_witness(theorem),
+        *_shown(theorem),
         section("The whole statement", _docstring(theorem.text)),
     ]
     return joined(parts)
@@ -79,21 +82,32 @@ def _docstring(text: str) -> str:
     return re.sub(r"(?<=[^\n])\n(?=(?:- |\d+\. ))", "\n\n", re.sub(r"\n(?=(Needs|Costs?|Gaps?): )", "\n\n", text))
 
 
-def _witness(theorem: Theorem) -> list[str]:
-    """A run by the theorem of something in the zoo, and what its weights look like."""
+@dataclass(frozen=True)
+class Witness:
+    """Something in the zoo that a theorem runs: its name, a word, and what the command prints."""
+
+    name: str
+    word: str
+    printed: str
+
+
+@cache
+def _witness(name: str) -> Witness | None:
+    """A short run by a theorem of something in the zoo; None if there is none."""
+    theorem = theorem_named(name)
     runs = sorted(
-        (
-            (sample.verdict == "reject", sample.steps < FEWEST, sample.steps, place, sample.input)
-            for place, entry in enumerate(zoo.entries())
-            for sample in entry.samples
-            if sample.verdict and 1 < len(sample.input) <= LONGEST
-        ),
+        (sample.verdict == "reject", sample.steps < FEWEST, sample.steps, place, sample.input)
+        for place, entry in enumerate(zoo.entries())
+        for sample in entry.samples
+        if sample.verdict and 1 < len(sample.input) <= LONGEST
     )
     for *_, place, word in runs:
         entry = zoo.entries()[place]
-        if theorem.applies_to(_source(entry)) and (shown := said(["run", entry.name, word, "--theorem", theorem.name])):
-            return [section("A run", fenced(shown, "console")), section("The weights", _board(theorem, entry, word))]
-    return []
+        if theorem is not None and theorem.applies_to(_source(entry)):
+            printed = said(["run", entry.name, word, "--theorem", name])
+            if printed:
+                return Witness(entry.name, word, printed)
+    return None
 
 
 @cache
@@ -101,9 +115,35 @@ def _source(entry: zoo.Entry) -> object:
     return entry.load()
 
 
-def _board(theorem: Theorem, entry: zoo.Entry, word: str) -> str:
-    board = str(compile_for(entry.name, word, theorem)).splitlines()
+def _shown(theorem: Theorem) -> list[str]:
+    """A run by a theorem, one step of it as a picture, and what its weights look like."""
+    witness = _witness(theorem.name)
+    if witness is None:
+        return []
+    drawn = f"![One step of that run](../pictures/theorem-{theorem.name}.svg)" if theorem.tells else ""
+    return [
+        section("A run", fenced(witness.printed, "console")),
+        section("One step of it", drawn),
+        section("The weights", _board(theorem, witness)),
+    ]
+
+
+def _board(theorem: Theorem, witness: Witness) -> str:
+    board = str(compile_for(witness.name, witness.word, theorem)).splitlines()
     more = [f"… and {len(board) - LONGEST:,} lines more"] if len(board) > LONGEST else []
-    about = f"`softmachine show {entry.name} --theorem {theorem.name}` draws the weights"
+    about = f"`softmachine show {witness.name} --theorem {theorem.name}` draws the weights"
     about += " for a context that you choose:" if theorem.length else ":"
     return f"{about}\n\n{fenced(chr(10).join([*board[:LONGEST], *more]))}"
+
+
+def pictures() -> dict[str, str]:
+    """One step of a run for each theorem that has words for what its heads see."""
+    told = {theorem.name: _witness(theorem.name) for theorem in all_theorems() if theorem.tells}
+    return {f"theorem-{name}": _step(name, witness) for name, witness in told.items() if witness}
+
+
+def _step(name: str, witness: Witness) -> str:
+    """The step in the middle of a run; of a model that answers at once, its last answer."""
+    run = sm.run(witness.name, witness.word, theorem=name)
+    decodes = isinstance(run.model.codec, DecoderCodec)
+    return sm.picture(run, step=max(1, run.steps // 2) if decodes else None).svg

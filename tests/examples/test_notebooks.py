@@ -24,4 +24,5 @@ def test_a_notebook_prints_what_is_stored_in_it(path: Path) -> None:
 
 
 def test_the_four_notebooks_are_there() -> None:
-    assert {"1-turing-machine", "2-hard-to-soft", "3-patching-gpt2", "4-own-theorem"} <= {path.stem for path in NOTEBOOKS}
+    names = {path.stem for path in NOTEBOOKS}
+    assert names >= {"1-turing-machine", "2-hard-to-soft", "3-patching-gpt2", "4-own-theorem"}
