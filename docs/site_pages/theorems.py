@@ -73,7 +73,8 @@ def _page(theorem: Theorem) -> str:
 
 def _guide(step: Guide) -> str:
     shown = ", ".join(f"`{name}`" for name in step.shows)
-    return f"**{step.title}** {step.text}" + (f" *In the weights:* {shown}." if shown else "")
+    title = step.title if step.title.endswith("?") else f"{step.title}:"
+    return f"**{title}** {step.text}" + (f" *In the weights:* {shown}." if shown else "")
 
 
 def _docstring(text: str) -> str:
