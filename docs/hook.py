@@ -1,12 +1,14 @@
 """What MkDocs calls while it builds the site: pages and pictures that are made from the code are added to it.
 
-A folder in ``nav`` of ``mkdocs.yml`` that ends with a slash (``theorems/``) stands for the pages that are made in it.
+A folder in ``nav`` of ``mkdocs.yml`` that ends with a slash (``theorems/``) stands for the pages that are made in it,
+and a star for all pages of ``docs/`` itself that no menu names.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
@@ -26,17 +28,28 @@ ROLE = re.compile(r":(?:func|class|mod|meth|attr|data):(?=`|<code>)")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Put the pages of folders into the navigation."""
-    config.nav = _expanded(config.nav or [])
+    """Put the pages of folders, and those that nobody thought of, into the navigation."""
+    nav: list[Any] = config.nav or []
+    unnamed = [path.name for path in sorted(Path(config.docs_dir).glob("*.md")) if path.name not in {*_named(nav)}]
+    config.nav = _expanded(nav, unnamed)
     return config
 
 
-def _expanded(items: list[Any]) -> list[Any]:
+def _named(items: list[Any]) -> Iterator[str]:
+    """All pages that menus name."""
+    for item in items:
+        value = next(iter(item.values())) if isinstance(item, dict) else item
+        yield from _named(value) if isinstance(value, list) else [value]
+
+
+def _expanded(items: list[Any], unnamed: list[str]) -> list[Any]:
     found: list[Any] = []
     for item in items:
         title, value = next(iter(item.items())) if isinstance(item, dict) else (None, item)
         if isinstance(value, list):
-            found.append({title: _expanded(value)})
+            found.append({title: _expanded(value, unnamed)})
+        elif value == "*":
+            found += [{title: unnamed}] if unnamed else []
         elif value in FOLDERS:
             pages: list[Any] = [f"{value}{name}.md" for name in FOLDERS[value]()]
             found += pages if title is None else [{title: pages}]

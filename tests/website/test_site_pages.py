@@ -99,3 +99,14 @@ def test_only_commands_that_succeed_are_shown() -> None:
     assert shown is not None
     assert shown.startswith("$ softmachine run parity 11 --quiet\n")
     assert said(["run", "no-such-machine"]) is None
+
+
+def test_menus_have_what_is_made_and_what_nobody_named() -> None:
+    hook = pytest.importorskip("hook", reason="needs mkdocs", exc_type=ImportError)
+    nav = [{"Start": ["index.md"]}, {"Commands": "commands/"}, {"More": "*"}]
+    assert [*hook._named(nav)] == ["index.md", "commands/", "*"]
+    expanded = hook._expanded(nav, ["new.md"])
+    assert expanded[0] == {"Start": ["index.md"]}
+    assert expanded[1]["Commands"][:2] == ["commands/index.md", "commands/run.md"]
+    assert expanded[2] == {"More": ["new.md"]}
+    assert hook._expanded(nav, []) == expanded[:2]
