@@ -39,6 +39,8 @@ REFUSED = (
     "run palindrome abba --svg {folder}.svg --svg-of board",
     "check parity",
     "check adder-8",
+    "check parity --up-to 3 --sample 3 --length 2",
+    "check 'Q_a since Q_b' --up-to 3 --attention soft --length 20",
     "dataset palindrome --sample 3 --length 4 --near-misses -o {folder}.jsonl",
     "dataset palindrome --up-to 3 --max-steps 8 -o {folder}.jsonl",
 )
