@@ -31,7 +31,7 @@ from softmachine.theorems.shared.transition import (
     verdict_logit,
 )
 from softmachine.theorems.shared.turing_tokens import Begin, Given, M
-from softmachine.theorems.theorem import Theorem
+from softmachine.theorems.theorem import Needs, Theorem
 
 NOTHING = Signal((), (), ())
 
@@ -147,7 +147,7 @@ THEOREMS = (
         "chapter-8",
         "Theorem 8.2: average-hard attention, one token a step",
         "Chiang, lecture notes on transformers and formal languages, Theorem 8.2 (after Pérez et al.)",
-        "position features i, i², 1/(i+1); nothing of the length",
+        Needs("position features i, i², 1/(i+1)", also="nothing of the length"),
         "5 layers, 1 + 5K heads, width 2|Q| + (4K + 1)|Γ| + 2|Σ| + 10K + 7 for K two-way tapes; one token a step",
         TuringMachine,
         ("hard",),

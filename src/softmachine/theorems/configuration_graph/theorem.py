@@ -22,7 +22,7 @@ from softmachine.signals.reduction import stacked
 from softmachine.theorems.configuration_graph.tokens import ConfigurationCodec, Configurations
 from softmachine.theorems.connectivity import theorem as connectivity
 from softmachine.theorems.shared.special_tokens import PAD
-from softmachine.theorems.theorem import Theorem
+from softmachine.theorems.theorem import Needs, Theorem
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.wired_features import NO_ADDRESS
 
@@ -75,7 +75,11 @@ THEOREMS = (
         "configuration-graph",
         "Lemmas 5.3, 5.4: a reduction to connectivity, stacked: machines that only read, constant precision",
         "Revisiting Padded Transformer Expressivity, Lemmas 5.3 and 5.4",
-        "configurations as position features; padding; any F_b from F_2 on; only machines that write nothing",
+        Needs(
+            "configurations as position features",
+            scale="O(log positions)",
+            also="padding; any F_b from F_2 on; only machines that write nothing",
+        ),
         "2 + 2⌈log₂ N⌉ layers and n + N² + N³ positions for N ≤ |Q|(n + 2) + 1 configurations",
         TuringMachine,
         ("hard", "soft"),
