@@ -95,6 +95,14 @@ PictureOf = Annotated[
         "--svg-of",
     ),
 ]
+Tabled = Annotated[
+    bool,
+    switch(
+        "Afterwards, print the worked table of the theorem, a row for each position: for chapter-8 the state q, the "
+        "symbol b that was written, the move m, the head h and the symbol a under it, read off the residual stream.",
+        "--table",
+    ),
+]
 Traced = Annotated[bool, switch("Print one line a step.", "--trace")]
 
 
@@ -120,6 +128,7 @@ def command(
     explain: Explained = None,
     svg: Picture = None,
     svg_of: PictureOf = None,
+    table: Tabled = False,
     format_name: options.Format = None,
     output: Output,
 ) -> int:
@@ -143,7 +152,7 @@ def command(
         require_free = engine_named("fast").require_free
         assert require_free is not None
         require_free(checkpoint)
-    looking = _looking(explain, svg, svg_of)
+    looking = _looking(explain, svg, svg_of, table=table)
     wanted = Wanted(format_name, theorem, attention, alphabet, context, length)
     model, text = open_for(source, word, wanted, max_steps, output)
     if looking:
@@ -188,13 +197,13 @@ def command(
     return _status(result, watched.interrupted, running.max_steps, output)
 
 
-def _looking(explain: str | None, svg: Path | None, svg_of: str | None) -> Looking | None:
+def _looking(explain: str | None, svg: Path | None, svg_of: str | None, *, table: bool) -> Looking | None:
     """What is to be shown of the inside, if anything is: only then it is imported."""
-    if explain is None and svg is None and svg_of is None:
+    if explain is None and svg is None and svg_of is None and not table:
         return None
     from softmachine.cli.looking import Looking
 
-    return Looking.wanted(explain, svg, svg_of)
+    return Looking.wanted(explain, svg, svg_of, table=table)
 
 
 def _say_saved(running: Running, output: Output) -> None:

@@ -13,6 +13,7 @@ from softmachine.errors import ConstructionError, OutgrownError, Remedy
 from softmachine.languages.source import Source
 from softmachine.signals import Program
 from softmachine.text import family
+from softmachine.transformer.column import Column
 from softmachine.transformer.features import Feature, Relation
 from softmachine.transformer.sight import Sight
 
@@ -103,6 +104,7 @@ class Theorem:
         steps: The proof in a few sentences.
         guide: The same at one token of a run: what is asked, and which heads answer it.
         tells: From the codec and what a head saw to what that means, as a clause; None where it has no words for it.
+        columns: From the codec to the columns of the worked table of a run; None if it has no table.
         length: If the weights depend on a length: what it bounds. Empty if one model serves every length.
         certified: The variant that is certified for soft attention, if it is not the one for hard attention.
         features: Position features and relations of its own.
@@ -123,6 +125,7 @@ class Theorem:
     steps: tuple[str, ...] = ()
     guide: tuple[Guide, ...] = ()
     tells: Callable[[Any, Sight], str | None] | None = None
+    columns: Callable[[Any], Iterable[Column]] | None = None
     length: str = ""
     certified: str = "hard"
     features: tuple[type[Feature | Relation], ...] = ()

@@ -19,7 +19,7 @@ from softmachine.languages.turing import Action, Tape, TuringMachine, Verdict
 from softmachine.signals import Program, Signal, Vocabulary, named, relu, stack
 from softmachine.signals.gadgets import Located, Row, first_of, gate, latest, locate, mean, where_zero
 from softmachine.signals.kinds import BIT
-from softmachine.theorems.chapter_8.telling import GUIDE, tell
+from softmachine.theorems.chapter_8.telling import GUIDE, columns, tell
 from softmachine.theorems.chapter_8.tokens import TuringCodec
 from softmachine.theorems.shared.transition import (
     action_labels,
@@ -161,6 +161,7 @@ THEOREMS = (
         ),
         guide=GUIDE,
         tells=tell,
+        columns=columns,
         rank=1,
     ),
 )
