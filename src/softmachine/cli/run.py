@@ -66,7 +66,19 @@ Verified = Annotated[
     bool,
     switch("Compare every token with the reference interpreter, while it runs; status 1 if one differs.", "--verify"),
 ]
-Seed = Annotated[int, value("N", "With --audit: what the random steps are drawn by; 0 if nothing is said.", least=0)]
+Seed = Annotated[
+    int,
+    value("N", "What --sample draws tokens by, and --audit random steps; 0 if nothing is said.", least=0),
+]
+Sampled = Annotated[
+    bool,
+    switch(
+        "Draw every token from the softmax of the logits, as language models do, instead of taking the one of the "
+        "largest; and say where the run first parts from the interpreter. It is for seeing how sharp the logits are: "
+        "such a run shows nothing about the machine.",
+        "--sample",
+    ),
+]
 Checkpoint = Annotated[
     Path | None,
     file("Write the run to FILE now and then, when it is interrupted and when it ends (fast engine)."),
@@ -115,6 +127,7 @@ def command(
     max_steps: MaxSteps = None,
     audit: Audited = 0,
     verify: Verified = False,
+    sample: Sampled = False,
     seed: Seed = 0,
     checkpoint: Checkpoint = None,
     resume: Resume = None,
@@ -152,9 +165,19 @@ def command(
         require_free = engine_named("fast").require_free
         assert require_free is not None
         require_free(checkpoint)
+    if sample:
+        from softmachine.cli.sampling import require_alone
+
+        others = {"--verify": verify, "--audit": audit, "--checkpoint": checkpoint, "--resume": resume}
+        others |= {"--trace": trace, "--tokens": tokens, "--table": table, "--explain": explain, "--svg": svg}
+        require_alone({**others, "--engine": engine == "fast"})
     looking = _looking(explain, svg, svg_of, table=table)
     wanted = Wanted(format_name, theorem, attention, alphabet, context, length)
     model, text = open_for(source, word, wanted, max_steps, output)
+    if sample:
+        from softmachine.cli.sampling import draw
+
+        return draw(model, text, arithmetic, seed, max_steps, output)
     if looking:
         looking.require(model)
     with working("preparing the weights", output):
