@@ -121,7 +121,7 @@ def require_decoder(model: Model) -> DecoderCodec[Source]:
         raise UsageError(f"{model.name!r} answers at once: it has no next token to draw")
     if isinstance(codec, SegmentedCodec):
         raise UsageError(
-            f"models of the theorem {model.theorem.name} may go on from summaries; tokens are drawn only in one context",
+            f"models of {model.theorem.name} may go on from summaries; tokens are drawn only in one context",
             hint=Remedy(theorem="chapter-8"),
         )
     return codec

@@ -1,4 +1,8 @@
-"""Turing machines that only read, by reduction to graph connectivity: the proof that NL is recognised (Lemma 5.4).
+"""Turing machines that only read, by reduction to graph connectivity: the way of Lemma 5.4, on small machines.
+
+Lemma 5.4 is about NL: machines with a read-only input and a work tape of logarithmic size, which may guess. Those here
+have no work tape and do not guess. They recognise the regular languages, so that this shows how the reduction is
+stacked below connectivity (Lemma 5.3), and not that all of NL is recognised.
 
 A machine that writes nothing (a two-way finite automaton) has |Q|·(n + 2) configurations on a word of n letters: a
 state and a cell, of the word or next to it. Whether one leads to another depends on one letter, so that a transformer
