@@ -71,17 +71,17 @@ _DEEP_UNIT = Witness(
 _READS = Witness(
     "circuit-evaluator",
     "softmachine run and-or 101 --theorem circuit-evaluator --length 64",
-    "circuit evaluation, complete for the class (Lemma C.2); turns as gates fit, not log^d",
+    "circuit evaluation is complete (Lemma C.2); a turn for each gate, not log^d",
 )
 _STACKED = Witness(
     "configuration-graph",
     "softmachine run parity 1 --theorem configuration-graph --length 1 --arithmetic fixed:2",
-    "a reduction stacked below connectivity (Lemma 5.3), of a regular language",
+    "Lemma 5.3: a reduction, of a regular language, below connectivity",
 )
 _GRAPH = Witness(
     "connectivity",
     "softmachine run one-way-streets 'home station' --arithmetic fixed:2",
-    "the NL-complete problem of Lemma 5.4 (d = 1); its reductions are cited",
+    "complete for NL (Lemma 5.4, d = 1); the reductions are cited",
 )
 
 
