@@ -168,7 +168,12 @@ def command(
     if sample:
         from softmachine.cli.sampling import require_alone
 
-        others = {"--verify": verify, "--audit": audit, "--checkpoint": checkpoint, "--resume": resume}
+        others: dict[str, object] = {
+            "--verify": verify,
+            "--audit": audit,
+            "--checkpoint": checkpoint,
+            "--resume": resume,
+        }
         others |= {"--trace": trace, "--tokens": tokens, "--table": table, "--explain": explain, "--svg": svg}
         require_alone({**others, "--engine": engine == "fast"})
     looking = _looking(explain, svg, svg_of, table=table)
