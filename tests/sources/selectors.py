@@ -32,10 +32,17 @@ class Label:
 
 @dataclass(frozen=True)
 class Number:
-    """An integer at every letter, 0 at the sink; and what it should be."""
+    """An integer at every letter, and what it should be; and what it is at the sink."""
 
     signal: Squared
     of: Callable[[Word], Sequence[int]]
+    at_sink: int = 0
+
+    def plus(self, more: int) -> Number:
+        """The integer plus a constant."""
+        value, square = self.signal.value, self.signal.square
+        raised = Squared(value + more, square + 2 * more * value + more * more)
+        return Number(raised, lambda word: [x + more for x in self.of(word)], self.at_sink + more)
 
 
 Match = tuple[Label, Label] | tuple[Number, Number]
@@ -75,7 +82,10 @@ class Selectors:
         return INVERSE if self.mask.causal else 1 / LENGTH
 
     def select(self, name: str, value: Signal, *matches: Match, as_good: Fraction | int = 0) -> Signal:
-        """The mean of a value over the sink and the keys that match; ``as_good`` makes the sink so much better."""
+        """The mean of a value over the sink and the keys that match; ``as_good`` makes the sink so much better.
+
+        An integer that is not 0 at the sink adds -(x - y)² there as well, which the sink is given back.
+        """
         query: list[Signal] = []
         key: list[Signal] = []
         sink = self.sink + as_good  # at the sink itself nothing else is as good, so that all numbers are 0 there
@@ -85,7 +95,7 @@ class Selectors:
             elif isinstance(ours, Number) and isinstance(theirs, Number):
                 query += [2 * ours.signal.value, constant(-1)]
                 key += [theirs.signal.value, theirs.signal.square]
-                sink = sink + ours.signal.square
+                sink = sink + ours.plus(-theirs.at_sink).signal.square
         return attend(name, query=stack(*query, sink), key=stack(*key, self.sink), value=value, mask=self.mask, gap=1)
 
     def undo(self, name: str, share: Signal, one: Signal) -> Squared:
@@ -143,9 +153,10 @@ def random_number(seed: int, mask: Mask, depth: int) -> tuple[Selectors, Number]
     chooser, selectors = random.Random(seed), Selectors(mask)
     numbers = [selectors.index, selectors.histogram()]
     for level in range(depth):
-        matches: list[Match] = [(chooser.choice(numbers), numbers[-1]) for _ in range(1)]
+        matches: list[Match] = [(chooser.choice(numbers), numbers[-1])]
         if chooser.random() < 0.4:
-            matches.append((chooser.choice(numbers), chooser.choice(numbers)))
+            more = chooser.choice((0, 1)), chooser.choice((0, 0, 2))
+            matches.append((chooser.choice(numbers).plus(more[0]), chooser.choice(numbers).plus(more[1])))
         if chooser.random() < 0.4:
             matches.append((selectors.letter, selectors.letter))
         if chooser.random() < 0.5:

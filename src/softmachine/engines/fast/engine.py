@@ -290,10 +290,12 @@ class FastPass:
     def answers(self) -> list[str]:
         """The outputs at all given positions."""
         self.go(self.given)
-        outputs = self.engine.transformer.outputs
-        if not self.given:
-            return []
-        return [outputs[k] for k in [*self.said[: self.given - 1], self.info[status.SAID]]]
+        return list(self.answered())
+
+    def answered(self) -> Coded[str]:
+        """The outputs at all given positions, once these are computed."""
+        codes = np.append(self.said[: self.given - 1], self.info[status.SAID])[: self.given]
+        return Coded(codes, self.engine.transformer.outputs)
 
     def _why_no_further(self) -> str:
         code = self.engine.code

@@ -105,7 +105,8 @@ class HeadWriter(Writer):
                 self.name_whole(number, f"{found[2 * index]} * ({value.over} // {found[2 * index + 1]})")
             elif known.grid is not None and plan.evenly:
                 self.name_whole(number, f"{found[index]} // {count}")
-                self.write(f"if a{number} * {count} != {found[index]}:")
+                # What later heads make of it means nothing, so that only the first counts.
+                self.write(f"if uneven < 0 and a{number} * {count} != {found[index]}:")
                 self.write(f"    uneven = {self.heads}")
             elif known.grid is not None:
                 self.name_whole(number, found[index])
