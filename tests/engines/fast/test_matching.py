@@ -21,7 +21,7 @@ INSERTED = (
     *(*GROUPS, "meta", "box", "kinds", "kind_slots", "kind_sizes"),
     *("tally", "chain", "newest", "gates", "key", "value"),
 )
-SEARCHED = (*GROUPS, "box", "kinds", "kind_sizes", "tally", "chain", "newest", "bounds", "key", "query")
+SEARCHED = (*GROUPS, "box", "kinds", "kind_sizes", "tally", "chain", "newest", "bounds", "gates", "key", "query")
 
 
 class Index:
