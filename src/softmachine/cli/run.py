@@ -168,14 +168,18 @@ def command(
     if sample:
         from softmachine.cli.sampling import require_alone
 
-        others: dict[str, object] = {
-            "--verify": verify,
-            "--audit": audit,
-            "--checkpoint": checkpoint,
-            "--resume": resume,
-        }
-        others |= {"--trace": trace, "--tokens": tokens, "--table": table, "--explain": explain, "--svg": svg}
-        require_alone({**others, "--engine": engine == "fast"})
+        require_alone(
+            verify=verify,
+            audit=audit,
+            checkpoint=checkpoint,
+            resume=resume,
+            trace=trace,
+            tokens=tokens,
+            table=table,
+            explain=explain,
+            svg=svg,
+            engine=engine == "fast",
+        )
     looking = _looking(explain, svg, svg_of, table=table)
     wanted = Wanted(format_name, theorem, attention, alphabet, context, length)
     model, text = open_for(source, word, wanted, max_steps, output)

@@ -19,7 +19,7 @@ MOST_LINES = 60
 """So many tokens are printed."""
 
 
-def require_alone(others: dict[str, object]) -> None:
+def require_alone(**others: object) -> None:
     """See that no option is given that is about runs which are decided, not drawn.
 
     Raises:
@@ -27,7 +27,7 @@ def require_alone(others: dict[str, object]) -> None:
     """
     given = [name for name, value in others.items() if value]
     if given:
-        raise UsageError(f"--sample cannot be combined with {given[0]}", hint="a drawn run is only printed")
+        raise UsageError(f"--sample cannot be combined with --{given[0]}", hint="a drawn run is only printed")
 
 
 def draw(model: Model, text: str, arithmetic: str, seed: int, max_steps: int | None, output: Output) -> Status:
