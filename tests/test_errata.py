@@ -78,6 +78,9 @@ def test_parity_is_odd_in_one_paper_and_even_in_the_others() -> None:
         odd = word.count("1") % 2 == 1
         assert [sm.run(model, word).accepted for model in formulas] == [odd, odd]
         assert sm.run(thinks, word.replace("1", "a").replace("0", "b")).accepted == (not odd)
+    for name, one, two in [("parity", "1", "11"), ("parity-formula", "1", "11"), ("parity-counter", "a", "aa")]:
+        assert (sm.run(name, one).accepted, sm.run(name, two).accepted) == (True, False)
+    assert [sm.run("parity-8", bits).output for bits in ("10000000", "11000000")] == ["1", "0"]
 
 
 # "Revisiting Padded Transformer Expressivity"
