@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +24,39 @@ FEWEST = 48
 """The number of positions is a multiple of this, as of what matrix products do together: every sum stays the same."""
 
 
+class Search(NamedTuple):
+    """What the heads of a group looked at and found, at some positions.
+
+    Args:
+        group: The heads, with their queries at these positions, and the keys and values of all that were read.
+        positions: The positions.
+        bias: What relations of positions add to the scores: (positions, keys).
+        visible: Which keys count: (positions, keys).
+        scale: The inverse temperature at each position; None if attention is hard.
+        chosen: Which keys each head chose; none if attention is soft.
+        found: What each head retrieved.
+    """
+
+    group: Group
+    positions: range
+    bias: Tensor | None
+    visible: NDArray[np.bool_]
+    scale: Tensor | None
+    chosen: Sequence[NDArray[np.bool_]]
+    found: list[Tensor]
+
+
+Look = Callable[[Search], None]
+"""Is shown a search, when it is done."""
+
+
 def retrieved(
-    numbers: Arithmetic, group: Group, positions: range, length: int | None, memory: GroupMemory
+    numbers: Arithmetic,
+    group: Group,
+    positions: range,
+    length: int | None,
+    memory: GroupMemory,
+    look: Look | None = None,
 ) -> list[Tensor]:
     """What each head of a group, which share their keys, retrieves at these positions.
 
@@ -37,6 +69,7 @@ def retrieved(
         positions: The new positions.
         length: The length n of the input, if the model knows it.
         memory: The keys and values of earlier positions.
+        look: Is shown every search.
 
     Raises:
         PrecisionError: If a head cannot choose between positions.
@@ -45,12 +78,12 @@ def retrieved(
     group = group._replace(key=key, values=values)
     together = _together(len(group.heads) * key.shape[0] * key.shape[1])
     if len(positions) <= together:
-        return _found(numbers, group, positions, length, memory)
+        return _found(numbers, group, positions, length, memory, look)
     parts, forgetful = [], GroupMemory.forgetful()
     for start in range(0, len(positions), together):
         some = slice(start, start + together)
         part = group._replace(queries=[query[:, some] for query in group.queries])
-        parts.append(_found(numbers, part, positions[some], length, forgetful))
+        parts.append(_found(numbers, part, positions[some], length, forgetful, look))
     return [joined(found, axis=1) for found in zip(*parts, strict=True)]
 
 
@@ -60,7 +93,12 @@ def _together(scores: int) -> int:
 
 
 def _found(
-    numbers: Arithmetic, group: Group, positions: range, length: int | None, memory: GroupMemory
+    numbers: Arithmetic,
+    group: Group,
+    positions: range,
+    length: int | None,
+    memory: GroupMemory,
+    look: Look | None,
 ) -> list[Tensor]:
     """What each head of a group finds at some positions, among the keys and values of all."""
     head, key, values = group.heads[0], group.key, group.values
@@ -71,7 +109,10 @@ def _found(
         scale = numbers.scales(scales, feature=isinstance(head.weighting.scale, Feature))
         mix = partial(numbers.soft, bias=bias, visible=visible, scale=scale)
         means = [memory.shares.find(k, query, key, mix) for k, query in enumerate(group.queries)]
-        return [mean(value) for mean, value in zip(means, values, strict=True)]
+        found = [mean(value) for mean, value in zip(means, values, strict=True)]
+        if look:
+            look(Search(group, positions, bias, visible, scale, (), found))
+        return found
     # All queries of the group at once: those of the second head after those of the first, and so on.
     query, repeated = joined(group.queries, axis=1), np.tile(visible, (len(group.heads), 1))
     biases = None if bias is None else joined([bias] * len(group.heads), axis=0)
@@ -86,7 +127,10 @@ def _found(
             hint=Remedy("use {}, or a theorem that is made for this format", arithmetic="exact"),
         ) from None
     split = np.split(chosen, len(group.heads), axis=1)
-    return [numbers.mean(part, value) for part, value in zip(split, values, strict=True)]
+    found = [numbers.mean(part, value) for part, value in zip(split, values, strict=True)]
+    if look:
+        look(Search(group, positions, bias, visible, None, split, found))
+    return found
 
 
 def joined(parts: Sequence[Tensor], axis: int) -> Tensor:

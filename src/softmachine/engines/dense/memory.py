@@ -47,6 +47,12 @@ class Cache:
         """Forget all but the first so many positions."""
         self._used = min(self._used, positions)
 
+    def recall(self, positions: int) -> None:
+        """Have so many positions again, of those that were forgotten last."""
+        assert self._value is not None
+        assert positions <= self._value.shape[1]
+        self._used = positions
+
 
 def _grown(old: Array | None, like: Array, used: int, capacity: int) -> Array:
     larger = np.zeros((like.shape[0], capacity, like.shape[2]), dtype=like.dtype)
@@ -127,6 +133,12 @@ class Memory:
         for caches in self._caches.values():
             for cache in caches:
                 cache.keep(read)
+
+    def recall(self, read: int) -> None:
+        """Have so many positions again, of those that were forgotten last."""
+        for caches in self._caches.values():
+            for cache in caches:
+                cache.recall(read)
 
 
 def _same(x: Tensor, y: Tensor) -> bool:

@@ -29,11 +29,16 @@ def swept(specification: Specification, word: str | Iterable[str]) -> tuple[bool
         InputError: If a symbol is not in the alphabet.
         InvalidError: If a predicate has no truth value at a number that occurs.
     """
+    return sweeps(specification, word)[specification.formula]
+
+
+def sweeps(specification: Specification, word: str | Iterable[str]) -> Table:
+    """The same of every subformula, each after its own parts."""
     symbols = specification.word(word)
     values: Table = {}
     for part in subformulas(specification.formula):
         values[part] = tuple(_sweep(part, symbols, values))
-    return values[specification.formula]
+    return values
 
 
 def _sweep(formula: Formula, word: tuple[str, ...], values: Table) -> Iterable[bool]:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from softmachine.codec import Interface, Word
+from softmachine.languages.scene import Rows, Scene, Stretch
 from softmachine.languages.temporal import Specification
-from softmachine.languages.temporal.sweep import swept
+from softmachine.languages.temporal.formula import formula_text
+from softmachine.languages.temporal.sweep import sweeps, swept
 from softmachine.theorems.shared.recogniser import StartedCodec
 
 
@@ -37,3 +39,9 @@ class TemporalCodec(StartedCodec[Specification]):
         yield None
         for value in swept(self.source, word):
             yield "true" if value else "false"
+
+    def scene(self, word: Word, shown: Stretch) -> Scene:
+        """The word with the values of all subformulas under it."""
+        values = sweeps(self.source, word)
+        rows = [(formula_text(part, unicode=True), [None, *row]) for part, row in values.items()]
+        return Scene(self.lines, picture=Rows(first=shown.first, word=shown.tokens, rows=rows))
