@@ -119,12 +119,14 @@ class Scene:
         active: The line in force at each position that is shown, by its number; None where none is.
         names: What a line defines, if it does: a head of that name belongs to it.
         picture: What else is seen; None if there is nothing but tokens.
+        focus: The position to look at first; None if that is where the model begins to speak.
     """
 
     lines: Sequence[str]
     active: Sequence[int | None] = ()
     names: Sequence[str | None] = ()
     picture: Picture | None = None
+    focus: int | None = None
 
 
 @dataclass(frozen=True)

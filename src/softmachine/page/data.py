@@ -46,6 +46,7 @@ def page_data(run: Run, command: str) -> Json:
             "given": chosen.given,
             "length": length,
             "decodes": chosen.answers is None,
+            "focus": _focus(scene, chosen, end),
             "said": [chosen.said_at(position) for position in positions],
             "heard": [*_heard(model.codec, run, chosen, end)],
             "choices": coded(model.weights, recorded),
@@ -61,6 +62,12 @@ def _window(run: Run, context: Context) -> tuple[int, int]:
         (len(layer.heads) for layer in run.model.weights.layers), default=0
     )
     return 0, min(context.read, MOST_POSITIONS, max(MOST_CHOICES // max(choosing, 1), 1))
+
+
+def _focus(scene: Scene, context: Context, end: int) -> int:
+    """The position to look at first."""
+    spoken = context.given - 1 if context.answers is None else end - 1
+    return min(spoken if scene.focus is None else scene.focus, end - 1)
 
 
 def _heard(codec: Codec[Source], run: Run, context: Context, end: int) -> Iterable[int]:

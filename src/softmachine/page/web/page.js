@@ -12,7 +12,7 @@ class Page {
     const choosing = this.model.layers.findIndex((layer) => layer.heads.some((head) => !head.uniform));
     const layer = choosing >= 0 ? choosing : this.model.layers.findIndex((one) => one.heads.length);
     /** @type {State} */
-    this.state = { position: Math.min(Math.max(this.offset, 0), this.model.count - 1), layer, head: layer < 0 ? -1 : Math.max(0, this.model.layers[layer].heads.findIndex((head) => !head.uniform)), guide: -1, sharpness: null };
+    this.state = { position: Math.min(Math.max(data.context.focus, 0), this.model.count - 1), layer, head: layer < 0 ? -1 : Math.max(0, this.model.layers[layer].heads.findIndex((head) => !head.uniform)), guide: -1, sharpness: null };
     header(data, this.model);
     this.strip = new Strip(this.model, go);
     this.picture = picture(data.scene, this.model, byId('picture-body'), (place) => go(place));

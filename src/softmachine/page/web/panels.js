@@ -205,7 +205,11 @@ class HeadPanel {
   }
 }
 
-const percent = (share) => `${(100 * share).toPrecision(share > 0.9995 || share < 0.001 ? 2 : 3)} %`;
+/** A share; what is left of a whole is not rounded away. @param {number} share */
+function percent(share) {
+  if (share > 0.9995) return share === 1 ? '100 %' : 'nearly 100 %';
+  return `${(100 * share).toPrecision(share < 0.001 ? 2 : 3)} %`;
+}
 
 class LogitsPanel {
   constructor(model, data) {

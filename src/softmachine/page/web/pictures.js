@@ -178,6 +178,7 @@ function wires(data, model, body, go) {
   });
   const told = el('p', { class: 'state' });
   body.append(told, drawing);
+  if (width < 1.6 * body.clientWidth) drawing.classList.add('fits');
   let last = -1;
   return { title: 'circuit', show(position) {
     const w = data.positions[position];

@@ -65,7 +65,11 @@ class SoftPanel {
 
   /** The positions at which soft attention says something else. @param {number} sharpness @returns {number[]} */
   broken(sharpness) {
-    const { decisions } = this.soft.pass(sharpness), { said, heard } = this.data.context;
+    return this.wrongly(this.soft.pass(sharpness));
+  }
+
+  wrongly({ decisions }) {
+    const { said, heard } = this.data.context;
     return heard.filter((p) => p < this.model.count && said[p] !== '' && this.model.outputs[decisions[p]] !== said[p]);
   }
 
@@ -107,7 +111,7 @@ class SoftPanel {
       this.told.textContent = 'Hard attention: all weight on the keys of maximal score.';
       return null;
     }
-    const pass = this.soft.pass(sharpness, state.position), broken = this.broken(sharpness);
+    const pass = this.soft.pass(sharpness, state.position), broken = this.wrongly(pass);
     const unit = this.settings.own ? `scale ${floating(sharpness)} times that of the model` : this.settings.sharpness ? `scale ${floating(sharpness)} / gap` : `scale ${floating(sharpness)}`;
     this.told.replaceChildren(`Softmax, ${unit}: `, broken.length ? el('span', { class: 'problem' }, `${many(broken.length, 'decision')} of ${this.data.context.heard.length} break${broken.length === 1 ? 's' : ''}, the first at position ${broken[0]}.`) : el('span', { class: 'good' }, 'every decision is right.'));
     return pass;

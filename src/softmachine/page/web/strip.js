@@ -72,6 +72,7 @@ class Strip {
       canvas.style.height = `${height}px`;
       canvas.getContext('2d').setTransform(ratio, 0, 0, ratio, 0, 0);
     }
+    this.map.hidden = this.model.count * this.cell <= this.width;
     this.left = this.bounded(this.left);
     this.bring(this.view.position);
     this.draw();

@@ -90,7 +90,7 @@ class OfCircuit(AnsweringCodec[Circuit]):
         )
         line = {gate.name: index for index, gate in enumerate(circuit.ordered)}
         active = [None if wire is None else line.get(wire) for wire in positions]
-        return Scene(self.lines, active, picture=wires)
+        return Scene(self.lines, active, picture=wires, focus=self.output_positions[0])
 
     def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
         """The outputs; a circuit with one output accepts if it is 1."""

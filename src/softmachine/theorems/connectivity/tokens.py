@@ -74,7 +74,7 @@ class GraphCodec(AnsweringCodec[Graph]):
         if not graph.directed:
             edge |= {(other, one): index for (one, other), index in edge.items()}
         active = [edge.get((spoken[0], spoken[-1])) for spoken in network.positions]
-        return Scene(self.lines, active, picture=network)
+        return Scene(self.lines, active, picture=network, focus=network.asked[0] * count + network.asked[1])
 
     def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
         """Accepted if the second vertex can be reached from the first."""
