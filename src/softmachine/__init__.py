@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from softmachine.errors import SoftmachineError
 
 if TYPE_CHECKING:
-    from softmachine.api import certificate, check, compile, dataset, export, load, run, save, soften  # noqa: A004
+    from softmachine.api import certificate, check, compile, dataset, export, inspect, load, picture, run, save, soften  # noqa: A004
     from softmachine.engines.result import Run
     from softmachine.languages.turing import Rule, Tape, TuringMachine
     from softmachine.model import Model
@@ -37,7 +37,9 @@ __all__ = [
     "compile",
     "dataset",
     "export",
+    "inspect",
     "load",
+    "picture",
     "run",
     "save",
     "soften",
@@ -50,6 +52,8 @@ _HOMES = {
     "certificate": "softmachine.api",
     "dataset": "softmachine.api",
     "export": "softmachine.api",
+    "inspect": "softmachine.api",
+    "picture": "softmachine.api",
     "check": "softmachine.api",
     "save": "softmachine.api",
     "soften": "softmachine.api",

@@ -15,9 +15,9 @@ from softmachine.estimates import Estimate, allow
 from softmachine.signals.primitives import Attention, Loop
 from softmachine.signals.program import Program
 from softmachine.signals.signal import Affine, Node, Signal, inputs_first
-from softmachine.text import html_table
 from softmachine.transformer.attention import softmax
 from softmachine.transformer.features import Feature, Monomial
+from softmachine.views import html_table
 
 MOST = 4096
 """No scaled gap larger than this is tried; float64 has no use for one above 745."""

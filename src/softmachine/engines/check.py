@@ -16,7 +16,8 @@ from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import SoftmachineError
 from softmachine.languages.source import Source
 from softmachine.model import Model
-from softmachine.text import html_table, many
+from softmachine.text import many
+from softmachine.views import html_table
 from softmachine.words import Word
 
 BATCH = 512
