@@ -1,138 +1,109 @@
-"""Which keys every head chose at every position: recorded while the dense engine reads the run again."""
+"""Which keys every head chose: at all positions of a context, or in a window far from its beginning what it found."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
-import numpy as np
-
-from softmachine.errors import PrecisionError
-from softmachine.page.numbers import Json
+from softmachine.engines.dense.effort import allow_pass
+from softmachine.engines.dense.engine import DenseEngine
+from softmachine.engines.fast.analysis.grids import Declined
+from softmachine.engines.fast.audit import Found, found
+from softmachine.engines.fast.engine import FastEngine
+from softmachine.errors import PrecisionError, UsageError
+from softmachine.inspection.choices import Choices, Pattern, Spans
+from softmachine.page.numbers import Json, number
+from softmachine.page.shown import Shown
 from softmachine.page.weights import is_uniform
-from softmachine.transformer.weights import Transformer
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from softmachine.arithmetic import Tensor
-    from softmachine.engines.dense.attention import Search
-    from softmachine.engines.dense.engine import DenseEngine
-    from softmachine.engines.dense.watching import Where
+from softmachine.transformer.weights import Head, Transformer
 
 PIECE = 1024
-"""So many positions are read at a time, where the model looks back."""
-
-Keys = list[int]
-"""Runs of keys: where each begins, and how long it is."""
-Chosen = dict[tuple[int, int, int, int], list[Keys]]
-"""The keys at every position, by block, turn, layer and head."""
+"""So many positions are read at a time, where the model looks back: scores take memory."""
 
 
-def choices(transformer: Transformer, tokens: Sequence[str], length: int | None) -> Chosen:
-    """The keys that every head chose which chooses, at every position of a context.
+def chosen(shown: Shown) -> Json:
+    """For every layer, those of loops in every turn, and every head in it: its keys at each position, or null.
 
-    Floats with error bounds decide; where they cannot, rationals do.
+    Nothing is told of heads that take all, nor of soft ones. A key is told by its distance from the last one, several
+    by where each stretch begins and how long it is.
     """
-    if not any(head.weighting.hard and not is_uniform(head) for head in transformer.heads):
-        return {}
-    try:
-        return _recorded(transformer, tokens, length, "float64")
-    except PrecisionError:
-        return _recorded(transformer, tokens, length, "exact")
-
-
-def _recorded(transformer: Transformer, tokens: Sequence[str], length: int | None, arithmetic: str) -> Chosen:
-    from softmachine.engines.dense.engine import DenseEngine
-
-    engine = DenseEngine(transformer, arithmetic)
-    run = engine.start(1, length)
-    recorder = _Recorder(engine)
-    run.watcher = recorder
-    piece = PIECE if transformer.causal else max(len(tokens), 1)
-    for start in range(0, len(tokens), piece):
-        run.extend([tokens[start : start + piece]])
-    return recorder.chosen
-
-
-class _Recorder:
-    """Puts down what heads choose, and forgets the rest."""
-
-    def __init__(self, engine: DenseEngine) -> None:
-        self.engine = engine
-        self.chosen: Chosen = {}
-        self._found: list[tuple[int, list[list[Keys]]]] = []
-
-    def embedded(self, stream: Tensor, positions: range) -> None:
-        """Nothing is chosen yet."""
-
-    def searched(self, group: int, search: Search) -> None:
-        """What the heads of a group chose, at some positions."""
-        self._found.append((group, [_runs(flags[0]) for flags in search.chosen]))
-
-    def attended(self, where: Where, stream: Tensor, positions: range) -> None:
-        """Put down what was found, by the places of heads in their layer."""
-        block, turn, depth = where
-        dense = self.engine.blocks[block][depth]
-        places = [(g, k) for g, group in enumerate(dense.groups) for k in range(len(group))]
-        heads = self.engine.transformer.blocks[block].layers[depth].heads
-        for index, head in enumerate(heads):
-            group, member = places[dense.order[index]]
-            if is_uniform(head) or not head.weighting.hard:
-                continue
-            kept = self.chosen.setdefault((block, turn, depth, index), [])
-            for found, members in self._found:
-                if found == group:
-                    kept += members[member]
-        self._found.clear()
-
-    def fed_forward(self, where: Where, stream: Tensor, positions: range) -> None:
-        """Nothing is chosen here."""
-
-
-def _runs(flags: NDArray[np.bool_]) -> list[Keys]:
-    """The keys that are chosen at each position, as runs."""
-    single = flags.sum(axis=1) == 1
-    first = flags.argmax(axis=1)
-    found: list[Keys] = []
-    for query, alone in enumerate(single.tolist()):
-        found.append([int(first[query]), 1] if alone else _of(np.flatnonzero(flags[query])))
-    return found
-
-
-def _of(keys: NDArray[np.intp]) -> Keys:
-    if not len(keys):
+    transformer = shown.inspection.transformer
+    if shown.window.start:
+        return _far(shown)
+    if not any(map(_chooses, transformer.heads)):
         return []
-    starts = np.flatnonzero(np.diff(keys, prepend=-2) > 1)
-    lengths = np.diff(starts, append=len(keys))
-    return [int(item) for pair in zip(keys[starts], lengths, strict=True) for item in pair]
+    patterns = {(p.stage.layer, max(p.stage.turn, 1), p.index): p for p in _patterns(shown)}
+    layers: list[Json] = []
+    for layer, turn, heads in _layers(transformer, shown.length):
+        told = [patterns[layer, turn, k] if _chooses(head) else None for k, head in enumerate(heads)]
+        layers.append([None if pattern is None else {"keys": _coded(pattern.rows)} for pattern in told])
+    return layers
 
 
-def coded(transformer: Transformer, chosen: Chosen) -> Json:
-    """The same for the page: one key by its distance from the last one, several by their runs, relative likewise."""
-    return [
-        [
-            [
-                [
-                    _coded(chosen[b, turn, depth, index]) if (b, turn, depth, index) in chosen else None
-                    for index in range(len(layer.heads))
-                ]
-                for depth, layer in enumerate(block.layers)
-            ]
-            for turn in range(1 + max((t for found, t, _, _ in chosen if found == b), default=-1))
-        ]
-        for b, block in enumerate(transformer.blocks)
-    ]
+def _chooses(head: Head) -> bool:
+    return head.weighting.hard and not is_uniform(head)
 
 
-def _coded(positions: Sequence[Keys]) -> list[Json]:
+def _layers(transformer: Transformer, length: int | None) -> Iterator[tuple[int, int, Sequence[Head]]]:
+    """All layers as they are computed: the number, the turn and the heads of each."""
+    first = 1
+    for block in transformer.blocks:
+        for turn in range(1, block.count(length) + 1):
+            for depth, layer in enumerate(block.layers):
+                yield first + depth, turn, layer.heads
+        first += len(block.layers)
+
+
+def _patterns(shown: Shown) -> list[Pattern]:
+    """Floats with error bounds decide; where they cannot, rationals do."""
+    transformer = shown.inspection.transformer
+    try:
+        return _watched(DenseEngine(transformer), shown)
+    except PrecisionError:
+        return _watched(DenseEngine(transformer, "exact"), shown)
+
+
+def _watched(engine: DenseEngine, shown: Shown) -> list[Pattern]:
+    tokens = shown.tokens
+    allow_pass(engine, tokens, shown.length)
+    reading = engine.start(1, shown.length)
+    reading.watcher = choices = Choices(engine)
+    piece = max(len(tokens), 1) if shown.inspection.looks_ahead else PIECE
+    for start in range(0, len(tokens), piece):
+        reading.extend([tokens[start : start + piece]])
+    return list(choices.patterns.values())
+
+
+def _coded(rows: Sequence[Spans]) -> list[Json]:
     coded: list[Json] = []
     last = 0
-    for keys in positions:
-        if len(keys) == 2 and keys[1] == 1:
-            coded.append(keys[0] - last)
+    for spans in rows:
+        if len(spans) == 1 and spans[0][1] - spans[0][0] == 1:
+            coded.append(spans[0][0] - last)
         else:
-            told: list[Json] = list(keys)
-            coded.append(told)
-        last = keys[0] if keys else last
+            stretches: list[Json] = [item for first, end in spans for item in (first, end - first)]
+            coded.append(stretches)
+        last = spans[0][0] if spans else last
     return coded
+
+
+def _far(shown: Shown) -> Json:
+    """The same far from the beginning, with what each head retrieved: the page lacks the positions before."""
+    transformer, window = shown.inspection.transformer, shown.window
+    try:
+        engine = FastEngine(transformer)
+    except Declined as reason:
+        raise UsageError(
+            f"only the first positions of this run can be shown: {reason}", hint="choose a step near the beginning"
+        ) from None
+    heads = iter(found(engine.start(shown.read[: window.stop + 1]), window))
+    return [[_told(next(heads), head) for head in layer] for _, _, layer in _layers(transformer, shown.length)]
+
+
+def _told(positions: Sequence[Found | None], head: Head) -> Json:
+    unread: list[Json] = [None] * len(head.value.bias)
+    values: list[Json] = []
+    keys: list[list[tuple[int, int]]] = []
+    for one in positions:
+        values.append(unread if one is None else [None if v is None else number(v) for v in one.values])
+        keys.append([] if one is None or len(one.keys) < one.count else [(key, key + 1) for key in one.keys])
+    return {"keys": None if is_uniform(head) else _coded([tuple(row) for row in keys]), "values": values}

@@ -2,99 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
-from softmachine.codec import AnsweringCodec, Codec
-from softmachine.engines.result import UNFINISHED, Run
+from softmachine.engines.result import UNFINISHED
+from softmachine.inspection.inspection import Inspection
+from softmachine.inspection.sentences import sentence
 from softmachine.languages.scene import Scene
-from softmachine.languages.source import Source
-from softmachine.page.choices import choices, coded
-from softmachine.page.contexts import Context, contexts
+from softmachine.page.choices import chosen
 from softmachine.page.numbers import Json
+from softmachine.page.shown import Shown, names_of, shown
 from softmachine.page.soft import soft
-from softmachine.page.weights import weights
-from softmachine.text import many
+from softmachine.page.weights import is_exact, weights
+from softmachine.text import cut, many
 from softmachine.theorems.theorem import Theorem
 
-MOST_POSITIONS = 12_000
-"""More are not put into a page."""
-MOST_CHOICES = 150_000
-"""Positions times heads that choose, in all turns of loops; more are not put into a page."""
+MOST_TOLD = 800
+"""Heads times positions, in all turns of loops; of more, the page says itself what they do."""
 
 
-def page_data(run: Run, command: str) -> Json:
-    """All that the page of a run needs."""
-    every = contexts(run)
-    chosen = every[-1] if len(every) == 1 else every[0]
-    number = every.index(chosen)
-    first, end = _window(run, chosen)
-    shown, length = chosen.tokens[:end], chosen.length
-    used = tuple(dict.fromkeys(shown))
-    index = {token: k for k, token in enumerate(used)}
-    model, positions = run.model, range(end)
-    recorded = choices(model.weights, shown, length)
-    scene = model.codec.scene(run.outcome.word, chosen.stretch(0, end))
+def page_data(inspection: Inspection, position: int | None, command: str) -> Json:
+    """All that the page of a run needs; it opens at a position, if one is chosen."""
+    part, run = shown(inspection, position), inspection.run
+    names, scene = names_of(part.tokens), run.model.codec.scene(run.outcome.word, part.stretch())
     return {
-        "about": _about(run, command, every, number, (first, end)),
-        "theorem": _theorem(model.theorem),
-        "weights": weights(model.weights, used, positions, length),
-        "vocabulary": list(used),
+        "about": _about(part, command),
+        "theorem": _theorem(run.model.theorem),
+        "weights": weights(inspection.transformer, tuple(names), part.window, part.length),
+        "vocabulary": list(names),
         "context": {
-            "tokens": [index[token] for token in shown],
-            "first": first,
-            "given": chosen.given,
-            "length": length,
-            "decodes": chosen.answers is None,
-            "focus": _focus(scene, chosen, end),
-            "said": [chosen.said_at(position) for position in positions],
-            "heard": [*_heard(model.codec, run, chosen, end)],
-            "choices": coded(model.weights, recorded),
+            "tokens": [names[token] for token in part.tokens],
+            "first": part.window.start,
+            "given": part.given,
+            "length": part.length,
+            "decodes": part.decodes,
+            "focus": _focus(part, scene),
+            "said": [*part.said()],
+            "heard": [*part.heard()],
+            "steps": [*part.steps()],
+            "choices": chosen(part),
+            "sentences": _sentences(part),
         },
         "scene": _scene(scene),
-        "soft": soft(model, positions, length),
+        "soft": soft(run.model, part.window, part.length),
     }
 
 
-def _window(run: Run, context: Context) -> tuple[int, int]:
-    """From where to where a context is shown: all of it if it fits."""
-    choosing = run.model.weights.depth(context.length) * max(
-        (len(layer.heads) for layer in run.model.weights.layers), default=0
-    )
-    return 0, min(context.read, MOST_POSITIONS, max(MOST_CHOICES // max(choosing, 1), 1))
+def _focus(part: Shown, scene: Scene) -> int:
+    """The place to look at first, counted from the first that is shown."""
+    natural = part.given - 1 if part.decodes else part.window.stop - 1
+    place = part.opens if part.opens is not None else natural if scene.focus is None else scene.focus
+    return min(max(place, part.window.start), part.window.stop - 1) - part.window.start
 
 
-def _focus(scene: Scene, context: Context, end: int) -> int:
-    """The position to look at first."""
-    spoken = context.given - 1 if context.answers is None else end - 1
-    return min(spoken if scene.focus is None else scene.focus, end - 1)
+def _sentences(part: Shown) -> Json:
+    """What each head did at each place, in the words of its theorem; of short runs in exact numbers only."""
+    inspection, transformer = part.inspection, part.inspection.transformer
+    heads = sum(block.count(part.length) * sum(len(layer.heads) for layer in block.layers) for block in transformer.blocks)
+    if not heads or heads * len(part.window) > MOST_TOLD or not is_exact(transformer) or part.context.segment:
+        return None
+    model = inspection.run.model
+    return [
+        [sentence(head, model).removeprefix(f"{cut(head.name)}: ") for head in moment.heads]
+        for moment in inspection.moments(part.window)
+    ]
 
 
-def _heard(codec: Codec[Source], run: Run, context: Context, end: int) -> Iterable[int]:
-    """The positions at which it matters what is said."""
-    if not isinstance(codec, AnsweringCodec):
-        return range(context.given - 1, end)
-    return [at for at, wanted in enumerate(codec.expected(run.outcome.word, 0)) if wanted is not None]
-
-
-def _about(run: Run, command: str, every: Sequence[Context], number: int, window: tuple[int, int]) -> Json:
-    model, outcome, context = run.model, run.outcome, every[number]
-    weights, decodes = model.weights, context.answers is None
+def _about(part: Shown, command: str) -> Json:
+    run, transformer = part.inspection.run, part.inspection.transformer
+    model, outcome = run.model, run.outcome
     sizes = [
-        many(len(weights.layers), "layer"),
-        many(len(weights.heads), "head"),
-        f"width {weights.width:,}",
-        many(len(weights.vocabulary), "token"),
-        many(weights.nonzeros, "weight") + " ≠ 0",
+        many(len(transformer.layers), "layer"),
+        many(len(transformer.heads), "head"),
+        f"width {transformer.width:,}",
+        many(len(transformer.vocabulary), "token"),
+        many(transformer.nonzeros, "weight") + " ≠ 0",
     ]
-    kinds = " and ".join(map(str, weights.weightings)) or "no attention"
+    kinds = " and ".join(map(str, transformer.weightings)) or "no attention"
     facts: list[tuple[str, str]] = [
-        ("transformer", f"{'decoder' if weights.causal else 'encoder'}, {kinds}: {', '.join(sizes)}"),
-        ("run", _how(run, decodes)),
+        ("transformer", f"{'decoder' if transformer.causal else 'encoder'}, {kinds}: {', '.join(sizes)}"),
+        ("run", _how(part)),
+        *([] if model.certified is None else [("certificate", f"softmax certified up to n = {model.certified:,}")]),
+        *(("shown", text) for text in part.left_out()),
     ]
-    if model.certified is not None:
-        facts.append(("certificate", f"softmax certified up to n = {model.certified:,}"))
-    facts += [("shown", text) for text in _shown(every, number, window)]
     return {
         "name": model.source.name,
         "language": model.source.language,
@@ -108,26 +97,16 @@ def _about(run: Run, command: str, every: Sequence[Context], number: int, window
     }
 
 
-def _how(run: Run, decodes: bool) -> str:
+def _how(part: Shown) -> str:
+    run = part.inspection.run
     how = f"{run.arithmetic} on the {run.engine} engine"
-    if not decodes:
+    if not part.decodes:
         return f"one pass over {many(len(run.tokens), 'position')}, {how}"
     return f"{many(run.steps, 'step')}, {many(len(run.tokens), 'token')}, {how}"
 
 
-def _shown(every: Sequence[Context], number: int, window: tuple[int, int]) -> Iterable[str]:
-    """What is left out, if anything is."""
-    if len(every) > 1:
-        yield f"context {number + 1:,} of {len(every):,}: the model goes on from summaries"
-    first, end = window
-    if end - first < every[number].read:
-        yield f"positions {first:,} to {end - 1:,} of {every[number].read:,}"
-
-
 def _theorem(theorem: Theorem) -> Json:
-    guide: list[Json] = [
-        {"title": step.title, "text": step.text, "shows": list(step.shows)} for step in theorem.guide
-    ]
+    guide: list[Json] = [{"title": step.title, "text": step.text, "shows": list(step.shows)} for step in theorem.guide]
     return {
         "name": theorem.name,
         "statement": theorem.statement,

@@ -10,15 +10,23 @@ from html import escape
 from importlib.resources import files
 
 from softmachine.engines.result import Run
+from softmachine.inspection.inspection import Inspection
 from softmachine.page.data import page_data
 
 SCRIPTS = ("fractions.js", "model.js", "exact.js", "soft.js", "text.js", "pictures.js", "strip.js", "panels.js", "softpanel.js", "page.js")
 """In the order in which they build on each other."""
 
 
-def html(run: Run, command: str) -> str:
-    """The page of a run."""
-    data = json.dumps(page_data(run, command), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+def html(run: Run, command: str, position: int | None = None) -> str:
+    """The page of a run; it opens at a position, if one is chosen.
+
+    Args:
+        run: The run.
+        command: What makes this page, for people.
+        position: The position that it opens at, and that it has a window around if the run is long.
+    """
+    found = page_data(Inspection(run), position, command)
+    data = json.dumps(found, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     title = f"{run.model.source.name} on {run.model.codec.text_of(run.outcome.word) or 'the empty word'}"
     return document(title, "page.html", data)
 

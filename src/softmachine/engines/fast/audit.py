@@ -11,7 +11,7 @@ Memory is that of the run, and of one block of keys.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -88,6 +88,31 @@ def done_again(run: FastPass, steps: Sequence[int]) -> tuple[int, tuple[Differen
 
 
 @dataclass(frozen=True)
+class Found:
+    """What a head found at a step.
+
+    Args:
+        keys: The first of the keys that it chose.
+        count: How many they are.
+        values: The mean of their values; None for a component that nothing reads.
+    """
+
+    keys: Sequence[int]
+    count: int
+    values: Sequence[Fraction | None]
+
+
+def found(run: FastPass, steps: Sequence[int]) -> list[list[Found | None]]:
+    """What every head found at some positions, in rising order, with every score computed in rationals.
+
+    Heads come layer by layer, those of loops in every turn; None for one that nothing depends on.
+    """
+    auditor = _Auditor(run, steps)
+    auditor.answers()
+    return [auditor.found(head) for head in auditor.flow.heads]
+
+
+@dataclass(frozen=True)
 class _Step:
     """A step that is done again: its position, its token, and the atoms as far as they are known."""
 
@@ -107,6 +132,8 @@ class _Auditor:
         self.flow = run.engine.flow
         self.steps = [_Step(position, int(run.tokens[position]), {}) for position in steps]
         self.scores = 0
+        self.asked: dict[FlowHead, Sequence[Question]] = {}
+        """What each head that is needed asked at the steps, and found."""
 
     def answers(self) -> list[str | None]:
         """What the model says at each step; None if logits are equal."""
@@ -114,6 +141,16 @@ class _Auditor:
         while todo:
             todo = self._retrieve(self._compute(todo))
         return [self._said(step) for step in self.steps]
+
+    def found(self, head: FlowHead) -> list[Found | None]:
+        """What a head found at the steps."""
+        if head not in self.asked:
+            return [None] * len(self.steps)
+        atoms = {component: number for number, component in self.flow.retrieved(head)}
+        return [
+            Found(question.keys, question.count, [_component(head, k, atoms, step) for k in range(len(head.value))])
+            for step, question in zip(self.steps, self.asked[head], strict=True)
+        ]
 
     def _said(self, step: _Step) -> str | None:
         logits = [step.value(form) for form in self.flow.logits]
@@ -154,6 +191,7 @@ class _Auditor:
             for step, question in zip(self.steps, search.questions, strict=True):
                 self.scores += step.position + 1
                 head.settle(step, question)
+            self.asked[head.head] = search.questions
         done = {head.head for head in ready}
         return [item for item in todo if item not in done]
 
@@ -164,6 +202,14 @@ class _Auditor:
         places = {number: 2 * k for k, number in enumerate(atoms)}
         for first in range(0, len(tokens), BLOCK):
             yield Block(first, tokens[first : first + BLOCK], next(records) if records else None, places)
+
+
+def _component(head: FlowHead, component: int, atoms: Mapping[int, int], step: _Step) -> Fraction | None:
+    """What a head retrieved of a component: a constant is its own mean."""
+    if component in atoms:
+        return step.atoms[atoms[component]]
+    form = head.value[component]
+    return form.constant if form.is_constant and head.mask is Mask.CAUSAL else None
 
 
 class _Asking:
@@ -214,6 +260,6 @@ class _Asking:
             own = sum((step.value(query) * step.value(key) for query, key in pairs), ZERO)
             if self.head.bias is not None:
                 own += self.head.bias.at(step.position, step.position)
-            question.offer(own, 1, lambda: [step.value(form) for form in self.values])
+            question.offer(own, [step.position], 1, lambda: [step.value(form) for form in self.values])
         for (number, _), total in zip(self.results, question.totals or [ZERO] * len(self.results), strict=True):
             step.atoms[number] = total / question.count if question.count else ZERO

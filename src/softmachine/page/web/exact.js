@@ -78,6 +78,8 @@ class Exact {
   /** What head h retrieves at a position: the mean of the values. @param {number} l @param {number} h @param {number} k @param {number} p */
   retrieved(l, h, k, p) {
     return kept(this.means, `${l} ${h} ${k}`, p, () => {
+      const given = this.model.layers[l].values[h];
+      if (given) return fraction(given[p][k] ?? 0);
       const runs = this.keys(l, h, p);
       let sum = ZERO, count = 0;
       for (let r = 0; r < runs.length; r += 2) {

@@ -7,7 +7,7 @@
  *   id: string}} Head */
 /** @typedef {{first: Affine, second: Affine, steps: Set<number>, units: string[]}} Forward */
 /** @typedef {{heads: Head[], forward: Forward, number: number, block: number, turn: number, turns: number,
- *   name: string, choices: (number[][]|null)[], attended: Map<number, [number, number, Q][]>,
+ *   name: string, depth: number, choices: (number[][]|null)[], values: ((number|string|null)[][]|null)[], attended: Map<number, [number, number, Q][]>,
  *   forwarded: Map<number, {bias: Q, terms: [number, Q][]}>}} Layer */
 
 /** @param {(number|string)[]} flat @returns {Row} */
@@ -22,14 +22,14 @@ function sparse(flat) {
 const affine = ([rows, bias]) => ({ rows: rows.map(sparse), bias: bias.map(fraction) });
 
 /** Runs of keys for every position: single keys are told by their distance from the last one.
- * @param {(number|number[])[]|null} coded @returns {number[][]|null} */
-function decoded(coded) {
+ * @param {(number|number[])[]|null} coded @param {number} first @returns {number[][]|null} */
+function decoded(coded, first) {
   if (!coded) return null;
   let last = 0;
   return coded.map((told) => {
     const runs = typeof told === 'number' ? [last + told, 1] : told;
     if (runs.length) last = runs[0];
-    return runs;
+    return first ? runs.map((item, k) => (k % 2 ? item : item - first)) : runs;
   });
 }
 
@@ -43,6 +43,9 @@ class Model {
     this.vocabulary = /** @type {string[]} */ (data.vocabulary);
     this.tokens = /** @type {number[]} */ (context.tokens);
     this.count = this.tokens.length;
+    /** The first position that is shown; inside, places count from 0. */
+    this.first = /** @type {number} */ (context.first);
+    this.sentences = /** @type {string[][]|null} */ (context.sentences);
     this.exact = /** @type {boolean} */ (weights.exact);
     this.width = this.coordinates.length;
     this.embedding = weights.embedding.map((/** @type {any} */ row) => new Map(sparse(row)));
@@ -56,13 +59,18 @@ class Model {
       for (const [c, w] of row) this.featured.set(c, [...(this.featured.get(c) ?? []), [f, w]]);
     });
     this.unembedding = affine(weights.unembedding);
-    this.layers = unrolled(weights.blocks, context.choices);
+    this.layers = unrolled(weights.blocks, context.choices, context.first);
     this.stages = 2 * this.layers.length + 1;
     this.writes = written(this);
   }
 
   /** The keys that a head sees from a position, as a range. @param {Head} head @param {number} p @returns {[number, number]} */
   visible(head, p) {
+    const [low, high] = this.seen(head, p);
+    return [low, Math.max(low, high)];
+  }
+
+  seen(head, p) {
     switch (head.mask) {
       case 'j ≤ i': return [0, p + 1];
       case 'j < i': return [0, p];
@@ -73,8 +81,8 @@ class Model {
   }
 }
 
-/** All layers in the order in which they are computed. @param {any[]} blocks @param {any[]} choices @returns {Layer[]} */
-function unrolled(blocks, choices) {
+/** All layers in the order in which they are computed. @param {any[]} blocks @param {any[]} choices @param {number} first @returns {Layer[]} */
+function unrolled(blocks, choices, first) {
   /** @type {Layer[]} */
   const layers = [];
   let number = 0;
@@ -82,8 +90,9 @@ function unrolled(blocks, choices) {
     const parts = block.layers.map((/** @type {any} */ layer) => prepared(layer, ++number));
     for (let turn = 0; turn < block.turns; turn++) {
       parts.forEach((part, depth) => {
-        const chosen = part.heads.map((_, h) => decoded(choices[b]?.[turn]?.[depth]?.[h] ?? null));
-        layers.push({ ...part, block: b, turn, turns: block.turns, name: block.name, choices: chosen });
+        const told = choices[layers.length] ?? [];
+        layers.push({ ...part, block: b, turn, turns: block.turns, name: block.name, depth,
+          choices: part.heads.map((_, h) => decoded(told[h]?.keys ?? null, first)), values: part.heads.map((_, h) => told[h]?.values ?? null) });
       });
     }
   });

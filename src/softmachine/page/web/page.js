@@ -7,7 +7,9 @@ class Page {
     this.data = data;
     this.model = new Model(data);
     this.exact = new Exact(this.model);
-    this.offset = data.context.decodes ? data.context.given - 1 : 0;
+    /** Where the model begins to speak. */
+    this.begin = data.context.decodes ? Math.max(data.context.given - 1 - this.model.first, 0) : 0;
+    this.steps = /** @type {(number|null)[]} */ (data.context.steps);
     const go = (position) => this.choose({ position });
     const choosing = this.model.layers.findIndex((layer) => layer.heads.some((head) => !head.uniform));
     const layer = choosing >= 0 ? choosing : this.model.layers.findIndex((one) => one.heads.length);
@@ -102,7 +104,7 @@ class Page {
       clearInterval(this.playing);
       this.playing = null;
     } else {
-      if (this.state.position >= this.model.count - 1) this.choose({ position: Math.max(this.offset, 0) });
+      if (this.state.position >= this.model.count - 1) this.choose({ position: this.begin });
       this.playing = setInterval(() => (this.state.position >= this.model.count - 1 ? this.play() : this.choose({ position: this.state.position + 1 })), PLAY);
     }
     button.setAttribute('aria-pressed', String(Boolean(this.playing)));
@@ -112,9 +114,9 @@ class Page {
 
   /** Go to a step by its number, or to the next token that has a text in it. @param {string} text */
   seek(text) {
-    const wanted = text.trim(), number = wanted.replace(/^#|,/g, '');
+    const wanted = text.trim(), place = this.place(wanted.replaceAll(',', ''));
     byId('seek').setCustomValidity('');
-    if (/^-?\d+$/.test(number)) return this.choose({ position: Number(number) + this.offset });
+    if (place !== null) return this.choose({ position: place });
     const { tokens, vocabulary, count } = this.model;
     for (let k = 1; k <= count && wanted; k++) {
       const p = (this.state.position + k) % count;
@@ -125,10 +127,25 @@ class Page {
     return undefined;
   }
 
+  /** The place of a step like "12", or of a position like "@30"; null if it is neither. @param {string} text */
+  place(text) {
+    const [, at, number] = /^(@?)(\d{1,15})$/.exec(text) ?? [];
+    if (number === undefined) return null;
+    const known = at || !this.data.context.decodes ? -1 : this.steps.indexOf(Number(number));
+    if (known >= 0) return known;
+    if (!at && this.data.context.decodes) return Number(number) > Math.max(...this.steps.filter((step) => step !== null), 0) ? this.model.count - 1 : 0;
+    return Math.max(0, Math.min(this.model.count - 1, Number(number) - this.model.first));
+  }
+
+  /** How a place is called. @param {number} p */
+  called(p) {
+    return this.data.context.decodes ? String(this.steps[p] ?? `@${p + this.model.first}`) : String(p + this.model.first);
+  }
+
   /** What the address says. */
   read() {
     const given = new URLSearchParams(location.hash.slice(1)), { layers } = this.model;
-    if (/^-?\d+$/.test(given.get('step') ?? '')) this.state.position = Math.max(0, Math.min(this.model.count - 1, Number(given.get('step')) + this.offset));
+    this.state.position = this.place(given.get('step') ?? '') ?? this.state.position;
     const [number, head] = (given.get('head') ?? '').split('.').map(Number), turn = Number(given.get('turn') ?? 1) - 1;
     const layer = layers.findIndex((one) => one.number === number && one.turn === turn);
     if (layer >= 0 && layers[layer].heads[head - 1]) Object.assign(this.state, { layer, head: head - 1 });
@@ -137,7 +154,7 @@ class Page {
 
   address() {
     const { position, layer, guide } = this.state, now = this.model.layers[layer], head = this.chosen;
-    return [`step=${position - this.offset}`, ...(head ? [`head=${head.id}`] : []), ...(head && now.turn ? [`turn=${now.turn + 1}`] : []), ...(guide >= 0 ? [`guide=${guide + 1}`] : [])].join('&');
+    return [`step=${this.called(position)}`, ...(head ? [`head=${head.id}`] : []), ...(head && now.turn ? [`turn=${now.turn + 1}`] : []), ...(guide >= 0 ? [`guide=${guide + 1}`] : [])].join('&');
   }
 
   write() {
@@ -156,7 +173,8 @@ class Page {
       return { keys: [], contest: null, shares: pass.shares[layer][head], brings: (c) => after[c] - before[c] };
     }
     const keys = this.exact.keys(layer, head, position);
-    const contest = chosen.uniform ? null : this.exact.contest(layer, head, position);
+    // Keys that are not on the page cannot be compared.
+    const contest = chosen.uniform || keys[0] < 0 ? null : this.exact.contest(layer, head, position);
     return { keys, contest, shares: null, agrees: !contest || agrees(chosen, contest, keys) };
   }
 
@@ -180,10 +198,10 @@ class Page {
   }
 
   where() {
-    const { position } = this.state, { model, data } = this, step = position - this.offset;
+    const { position } = this.state, { model, data } = this, step = this.steps[position] ?? null;
     const token = model.vocabulary[model.tokens[position]], said = data.context.said[position];
-    byId('where').replaceChildren(data.context.decodes && step >= 0 ? `step ${step.toLocaleString('en')} · ` : '', `position ${position.toLocaleString('en')} of ${model.count.toLocaleString('en')}: reads `, name(token, 20, { class: 'tag' }),
-      ...(said !== '' && step >= 0 ? [data.context.decodes ? ', says ' : ', answers ', name(said, 20, { class: 'tag warm' })] : []));
+    byId('where').replaceChildren(step === null ? '' : `step ${step.toLocaleString('en')} · `, `position ${(position + model.first).toLocaleString('en')}${model.first ? '' : ` of ${model.count.toLocaleString('en')}`}: reads `, name(token, 20, { class: 'tag' }),
+      ...(said !== '' && position >= this.begin ? [data.context.decodes ? ', says ' : ', answers ', name(said, 20, { class: 'tag warm' })] : []));
     byId('told').textContent = byId('where').textContent;
   }
 }

@@ -119,7 +119,7 @@ class HeadPanel {
   }
 
   token(p) {
-    return name(this.model.vocabulary[this.model.tokens[p]], 18, { class: 'tag' });
+    return p in this.model.tokens ? name(this.model.vocabulary[this.model.tokens[p]], 18, { class: 'tag' }) : '(not on this page)';
   }
 
   /** @param {State} state @param {Head|null} head @param {any} seen */
@@ -132,13 +132,22 @@ class HeadPanel {
       return;
     }
     const { contest, shares, keys } = seen;
-    why.replaceChildren(name(head.name, 60, { class: 'tag' }), ' ', ...(shares ? this.softly(head, shares) : this.sentence(state, head, contest, keys)));
+    why.replaceChildren(name(head.name, 60, { class: 'tag' }), ' ', ...(shares ? this.softly(head, shares) : this.told(state, head) ?? this.sentence(state, head, contest, keys)));
     body.replaceChildren(...(shares ? [this.sharesTable(shares)] : head.uniform || !contest ? [] : [this.table(state, contest, keys)]), ...this.brings(state, head, seen));
   }
 
-  /** Why these keys, in a sentence. */
+  /** Why these keys, in the words of the theorem; null where there are none. @param {State} state @param {Head} head */
+  told(state, head) {
+    const { sentences, layers } = this.model;
+    if (!sentences) return null;
+    const before = layers.slice(0, state.layer).reduce((sum, layer) => sum + layer.heads.length, 0);
+    return [`${shown(sentences[state.position][before + state.head], 400)}.`];
+  }
+
+  /** The same in the words of attention. */
   sentence(state, head, contest, keys) {
-    const count = keys.reduce((sum, item, k) => (k % 2 ? sum + item : sum), 0);
+    const count = keys.reduce((sum, item, k) => (k % 2 ? sum + item : sum), 0) + (head.uniform ? this.model.first : 0);
+    if (this.model.first && !head.uniform && keys[0] < 0) return ['chooses position ', this.at(keys[0]), ', before those that this page has.'];
     if (!count) return [`sees nothing from here (${head.mask}), and brings zeros.`];
     if (head.uniform) return [`takes the mean of ${count === 1 ? 'the one position' : `all ${many(count, 'position')}`} that it sees (${head.mask}).`];
     const { tied, best, next, following } = contest, first = tied[0];
@@ -146,13 +155,15 @@ class HeadPanel {
     const choice = { 'leftmost-hard': 'the first', 'rightmost-hard': 'the last' }[head.choice];
     const which = tied.length === 1 ? ['chooses position ', this.at(first), ' ', this.token(first), ': it alone has the largest score, ']
       : choice ? [`chooses ${choice} of ${many(tied.length, 'position')} with the largest score, `, this.at(keys[0]), ' ', this.token(keys[0]), ': ']
-        : [`averages ${many(tied.length, 'position')} that tie at the largest score (${listed(tied)}): `];
-    const behind = gap ? [`; ${following.length === 1 ? 'the next best, position ' : `the next best, ${many(following.length, 'position')} like `}`, this.at(following[0]), following.length === 1 ? ', is ' : ', are ', el('b', {}, short(gap)), ' below.'] : ['; there is no other key.'];
+        : [`averages ${many(tied.length, 'position')} that tie at the largest score (${listed(tied, this.model.first)}): `];
+    const behind = gap ? [`; ${following.length === 1 ? 'the next best, position ' : `the next best, ${many(following.length, 'position')} like `}`, this.at(following[0]), following.length === 1 ? ', is ' : ', are ', el('b', {}, short(gap)), this.model.first ? ' below, of those on this page.' : ' below.'] : ['; there is no other key.'];
     return [...which, el('b', {}, short(best)), ...behind];
   }
 
   at(p) {
-    return el('button', { class: 'at', title: `go to position ${p}`, onclick: () => this.go(p) }, p.toLocaleString('en'));
+    const label = (this.model.first + p).toLocaleString('en');
+    if (p < 0 || p >= this.model.count) return el('b', { title: 'not on this page' }, label);
+    return el('button', { class: 'at', title: `go to position ${label}`, onclick: () => this.go(p) }, label);
   }
 
   softly(head, shares) {
@@ -200,7 +211,7 @@ class HeadPanel {
       if (typeof value === 'number' ? Math.abs(value) > 1e-9 : value.n) added.push(el('span', { title: whole(value) }, name(this.model.coordinates[c], 32), ' = ', el('b', {}, short(value))));
     });
     const told = added.slice(0, 16);
-    const checks = seen.contest && !head.uniform && !seen.shares ? [el('p', { class: `brings ${seen.agrees ? 'good' : 'problem'}` }, seen.agrees ? `✓ ${many(Math.max(seen.contest.high - seen.contest.low, 0), 'score')} computed here; the engine chose the same` : 'the engine chose other keys than these scores say')] : [];
+    const checks = seen.contest && !head.uniform && !seen.shares ? [el('p', { class: `brings ${seen.agrees ? 'good' : 'problem'}` }, seen.agrees ? `✓ ${many(Math.max(seen.contest.high - seen.contest.low, 0), 'score')} computed here${this.model.first ? ', of the keys on this page' : ''}; the engine chose the same` : 'the engine chose other keys than these scores say')] : [];
     return [el('p', { class: 'brings' }, el('span', { class: 'quiet' }, seen.brings ? 'after all heads of the layer:' : 'it brings'), ...(told.length ? told : ['zeros']), ...(added.length > 16 ? [el('span', { class: 'quiet' }, `and ${added.length - 16} more`)] : [])), ...checks];
   }
 }

@@ -128,7 +128,7 @@ function rows(data, model, body, go) {
       return row;
     };
     table.append(el('thead', {}, line('', data.word, (symbol, p) => el('th', { scope: 'col' },
-      el('button', { title: `position ${data.first + p}`, onclick: () => go(data.first + p) }, name(symbol, 9))))));
+      el('button', { title: `position ${data.first + p}`, onclick: () => go(p) }, name(symbol, 9))))));
     table.append(el('tbody', {}, ...data.rows.map(([label, values]) => line(name(label, 40), values, (value) => {
       const truth = value === true || value === 'true' ? 'true' : value === false || value === 'false' ? 'false' : 'value';
       const text = value == null ? '' : truth === 'true' ? '1' : truth === 'false' ? '0' : shown(String(value), 8);
@@ -137,9 +137,9 @@ function rows(data, model, body, go) {
     body.replaceChildren(table);
   };
   return { title: 'word with values', show(position) {
-    draw(position - data.first);
-    columns.forEach((cells, k) => cells.forEach((cell) => cell.classList.toggle('now', from + k === position - data.first)));
-    scrollTo(body, columns[position - data.first - from]?.[0]);
+    draw(position);
+    columns.forEach((cells, k) => cells.forEach((cell) => cell.classList.toggle('now', from + k === position)));
+    scrollTo(body, columns[position - from]?.[0]);
   } };
 }
 

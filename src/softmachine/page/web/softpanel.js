@@ -113,7 +113,7 @@ class SoftPanel {
     }
     const pass = this.soft.pass(sharpness, state.position), broken = this.wrongly(pass);
     const unit = this.settings.own ? `scale ${floating(sharpness)} times that of the model` : this.settings.sharpness ? `scale ${floating(sharpness)} / gap` : `scale ${floating(sharpness)}`;
-    this.told.replaceChildren(`Softmax, ${unit}: `, broken.length ? el('span', { class: 'problem' }, `${many(broken.length, 'decision')} of ${this.data.context.heard.length} break${broken.length === 1 ? 's' : ''}, the first at position ${broken[0]}.`) : el('span', { class: 'good' }, 'every decision is right.'));
+    this.told.replaceChildren(`Softmax, ${unit}: `, broken.length ? el('span', { class: 'problem' }, `${many(broken.length, 'decision')} of ${this.data.context.heard.length} break${broken.length === 1 ? 's' : ''}, the first at position ${broken[0] + this.model.first}.`) : el('span', { class: 'good' }, 'every decision is right.'));
     return pass;
   }
 }

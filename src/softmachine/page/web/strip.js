@@ -88,7 +88,7 @@ class Strip {
     this.bring(view.position);
     this.draw();
     this.slider.setAttribute('aria-valuenow', String(view.position));
-    this.slider.setAttribute('aria-valuetext', `position ${view.position}: ${this.texts[this.model.tokens[view.position]]}`);
+    this.slider.setAttribute('aria-valuetext', `position ${view.position + this.model.first}: ${this.texts[this.model.tokens[view.position]]}`);
   }
 
   draw() {
@@ -120,9 +120,9 @@ class Strip {
     }
     ink.font = '10.5px system-ui, sans-serif';
     ink.fillStyle = colors.quiet;
-    const every = this.cell < 40 ? 5 : 1;
+    const every = this.cell < 40 ? 5 : this.cell < 60 && model.first > 99999 ? 2 : 1;
     for (let p = from; p < to; p++) {
-      if (p % every === 0 || p === view.position) ink.fillText(String(p), p * this.cell - this.left + this.cell / 2, ARCS + TOKEN + BARS + LABEL / 2);
+      if ((p + model.first) % every === 0 || p === view.position) ink.fillText((p + this.model.first).toLocaleString('en'), p * this.cell - this.left + this.cell / 2, ARCS + TOKEN + BARS + LABEL / 2);
     }
   }
 
@@ -166,7 +166,7 @@ class Strip {
     ink.font = '600 11px system-ui, sans-serif';
     for (const [side, away] of [['left', left], ['right', right]]) {
       if (!away.length) continue;
-      const text = away.length === 1 ? String(away[0][0]) : `${away.length} keys`;
+      const text = away.length === 1 ? (away[0][0] + this.model.first).toLocaleString('en') : `${away.length} keys`;
       ink.textAlign = side;
       ink.fillText(side === 'left' ? `← ${text}` : `${text} →`, side === 'left' ? 6 : this.width - 6, 12);
     }

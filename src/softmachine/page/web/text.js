@@ -68,8 +68,8 @@ function whole(value) {
   return value.d === 1n ? text : `${text.length > 200 ? `${text.slice(0, 200)}…` : text} ≈ ${real(value).toPrecision(6)}`;
 }
 
-/** Positions in words: the first few of them. @param {number[]} keys */
-function listed(keys, most = 4) {
-  const told = keys.slice(0, most).map((key) => key.toLocaleString('en')).join(', ');
+/** Positions in words: the first few of them. @param {number[]} keys @param {number} first */
+function listed(keys, first, most = 4) {
+  const told = keys.slice(0, most).map((key) => (first + key).toLocaleString('en')).join(', ');
   return keys.length > most ? `${told}, … (${keys.length.toLocaleString('en')})` : told;
 }
