@@ -14,7 +14,21 @@ from typing import TYPE_CHECKING, Any
 from softmachine.errors import SoftmachineError
 
 if TYPE_CHECKING:
-    from softmachine.api import certificate, check, compile, dataset, export, inspect, load, picture, run, save, soften  # noqa: A004
+    from softmachine.api import (
+        certificate,
+        check,
+        compile,
+        dataset,
+        export,
+        gallery,
+        inspect,
+        load,
+        page,
+        picture,
+        run,
+        save,
+        soften,
+    )
     from softmachine.engines.result import Run
     from softmachine.languages.turing import Rule, Tape, TuringMachine
     from softmachine.model import Model
@@ -37,8 +51,10 @@ __all__ = [
     "compile",
     "dataset",
     "export",
+    "gallery",
     "inspect",
     "load",
+    "page",
     "picture",
     "run",
     "save",
@@ -53,6 +69,8 @@ _HOMES = {
     "dataset": "softmachine.api",
     "export": "softmachine.api",
     "inspect": "softmachine.api",
+    "page": "softmachine.api",
+    "gallery": "softmachine.api",
     "picture": "softmachine.api",
     "check": "softmachine.api",
     "save": "softmachine.api",

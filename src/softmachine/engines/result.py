@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from textwrap import wrap
+from typing import ClassVar
 
 from softmachine.codec import DecoderCodec, Outcome, Prompt
 from softmachine.comparing import Difference
 from softmachine.model import Model
 from softmachine.text import filled, many
+from softmachine.views import html_text
 
 UNFINISHED = "no verdict yet"
 FASTEST = 99_999_999
@@ -141,10 +143,11 @@ class Run:
         steps = f", {many(self.steps, 'step')}" if isinstance(self.model.codec, DecoderCodec) else ""
         return f"<Run of {self.model.source.name} on {word}: {self.verdict or UNFINISHED}{steps}{left}>"
 
-    def _repr_html_(self) -> str:
-        from html import escape
+    view: ClassVar[Callable[[Run], str | None]] = staticmethod(lambda _: None)
+    """What notebooks show of a run; None for its text. Who makes runs for people says how."""
 
-        return f"<pre style='line-height:1.3'>{escape(self.text())}</pre>"
+    def _repr_html_(self) -> str:
+        return self.view(self) or html_text(self.text())
 
 
 def _shortened(text: str, most: int) -> str:

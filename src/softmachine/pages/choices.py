@@ -11,9 +11,9 @@ from softmachine.engines.fast.audit import Found, found
 from softmachine.engines.fast.engine import FastEngine
 from softmachine.errors import PrecisionError, UsageError
 from softmachine.inspection.choices import Choices, Pattern, Spans
-from softmachine.page.numbers import Json, number
-from softmachine.page.shown import Shown
-from softmachine.page.weights import is_uniform
+from softmachine.pages.numbers import Json, number
+from softmachine.pages.shown import Shown
+from softmachine.pages.weights import is_uniform
 from softmachine.transformer.weights import Head, Transformer
 
 PIECE = 1024
@@ -73,10 +73,13 @@ def _watched(engine: DenseEngine, shown: Shown) -> list[Pattern]:
     return list(choices.patterns.values())
 
 
-def _coded(rows: Sequence[Spans]) -> list[Json]:
+def _coded(rows: Sequence[Spans | None]) -> list[Json]:
     coded: list[Json] = []
     last = 0
     for spans in rows:
+        if spans is None:
+            coded.append(None)
+            continue
         if len(spans) == 1 and spans[0][1] - spans[0][0] == 1:
             coded.append(spans[0][0] - last)
         else:
@@ -102,8 +105,9 @@ def _far(shown: Shown) -> Json:
 def _told(positions: Sequence[Found | None], head: Head) -> Json:
     unread: list[Json] = [None] * len(head.value.bias)
     values: list[Json] = []
-    keys: list[list[tuple[int, int]]] = []
+    keys: list[Spans | None] = []
     for one in positions:
         values.append(unread if one is None else [None if v is None else number(v) for v in one.values])
-        keys.append([] if one is None or len(one.keys) < one.count else [(key, key + 1) for key in one.keys])
-    return {"keys": None if is_uniform(head) else _coded([tuple(row) for row in keys]), "values": values}
+        told = one is not None and len(one.keys) == one.count
+        keys.append(tuple((key, key + 1) for key in one.keys) if one is not None and told else None)
+    return {"keys": None if is_uniform(head) else _coded(keys), "values": values}

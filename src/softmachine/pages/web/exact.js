@@ -70,7 +70,7 @@ class Exact {
   /** The keys that a head chose, as runs. @param {number} l @param {number} h @param {number} p @returns {number[]} */
   keys(l, h, p) {
     const chosen = this.model.layers[l].choices[h];
-    if (chosen) return chosen[p];
+    if (chosen) return chosen[p] ?? [];
     const [low, high] = this.model.visible(this.model.layers[l].heads[h], p);
     return high > low ? [low, high - low] : [];
   }

@@ -174,7 +174,7 @@ class Page {
     }
     const keys = this.exact.keys(layer, head, position);
     // Keys that are not on the page cannot be compared.
-    const contest = chosen.uniform || keys[0] < 0 ? null : this.exact.contest(layer, head, position);
+    const contest = chosen.uniform || keys[0] < 0 || (this.model.first && !keys.length) ? null : this.exact.contest(layer, head, position);
     return { keys, contest, shares: null, agrees: !contest || agrees(chosen, contest, keys) };
   }
 

@@ -7,7 +7,7 @@
  *   id: string}} Head */
 /** @typedef {{first: Affine, second: Affine, steps: Set<number>, units: string[]}} Forward */
 /** @typedef {{heads: Head[], forward: Forward, number: number, block: number, turn: number, turns: number,
- *   name: string, depth: number, choices: (number[][]|null)[], values: ((number|string|null)[][]|null)[], attended: Map<number, [number, number, Q][]>,
+ *   name: string, depth: number, choices: ((number[]|null)[]|null)[], values: ((number|string|null)[][]|null)[], attended: Map<number, [number, number, Q][]>,
  *   forwarded: Map<number, {bias: Q, terms: [number, Q][]}>}} Layer */
 
 /** @param {(number|string)[]} flat @returns {Row} */
@@ -22,11 +22,12 @@ function sparse(flat) {
 const affine = ([rows, bias]) => ({ rows: rows.map(sparse), bias: bias.map(fraction) });
 
 /** Runs of keys for every position: single keys are told by their distance from the last one.
- * @param {(number|number[])[]|null} coded @param {number} first @returns {number[][]|null} */
+ * @param {(number|number[]|null)[]|null} coded @param {number} first @returns {(number[]|null)[]|null} */
 function decoded(coded, first) {
   if (!coded) return null;
   let last = 0;
   return coded.map((told) => {
+    if (told === null) return null;
     const runs = typeof told === 'number' ? [last + told, 1] : told;
     if (runs.length) last = runs[0];
     return first ? runs.map((item, k) => (k % 2 ? item : item - first)) : runs;

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from softmachine.page.numbers import Json, affine, matrix, number, row, table
+from softmachine.pages.numbers import Json, affine, matrix, number, row, table
 from softmachine.text import family
 from softmachine.transformer.features import Feature
 from softmachine.transformer.weights import Block, FeedForward, Head, Transformer

@@ -147,6 +147,7 @@ class HeadPanel {
   /** The same in the words of attention. */
   sentence(state, head, contest, keys) {
     const count = keys.reduce((sum, item, k) => (k % 2 ? sum + item : sum), 0) + (head.uniform ? this.model.first : 0);
+    if (this.model.layers[state.layer].choices[state.head]?.[state.position] === null) return ['averages more keys than this page tells.'];
     if (this.model.first && !head.uniform && keys[0] < 0) return ['chooses position ', this.at(keys[0]), ', before those that this page has.'];
     if (!count) return [`sees nothing from here (${head.mask}), and brings zeros.`];
     if (head.uniform) return [`takes the mean of ${count === 1 ? 'the one position' : `all ${many(count, 'position')}`} that it sees (${head.mask}).`];

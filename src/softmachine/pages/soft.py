@@ -7,8 +7,8 @@ from fractions import Fraction
 from softmachine.certify import certify
 from softmachine.errors import ConstructionError
 from softmachine.model import Model
-from softmachine.page.numbers import Json
-from softmachine.page.weights import is_exact, is_uniform, scales
+from softmachine.pages.numbers import Json
+from softmachine.pages.weights import is_exact, is_uniform, scales
 from softmachine.transformer.features import Feature
 
 MOST_SOFT = 500

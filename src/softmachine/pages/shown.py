@@ -11,7 +11,7 @@ from softmachine.errors import UsageError
 from softmachine.inspection.contexts import Context
 from softmachine.inspection.inspection import Inspection, uniform_or_hard
 from softmachine.languages.scene import Stretch
-from softmachine.page.soft import MOST_SOFT
+from softmachine.pages.soft import MOST_SOFT
 
 MOST_POSITIONS = 12_000
 """A context with more of them is not shown as a whole."""

@@ -11,9 +11,20 @@ from importlib.resources import files
 
 from softmachine.engines.result import Run
 from softmachine.inspection.inspection import Inspection
-from softmachine.page.data import page_data
+from softmachine.pages.data import page_data
 
-SCRIPTS = ("fractions.js", "model.js", "exact.js", "soft.js", "text.js", "pictures.js", "strip.js", "panels.js", "softpanel.js", "page.js")
+SCRIPTS = (
+    "fractions.js",
+    "model.js",
+    "exact.js",
+    "soft.js",
+    "text.js",
+    "pictures.js",
+    "strip.js",
+    "panels.js",
+    "softpanel.js",
+    "page.js",
+)
 """In the order in which they build on each other."""
 
 
@@ -56,7 +67,7 @@ def frame(run: Run, command: str, height: int = 860) -> str:
 
 
 def _file(name: str) -> str:
-    return files("softmachine.page").joinpath("web", name).read_text(encoding="utf-8")
+    return files("softmachine.pages").joinpath("web", name).read_text(encoding="utf-8")
 
 
 def _digest(text: str) -> str:
