@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from softmachine.api import (
         certificate,
         check,
-        compile,
+        compile,  # noqa: A004
         dataset,
         export,
         gallery,

@@ -1,6 +1,6 @@
 """What a run looks like in the terms of its source: the text with the lines in force, and a picture beside it.
 
-A codec says what is seen (:meth:`softmachine.codec.Codec.scene`); who shows it knows these few pictures and no language.
+A codec says what is seen (``Codec.scene``); who shows it knows these few pictures, and no language.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Exact numbers as JSON has them: integers where JavaScript's are exact, else text; long tables by their differences."""
+"""Exact numbers as JSON has them: integers where those of JavaScript are exact, else text; tables by differences."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from softmachine.transformer.weights import AffineMap, Matrix
 
-Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 SAFE = 2**53
 """JavaScript's numbers are exact below."""
@@ -26,7 +26,7 @@ def number(value: Fraction | int) -> int | str:
 
 
 def row(entries: Iterable[tuple[int, Fraction]]) -> list[Json]:
-    """A sparse row: column, value, column, value, …"""
+    """A sparse row: each column, and its value after it."""
     return [item for column, value in entries for item in (column, number(value))]
 
 

@@ -1,0 +1,97 @@
+"""The page on narrow and wide screens, light and dark; hostile symbols; for those who do not see it or have no mouse."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+import softmachine as sm
+from softmachine.engines.result import Run
+from softmachine.languages.turing import Rule, TuringMachine
+from tests.pages.conftest import Open
+from tests.pages.runs import run_of
+
+ROOT = Path(__file__).parents[2]
+KINDS = ("turing", "temporal", "counter", "circuit", "graph", "ternary")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_page_does_not_scroll_sideways(open_run: Open, kind: str, width: int, scheme: str) -> None:
+    opened = open_run(run_of(kind), width=width, scheme=scheme)
+    assert opened.value("document.documentElement.scrollWidth") <= width
+    paper = opened.value("getComputedStyle(document.body).backgroundColor")
+    assert (paper == "rgb(20, 24, 27)") == (scheme == "dark")
+
+
+HOSTILE = ("</script><script>alert(1)</script>", "\"'`<b>", "\u202eabc\u200f", "x" * 10_000, "&amp;", "__proto__")
+
+
+def hostile_run() -> Run:
+    symbols = (*HOSTILE, "_")
+    rules = [Rule(HOSTILE[0], (symbol,), (symbol,), ("R",), HOSTILE[0]) for symbol in HOSTILE]
+    rules.append(Rule(HOSTILE[0], ("_",), (HOSTILE[2],), ("L",), HOSTILE[3]))
+    machine = TuringMachine(
+        name="</title><img src=x onerror=alert(1)>",
+        states=(HOSTILE[0], HOSTILE[3]),
+        alphabet=HOSTILE,
+        symbols=symbols,
+        blank="_",
+        rules=tuple(rules),
+        start=HOSTILE[0],
+        accept=(HOSTILE[3],),
+    )
+    return sm.run(machine, HOSTILE)
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_hostile_symbols_are_text(open_run: Open, width: int) -> None:
+    opened = open_run(hostile_run(), "#step=3", width=width)
+    assert opened.text("#name") == "</title><img src=x onerror=alert(1)>"
+    assert opened.page.locator("img, b b, script:not(#data):not([src])").count() == 1 + opened.page.locator("b b").count()
+    assert "</script><script>" in opened.text("#picture")
+    body = opened.text("body")
+    assert "\u202e" not in body
+    assert "⟨U+202E⟩abc⟨U+200F⟩" in body
+    assert opened.value("document.documentElement.scrollWidth") <= width
+
+
+def test_the_policy_lets_nothing_in(open_run: Open) -> None:
+    text = open_run(run_of("turing")).file.read_text(encoding="utf-8")
+    policy = text.split('http-equiv="Content-Security-Policy" content="', 1)[1].split('"', 1)[0]
+    assert policy.startswith("default-src 'none'; ")
+    assert "unsafe" not in policy
+    assert "http" not in policy
+    assert "src=" not in text.split("<body>")[1].split('id="data"')[0]
+
+
+def axe() -> str:
+    folders = [Path(os.environ["AXE_CORE"])] if "AXE_CORE" in os.environ else [ROOT / "node_modules" / "axe-core"]
+    for folder in folders:
+        if (folder / "axe.min.js").is_file():
+            return (folder / "axe.min.js").read_text(encoding="utf-8")
+    pytest.skip("needs axe-core: npm install --no-save axe-core, or AXE_CORE=its folder")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_axe_finds_no_fault(open_run: Open, kind: str, scheme: str) -> None:
+    script = axe()
+    opened = open_run(run_of(kind), scheme=scheme)
+    opened.value(f"() => {{ {script} }}")
+    found = opened.value("async () => (await axe.run()).violations.map((one) => [one.id, one.nodes.map((n) => n.html)])")
+    assert found == []
+
+
+def test_all_is_reached_by_the_keyboard_in_order(open_run: Open) -> None:
+    opened = open_run(run_of("turing"))
+    reached = []
+    for _ in range(40):
+        opened.page.keyboard.press("Tab")
+        reached.append(opened.value("() => document.activeElement.id || document.activeElement.className"))
+    for wanted in ("first", "play", "seek", "slider", "chip", "softly", "sharpness", "zeros"):
+        assert wanted in reached, (wanted, reached)
+    assert reached.index("first") < reached.index("slider") < reached.index("chip") < reached.index("zeros")

@@ -1,0 +1,67 @@
+"""Soft attention in the page: the slider, where decisions break, and that it is below what is certified."""
+
+from __future__ import annotations
+
+import pytest
+
+import softmachine as sm
+from tests.pages.conftest import Open
+from tests.pages.runs import run_of
+
+CERTIFIED = ("turing", "temporal", "srasp", "circuit", "graph")
+
+
+@pytest.mark.parametrize("kind", CERTIFIED)
+def test_decisions_break_only_below_the_certified_scale(open_run: Open, kind: str) -> None:
+    opened = open_run(run_of(kind))
+    opened.page.wait_for_selector("#breaks[data-done=true]")
+    found = opened.page.locator("#breaks")
+    breaks, certified = found.get_attribute("data-breaks"), found.get_attribute("data-certified")
+    assert certified
+    assert not breaks or float(breaks) < float(certified)
+    assert opened.page.locator("#soft .certified").count() == 1
+
+
+def test_the_slider_makes_attention_soft_and_breaks_a_decision(open_run: Open) -> None:
+    opened = open_run(run_of("turing"), "#step=9&head=3.1")
+    opened.page.check("#softly")
+    assert "every decision is right" in opened.text("#soft-told")
+    assert "%" in opened.text("#why")
+    opened.page.locator("#sharpness").fill("150")
+    assert "break" in opened.text("#soft-told")
+    opened.page.uncheck("#softly")
+    assert "Hard attention" in opened.text("#soft-told")
+
+
+def test_the_scale_of_the_certificate_is_that_of_soften(open_run: Open) -> None:
+    run = run_of("turing")
+    proof = sm.certificate(run.model, length=len(run.prompt.tokens) + len(run.tokens) - 2)
+    opened = open_run(run)
+    assert opened.value("softmachine.page.soft.certified") == proof.sharpness
+
+
+def test_a_soft_model_is_computed_as_the_dense_engine_does(open_run: Open) -> None:
+    run = sm.run("palindrome", "abba", attention="soft")
+    opened = open_run(run, "#step=9&head=3.1")
+    found = opened.value("() => [...softmachine.page.soft.soft.pass(1, 13).streams.at(-1)]")
+    from softmachine.engines.dense.engine import DenseEngine
+
+    tokens = [*run.prompt.tokens, *run.tokens][:-1]
+    stream = DenseEngine(run.model.weights).residual_stream([tokens]).value[0, 13]
+    assert found == pytest.approx([float(value) for value in stream], abs=1e-9)
+    assert "nearly 100 %" in opened.text("#why")
+
+
+def test_a_run_of_500_positions_is_made_soft(open_run: Open) -> None:
+    run = sm.run("binary-counter", max_steps=498)
+    opened = open_run(run)
+    assert opened.value("softmachine.page.model.count") == 499
+    opened.page.wait_for_selector("#breaks[data-done=true]", timeout=60_000)
+    breaks = opened.page.locator("#breaks").get_attribute("data-breaks")
+    assert breaks
+    assert float(breaks) < opened.value("softmachine.page.soft.certified")
+
+
+def test_why_there_is_no_slider_is_said(open_run: Open) -> None:
+    assert "uniform" in open_run(run_of("counter")).text("#soft")
+    assert "up to 500 positions" in open_run(sm.run("binary-counter", max_steps=600)).text("#soft")
