@@ -12,6 +12,7 @@ import pytest
 
 import softmachine as sm
 from softmachine.engines.result import Run
+from tests.pages.runs import run_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -99,6 +100,32 @@ def open_file(browser: Browser) -> Iterator[Open]:
         each.require_quiet()
     for context in contexts:
         context.close()
+
+
+@pytest.fixture(scope="session")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The pages of runs by what they are an example of, each made once."""
+    folder = tmp_path_factory.mktemp("pages")
+
+    def file_of(kind: str) -> Path:
+        file = folder / f"{kind}.html"
+        if not file.exists():
+            sm.page(run_of(kind), file)
+        return file
+
+    return file_of
+
+
+@pytest.fixture
+def open_kind(open_file: Open, files: Callable[[str], Path]) -> Open:
+    """Opens the page of such a run, and waits until it is there."""
+
+    def open_it(kind: str, address: str = "", **how: Any) -> Opened:
+        opened = open_file(files(kind), address, **how)
+        opened.page.wait_for_selector("body[data-ready]")
+        return opened
+
+    return open_it
 
 
 @pytest.fixture

@@ -2,48 +2,43 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 import softmachine as sm
 from tests.pages.conftest import Open
-from tests.pages.runs import RUNS, run_of
+from tests.pages.runs import LANGUAGES, run_of
 
 SECTIONS = ("header", "controls", "strip", "picture", "source", "guide", "board", "head", "soft", "logits", "stream")
 TITLES = {
     "turing": "tape",
-    "two tapes": "tapes",
     "temporal": "word with values",
-    "counting formula": "word with values",
     "srasp": "word with values",
     "counter": "counters",
     "crasp": "word with values",
-    "crasp that thinks": "word with values",
     "circuit": "circuit",
     "graph": "graph",
-    "ternary": "tape",
-    "summary": "tape",
 }
 
 
-@pytest.mark.parametrize("kind", RUNS)
-def test_every_language_has_all_elements_and_a_picture_of_its_own(open_run: Open, kind: str) -> None:
-    opened = open_run(run_of(kind))
+@pytest.mark.parametrize("kind", LANGUAGES)
+def test_every_language_has_all_elements_and_a_picture_of_its_own(open_kind: Open, kind: str) -> None:
+    opened = open_kind(kind)
     for section in SECTIONS:
         assert opened.page.locator(f"#{section}").is_visible(), section
     assert opened.page.locator("#picture-title").text_content() == TITLES[kind]
     assert opened.page.locator("#picture-body").inner_text().strip()
     assert opened.page.locator("#lines li").count() == len(run_of(kind).model.codec.lines)
-    assert run_of(kind).verdict is None or opened.text("#verdict") == run_of(kind).verdict
+    assert opened.text("#verdict") == run_of(kind).verdict
     assert opened.page.locator("#board .chip").count() > 0
     assert opened.page.locator("#stream td.changed").count() > 0
     assert "margin" in opened.text("#logits-told")
     assert opened.page.locator(".problem:visible").count() == 0
+    for _ in range(3):
+        opened.page.keyboard.press("ArrowLeft")
 
 
-def test_keys_and_buttons_step_and_the_address_keeps_the_place(open_run: Open) -> None:
-    opened = open_run(run_of("turing"), "#step=3&head=3.1")
+def test_keys_and_buttons_step_and_the_address_keeps_the_place(open_kind: Open) -> None:
+    opened = open_kind("turing", "#step=3&head=3.1")
     page = opened.page
     assert "step 3" in opened.text("#where")
     assert opened.text("#board .chip[aria-pressed=true]") == "last write"
@@ -63,8 +58,8 @@ def test_keys_and_buttons_step_and_the_address_keeps_the_place(open_run: Open) -
     assert opened.step().startswith("#step=@0")
 
 
-def test_a_token_a_number_and_a_text_are_jumped_to(open_run: Open) -> None:
-    opened = open_run(run_of("turing"))
+def test_a_token_a_number_and_a_text_are_jumped_to(open_kind: Open) -> None:
+    opened = open_kind("turing")
     page = opened.page
     page.keyboard.press("/")
     page.keyboard.type("7")
@@ -82,22 +77,25 @@ def test_a_token_a_number_and_a_text_are_jumped_to(open_run: Open) -> None:
     page.mouse.click(box["x"] + 20, box["y"] + 110)
     assert opened.value("softmachine.page.state.position") < 20
     opened.value("() => { location.hash = '#step=2&head=1.1' }")
-    page.wait_for_function("softmachine.page.steps[softmachine.page.state.position] === 2")
+    page.wait_for_timeout(100)
+    assert "step 2 " in opened.text("#where")
     assert opened.text("#board .chip[aria-pressed=true]") == "mean of moves"
 
 
-def test_space_plays_until_it_is_pressed_again(open_run: Open) -> None:
-    opened = open_run(run_of("turing"), "#step=1")
+def test_space_plays_until_it_is_pressed_again(open_kind: Open) -> None:
+    opened = open_kind("turing", "#step=1")
     opened.page.keyboard.press(" ")
-    opened.page.wait_for_function("softmachine.page.state.position > 6")
+    opened.page.wait_for_timeout(1_500)
+    assert opened.text("#play") == "❚❚ pause"
     opened.page.keyboard.press(" ")
     here = opened.value("softmachine.page.state.position")
+    assert here > 6
     opened.page.wait_for_timeout(600)
     assert opened.value("softmachine.page.state.position") == here
 
 
-def test_the_rule_the_tape_and_the_sentence_are_those_of_the_step(open_run: Open) -> None:
-    opened = open_run(run_of("turing"), "#step=9&head=3.1")
+def test_the_rule_the_tape_and_the_sentence_are_those_of_the_step(open_kind: Open) -> None:
+    opened = open_kind("turing", "#step=9&head=3.1")
     machine = run_of("turing").model.source
     from softmachine.languages.turing import Configuration, TuringMachine, step
 
@@ -113,20 +111,23 @@ def test_the_rule_the_tape_and_the_sentence_are_those_of_the_step(open_run: Open
     assert now.state in opened.text("#picture .state")
     told = sm.inspect(run_of("turing")).at(sm.inspect(run_of("turing")).position_of(9))
     assert opened.text("#why").startswith("last write cell")
-    assert told.head("last write").chosen[0] == opened.value("softmachine.page.exact.keys(2, 0, 12)")[0]
+    assert (
+        told.head("last write").chosen[0]
+        == opened.value("softmachine.page.exact.keys(2, 0, softmachine.page.state.position)")[0]
+    )
 
 
-def test_heads_of_loops_are_looked_at_turn_by_turn(open_run: Open) -> None:
-    opened = open_run(run_of("circuit"), "#step=30&head=2.1&turn=2")
-    assert "turn 2" in opened.text("#board .turns")
+def test_heads_of_loops_are_looked_at_turn_by_turn(open_kind: Open) -> None:
+    opened = open_kind("circuit", "#step=30&head=2.1&turn=2")
+    assert opened.text("#board .turns span") == "2"
     opened.page.get_by_label("turn after").click()
     assert opened.step() == "#step=30&head=2.1&turn=3"
     assert opened.page.locator("#picture .gate.live").count() > 0
     assert opened.page.locator("#picture .wire.live").count() > 0
 
 
-def test_pointing_at_a_number_tells_it_exactly(open_run: Open) -> None:
-    opened = open_run(run_of("turing"), "#step=5")
+def test_pointing_at_a_number_tells_it_exactly(open_kind: Open) -> None:
+    opened = open_kind("turing", "#step=5")
     cell = opened.page.locator("#stream tr", has_text="1/(i+1)").last.locator("td").first
     cell.hover()
     assert "1/(i+1) after the embedding = 1/10 ≈ 0.1" in opened.text("#exact")
@@ -138,7 +139,10 @@ def test_guides_are_walked_through_and_show_their_heads(open_run: Open) -> None:
     from softmachine.theorems.theorem import Guide
 
     run = run_of("turing")
-    guide = (Guide("Where is the head?", "By (8.13).", ("undo…", "head")), Guide("And then?", "By 8.2.", ("last write",)))
+    guide = (
+        Guide("Where is the head?", "By (8.13).", ("undo…", "head")),
+        Guide("And then?", "By 8.2.", ("last write",)),
+    )
     guided = replace(run, model=replace(run.model, theorem=replace(run.model.theorem, guide=guide)))
     opened = open_run(guided, "#step=4")
     opened.page.get_by_role("button", name="And then?").click()
@@ -150,10 +154,7 @@ def test_guides_are_walked_through_and_show_their_heads(open_run: Open) -> None:
     assert opened.page.locator("#stream tr.shows").count() > 0
 
 
-def test_a_page_is_small_and_there_within_a_second(open_run: Open) -> None:
-    began = time.perf_counter()
-    opened = open_run(run_of("turing"))
+def test_a_page_is_small_and_there_within_a_second(open_kind: Open) -> None:
+    opened = open_kind("turing")
     assert opened.file.stat().st_size < 300_000
-    ready = opened.value("performance.getEntriesByType('navigation')[0].domInteractive")
-    assert ready < 1_000
-    assert time.perf_counter() - began < 20  # with making it, and however busy the machine is
+    assert opened.value("softmachine.ready") < 1_000

@@ -103,11 +103,14 @@ def _far(shown: Shown) -> Json:
 
 
 def _told(positions: Sequence[Found | None], head: Head) -> Json:
-    unread: list[Json] = [None] * len(head.value.bias)
     values: list[Json] = []
     keys: list[Spans | None] = []
     for one in positions:
-        values.append(unread if one is None else [None if v is None else number(v) for v in one.values])
-        told = one is not None and len(one.keys) == one.count
-        keys.append(tuple((key, key + 1) for key in one.keys) if one is not None and told else None)
+        if one is None or None in one.values:
+            raise UsageError(
+                f"only the first positions of this run can be shown: the fast engine leaves out what {head.name!r} finds",
+                hint="choose a step near the beginning",
+            )
+        values.append([number(value) for value in one.values if value is not None])
+        keys.append(tuple((key, key + 1) for key in one.keys) if len(one.keys) == one.count else None)
     return {"keys": None if is_uniform(head) else _coded(keys), "values": values}

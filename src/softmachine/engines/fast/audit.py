@@ -11,7 +11,7 @@ Memory is that of the run, and of one block of keys.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -94,7 +94,7 @@ class Found:
     Args:
         keys: The first of the keys that it chose.
         count: How many they are.
-        values: The mean of their values; None for a component that nothing reads.
+        values: The mean of their values; None for a component of numbers that the engine does not compute.
     """
 
     keys: Sequence[int]
@@ -107,7 +107,7 @@ def found(run: FastPass, steps: Sequence[int]) -> list[list[Found | None]]:
 
     Heads come layer by layer, those of loops in every turn; None for one that nothing depends on.
     """
-    auditor = _Auditor(run, steps)
+    auditor = _Auditor(run, steps, every=True)
     auditor.answers()
     return [auditor.found(head) for head in auditor.flow.heads]
 
@@ -125,15 +125,16 @@ class _Step:
 
 
 class _Auditor:
-    """Some steps of a run."""
+    """Some steps of a run; of heads, what is read of that which they retrieve, or every component."""
 
-    def __init__(self, run: FastPass, steps: Sequence[int]) -> None:
+    def __init__(self, run: FastPass, steps: Sequence[int], *, every: bool = False) -> None:
+        self.every = every
         self.run = run
         self.flow = run.engine.flow
         self.steps = [_Step(position, int(run.tokens[position]), {}) for position in steps]
         self.scores = 0
-        self.asked: dict[FlowHead, Sequence[Question]] = {}
-        """What each head that is needed asked at the steps, and found."""
+        self.asked: dict[FlowHead, tuple[Sequence[int], Sequence[Question]]] = {}
+        """Of each head that is needed, the components that it retrieves, and what it asked at the steps and found."""
 
     def answers(self) -> list[str | None]:
         """What the model says at each step; None if logits are equal."""
@@ -146,10 +147,10 @@ class _Auditor:
         """What a head found at the steps."""
         if head not in self.asked:
             return [None] * len(self.steps)
-        atoms = {component: number for number, component in self.flow.retrieved(head)}
+        components, questions = self.asked[head]
         return [
-            Found(question.keys, question.count, [_component(head, k, atoms, step) for k in range(len(head.value))])
-            for step, question in zip(self.steps, self.asked[head], strict=True)
+            Found(question.keys, question.count, _means(question, components, len(head.value)))
+            for question in questions
         ]
 
     def _said(self, step: _Step) -> str | None:
@@ -179,7 +180,7 @@ class _Auditor:
 
     def _retrieve(self, todo: Sequence[int | FlowHead]) -> list[int | FlowHead]:
         """Let all heads look for which everything is there that they need; what is left."""
-        heads = [_Asking(head, self.flow) for head in todo if isinstance(head, FlowHead)]
+        heads = [_Asking(head, self.flow, every=self.every) for head in todo if isinstance(head, FlowHead)]
         ready = [head for head in heads if self._knows(head.forms)]
         assert ready or not heads, "a head needs only what comes before it"
         searches = [Search([head.question(step) for step in self.steps]) for head in ready]
@@ -191,7 +192,7 @@ class _Auditor:
             for step, question in zip(self.steps, search.questions, strict=True):
                 self.scores += step.position + 1
                 head.settle(step, question)
-            self.asked[head.head] = search.questions
+            self.asked[head.head] = head.components, search.questions
         done = {head.head for head in ready}
         return [item for item in todo if item not in done]
 
@@ -204,21 +205,31 @@ class _Auditor:
             yield Block(first, tokens[first : first + BLOCK], next(records) if records else None, places)
 
 
-def _component(head: FlowHead, component: int, atoms: Mapping[int, int], step: _Step) -> Fraction | None:
-    """What a head retrieved of a component: a constant is its own mean."""
-    if component in atoms:
-        return step.atoms[atoms[component]]
-    form = head.value[component]
-    return form.constant if form.is_constant and head.mask is Mask.CAUSAL else None
+def _means(question: Question, components: Sequence[int], count: int) -> list[Fraction | None]:
+    """The mean of every component that was asked for, by its number."""
+    known = dict(zip(components, _means_of(question, len(components)), strict=True))
+    return [known.get(component) for component in range(count)]
+
+
+def _means_of(question: Question, count: int) -> list[Fraction]:
+    """The means that answer a question; zeros where nothing is seen."""
+    return [total / question.count for total in question.totals] if question.count else [ZERO] * count
 
 
 class _Asking:
-    """A head, with its forms as sums of columns."""
+    """A head, with its forms as sums of columns: those of the components that are read, or of every one."""
 
-    def __init__(self, head: FlowHead, flow: Flow) -> None:
+    def __init__(self, head: FlowHead, flow: Flow, *, every: bool) -> None:
         self.head, self.flow = head, flow
-        self.results = flow.retrieved(head)
-        self.values = [head.value[component] for _, component in self.results]
+        read = {component: number for number, component in flow.retrieved(head)}
+        self.components = [k for k, form in enumerate(head.value) if k in read or (every and self._computed(form))]
+        self.numbers = [read.get(component) for component in self.components]
+        self.values = [head.value[component] for component in self.components]
+
+    def _computed(self, form: Form) -> bool:
+        """Whether the engine computes all that a form is made of."""
+        atoms = self.flow.atoms
+        return all(number in self.flow.order or isinstance(atoms[number], Position) for number in form.terms)
 
     @property
     def forms(self) -> list[Form]:
@@ -261,5 +272,6 @@ class _Asking:
             if self.head.bias is not None:
                 own += self.head.bias.at(step.position, step.position)
             question.offer(own, [step.position], 1, lambda: [step.value(form) for form in self.values])
-        for (number, _), total in zip(self.results, question.totals or [ZERO] * len(self.results), strict=True):
-            step.atoms[number] = total / question.count if question.count else ZERO
+        for number, mean in zip(self.numbers, _means_of(question, len(self.numbers)), strict=True):
+            if number is not None:
+                step.atoms[number] = mean

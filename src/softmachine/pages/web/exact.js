@@ -79,7 +79,7 @@ class Exact {
   retrieved(l, h, k, p) {
     return kept(this.means, `${l} ${h} ${k}`, p, () => {
       const given = this.model.layers[l].values[h];
-      if (given) return fraction(given[p][k] ?? 0);
+      if (given) return fraction(given[p][k]);
       const runs = this.keys(l, h, p);
       let sum = ZERO, count = 0;
       for (let r = 0; r < runs.length; r += 2) {

@@ -228,6 +228,8 @@ unpacked().then((data) => {
   // For whoever wants to compute along, in the console.
   Object.assign(window, { softmachine: {
     page,
+    ready: performance.now(),
+    stream: (/** @type {number} */ stage, /** @type {number} */ position) => page.model.coordinates.map((_, c) => exactly(page.exact.get(stage, c, position))),
     value: (/** @type {number} */ stage, /** @type {number} */ coordinate, /** @type {number} */ position) => exactly(page.exact.get(stage, coordinate, position)),
     retrieved: (/** @type {number} */ layer, /** @type {number} */ head, /** @type {number} */ position) => page.model.layers[layer].heads[head].value.bias.map((_, k) => exactly(page.exact.retrieved(layer, head, k, position))),
     logits: (/** @type {number} */ position) => page.exact.logits(position).map(exactly),

@@ -119,7 +119,7 @@ function rows(data, model, body, go) {
     const table = el('table', { class: 'rows' });
     columns = Array.from({ length: many }, () => []);
     const line = (label, values, tag) => {
-      const row = el('tr', {}, el('th', { scope: 'row' }, label));
+      const row = el('tr', {}, label ? el('th', { scope: 'row' }, label) : el('td'));
       for (let k = 0; k < many; k++) {
         const cell = tag(values[from + k], from + k);
         columns[k].push(cell);
