@@ -302,7 +302,7 @@ def run(
         for _ in running.pieces():
             pass
         result = running.so_far()
-    type(result).view = staticmethod(_framed)
+    type(result).viewer = staticmethod(_framed)
     return result
 
 

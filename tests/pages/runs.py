@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import softmachine as sm
 from softmachine.engines.result import Run
 
-LANGUAGES = {
+LANGUAGES: dict[str, tuple[str, str | None, dict[str, Any]]] = {
     "turing": ("palindrome", "abba", {}),
     "temporal": ("response-formula", "rwgrg", {}),
     "srasp": ("dyck-2-program", "([])", {}),
@@ -17,7 +18,7 @@ LANGUAGES = {
     "graph": ("one-way-streets", "home station", {}),
 }
 """The name of a source, an input and options, by language."""
-OTHERS = {
+OTHERS: dict[str, tuple[str, str | None, dict[str, Any]]] = {
     "two tapes": ("two-tape-palindrome", "aba", {}),
     "counting formula": ("dyck-1-formula", "(())", {}),
     "crasp that answers": ("dyck-1-crasp", "(())()", {}),
@@ -31,4 +32,4 @@ OTHERS = {
 @cache
 def run_of(kind: str) -> Run:
     name, word, options = (LANGUAGES | OTHERS)[kind]
-    return sm.run(name, word, **options)  # type: ignore[arg-type]
+    return sm.run(name, word, **options)

@@ -32,7 +32,7 @@ def data_of(page: str) -> Any:
 @pytest.mark.parametrize("kind", ["turing", "srasp", "circuit"])
 def test_the_same_run_gives_the_same_bytes(kind: str) -> None:
     name, word, options = LANGUAGES[kind]
-    again = sm.run(name, word, **options)  # type: ignore[arg-type]
+    again = sm.run(name, word, **options)
     assert html(run_of(kind), "x") == html(again, "x")
 
 

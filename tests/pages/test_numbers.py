@@ -49,7 +49,7 @@ def require_equal(opened: Opened, run: Run, moment: Moment, place: int, chooser:
         assert opened.value(STREAM, s, c, place) == str(found.values[c]), (s, weights.coordinates[c], place)
     for head in chooser.sample(moment.heads, min(len(moment.heads), 3)):
         turn = max(head.stage.turn - 1, 0)
-        layer = next(l for l, where in enumerate(order) if numbers[where] == head.stage.layer and where[1] == turn)
+        layer = next(k for k, where in enumerate(order) if numbers[where] == head.stage.layer and where[1] == turn)
         retrieved = opened.value(RETRIEVED, layer, head.index, place)
         assert retrieved == [str(value) for value in head.retrieved]
         contest: Any = opened.value(CONTEST, layer, head.index, place)

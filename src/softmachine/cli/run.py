@@ -155,7 +155,13 @@ def command(
         assert require_free is not None
         require_free(checkpoint)
     looking = _looking(explain, svg, svg_of)
-    made = {"theorem": theorem, "attention": attention, "context": context, "length": length, "alphabet": alphabet}
+    made: dict[str, object] = {
+        "theorem": theorem,
+        "attention": attention,
+        "context": context,
+        "length": length,
+        "alphabet": alphabet,
+    }
     made |= {"format": format_name, "max_steps": max_steps, "html_at": html_at}
     paging = _paging(html, html_at, (source, word, made))
     wanted = Wanted(format_name, theorem, attention, alphabet, context, length)

@@ -143,11 +143,12 @@ class Run:
         steps = f", {many(self.steps, 'step')}" if isinstance(self.model.codec, DecoderCodec) else ""
         return f"<Run of {self.model.source.name} on {word}: {self.verdict or UNFINISHED}{steps}{left}>"
 
-    view: ClassVar[Callable[[Run], str | None]] = staticmethod(lambda _: None)
-    """What notebooks show of a run; None for its text. Who makes runs for people says how."""
+    viewer: ClassVar[Callable[[Run], str | None] | None] = None
+    """Makes what notebooks show of a run, or None for its text. Who makes runs for people says who does."""
 
     def _repr_html_(self) -> str:
-        return self.view(self) or html_text(self.text())
+        viewer = type(self).viewer
+        return (viewer(self) if viewer else None) or html_text(self.text())
 
 
 def _shortened(text: str, most: int) -> str:

@@ -96,7 +96,7 @@ def _far(shown: Shown) -> Json:
         engine = FastEngine(transformer)
     except Declined as reason:
         raise UsageError(
-            f"only the first positions of this run can be shown: {reason}", hint="choose a step near the beginning"
+            f"only the first positions can be shown: {reason}", hint="choose a step near the beginning"
         ) from None
     heads = iter(found(engine.start(shown.read[: window.stop + 1]), window))
     return [[_told(next(heads), head) for head in layer] for _, _, layer in _layers(transformer, shown.length)]
@@ -108,7 +108,7 @@ def _told(positions: Sequence[Found | None], head: Head) -> Json:
     for one in positions:
         if one is None or None in one.values:
             raise UsageError(
-                f"only the first positions of this run can be shown: the fast engine leaves out what {head.name!r} finds",
+                f"only the first positions can be shown: the fast engine leaves out what head {head.name!r} finds",
                 hint="choose a step near the beginning",
             )
         values.append([number(value) for value in one.values if value is not None])
