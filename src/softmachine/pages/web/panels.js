@@ -39,7 +39,7 @@ class SourcePanel {
     touched.forEach((item) => item.classList.add('touched'));
     active?.classList.add('active');
     this.marked = active ? [active, ...touched] : touched;
-    scrollTo(byId('lines').parentElement, active ?? touched[0]);
+    bring(byId('lines').parentElement, active ?? touched[0]);
   }
 }
 
@@ -269,8 +269,8 @@ class StreamPanel {
   }
 
   read(cell) {
-    if (!cell.dataset?.stage) return;
-    const [s, c] = [Number(cell.dataset.stage), Number(cell.dataset.coordinate)];
+    if (cell.tagName !== 'TD' || cell.closest('thead')) return;
+    const s = this.shownStages[cell.cellIndex - 1], c = Number(cell.parentElement.firstChild.dataset.coordinate);
     this.reader.textContent = `${shown(this.model.coordinates[c], 60)} after ${this.stageName(s)} = ${whole(this.value(s, c))}`;
     this.reader.classList.add('on');
   }
@@ -319,16 +319,18 @@ class StreamPanel {
       label.dataset.coordinate = String(c);
       label.replaceChildren(name(model.coordinates[c], 34));
     }
-    line.className = meant(model.coordinates[c], shows) || meant(model.families[c], shows) ? 'shows' : head?.output[c]?.length ? 'written' : '';
+    const mark = meant(model.coordinates[c], shows) || meant(model.families[c], shows) ? 'shows' : head?.output[c]?.length ? 'written' : '';
+    if (line.className !== mark) line.className = mark;
+    let text = '';
     cells.forEach((cell, k) => {
-      const text = short(values[k]), wrote = model.writes[stages[k] * model.width + c] === stages[k];
-      const before = k ? values[k - 1] : null;
-      const changed = wrote && (k === 0 ? text !== '0' : typeof before === 'number' ? before !== values[k] : !same(before, values[k]));
-      const told = text === '0' && !changed ? '·' : text;
+      const value = values[k], before = k ? values[k - 1] : typeof value === 'number' ? 0 : ZERO;
+      const other = value !== before && (typeof value === 'number' || !same(before, value));
+      if (other || !k) text = short(value);
+      // A stage that writes what is there already changes nothing.
+      const changed = other && (k === 0 || model.writes[stages[k] * model.width + c] === stages[k]);
+      const told = text === '0' && !changed ? '·' : text, kind = changed ? 'changed' : '';
       if (cell.firstChild.data !== told) cell.firstChild.data = told;
-      cell.className = changed ? 'changed' : '';
-      cell.dataset.stage = String(stages[k]);
-      cell.dataset.coordinate = String(c);
+      if (cell.className !== kind) cell.className = kind;
     });
   }
 
@@ -337,6 +339,7 @@ class StreamPanel {
     const key = stages.join();
     if (key !== this.key) {
       this.key = key;
+      this.shownStages = stages;
       this.heads = stages.map((s) => el('th', { scope: 'col', title: this.stageName(s) }, s ? `${this.model.layers[(s - 1) >> 1].number}${s % 2 ? ' att' : ' ff'}` : 'token'));
       this.rows = [];
       this.table = el('tbody');

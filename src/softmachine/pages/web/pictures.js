@@ -57,9 +57,15 @@ function tapes(data, model, body) {
   body.append(state, ...rows);
   /** Where the view of each tape begins: it stands still until the head leaves it. */
   const lefts = data.heads.map(() => null);
+  let room = CELLS, last = -1;
+  new ResizeObserver(() => {
+    room = Math.max(5, Math.min(CELLS, Math.floor((body.clientWidth - 4) / 34)));
+    if (last >= 0) show(last);
+  }).observe(body);
   const show = (position) => {
     const now = story.at(position);
-    const cells = Math.max(5, Math.min(CELLS, Math.floor((body.clientWidth - 8) / 34)));
+    const cells = room;
+    last = position;
     state.replaceChildren('state ', name(now.state, 32, { class: 'tag' }), el('span', { class: 'quiet' }, ` after ${many(now.steps, 'step')}`));
     rows.forEach((row, k) => {
       const head = now.heads[k];
@@ -139,7 +145,7 @@ function rows(data, model, body, go) {
   return { title: 'word with values', show(position) {
     draw(position);
     columns.forEach((cells, k) => cells.forEach((cell) => cell.classList.toggle('now', from + k === position)));
-    scrollTo(body, columns[position - from]?.[0]);
+    bring(body, columns[position - from]?.[0]);
   } };
 }
 
@@ -189,7 +195,7 @@ function wires(data, model, body, go) {
     lines[w].forEach((line) => line.classList.add('now'));
     const [label, kind, , held] = data.wires[w];
     told.replaceChildren('wire ', name(label, 24, { class: 'tag' }), el('span', { class: 'quiet' }, ` ${kind === 'input' ? 'an input' : `by ${kind}`}, holds ${held ? 1 : 0}`));
-    body.scrollTo({ left: places[w][0] - body.clientWidth / 2, top: places[w][1] - body.clientHeight / 2 });
+    bring(body, boxes[w]);
   } };
 }
 
@@ -230,10 +236,12 @@ function network(data, model, body) {
   } };
 }
 
-/** Bring a part of a box into view, without moving the page. */
-function scrollTo(box, part) {
+/** Bring a part of a box into view before the next frame, without moving the page. */
+function bring(box, part) {
   if (!part) return;
-  const outer = box.getBoundingClientRect(), inner = part.getBoundingClientRect();
-  if (inner.left < outer.left + 60 || inner.right > outer.right - 20) box.scrollLeft += inner.left - outer.left - outer.width / 2;
-  if (inner.top < outer.top || inner.bottom > outer.bottom) box.scrollTop += inner.top - outer.top - outer.height / 2;
+  requestAnimationFrame(() => {
+    const outer = box.getBoundingClientRect(), inner = part.getBoundingClientRect();
+    if (inner.left < outer.left + 60 || inner.right > outer.right - 20) box.scrollLeft += inner.left - outer.left - outer.width / 2;
+    if (inner.top < outer.top || inner.bottom > outer.bottom) box.scrollTop += inner.top - outer.top - outer.height / 2;
+  });
 }

@@ -106,7 +106,8 @@ class SoftPanel {
   show(state) {
     if (!this.soft) return null;
     const { sharpness } = state;
-    this.draw();
+    if (sharpness !== this.drawn) this.draw();
+    this.drawn = sharpness;
     if (sharpness === null) {
       this.told.textContent = 'Hard attention: all weight on the keys of maximal score.';
       return null;
