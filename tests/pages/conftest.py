@@ -17,6 +17,7 @@ from tests.pages.runs import run_of
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -32,7 +33,7 @@ FLAGS = (
 def browser() -> Iterator[Browser]:
     """One browser for all tests of a worker."""
     api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install '.[page]'")
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    chromium = next(filter(None, map(shutil.which, BROWSERS)), None)
     if chromium is None:
         pytest.skip("needs a browser: apt-get install chromium")
     with api.sync_playwright() as playwright:

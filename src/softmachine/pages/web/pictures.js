@@ -204,7 +204,7 @@ function network(data, model, body) {
   const count = data.vertices.length, radius = Math.min(150, 46 + 11 * count), middle = radius + 34;
   const place = (v) => [middle + radius * Math.sin((2 * Math.PI * v) / count), middle - radius * Math.cos((2 * Math.PI * v) / count)];
   const drawing = svg('svg', { viewBox: `0 0 ${2 * middle} ${2 * middle}`, width: 2 * middle, height: 2 * middle, class: 'graph', role: 'img', 'aria-label': 'the graph' },
-    svg('defs', {}, svg('marker', { id: 'tip', viewBox: '0 0 8 8', refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: 'auto' }, svg('path', { d: 'M0,0L8,4L0,8z', class: 'tip' }))));
+    svg('defs', {}, svg('marker', { id: 'tip', viewBox: '0 0 8 8', refX: 7, refY: 4, markerWidth: 9, markerHeight: 9, markerUnits: 'userSpaceOnUse', orient: 'auto' }, svg('path', { d: 'M0,0L8,4L0,8z', class: 'tip' }))));
   const edges = data.edges.map(([one, other]) => {
     const [x, y] = place(one), [u, v] = place(other), length = Math.hypot(u - x, v - y) || 1;
     const cut = 15 / length;
