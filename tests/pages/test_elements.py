@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import softmachine as sm
@@ -158,3 +160,15 @@ def test_a_page_is_small_and_there_within_a_second(open_kind: Open) -> None:
     opened = open_kind("turing")
     assert opened.file.stat().st_size < 300_000
     assert opened.value("softmachine.ready") < 1_000
+
+
+def test_a_notebook_shows_the_page_in_a_sandboxed_frame(open_file: Open, tmp_path: Path) -> None:
+    cell = tmp_path / "notebook.html"
+    cell.write_text(f"<!doctype html><title>cell</title>{run_of('turing')._repr_html_()}", encoding="utf-8")
+    opened = open_file(cell)
+    inner = opened.page.frame_locator("iframe")
+    inner.locator("body[data-ready]").wait_for()
+    inner.locator("#next").click()
+    assert "step 1" in inner.locator("#where").inner_text()
+    inner.locator("body").press("ArrowRight")
+    assert "step 2" in inner.locator("#where").inner_text()
