@@ -142,7 +142,7 @@ def _allow(program: Program, length: int) -> None:
     turns = max((node.turns(length) for node in nodes if isinstance(node, Loop)), default=0)
     seconds = sum(map(partial(_lookups, length), gaps)) + turns * TURN
     estimate = Estimate(f"a certificate for length {length:,}", seconds, turns * TURN_BYTES)
-    allow(estimate, hint="choose a smaller --length")
+    allow(estimate, hint="ask for a shorter length")
 
 
 def _lookups(length: int, gap: Feature) -> float:

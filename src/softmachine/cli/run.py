@@ -166,6 +166,8 @@ def command(
     paging = _paging(html, html_at, (source, word, made))
     wanted = Wanted(format_name, theorem, attention, alphabet, context, length)
     model, text = open_for(source, word, wanted, max_steps, output)
+    if looking:
+        looking.require(model)
     with working("preparing the weights", output):
         running = Running(
             model,

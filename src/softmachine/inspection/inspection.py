@@ -12,10 +12,10 @@ from functools import cached_property
 
 from softmachine.arithmetic import arithmetic
 from softmachine.codec import DecoderCodec
-from softmachine.engines.dense.effort import allow_pass
+from softmachine.engines.dense.effort import allow_pass, longest
 from softmachine.engines.dense.engine import DenseEngine, Pass
 from softmachine.engines.result import Run
-from softmachine.errors import PartedError, PrecisionError, UsageError
+from softmachine.errors import PartedError, PrecisionError, Remedy, UsageError
 from softmachine.estimates import consent
 from softmachine.inspection.choices import Choices, Pattern
 from softmachine.inspection.contexts import Context, Contexts
@@ -25,6 +25,11 @@ from softmachine.inspection.watching import Notebook
 from softmachine.text import many
 from softmachine.transformer.sight import Number
 from softmachine.transformer.weights import Head, Transformer
+
+PIECE = 1024
+"""So many positions are read at a time, where the model looks back: scores take memory."""
+PATIENCE = 2.0
+"""Where reading a context may take more seconds, the fast engine is asked."""
 
 
 class Inspection:
@@ -49,6 +54,8 @@ class Inspection:
         self.transformer: Transformer = run.model.weights
         self.arithmetic = arithmetic_for(run)
         """The name of the arithmetic: "exact", or balls."""
+        self.adopted = False
+        """Whether what is known of earlier positions comes from the fast engine."""
         self._reading: tuple[int, list[str], Pass] | None = None
 
     def __len__(self) -> int:
@@ -130,16 +137,30 @@ class Inspection:
             length = self.run.prompt.length
             self._reading = context.segment, self.contexts.tokens(context), self.engine.start(length=length)
         _, tokens, reading = self._reading
+        if reading.read == 0 and self.arithmetic == "exact" and self._takes_long(place):
+            from softmachine.inspection.prefix import adopt_prefix
+
+            self.adopted = adopt_prefix(reading, tokens)
         if reading.read <= place:
             allow_pass(self.engine, tokens[: place + 1], self.run.prompt.length)
             reading.extend([tokens[reading.read : place + 1]])
         return tokens, reading
 
+    def _takes_long(self, place: int) -> bool:
+        """Whether the dense engine would take long to read the positions before one."""
+        return self.transformer.causal and longest(self.engine, place, None) > PATIENCE
+
     def _moment(self, position: int, context: Context, notebook: Notebook, logits: tuple[Number, ...]) -> Moment:
         place, said = context.place(position), self.contexts.said(position)
         found = Logits(self.transformer.outputs, logits, said)
-        if said is not None and found.winner not in (said, None):
-            raise PartedError(f"at position {position} the model says {found.winner!r}, but the run has {said!r} there")
+        if said is not None and found.winner is None and found.bounded:
+            raise PrecisionError(
+                f"at position {position} the bits of {self.arithmetic} do not tell which logit is the largest",
+                hint=Remedy("run it with more: {}", arithmetic="ball:1024"),
+            )
+        if said is not None and found.winner != said:
+            says = "nothing: logits tie" if found.winner is None else repr(found.winner)
+            raise PartedError(f"at position {position} the model says {says}, but the run has {said!r} there")
         return Moment(
             position=position,
             place=place,
@@ -178,7 +199,9 @@ class Inspection:
         allow_pass(engine, tokens, self.run.prompt.length)
         reading = engine.start(length=self.run.prompt.length)
         reading.watcher = choices = Choices(engine)
-        reading.extend([tokens])
+        piece = max(len(tokens), 1) if self.looks_ahead else PIECE
+        for start in range(0, len(tokens), piece):
+            reading.extend([tokens[start : start + piece]])
         return list(choices.patterns.values())
 
     def step_of(self, position: int) -> int | None:

@@ -12,6 +12,7 @@ from softmachine.codec import Codec
 from softmachine.errors import ConstructionError, OutgrownError, Remedy
 from softmachine.languages.source import Source
 from softmachine.signals import Program
+from softmachine.text import family
 from softmachine.transformer.features import Feature, Relation
 from softmachine.transformer.sight import Sight
 
@@ -50,6 +51,13 @@ class Guide:
     title: str
     text: str
     shows: tuple[str, ...] = ()
+
+    def covers(self, name: str) -> bool:
+        """Whether it shows the head, unit or coordinate of this name; a vector's name stands for its components."""
+        own = {name, family(name), family(name.split(":", maxsplit=1)[0])}
+        return any(
+            name.startswith(shown.removesuffix("…")) if shown.endswith("…") else shown in own for shown in self.shows
+        )
 
 
 @dataclass(frozen=True)

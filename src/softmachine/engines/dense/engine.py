@@ -172,6 +172,15 @@ class Pass:
         stream = self.extend([tokens])
         return [self.engine.transformer.outputs[k] for k in self.decisions(stream[:, -last:])[0]]
 
+    def adopt(self, where: tuple[int, int, int, int], parts: Sequence[Tensor]) -> None:
+        """Take the keys of a group of heads, and the values of each, at more positions from somebody who knows them.
+
+        Args:
+            where: The block, the turn, the layer, and the group in it.
+            parts: The keys, then the values.
+        """
+        self.memory.of(where, looped=self.engine.transformer.blocks[where[0]].repeats != 1).append(parts)
+
     def again(self, tokens: Sequence[str], position: int) -> Tensor:
         """Compute one of the positions that were read again, to be watched; the stream there, after the last layer.
 

@@ -1,4 +1,4 @@
-"""What the heads of chapter 8 saw, in the words of its proof: moves, cells, and who wrote them last."""
+"""A walk through one token of chapter 8, and what its heads saw: moves, cells, and who wrote them last."""
 
 from __future__ import annotations
 
@@ -6,7 +6,46 @@ from softmachine.languages.turing import Action
 from softmachine.theorems.chapter_8.tokens import TuringCodec
 from softmachine.theorems.shared.transition import on_tape
 from softmachine.theorems.shared.turing_tokens import Begin
+from softmachine.theorems.theorem import Guide
 from softmachine.transformer.sight import Sight, told
+
+GUIDE = (
+    Guide(
+        "What does the token say?",
+        "Step 1 of Theorem 8.2. A token is (q, b, m): the state after a step, what it wrote, how the head moved. "
+        "The embedding unpacks it, one-hot. Input symbols and BOS say nothing of these.",
+        ("state", "wrote…", "input", "BOS"),
+    ),
+    Guide(
+        "Where is the head?",
+        "Step 2. The head is where all moves have added up to. A head that attends to all positions alike takes "
+        "their mean, so that the stream holds head/(i+1).",
+        ("mean of moves", "head…"),
+    ),
+    Guide(
+        "Undo the mean",
+        "No layer can multiply by i+1. But 2 x j - j², times 1/(i+1), is largest at position j = x: attention looks x "
+        "up among the positions and retrieves it, with its square (Barceló et al.; (8.8) of the notes).",
+        ("undo 1/(i+1) of head…", "undo 1/(i+1) of -head…", "read at head…"),
+    ),
+    Guide(
+        "Which cell did this token write?",
+        "The one that the head was on before it moved. The move is taken back as a share of i+1, since (8.13) would "
+        "need a product; then the same lookup.",
+        ("right/(i+1)…", "left/(i+1)…", "undo 1/(i+1) of cell…", "undo 1/(i+1) of -cell…", "cell…"),
+    ),
+    Guide(
+        "What was last written there?",
+        "Step 3. -(cell - head)² is 0 where a token wrote to this cell, and at most -1 elsewhere; j/(2(i+1)) breaks "
+        "ties, so that the latest wins. If nobody wrote to it, the cell holds the input, or a blank.",
+        ("last write…", "written…", "untouched input", "symbol…"),
+    ),
+    Guide(
+        "What now?",
+        "Step 4. One unit a rule of the machine. The action whose parts are all there has logit 2, by a margin of 1.",
+        ("next…",),
+    ),
+)
 
 
 def tell(codec: TuringCodec, sight: Sight) -> str | None:
