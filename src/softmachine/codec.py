@@ -147,6 +147,10 @@ class Codec(ABC, Generic[S_co]):
         where nobody cares.
         """
 
+    def expected_together(self, words: Sequence[tuple[str, ...]], max_steps: int) -> list[Sequence[str | None]]:
+        """The same for words of one length; codecs that can compute them together do."""
+        return [tuple(self.expected(word, max_steps)) for word in words]
+
     def expected_pieces(self, word: Word, max_steps: int) -> Iterator[Sequence[str | None]]:
         """The same in pieces; codecs of long runs have them as numbers, in memory that does not grow with the run."""
         return in_pieces(self.expected(word, max_steps))

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.arithmetic import Arithmetic, Tensor, UndecidedError
+from softmachine.arithmetic.base import Map
 from softmachine.engines.dense.grouping import Group
-from softmachine.engines.dense.memory import GroupMemory
+from softmachine.engines.dense.memory import Chosen, GroupMemory, Turns
 from softmachine.errors import PrecisionError, Remedy
 from softmachine.transformer.attention import COMPARED, Mask
 from softmachine.transformer.features import Feature
@@ -79,11 +80,12 @@ def retrieved(
     together = _together(len(group.heads) * key.shape[0] * key.shape[1])
     if len(positions) <= together:
         return _found(numbers, group, positions, length, memory, look)
-    parts, forgetful = [], GroupMemory.forgetful()
+    memory.blocks.turn(*group.queries, key)
+    parts = []
     for start in range(0, len(positions), together):
         some = slice(start, start + together)
         part = group._replace(queries=[query[:, some] for query in group.queries])
-        parts.append(_found(numbers, part, positions[some], length, forgetful, look))
+        parts.append(_found(numbers, part, positions[some], length, memory, look, block=start))
     return [joined(found, axis=1) for found in zip(*parts, strict=True)]
 
 
@@ -99,8 +101,9 @@ def _found(
     length: int | None,
     memory: GroupMemory,
     look: Look | None,
+    block: int | None = None,
 ) -> list[Tensor]:
-    """What each head of a group finds at some positions, among the keys and values of all."""
+    """What each head of a group finds at some positions, a block or all, among the keys and values of all."""
     head, key, values = group.heads[0], group.key, group.values
     visible = _visible(head.mask, positions, key.shape[1])
     bias = _bias(numbers, head, positions, key.shape[1])
@@ -108,7 +111,8 @@ def _found(
         scales = [_scale(head, i, length) for i in positions]
         scale = numbers.scales(scales, feature=isinstance(head.weighting.scale, Feature))
         mix = partial(numbers.soft, bias=bias, visible=visible, scale=scale)
-        means = [memory.shares.find(k, query, key, mix) for k, query in enumerate(group.queries)]
+        find = memory.shares.find if block is None else Turns[Map](looped=False).find
+        means = [find(k, query, key, mix) for k, query in enumerate(group.queries)]
         found = [mean(value) for mean, value in zip(means, values, strict=True)]
         if look:
             look(Search(group, positions, bias, visible, scale, (), found))
@@ -118,7 +122,8 @@ def _found(
     biases = None if bias is None else joined([bias] * len(group.heads), axis=0)
     choose = partial(numbers.choose, bias=biases, visible=repeated, choice=head.weighting.choice)
     try:
-        chosen = memory.chosen.find(0, query, key, choose)
+        turns, which = (memory.chosen, 0) if block is None else (memory.blocks, block)
+        chosen = turns.find(which, query, key, lambda query, key: Chosen.of(choose(query, key)))
     except UndecidedError as doubt:
         which, at = divmod(doubt.query, len(positions))
         raise PrecisionError(
@@ -126,10 +131,10 @@ def _found(
             f"{', '.join(map(str, doubt.candidates[:6]))}: {doubt.reason}",
             hint=Remedy("use {}, or a theorem that is made for this format", arithmetic="exact"),
         ) from None
-    split = np.split(chosen, len(group.heads), axis=1)
-    found = [numbers.mean(part, value) for part, value in zip(split, values, strict=True)]
+    split = chosen.split(len(group.heads))
+    found = [numbers.mean(part.flags, part.values(value)) for part, value in zip(split, values, strict=True)]
     if look:
-        look(Search(group, positions, bias, visible, None, split, found))
+        look(Search(group, positions, bias, visible, None, [part.every for part in split], found))
     return found
 
 

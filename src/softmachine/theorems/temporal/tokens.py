@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,7 +10,7 @@ from softmachine.codec import Interface, Word
 from softmachine.languages.scene import Rows, Scene, Stretch
 from softmachine.languages.temporal import Specification
 from softmachine.languages.temporal.formula import formula_text
-from softmachine.languages.temporal.sweep import sweeps, swept
+from softmachine.languages.temporal.sweep import sweeps, swept_together
 from softmachine.theorems.shared.recogniser import StartedCodec
 
 
@@ -36,12 +36,16 @@ class TemporalCodec(StartedCodec[Specification]):
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
         """The truth value at every position; nobody cares for the start token's."""
-        yield None
-        for value in swept(self.source, word):
-            yield "true" if value else "false"
+        yield from self.expected_together([self.source.word(word)], max_steps)[0]
+
+    def expected_together(self, words: Sequence[tuple[str, ...]], max_steps: int) -> list[Sequence[str | None]]:
+        return [
+            (None, *("true" if value else "false" for value in row))
+            for row in swept_together(self.source, words).tolist()
+        ]
 
     def scene(self, word: Word, shown: Stretch) -> Scene:
         """The word with the values of all subformulas under it."""
-        values = sweeps(self.source, word)
-        rows = [(formula_text(part, unicode=True), [None, *row]) for part, row in values.items()]
+        values = sweeps(self.source, [self.source.word(word)])
+        rows = [(formula_text(part, unicode=True), [None, *row[0].tolist()]) for part, row in values.items()]
         return Scene(self.lines, picture=Rows(first=shown.first, word=shown.tokens, rows=rows))
