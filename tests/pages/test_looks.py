@@ -15,6 +15,8 @@ from tests.pages.conftest import Open
 from tests.pages.runs import LANGUAGES
 
 ROOT = Path(__file__).parents[2]
+FEW = ("turing", "srasp", "graph")
+"""Looked at by axe whenever the suite runs."""
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 FAULTS = "async () => (await axe.run()).violations.map((one) => [one.id, one.nodes.map((node) => node.html)])"
 
@@ -81,7 +83,9 @@ def axe() -> str:
     pytest.skip("needs axe-core: npm install --no-save axe-core, or AXE_CORE=its folder")
 
 
-@pytest.mark.parametrize("kind", LANGUAGES)
+@pytest.mark.parametrize(
+    "kind", [kind if kind in FEW else pytest.param(kind, marks=pytest.mark.slow) for kind in LANGUAGES]
+)
 def test_axe_finds_no_fault(open_kind: Open, kind: str) -> None:
     script = axe()
     opened = open_kind(kind)

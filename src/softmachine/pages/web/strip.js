@@ -83,9 +83,18 @@ class Strip {
     if (x < this.left + this.cell || x + this.cell > this.left + this.width - this.cell) this.left = this.bounded(x - this.width / 2 + this.cell / 2);
   }
 
+  /** Have the one key that was chosen in view as well, if both fit. */
+  bringKey({ position, keys }) {
+    if (keys.length !== 2 || keys[1] !== 1 || keys[0] < 0) return;
+    const low = Math.min(position, keys[0]) * this.cell, high = (Math.max(position, keys[0]) + 1) * this.cell;
+    if ((low >= this.left && high <= this.left + this.width) || high - low > this.width - this.cell) return;
+    this.left = this.bounded((low + high - this.width) / 2);
+  }
+
   show(view) {
     this.view = view;
     this.bring(view.position);
+    this.bringKey(view);
     this.draw();
     this.slider.setAttribute('aria-valuenow', String(view.position));
     this.slider.setAttribute('aria-valuetext', `position ${view.position + this.model.first}: ${this.texts[this.model.tokens[view.position]]}`);
