@@ -81,7 +81,8 @@ class Exact {
       const given = this.model.layers[l].values[h];
       if (given) return fraction(given[p][k]);
       const runs = this.keys(l, h, p);
-      let sum = ZERO, count = 0;
+      let sum = ZERO,
+        count = 0;
       for (let r = 0; r < runs.length; r += 2) {
         sum = add(sum, this.sum(l, h, k, runs[r], runs[r] + runs[r + 1]));
         count += runs[r + 1];
@@ -120,14 +121,17 @@ class Exact {
   score(l, h, p, j, query) {
     const head = this.model.layers[l].heads[h];
     let sum = head.biases ? fraction(head.biases[p][j]) : ZERO;
-    query.forEach((q, k) => { if (q.n) sum = add(sum, times(q, this.applied(head.key, k, 2 * l, j))); });
+    query.forEach((q, k) => {
+      if (q.n) sum = add(sum, times(q, this.applied(head.key, k, 2 * l, j)));
+    });
     return sum;
   }
 
   /** The keys of a head as floats, for all positions up to one. They are exact if `whole`. */
   column(l, h, k, end) {
     const name = `${l} ${h} ${k}`;
-    if (!this.columns.has(name)) this.columns.set(name, { values: new Float64Array(this.model.count), count: 0, whole: true, largest: 0 });
+    if (!this.columns.has(name))
+      this.columns.set(name, { values: new Float64Array(this.model.count), count: 0, whole: true, largest: 0 });
     const column = this.columns.get(name);
     const { key } = this.model.layers[l].heads[h];
     for (; column.count < end; column.count++) {
@@ -147,7 +151,8 @@ class Exact {
     const [low, high] = this.model.visible(head, p);
     const query = this.query(l, h, p);
     const scores = new Float64Array(Math.max(high - low, 0));
-    let size = 0, sure = !head.biases;
+    let size = 0,
+      sure = !head.biases;
     const over = query.reduce((d, q) => (d * q.d) / gcd(d, q.d), 1n);
     query.forEach((q, k) => {
       if (!q.n) return;
@@ -166,8 +171,18 @@ class Exact {
     const best = largest(scores, low, doubt, at, () => true);
     const winners = new Set(best.keys);
     const next = largest(scores, low, doubt, at, (j) => !winners.has(j));
-    return { low, high, query, scores, over: Number(over), best: best.keys.length ? best.score : null, tied: best.keys,
-      next: next.keys.length ? next.score : null, following: next.keys, at };
+    return {
+      low,
+      high,
+      query,
+      scores,
+      over: Number(over),
+      best: best.keys.length ? best.score : null,
+      tied: best.keys,
+      next: next.keys.length ? next.score : null,
+      following: next.keys,
+      at,
+    };
   }
 }
 

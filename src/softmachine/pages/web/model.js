@@ -51,7 +51,8 @@ class Model {
     this.width = this.coordinates.length;
     this.embedding = weights.embedding.map((/** @type {any} */ row) => new Map(sparse(row)));
     this.tables = weights.tables.map(([over, under]) => {
-      const n = undifferenced(over), d = undifferenced(under);
+      const n = undifferenced(over),
+        d = undifferenced(under);
       return n.map((value, i) => ({ n: value, d: d[i] }));
     });
     /** @type {Map<number, [number, Q][]>} which features each coordinate gets */
@@ -73,11 +74,16 @@ class Model {
 
   seen(head, p) {
     switch (head.mask) {
-      case 'j ≤ i': return [0, p + 1];
-      case 'j < i': return [0, p];
-      case 'j ≥ i': return [p, this.count];
-      case 'j > i': return [p + 1, this.count];
-      default: return [0, this.count];
+      case 'j ≤ i':
+        return [0, p + 1];
+      case 'j < i':
+        return [0, p];
+      case 'j ≥ i':
+        return [p, this.count];
+      case 'j > i':
+        return [p + 1, this.count];
+      default:
+        return [0, this.count];
     }
   }
 }
@@ -92,8 +98,16 @@ function unrolled(blocks, choices, first) {
     for (let turn = 0; turn < block.turns; turn++) {
       parts.forEach((part, depth) => {
         const told = choices[layers.length] ?? [];
-        layers.push({ ...part, block: b, turn, turns: block.turns, name: block.name, depth,
-          choices: part.heads.map((_, h) => decoded(told[h]?.keys ?? null, first)), values: part.heads.map((_, h) => told[h]?.values ?? null) });
+        layers.push({
+          ...part,
+          block: b,
+          turn,
+          turns: block.turns,
+          name: block.name,
+          depth,
+          choices: part.heads.map((_, h) => decoded(told[h]?.keys ?? null, first)),
+          values: part.heads.map((_, h) => told[h]?.values ?? null),
+        });
       });
     }
   });
@@ -104,15 +118,27 @@ function unrolled(blocks, choices, first) {
 function prepared(layer, number) {
   /** @type {Head[]} */
   const heads = layer.heads.map((head, h) => ({
-    ...head, id: `${number}.${h + 1}`, hard: head.choice !== 'softmax', query: affine(head.query),
-    key: affine(head.key), value: affine(head.value), output: head.output.map(sparse),
+    ...head,
+    id: `${number}.${h + 1}`,
+    hard: head.choice !== 'softmax',
+    query: affine(head.query),
+    key: affine(head.key),
+    value: affine(head.value),
+    output: head.output.map(sparse),
   }));
-  const forward = { first: affine(layer.forward.first), second: affine(layer.forward.second),
-    steps: new Set(layer.forward.steps), units: layer.forward.units };
-  const attended = new Map(), forwarded = new Map();
-  heads.forEach((head, h) => head.output.forEach((row, c) => {
-    if (row.length) attended.set(c, [...(attended.get(c) ?? []), ...row.map(([k, w]) => [h, k, w])]);
-  }));
+  const forward = {
+    first: affine(layer.forward.first),
+    second: affine(layer.forward.second),
+    steps: new Set(layer.forward.steps),
+    units: layer.forward.units,
+  };
+  const attended = new Map(),
+    forwarded = new Map();
+  heads.forEach((head, h) =>
+    head.output.forEach((row, c) => {
+      if (row.length) attended.set(c, [...(attended.get(c) ?? []), ...row.map(([k, w]) => [h, k, w])]);
+    }),
+  );
   forward.second.rows.forEach((row, c) => {
     const bias = forward.second.bias[c];
     if (row.length || bias.n) forwarded.set(c, { bias, terms: row });

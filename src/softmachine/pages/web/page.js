@@ -14,7 +14,19 @@ class Page {
     const choosing = this.model.layers.findIndex((layer) => layer.heads.some((head) => !head.uniform));
     const layer = choosing >= 0 ? choosing : this.model.layers.findIndex((one) => one.heads.length);
     /** @type {State} */
-    this.state = { position: Math.min(Math.max(data.context.focus, 0), this.model.count - 1), layer, head: layer < 0 ? -1 : Math.max(0, this.model.layers[layer].heads.findIndex((head) => !head.uniform)), guide: -1, sharpness: null };
+    this.state = {
+      position: Math.min(Math.max(data.context.focus, 0), this.model.count - 1),
+      layer,
+      head:
+        layer < 0
+          ? -1
+          : Math.max(
+              0,
+              this.model.layers[layer].heads.findIndex((head) => !head.uniform),
+            ),
+      guide: -1,
+      sharpness: null,
+    };
     header(data, this.model);
     this.strip = new Strip(this.model, go);
     this.picture = picture(data.scene, this.model, byId('picture-body'), (place) => go(place));
@@ -30,7 +42,12 @@ class Page {
     this.controls();
     this.read();
     this.strip.fit();
-    addEventListener('hashchange', () => { if (location.hash.slice(1) !== this.address()) { this.read(); this.show(); } });
+    addEventListener('hashchange', () => {
+      if (location.hash.slice(1) !== this.address()) {
+        this.read();
+        this.show();
+      }
+    });
     this.show();
   }
 
@@ -49,27 +66,54 @@ class Page {
   chooseHead(l, h, turned) {
     if (!turned) return this.choose({ layer: l, head: h });
     const layer = this.model.layers[this.state.layer];
-    const number = layer?.block === turned.block ? layer.number : this.model.layers.find((one) => one.block === turned.block).number;
-    const found = this.model.layers.findIndex((one) => one.block === turned.block && one.turn === turned.turn && one.number === number);
+    const number =
+      layer?.block === turned.block ? layer.number : this.model.layers.find((one) => one.block === turned.block).number;
+    const found = this.model.layers.findIndex(
+      (one) => one.block === turned.block && one.turn === turned.turn && one.number === number,
+    );
     return this.choose({ layer: found, head: Math.min(this.state.head, this.model.layers[found].heads.length - 1) });
   }
 
   guided(k) {
     if (k === this.state.guide) return this.choose({ guide: -1 });
-    const shows = this.data.theorem.guide[k].shows, change = { guide: k };
+    const shows = this.data.theorem.guide[k].shows,
+      change = { guide: k };
     const layer = this.model.layers.findIndex((one) => one.heads.some((head) => meant(head.name, shows)));
-    if (layer >= 0) Object.assign(change, { layer, head: this.model.layers[layer].heads.findIndex((head) => meant(head.name, shows)) });
+    if (layer >= 0)
+      Object.assign(change, {
+        layer,
+        head: this.model.layers[layer].heads.findIndex((head) => meant(head.name, shows)),
+      });
     return this.choose(change);
   }
 
   controls() {
     const by = (change) => () => this.choose({ position: this.state.position + change });
     const jump = (position) => () => this.choose({ position });
-    const acts = { first: jump(0), back: by(-1), next: by(1), last: jump(this.model.count - 1), play: () => this.play() };
+    const acts = {
+      first: jump(0),
+      back: by(-1),
+      next: by(1),
+      last: jump(this.model.count - 1),
+      play: () => this.play(),
+    };
     for (const [id, act] of Object.entries(acts)) byId(id).addEventListener('click', act);
     byId('zeros').addEventListener('change', () => this.show());
-    byId('seek-form').addEventListener('submit', (event) => { event.preventDefault(); this.seek(byId('seek').value); });
-    addEventListener('keydown', (event) => this.key(event, { ArrowLeft: by(-1), ArrowRight: by(1), Home: acts.first, End: acts.last, PageUp: by(-20), PageDown: by(20), ' ': acts.play }));
+    byId('seek-form').addEventListener('submit', (event) => {
+      event.preventDefault();
+      this.seek(byId('seek').value);
+    });
+    addEventListener('keydown', (event) =>
+      this.key(event, {
+        ArrowLeft: by(-1),
+        ArrowRight: by(1),
+        Home: acts.first,
+        End: acts.last,
+        PageUp: by(-20),
+        PageDown: by(20),
+        ' ': acts.play,
+      }),
+    );
   }
 
   key(event, acts) {
@@ -84,7 +128,11 @@ class Page {
       if (event.target.matches?.('.scrolls')) return;
       event.preventDefault();
       this.nextHead(event.key === 'ArrowDown' ? 1 : -1);
-    } else if (acts[event.key] && !(event.key === ' ' && event.target.matches?.('button, summary')) && !(event.target.matches?.('.scrolls') && event.key.startsWith('Page'))) {
+    } else if (
+      acts[event.key] &&
+      !(event.key === ' ' && event.target.matches?.('button, summary')) &&
+      !(event.target.matches?.('.scrolls') && event.key.startsWith('Page'))
+    ) {
       event.preventDefault();
       acts[event.key]();
     }
@@ -105,7 +153,13 @@ class Page {
       this.playing = null;
     } else {
       if (this.state.position >= this.model.count - 1) this.choose({ position: this.begin });
-      this.playing = setInterval(() => (this.state.position >= this.model.count - 1 ? this.play() : this.choose({ position: this.state.position + 1 })), PLAY);
+      this.playing = setInterval(
+        () =>
+          this.state.position >= this.model.count - 1
+            ? this.play()
+            : this.choose({ position: this.state.position + 1 }),
+        PLAY,
+      );
     }
     button.setAttribute('aria-pressed', String(Boolean(this.playing)));
     button.textContent = this.playing ? '❚❚ pause' : '▶ play';
@@ -114,7 +168,8 @@ class Page {
 
   /** Go to a step by its number, or to the next token that has a text in it. @param {string} text */
   seek(text) {
-    const wanted = text.trim(), place = this.place(wanted.replaceAll(',', ''));
+    const wanted = text.trim(),
+      place = this.place(wanted.replaceAll(',', ''));
     byId('seek').setCustomValidity('');
     if (place !== null) return this.choose({ position: place });
     const { tokens, vocabulary, count } = this.model;
@@ -133,54 +188,77 @@ class Page {
     if (number === undefined) return null;
     const known = at || !this.data.context.decodes ? -1 : this.steps.indexOf(Number(number));
     if (known >= 0) return known;
-    if (!at && this.data.context.decodes) return Number(number) > Math.max(...this.steps.filter((step) => step !== null), 0) ? this.model.count - 1 : 0;
+    if (!at && this.data.context.decodes)
+      return Number(number) > Math.max(...this.steps.filter((step) => step !== null), 0) ? this.model.count - 1 : 0;
     return Math.max(0, Math.min(this.model.count - 1, Number(number) - this.model.first));
   }
 
   /** How a place is called. @param {number} p */
   called(p) {
-    return this.data.context.decodes ? String(this.steps[p] ?? `@${p + this.model.first}`) : String(p + this.model.first);
+    return this.data.context.decodes
+      ? String(this.steps[p] ?? `@${p + this.model.first}`)
+      : String(p + this.model.first);
   }
 
   /** What the address says. */
   read() {
-    const given = new URLSearchParams(location.hash.slice(1)), { layers } = this.model;
+    const given = new URLSearchParams(location.hash.slice(1)),
+      { layers } = this.model;
     this.state.position = this.place(given.get('step') ?? '') ?? this.state.position;
-    const [number, head] = (given.get('head') ?? '').split('.').map(Number), turn = Number(given.get('turn') ?? 1) - 1;
+    const [number, head] = (given.get('head') ?? '').split('.').map(Number),
+      turn = Number(given.get('turn') ?? 1) - 1;
     const layer = layers.findIndex((one) => one.number === number && one.turn === turn);
     if (layer >= 0 && layers[layer].heads[head - 1]) Object.assign(this.state, { layer, head: head - 1 });
-    if (given.has('guide')) this.state.guide = Math.min(Number(given.get('guide')) - 1, this.data.theorem.guide.length - 1);
+    if (given.has('guide'))
+      this.state.guide = Math.min(Number(given.get('guide')) - 1, this.data.theorem.guide.length - 1);
   }
 
   address() {
-    const { position, layer, guide } = this.state, now = this.model.layers[layer], head = this.chosen;
-    return [`step=${this.called(position)}`, ...(head ? [`head=${head.id}`] : []), ...(head && now.turn ? [`turn=${now.turn + 1}`] : []), ...(guide >= 0 ? [`guide=${guide + 1}`] : [])].join('&');
+    const { position, layer, guide } = this.state,
+      now = this.model.layers[layer],
+      head = this.chosen;
+    return [
+      `step=${this.called(position)}`,
+      ...(head ? [`head=${head.id}`] : []),
+      ...(head && now.turn ? [`turn=${now.turn + 1}`] : []),
+      ...(guide >= 0 ? [`guide=${guide + 1}`] : []),
+    ].join('&');
   }
 
   write() {
     try {
       history.replaceState(null, '', `#${this.address()}`);
-    } catch { // in a sandboxed frame there is no history
+    } catch {
+      // in a sandboxed frame there is no history
     }
   }
 
   /** What the chosen head sees here. */
   seen(pass) {
-    const { layer, head, position } = this.state, chosen = this.chosen;
+    const { layer, head, position } = this.state,
+      chosen = this.chosen;
     if (!chosen) return { keys: [], contest: null, shares: null };
     if (pass) {
-      const before = pass.streams[2 * layer], after = pass.streams[2 * layer + 1];
+      const before = pass.streams[2 * layer],
+        after = pass.streams[2 * layer + 1];
       return { keys: [], contest: null, shares: pass.shares[layer][head], brings: (c) => after[c] - before[c] };
     }
     const keys = this.exact.keys(layer, head, position);
     // Keys that are not on the page cannot be compared.
-    const contest = chosen.uniform || keys[0] < 0 || (this.model.first && !keys.length) ? null : this.exact.contest(layer, head, position);
+    const contest =
+      chosen.uniform || keys[0] < 0 || (this.model.first && !keys.length)
+        ? null
+        : this.exact.contest(layer, head, position);
     return { keys, contest, shares: null, agrees: !contest || agrees(chosen, contest, keys) };
   }
 
   show() {
-    const { state, model } = this, began = performance.now();
-    const pass = this.soft.show(state), head = this.chosen, shows = this.guide.shows(state), seen = this.seen(pass);
+    const { state, model } = this,
+      began = performance.now();
+    const pass = this.soft.show(state),
+      head = this.chosen,
+      shows = this.guide.shows(state),
+      seen = this.seen(pass);
     const value = pass ? (s, c) => pass.streams[s][c] : (s, c) => this.exact.get(s, c, state.position);
     const logits = pass ? Array.from(pass.logits) : this.exact.logits(state.position);
     this.strip.show({ position: state.position, ...seen });
@@ -198,10 +276,19 @@ class Page {
   }
 
   where() {
-    const { position } = this.state, { model, data } = this, step = this.steps[position] ?? null;
-    const token = model.vocabulary[model.tokens[position]], said = data.context.said[position];
-    byId('where').replaceChildren(step === null ? '' : `step ${step.toLocaleString('en')} · `, `position ${(position + model.first).toLocaleString('en')}${model.first ? '' : ` of ${model.count.toLocaleString('en')}`}: reads `, name(token, 20, { class: 'tag' }),
-      ...(said !== '' && position >= this.begin ? [data.context.decodes ? ', says ' : ', answers ', name(said, 20, { class: 'tag warm' })] : []));
+    const { position } = this.state,
+      { model, data } = this,
+      step = this.steps[position] ?? null;
+    const token = model.vocabulary[model.tokens[position]],
+      said = data.context.said[position];
+    byId('where').replaceChildren(
+      step === null ? '' : `step ${step.toLocaleString('en')} · `,
+      `position ${(position + model.first).toLocaleString('en')}${model.first ? '' : ` of ${model.count.toLocaleString('en')}`}: reads `,
+      named(token, 20, { class: 'tag' }),
+      ...(said !== '' && position >= this.begin
+        ? [data.context.decodes ? ', says ' : ', answers ', named(said, 20, { class: 'tag warm' })]
+        : []),
+    );
     byId('told').textContent = byId('where').textContent;
   }
 }
@@ -209,9 +296,16 @@ class Page {
 /** Whether the keys that the engine chose are those of the largest score. @param {Head} head @param {any} contest @param {number[]} keys */
 function agrees(head, contest, keys) {
   const { tied } = contest;
-  const wanted = !tied.length ? [] : head.choice === 'leftmost-hard' ? tied.slice(0, 1) : head.choice === 'rightmost-hard' ? tied.slice(-1) : tied;
+  const wanted = !tied.length
+    ? []
+    : head.choice === 'leftmost-hard'
+      ? tied.slice(0, 1)
+      : head.choice === 'rightmost-hard'
+        ? tied.slice(-1)
+        : tied;
   let place = 0;
-  for (let r = 0; r < keys.length; r += 2) for (let j = keys[r]; j < keys[r] + keys[r + 1]; j++) if (wanted[place++] !== j) return false;
+  for (let r = 0; r < keys.length; r += 2)
+    for (let j = keys[r]; j < keys[r] + keys[r + 1]; j++) if (wanted[place++] !== j) return false;
   return place === wanted.length;
 }
 
@@ -223,23 +317,39 @@ async function unpacked() {
   return JSON.parse(await new Response(stream).text());
 }
 
-unpacked().then((data) => {
-  const page = new Page(data);
-  // For whoever wants to compute along, in the console.
-  Object.assign(window, { softmachine: {
-    page,
-    ready: performance.now(),
-    stream: (/** @type {number} */ stage, /** @type {number} */ position) => page.model.coordinates.map((_, c) => exactly(page.exact.get(stage, c, position))),
-    value: (/** @type {number} */ stage, /** @type {number} */ coordinate, /** @type {number} */ position) => exactly(page.exact.get(stage, coordinate, position)),
-    retrieved: (/** @type {number} */ layer, /** @type {number} */ head, /** @type {number} */ position) => page.model.layers[layer].heads[head].value.bias.map((_, k) => exactly(page.exact.retrieved(layer, head, k, position))),
-    logits: (/** @type {number} */ position) => page.exact.logits(position).map(exactly),
-    contest: (/** @type {number} */ layer, /** @type {number} */ head, /** @type {number} */ position) => {
-      const found = page.exact.contest(layer, head, position);
-      return { tied: found.tied, best: found.best && exactly(found.best), next: found.next && exactly(found.next), following: found.following,
-        scores: Array.from({ length: Math.max(0, found.high - found.low) }, (_, k) => exactly(found.at(found.low + k))) };
-    },
-  } });
-}).catch((problem) => {
-  byId('header').append(el('p', { class: 'problem' }, `This page cannot be shown: ${problem.message}`));
-  throw problem;
-});
+unpacked()
+  .then((data) => {
+    const page = new Page(data);
+    // For whoever wants to compute along, in the console.
+    Object.assign(window, {
+      softmachine: {
+        page,
+        ready: performance.now(),
+        stream: (/** @type {number} */ stage, /** @type {number} */ position) =>
+          page.model.coordinates.map((_, c) => exactly(page.exact.get(stage, c, position))),
+        value: (/** @type {number} */ stage, /** @type {number} */ coordinate, /** @type {number} */ position) =>
+          exactly(page.exact.get(stage, coordinate, position)),
+        retrieved: (/** @type {number} */ layer, /** @type {number} */ head, /** @type {number} */ position) =>
+          page.model.layers[layer].heads[head].value.bias.map((_, k) =>
+            exactly(page.exact.retrieved(layer, head, k, position)),
+          ),
+        logits: (/** @type {number} */ position) => page.exact.logits(position).map(exactly),
+        contest: (/** @type {number} */ layer, /** @type {number} */ head, /** @type {number} */ position) => {
+          const found = page.exact.contest(layer, head, position);
+          return {
+            tied: found.tied,
+            best: found.best && exactly(found.best),
+            next: found.next && exactly(found.next),
+            following: found.following,
+            scores: Array.from({ length: Math.max(0, found.high - found.low) }, (_, k) =>
+              exactly(found.at(found.low + k)),
+            ),
+          };
+        },
+      },
+    });
+  })
+  .catch((problem) => {
+    byId('header').append(el('p', { class: 'problem' }, `This page cannot be shown: ${problem.message}`));
+    throw problem;
+  });

@@ -34,12 +34,13 @@ const HIDDEN = /[\p{C}\p{Zl}\p{Zp}\u00a0]/gu;
 function shown(name, most = 48) {
   const letters = [...String(name).slice(0, 4096)];
   const text = (letters.length > most || name.length > 4096 ? [...letters.slice(0, most - 1), '…'] : letters).join('');
-  return text.replace(HIDDEN, (character) => `⟨U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`)
+  return text
+    .replace(HIDDEN, (character) => `⟨U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`)
     .replace(/^ +$/, (blanks) => '␣'.repeat(blanks.length));
 }
 
 /** A name in an element of its own, with all of it on demand. */
-function name(text, most = 48, attributes = {}) {
+function named(text, most = 48, attributes = {}) {
   const short = shown(text, most);
   return el('bdi', { title: short.includes('…') ? shown(text, 400) : null, ...attributes }, short);
 }
@@ -65,11 +66,16 @@ function floating(value) {
 function whole(value) {
   if (typeof value === 'number') return `≈ ${value}`;
   const text = exactly(value);
-  return value.d === 1n ? text : `${text.length > 200 ? `${text.slice(0, 200)}…` : text} ≈ ${real(value).toPrecision(6)}`;
+  return value.d === 1n
+    ? text
+    : `${text.length > 200 ? `${text.slice(0, 200)}…` : text} ≈ ${real(value).toPrecision(6)}`;
 }
 
 /** Positions in words: the first few of them. @param {number[]} keys @param {number} first */
 function listed(keys, first, most = 4) {
-  const told = keys.slice(0, most).map((key) => (first + key).toLocaleString('en')).join(', ');
+  const told = keys
+    .slice(0, most)
+    .map((key) => (first + key).toLocaleString('en'))
+    .join(', ');
   return keys.length > most ? `${told}, … (${keys.length.toLocaleString('en')})` : told;
 }
