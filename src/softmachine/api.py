@@ -301,9 +301,7 @@ def run(
         )
         for _ in running.pieces():
             pass
-        result = running.so_far()
-    type(result).viewer = staticmethod(_framed)
-    return result
+        return replace(running.so_far(), viewer=_framed)
 
 
 def _framed(run: Run) -> str | None:
@@ -374,16 +372,17 @@ def gallery(folder: str | Path, *, tell: Tell = nobody) -> list[Path]:
     from softmachine.files import require_new, write_text
     from softmachine.pages import EXHIBITS, html, index
 
-    folder, shown = Path(folder), []
+    folder, pages, shown = Path(folder), {}, []
     require_new(folder)
-    pages = [(item, run(item.source, item.word, theorem=item.theorem, attention=item.attention)) for item in EXHIBITS]
-    folder.mkdir()
-    for item, found in pages:
-        tell(f"writing the page of {item.title}")
-        write_text(folder / item.file, html(found, item.command))
+    for item in EXHIBITS:
+        tell(f"making the page of {item.title}")
+        found = run(item.source, item.word, theorem=item.theorem, attention=item.attention)
+        pages[folder / item.file] = html(found, item.command)
         shown.append((item, found.model.source.language, found.verdict or "goes on"))
-    write_text(folder / "index.html", index(shown))
-    return [folder / item.file for item, _ in pages]
+    folder.mkdir()
+    for file, text in (*pages.items(), (folder / "index.html", index(shown))):
+        write_text(file, text)
+    return list(pages)
 
 
 def picture(

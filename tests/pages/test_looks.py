@@ -33,7 +33,15 @@ def test_the_page_does_not_scroll_sideways(open_kind: Open, kind: str) -> None:
             assert (paper == "rgb(20, 24, 27)") == (scheme == "dark")
 
 
-HOSTILE = ("</script><script>alert(1)</script>", "\"'`<b>", "\u202eabc\u200f", "x" * 10_000, "&amp;", "__proto__")
+HOSTILE = (
+    "</script><script>alert(1)</script>",
+    "\"'`<b>",
+    "\u202eabc\u200f",
+    "x" * 10_000,
+    "&amp;",
+    "__proto__",
+    "constructor",
+)
 
 
 def hostile_run() -> Run:

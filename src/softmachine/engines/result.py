@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from textwrap import wrap
-from typing import ClassVar
 
 from softmachine.codec import DecoderCodec, Outcome, Prompt
 from softmachine.comparing import Difference
@@ -40,6 +39,7 @@ class Run:
         verified: How many tokens were compared with the reference interpreter and are its own; None if nobody compared.
         difference: The first token that is not, if any.
         resumed: How many of the tokens are those of the saved run that it went on from.
+        viewer: Makes what notebooks show of it; where there is none, or it gives None, that is the text.
     """
 
     model: Model
@@ -54,6 +54,7 @@ class Run:
     verified: int | None = None
     difference: Difference | None = None
     resumed: int = 0
+    viewer: Callable[[Run], str | None] | None = field(default=None, compare=False)
 
     @property
     def differs(self) -> bool:
@@ -143,12 +144,8 @@ class Run:
         steps = f", {many(self.steps, 'step')}" if isinstance(self.model.codec, DecoderCodec) else ""
         return f"<Run of {self.model.source.name} on {word}: {self.verdict or UNFINISHED}{steps}{left}>"
 
-    viewer: ClassVar[Callable[[Run], str | None] | None] = None
-    """Makes what notebooks show of a run, or None for its text. Who makes runs for people says who does."""
-
     def _repr_html_(self) -> str:
-        viewer = type(self).viewer
-        return (viewer(self) if viewer else None) or html_text(self.text())
+        return (self.viewer(self) if self.viewer else None) or html_text(self.text())
 
 
 def _shortened(text: str, most: int) -> str:

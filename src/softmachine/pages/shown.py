@@ -9,7 +9,7 @@ from functools import cached_property
 from softmachine.codec import AnsweringCodec, DecoderCodec
 from softmachine.errors import UsageError
 from softmachine.inspection.contexts import Context
-from softmachine.inspection.inspection import Inspection, uniform_or_hard
+from softmachine.inspection.inspection import Inspection
 from softmachine.languages.scene import Stretch
 from softmachine.pages.soft import MOST_SOFT
 
@@ -121,16 +121,20 @@ def shown(inspection: Inspection, position: int | None) -> Shown:
             f"a page has room for {room:,} positions of this model, and the run has {len(tokens):,}",
             hint="choose a shorter input",
         )
+    elif inspection.soft and (place or 0) >= room:
+        raise UsageError(f"soft attention is shown at the first {room:,} positions, and this is {place:,}")
     else:
         window = _around(place or 0, len(tokens), room)
+    if not tokens:
+        raise UsageError("there is nothing to show: the model has read nothing")
     return Shown(inspection, context, window, place)
 
 
 def _room(inspection: Inspection) -> int:
     """How many positions from the beginning are shown at most."""
     transformer, length = inspection.transformer, inspection.run.prompt.length
-    if not all(map(uniform_or_hard, transformer.heads)):
-        return MOST_SOFT
+    if inspection.soft or any(head.bias is not None for head in transformer.heads):
+        return MOST_SOFT  # relations of positions are told for every pair
     heads = sum(block.count(length) * sum(len(layer.heads) for layer in block.layers) for block in transformer.blocks)
     return max(1, min(MOST_POSITIONS, MOST_CHOICES // max(heads, 1)))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from softmachine.inspection.inspection import uniform_or_hard
 from softmachine.pages.numbers import Json, affine, matrix, number, row, table
 from softmachine.text import family
 from softmachine.transformer.features import Feature
@@ -18,7 +19,7 @@ def is_uniform(head: Head) -> bool:
 
 def is_exact(transformer: Transformer) -> bool:
     """Whether all numbers are rational: no softmax of scores that differ."""
-    return all(head.weighting.hard or is_uniform(head) for head in transformer.heads)
+    return all(map(uniform_or_hard, transformer.heads))
 
 
 def weights(transformer: Transformer, tokens: Sequence[str], positions: range, length: int | None) -> Json:
@@ -68,12 +69,11 @@ def _scale(head: Head, positions: range, length: int | None) -> Json:
 
 
 def _biases(head: Head, positions: range) -> Json:
-    """What the relation of positions adds to the scores: for each query, the keys up to it and beyond."""
+    """What the relation of positions adds to the scores: a number for each query and each key that is shown."""
     relation = head.bias
     if relation is None:
         return None
-    keys = range(positions.stop)
-    return [[number(relation.at(j, i)) if head.mask.sees(j, i) else 0 for j in keys] for i in positions]
+    return [[number(relation.at(j, i)) if head.mask.sees(j, i) else 0 for j in positions] for i in positions]
 
 
 def scales(scale: Fraction | Feature, positions: range, length: int | None) -> float | list[float]:

@@ -57,6 +57,9 @@ const real = (a) => Number(a.n) / Number(a.d);
 /** @param {Q} a */
 const exactly = (a) => (a.d === 1n ? `${a.n}` : `${a.n}/${a.d}`);
 
+/** What an object of the data has under a name; names may be any. @param {any} object @param {string} name */
+const own = (object, name) => (Object.hasOwn(object, name) ? object[name] : undefined);
+
 /** Integers from their differences. @param {[number, (number|string)[], number, (number|string)[]]} coded @returns {bigint[]} */
 function undifferenced([order, firsts, count, told]) {
   const given = told.map(BigInt);

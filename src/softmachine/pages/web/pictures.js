@@ -51,7 +51,7 @@ function tapes(data, model, body) {
     start,
     model,
     (now, token) => {
-      const action = data.actions[token];
+      const action = own(data.actions, token);
       now.wrote = null;
       if (!action) return;
       if (!now.begun) {
@@ -122,7 +122,7 @@ function counters(data, model, body) {
     { state: data.state, steps: data.steps, values: { ...data.counters }, changed: {} },
     model,
     (now, token) => {
-      const action = data.actions[token];
+      const action = own(data.actions, token);
       now.changed = {};
       if (!action) return;
       now.state = action[0];
@@ -149,7 +149,7 @@ function counters(data, model, body) {
       list.replaceChildren(
         ...names.map((counter) => {
           const value = now.values[counter],
-            change = now.changed[counter];
+            change = own(now.changed, counter);
           const bar = el('span', { class: 'bar' });
           bar.style.width = `${(100 * value) / most}%`;
           return el(

@@ -46,7 +46,7 @@ class Soft {
 
   /** The inverse temperature of a head at a position, at a sharpness. */
   scale(head, p, sharpness) {
-    const scale = this.settings.own ? head.scale : (this.settings.scales[head.name] ?? 1);
+    const scale = this.settings.own ? head.scale : (own(this.settings.scales, head.name) ?? 1);
     return sharpness * (Array.isArray(scale) ? scale[p] : scale);
   }
 
