@@ -1,6 +1,6 @@
 """How long the script of a page takes for one step, in a browser: the median should be below 16 ms, a frame at 60 Hz.
 
-    python benchmarks/page.py            # needs playwright and chromium, see CONTRIBUTING.md
+python benchmarks/page.py            # needs playwright and chromium, see CONTRIBUTING.md
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ CASES: tuple[tuple[str, str | None, dict[str, object]], ...] = (
     ("gcd-counter", "aaaabbbbbbcc", {}),
     ("interrupt-controller", "0" * 36, {}),
     ("one-way-streets", "home station", {}),
+    ("palindrome-relative", "aba", {}),
+    ("palindrome", "abba", {"attention": "soft"}),
 )
 STEPS = 120
 BUDGET = 16.0
@@ -57,7 +59,8 @@ def main() -> None:
             ready = page.evaluate("softmachine.ready")
             page.wait_for_timeout(1000)  # the search for broken decisions goes on in the background
             times = page.evaluate(STEPPED, STEPS)
-            title = f"{name} {options.get('theorem', '')}, {len(run.tokens):,} tokens"
+            how = str(options.get("theorem") or options.get("attention") or "")
+            title = f"{name}{how and f' ({how})'}, {len(run.tokens):,} tokens"
             median, worst = statistics.median(times), max(times)
             said = "" if median < BUDGET else f"  over {BUDGET:.0f} ms"
             kilobytes = file.stat().st_size / 1000

@@ -63,7 +63,7 @@ def require_equal(opened: Opened, run: Run, moment: Moment, place: int, chooser:
 def compare(opened: Opened, run: Run, positions: int, triples: int, seed: int) -> None:
     chooser, inspection = random.Random(seed), sm.inspect(run)
     context = inspection.contexts.of(len(run.prompt.tokens) - 1)
-    count = len(inspection.contexts.tokens(context)) - bool(run.segments)  # the end of a summary is the next one's
+    count = opened.value("softmachine.page.model.count")
     places = sorted(chooser.sample(range(count), min(count, positions)))
     offset = context.start - len(context.prompt)
     moments = inspection.moments([place + offset for place in places])

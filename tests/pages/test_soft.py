@@ -43,7 +43,7 @@ def test_the_scale_of_the_certificate_is_that_of_soften(open_kind: Open) -> None
 def test_a_soft_model_is_computed_as_the_dense_engine_does(open_run: Open) -> None:
     run = sm.run("palindrome", "abba", attention="soft")
     opened = open_run(run, "#step=9&head=3.1")
-    found = opened.value("() => [...softmachine.page.soft.soft.pass(1, 13).streams.at(-1)]")
+    found = opened.value("() => [...softmachine.page.soft.soft.moment(1, { position: 13 }).streams.at(-1)]")
     from softmachine.engines.dense.engine import DenseEngine
 
     tokens = [*run.prompt.tokens, *run.tokens][:-1]

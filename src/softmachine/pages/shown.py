@@ -40,7 +40,7 @@ class Shown:
     @cached_property
     def read(self) -> list[str]:
         """All tokens of the context that the model read."""
-        return self.inspection.contexts.tokens(self.context)
+        return _read(self.inspection, self.context)
 
     @property
     def tokens(self) -> list[str]:
@@ -111,7 +111,7 @@ def shown(inspection: Inspection, position: int | None) -> Shown:
     """
     contexts = inspection.contexts
     context = contexts.of(len(contexts.prompt) - 1 if position is None else inspection.index(position))
-    tokens = contexts.tokens(context)
+    tokens = _read(inspection, context)
     place = None if position is None else context.place(inspection.index(position))
     room = _room(inspection)
     if len(tokens) <= room:
@@ -128,6 +128,12 @@ def shown(inspection: Inspection, position: int | None) -> Shown:
     if not tokens:
         raise UsageError("there is nothing to show: the model has read nothing")
     return Shown(inspection, context, window, place)
+
+
+def _read(inspection: Inspection, context: Context) -> list[str]:
+    """The tokens of a context after which something is said in it; the end of a summary is read by the next one."""
+    tokens = inspection.contexts.tokens(context)
+    return tokens[:-1] if context.last < len(inspection.run.tokens) else tokens
 
 
 def _room(inspection: Inspection) -> int:

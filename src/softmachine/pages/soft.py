@@ -14,6 +14,9 @@ from softmachine.transformer.features import Feature
 MOST_SOFT = 500
 """So many positions are computed again for every temperature, in the page."""
 
+MOST_NUMBERS = 16_000_000
+"""So many numbers of residual streams does a page keep."""
+
 
 def soft(model: Model, positions: range, length: int | None) -> Json:
     """The scales of heads at a sharpness that is certified for so many positions, or why there is none."""
@@ -22,6 +25,9 @@ def soft(model: Model, positions: range, length: int | None) -> Json:
         return {"why": "no head chooses: all attention is uniform, and softmax of equal scores is the same mean"}
     if positions.stop > MOST_SOFT:
         return {"why": f"the page computes soft attention for up to {MOST_SOFT} positions; these are more"}
+    weights = model.weights
+    if len(positions) * weights.width * (2 * weights.depth(length) + 1) > MOST_NUMBERS:
+        return {"why": f"the residual streams of this run are more than {MOST_NUMBERS:,} numbers, which the page keeps"}
     if not is_exact(model.weights):
         return {"own": True, "certified": model.certified, "sharpness": 1, "scales": {}}
     certified = positions.stop - 1 if length is None else length

@@ -241,7 +241,7 @@ class Page {
     if (pass) {
       const before = pass.streams[2 * layer],
         after = pass.streams[2 * layer + 1];
-      return { keys: [], contest: null, shares: pass.shares[layer][head], brings: (c) => after[c] - before[c] };
+      return { keys: [], contest: null, shares: pass.shares, brings: (c) => after[c] - before[c] };
     }
     const keys = this.exact.keys(layer, head, position);
     // Keys that are not on the page cannot be compared.

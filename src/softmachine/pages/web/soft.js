@@ -20,6 +20,7 @@ class Soft {
             key: floats(head.key),
             value: floats(head.value),
             output: head.output.map((row) => row.map(([k, w]) => [k, real(w)])),
+            biases: head.biases?.map((row) => Float64Array.from(row, (bias) => real(fraction(bias)))),
           })),
           first: floats(layer.forward.first),
           second: floats(layer.forward.second),
@@ -50,84 +51,101 @@ class Soft {
     return sharpness * (Array.isArray(scale) ? scale[p] : scale);
   }
 
-  /** One pass. At the watched position, the stream after every stage and the weights of all heads are kept.
-   * @param {number} sharpness @param {number} watched */
-  pass(sharpness, watched = -1) {
-    const { model } = this,
-      { width, count } = model;
-    let stream = this.embedded.slice();
-    const keep = () => (watched < 0 ? null : stream.slice(watched * width, (watched + 1) * width));
-    const streams = [keep()],
-      shares = [];
-    for (const layer of this.layers) {
-      const added = new Float64Array(count * width),
-        row = [];
-      for (const part of layer.heads) row.push(this.attend(part, stream, added, sharpness, watched));
+  /** One pass over all positions: what is decided at each.
+   * @param {number} sharpness @param {((stage: number, stream: Float64Array) => void)} see Is shown the stream after every stage. */
+  pass(sharpness, see = () => {}) {
+    const { width, count } = this.model;
+    const stream = this.embedded.slice();
+    see(0, stream);
+    this.layers.forEach((layer, l) => {
+      const added = new Float64Array(count * width);
+      for (const part of layer.heads) this.attend(part, stream, added, sharpness);
       for (let k = 0; k < added.length; k++) stream[k] += added[k];
-      shares.push(row);
-      streams.push(keep());
+      see(2 * l + 1, stream);
       this.forward(layer, stream);
-      streams.push(keep());
-    }
+      see(2 * l + 2, stream);
+    });
     const decisions = new Int32Array(count);
-    let logits = null;
     for (let p = 0; p < count; p++) {
       const found = apply(this.unembedding, stream, p * width);
-      let best = 0;
-      for (let k = 1; k < found.length; k++) if (found[k] > found[best]) best = k;
-      decisions[p] = best;
-      if (p === watched) logits = found;
+      for (let k = 1; k < found.length; k++) if (found[k] > found[decisions[p]]) decisions[p] = k;
     }
-    return { decisions, logits, streams, shares };
+    return { sharpness, decisions };
   }
 
-  attend({ head, query, key, value, output }, stream, added, sharpness, watched) {
-    const { model } = this,
-      { width, count } = model;
+  /** What there is to see at a position, and of one head there; the pass is kept, as long as the sharpness is the same.
+   * @param {number} sharpness @param {State} state */
+  moment(sharpness, { position, layer, head }) {
+    const { width, stages } = this.model;
+    if (this.kept?.sharpness !== sharpness) {
+      const whole = [];
+      this.kept = { ...this.pass(sharpness, (s, stream) => (whole[s] = stream.slice())), whole };
+    }
+    const { decisions, whole } = this.kept,
+      part = this.layers[layer]?.heads[head];
+    return {
+      decisions,
+      streams: whole.map((stream) => stream.subarray(position * width, (position + 1) * width)),
+      logits: apply(this.unembedding, whole[stages - 1], position * width),
+      shares: part ? this.shares(part, whole[2 * layer], position, sharpness) : null,
+    };
+  }
+
+  /** The weights of a head at a position. */
+  shares(part, stream, p, sharpness) {
+    const { width, count } = this.model;
+    const keys = Array.from({ length: count }, (_, j) => apply(part.key, stream, j * width));
+    const weights = new Float64Array(count),
+      { low, high, total } = this.weigh(part, keys, stream, p, sharpness, weights);
+    return { low, weights: Array.from(weights.subarray(low, high), (weight) => weight / total) };
+  }
+
+  /** Put exp(scale · score), up to a factor, where the weights of the visible keys belong; and say what they add up to. */
+  weigh({ head, query, biases }, keys, stream, p, sharpness, weights) {
+    const [low, high] = this.model.visible(head, p);
+    const asked = apply(query, stream, p * this.model.width),
+      scale = head.uniform ? 1 : this.scale(head, p, sharpness);
+    let top = -Infinity,
+      total = 0;
+    for (let j = low; j < high; j++) {
+      let score = biases ? biases[p][j] : 0;
+      for (let k = 0; k < asked.length; k++) score += asked[k] * keys[j][k];
+      weights[j] = score * scale;
+      if (weights[j] > top) top = weights[j];
+    }
+    for (let j = low; j < high; j++) total += weights[j] = Math.exp(weights[j] - top);
+    return { low, high, total };
+  }
+
+  attend(part, stream, added, sharpness) {
+    const { width, count } = this.model,
+      { key, value, output } = part;
     const keys = [],
-      values = [];
+      values = [],
+      weights = new Float64Array(count),
+      found = new Float64Array(value.bias.length);
     for (let j = 0; j < count; j++) {
       keys.push(apply(key, stream, j * width));
       values.push(apply(value, stream, j * width));
     }
-    const parts = value.bias.length,
-      scores = new Float64Array(count),
-      found = new Float64Array(parts);
-    let seen = null;
     for (let p = 0; p < count; p++) {
-      const [low, high] = model.visible(head, p);
-      if (high <= low) {
-        if (p === watched) seen = { low, weights: [] };
-        continue;
-      }
-      const asked = apply(query, stream, p * width),
-        scale = head.uniform ? 1 : this.scale(head, p, sharpness);
-      let top = -Infinity;
-      for (let j = low; j < high; j++) {
-        let score = head.biases ? real(fraction(head.biases[p][j])) : 0;
-        for (let k = 0; k < asked.length; k++) score += asked[k] * keys[j][k];
-        scores[j] = score * scale;
-        if (scores[j] > top) top = scores[j];
-      }
-      let total = 0;
+      const { low, high, total } = this.weigh(part, keys, stream, p, sharpness, weights);
+      if (high <= low) continue;
       found.fill(0);
       for (let j = low; j < high; j++) {
-        const weight = (scores[j] = Math.exp(scores[j] - top));
-        total += weight;
-        if (weight > 1e-300) for (let k = 0; k < parts; k++) found[k] += weight * values[j][k];
+        if (weights[j] > 1e-300) for (let k = 0; k < found.length; k++) found[k] += weights[j] * values[j][k];
       }
-      if (p === watched) seen = { low, weights: Array.from(scores.subarray(low, high), (weight) => weight / total) };
       output.forEach((row, c) => {
         for (const [k, w] of row) added[p * width + c] += (w * found[k]) / total;
       });
     }
-    return seen;
   }
 
   forward({ first, second, steps }, stream) {
     const { width, count } = this.model;
     for (let p = 0; p < count; p++) {
       const units = apply(first, stream, p * width);
+      // A step at exactly 0 is 1, and what is 0 exactly may be a little less in floating point.
       for (let u = 0; u < units.length; u++)
         units[u] = steps.has(u) ? Number(units[u] >= -1e-12) : Math.max(units[u], 0);
       second.rows.forEach((row, c) => {

@@ -185,7 +185,7 @@ class SoftPanel {
       this.told.textContent = 'Hard attention: all weight on the keys of maximal score.';
       return null;
     }
-    const pass = this.soft.pass(sharpness, state.position),
+    const pass = this.soft.moment(sharpness, state),
       broken = this.wrongly(pass);
     const unit = this.settings.own
       ? `scale ${floating(sharpness)} times that of the model`
