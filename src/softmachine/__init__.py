@@ -9,11 +9,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from softmachine.errors import SoftmachineError
-
+TYPE_CHECKING = False  # nothing is imported here, not even typing: Ctrl-C would find nobody who can answer it
 if TYPE_CHECKING:
+    from typing import Any
+
     from softmachine.api import (
         certificate,
         check,
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
         soften,
     )
     from softmachine.engines.result import Run
+    from softmachine.errors import SoftmachineError
     from softmachine.languages.turing import Rule, Tape, TuringMachine
     from softmachine.model import Model
     from softmachine.theorems.theorem import Theorem
@@ -79,6 +79,7 @@ _HOMES = {
     "Tape": "softmachine.languages.turing",
     "TuringMachine": "softmachine.languages.turing",
     "Run": "softmachine.engines.result",
+    "SoftmachineError": "softmachine.errors",
     "Model": "softmachine.model",
     "Theorem": "softmachine.theorems.theorem",
     "Transformer": "softmachine.transformer.weights",

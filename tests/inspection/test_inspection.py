@@ -162,6 +162,15 @@ def test_the_fast_engine_gives_the_same_keys_and_values(
     assert all(adopted)
 
 
+def test_what_is_far_is_read_again_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = sm.run("palindrome", "ab" * 8 + "ba" * 8)
+    monkeypatch.setattr(inspection, "PATIENCE", 0.5)
+    inside = Inspection(run)
+    for position in (3, 200, 150, len(inside) - 1, 40):
+        assert inside.at(position).logits == Inspection(run).at(position).logits
+    assert inside.adopted
+
+
 def test_patterns_are_what_moments_choose() -> None:
     inside = sm.inspect(sm.run("palindrome", "abba"))
     moments = list(inside.moments(range(len(inside))))
@@ -242,6 +251,10 @@ def test_what_would_take_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(EffortError, match="a pass over 80 tokens"):
         sm.inspect(run).at(0)
     assert sm.inspect(run, yes=True).at(0).position == 0
+    several = sm.inspect(run, yes=True).moments([0, 1])
+    assert next(several).position == 0
+    with pytest.raises(EffortError):
+        sm.inspect(run).at(0)  # what was said for one is not said for others
 
 
 @pytest.mark.slow

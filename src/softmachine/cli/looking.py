@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from softmachine.cli.output import Output, require_svg
 from softmachine.cli.progress import working
-from softmachine.errors import UsageError
+from softmachine.errors import Remedy, UsageError
 from softmachine.inspection.spot import Spot
 
 if TYPE_CHECKING:
@@ -44,11 +44,14 @@ class Looking:
             UsageError: If they cannot be followed; it is said before the run.
         """
         if of is not None and picture is None:
-            raise UsageError("--svg-of says what the picture of --svg shows", hint="name its file: --svg FILE")
+            raise UsageError(
+                "--svg-of says what the picture of --svg shows",
+                hint=Remedy("name its file, or leave it out", svg_of=None),
+            )
         if of is not None and of != STEP and of.partition(":")[0] != ATTENTION:
             raise UsageError(
                 f"there is no picture of {of!r}",
-                hint="choose step, attention, or attention:HEAD; `softmachine show SOURCE --svg FILE` draws the board",
+                hint=Remedy("use {}, attention or attention:HEAD; `softmachine show` draws the board", svg_of=STEP),
             )
         if explain is None and picture is None:
             return None

@@ -101,13 +101,12 @@ class Inspection:
             EffortError: If it takes too long, or too much memory, and nobody said yes.
         """
         wanted = [self.index(position) for position in positions]
-        with consent(self.yes):
-            if self.looks_ahead:
-                yield from self._of_one_pass(wanted)
-            else:
-                yield from map(self._alone, wanted)
+        for some in [wanted] if self.looks_ahead else [[position] for position in wanted]:
+            with consent(self.yes):
+                found = self._of_one_pass(some) if self.looks_ahead else [self._alone(*some)]
+            yield from found
 
-    def _of_one_pass(self, wanted: list[int]) -> Iterator[Moment]:
+    def _of_one_pass(self, wanted: list[int]) -> list[Moment]:
         """Several positions of an encoder: one pass over its input."""
         context = self.contexts.of(0)
         tokens = self.contexts.tokens(context)
@@ -115,9 +114,8 @@ class Inspection:
         reading = self.engine.start(length=self.run.prompt.length)
         reading.watcher = notebook = Notebook(self.engine, tokens, wanted)
         stream = reading.extend([tokens])
-        for position in wanted:
-            logits = self.engine.unembedding(stream[:, position : position + 1])
-            yield self._moment(position, context, notebook, numbers(logits.value[0, 0]))
+        logits = self.engine.unembedding(stream)
+        return [self._moment(position, context, notebook, numbers(logits.value[0, position])) for position in wanted]
 
     def _alone(self, position: int) -> Moment:
         """One position, after those that it sees were read."""
@@ -137,18 +135,23 @@ class Inspection:
             length = self.run.prompt.length
             self._reading = context.segment, self.contexts.tokens(context), self.engine.start(length=length)
         _, tokens, reading = self._reading
-        if reading.read == 0 and self.arithmetic == "exact" and self._takes_long(place):
+        if self._takes_long(reading, place):
             from softmachine.inspection.prefix import adopt_prefix
 
-            self.adopted = adopt_prefix(reading, tokens)
+            far = self.engine.start()
+            if adopt_prefix(far, tokens[: 1 << place.bit_length()]):  # and some more, for who goes on from there
+                self.adopted, reading = True, far
+                self._reading = context.segment, tokens, far
         if reading.read <= place:
             allow_pass(self.engine, tokens[: place + 1], self.run.prompt.length)
             reading.extend([tokens[reading.read : place + 1]])
         return tokens, reading
 
-    def _takes_long(self, place: int) -> bool:
-        """Whether the dense engine would take long to read the positions before one."""
-        return self.transformer.causal and longest(self.engine, place, None) > PATIENCE
+    def _takes_long(self, reading: Pass, place: int) -> bool:
+        """Whether the dense engine would take long to read on up to a position, and others may know it."""
+        if reading.read > place or self.arithmetic != "exact" or not self.transformer.causal:
+            return False
+        return longest(self.engine, place, None) - longest(self.engine, reading.read, None) > PATIENCE
 
     def _moment(self, position: int, context: Context, notebook: Notebook, logits: tuple[Number, ...]) -> Moment:
         place, said = context.place(position), self.contexts.said(position)
