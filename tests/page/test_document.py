@@ -21,7 +21,7 @@ from softmachine.errors import UsageError
 from softmachine.pages import EXHIBITS, html
 from softmachine.pages.document import SCRIPTS
 from softmachine.pages.numbers import differences, number
-from tests.pages.runs import LANGUAGES, run_of
+from tests.page.runs import LANGUAGES, run_of
 
 ROOT = Path(__file__).parents[2]
 

@@ -11,8 +11,8 @@ import pytest
 import softmachine as sm
 from softmachine.engines.result import Run
 from softmachine.languages.turing import Rule, TuringMachine
-from tests.pages.conftest import Open
-from tests.pages.runs import LANGUAGES
+from tests.page.conftest import Open
+from tests.page.runs import LANGUAGES
 
 ROOT = Path(__file__).parents[2]
 FEW = ("turing", "srasp", "graph")

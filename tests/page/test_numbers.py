@@ -12,8 +12,8 @@ import softmachine as sm
 from softmachine.engines.result import Run
 from softmachine.inspection.moment import Moment
 from softmachine.zoo import entries
-from tests.pages.conftest import Open, Opened
-from tests.pages.runs import LANGUAGES, OTHERS, run_of
+from tests.page.conftest import Open, Opened
+from tests.page.runs import LANGUAGES, OTHERS, run_of
 
 STREAM = "([s, c, p]) => softmachine.value(s, c, p)"
 CONTEST = "([l, h, p]) => softmachine.contest(l, h, p)"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import softmachine as sm
-from tests.pages.conftest import Open
-from tests.pages.runs import run_of
+from tests.page.conftest import Open
+from tests.page.runs import run_of
 
 CERTIFIED = ("turing", "srasp", "circuit")
 

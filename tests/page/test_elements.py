@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import softmachine as sm
-from tests.pages.conftest import Open
-from tests.pages.runs import LANGUAGES, run_of
+from tests.page.conftest import Open
+from tests.page.runs import LANGUAGES, run_of
 
 SECTIONS = ("header", "controls", "strip", "picture", "source", "guide", "board", "head", "soft", "logits", "stream")
 TITLES = {

@@ -12,7 +12,7 @@ import pytest
 
 import softmachine as sm
 from softmachine.engines.result import Run
-from tests.pages.runs import run_of
+from tests.page.runs import run_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
