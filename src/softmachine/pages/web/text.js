@@ -52,14 +52,14 @@ const many = (count, what) => `${count.toLocaleString('en')} ${what}${count === 
 function short(value) {
   if (typeof value === 'number') return floating(value);
   const text = exactly(value);
-  return text.length <= 7 ? text.replace('-', '−') : `≈${floating(real(value))}`;
+  return text.length <= 7 ? text.replaceAll('-', '−') : `≈${floating(real(value))}`;
 }
 
 /** @param {number} value */
 function floating(value) {
-  if (Number.isInteger(value) && Math.abs(value) < 1e6) return String(value).replace('-', '−');
+  if (Number.isInteger(value) && Math.abs(value) < 1e6) return String(value).replaceAll('-', '−');
   const size = Math.abs(value);
-  return (size >= 1e5 || size < 1e-3 ? value.toExponential(1) : value.toPrecision(3)).replace('-', '−');
+  return (size >= 1e5 || size < 1e-3 ? value.toExponential(1) : value.toPrecision(3)).replaceAll('-', '−');
 }
 
 /** A number with all that is known of it. @param {Q|number} value */
