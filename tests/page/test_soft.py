@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import softmachine as sm
+from softmachine.engines.dense.engine import DenseEngine
 from tests.page.conftest import Open
 from tests.page.runs import run_of
 
@@ -40,16 +41,22 @@ def test_the_scale_of_the_certificate_is_that_of_soften(open_kind: Open) -> None
     assert opened.value("softmachine.page.soft.certified") == proof.sharpness
 
 
-def test_a_soft_model_is_computed_as_the_dense_engine_does(open_run: Open) -> None:
-    run = sm.run("palindrome", "abba", attention="soft")
-    opened = open_run(run, "#step=9&head=3.1")
-    found = opened.value("() => [...softmachine.page.soft.soft.moment(1, { position: 13 }).streams.at(-1)]")
-    from softmachine.engines.dense.engine import DenseEngine
-
+@pytest.mark.parametrize(
+    ("name", "word", "options"), [("palindrome", "abba", {"attention": "soft"}), ("ends-in-b-relative", "ab", {})]
+)
+def test_a_soft_model_is_computed_as_the_dense_engine_does(
+    open_run: Open, name: str, word: str, options: dict[str, str]
+) -> None:
+    run = sm.run(name, word, **options)  # type: ignore[arg-type]
+    opened = open_run(run)
     tokens = [*run.prompt.tokens, *run.tokens][:-1]
-    stream = DenseEngine(run.model.weights).residual_stream([tokens]).value[0, 13]
-    assert found == pytest.approx([float(value) for value in stream], abs=1e-9)
-    assert "nearly 100 %" in opened.text("#why")
+    streams = DenseEngine(run.model.weights).residual_stream([tokens]).value[0]
+    for position in (0, 3, len(tokens) - 1):
+        found = opened.value(
+            "([position]) => [...softmachine.page.soft.soft.moment(1, { position }).streams.at(-1)]", position
+        )
+        assert found == pytest.approx([float(value) for value in streams[position]], abs=1e-9)
+    assert "every decision is right" in opened.text("#soft-told")
 
 
 def test_a_run_of_500_positions_is_made_soft(open_run: Open) -> None:
