@@ -13,7 +13,21 @@ TYPE_CHECKING = False  # nothing is imported here, not even typing: Ctrl-C would
 if TYPE_CHECKING:
     from typing import Any
 
-    from softmachine.api import certificate, check, compile, dataset, export, inspect, load, picture, run, save, soften  # noqa: A004
+    from softmachine.api import (
+        certificate,
+        check,
+        compile,  # noqa: A004
+        dataset,
+        export,
+        gallery,
+        inspect,
+        load,
+        page,
+        picture,
+        run,
+        save,
+        soften,
+    )
     from softmachine.engines.result import Run
     from softmachine.errors import SoftmachineError
     from softmachine.languages.turing import Rule, Tape, TuringMachine
@@ -37,8 +51,10 @@ __all__ = [
     "compile",
     "dataset",
     "export",
+    "gallery",
     "inspect",
     "load",
+    "page",
     "picture",
     "run",
     "save",
@@ -53,6 +69,8 @@ _HOMES = {
     "dataset": "softmachine.api",
     "export": "softmachine.api",
     "inspect": "softmachine.api",
+    "page": "softmachine.api",
+    "gallery": "softmachine.api",
     "picture": "softmachine.api",
     "check": "softmachine.api",
     "save": "softmachine.api",
