@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
+from dataclasses import fields, is_dataclass
 from itertools import count
 
 from softmachine.errors import Place
 from softmachine.languages.rasp.core import Definition, Node, renamed
+from softmachine.languages.rasp.names import is_name
 
 
 class Builder:
@@ -19,28 +21,31 @@ class Builder:
     """
 
     def __init__(self, reserved: Iterable[str] = ()) -> None:
-        self._references: dict[Node, str] = {}
+        self._references: dict[Hashable, str] = {}
         self._definitions: dict[str, Definition] = {}
         self._wanted: dict[str, str] = {}
+        self._taken: set[str] = set()
         self._reserved = set(reserved)
         self._numbers = count(1)
 
     def add(self, node: Node, place: Place | None = None) -> str:
         """A reference to an operation, for those after it; that of the earlier one if there is an equal one."""
-        if node not in self._references:
+        key = distinguished(node)
+        if key not in self._references:
             reference = next(name for name in (f"_{k}" for k in self._numbers) if name not in self._reserved)
-            self._references[node] = reference
+            self._references[key] = reference
             self._definitions[reference] = Definition(reference, node, place)
-        return self._references[node]
+        return self._references[key]
 
     def node(self, reference: str) -> Node:
         """The operation that a reference stands for."""
         return self._definitions[reference].node
 
     def call(self, reference: str, name: str) -> None:
-        """Give an operation a name for people. The first name stays, and a name that is taken is not given again."""
-        if name not in self._wanted.values() and name not in self._reserved:
-            self._wanted.setdefault(reference, name)
+        """Give an operation a name for people. The first name stays; one that is taken or no name is not given."""
+        if is_name(name) and name not in self._taken and name not in self._reserved and reference not in self._wanted:
+            self._wanted[reference] = name
+            self._taken.add(name)
 
     def name(self, reference: str) -> str:
         """What an operation is called in the end."""
@@ -52,3 +57,12 @@ class Builder:
             Definition(self.name(item.name), renamed(item.node, self._wanted), item.place)
             for item in self._definitions.values()
         )
+
+
+def distinguished(part: object) -> Hashable:
+    """What is equal for equal operations, where Python's own equality takes True and 1 for equal."""
+    if isinstance(part, tuple):
+        return tuple(map(distinguished, part))
+    if is_dataclass(part):
+        return (type(part), *(distinguished(getattr(part, entry.name)) for entry in fields(part) if entry.compare))
+    return (isinstance(part, bool), part)

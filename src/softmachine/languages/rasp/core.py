@@ -7,10 +7,11 @@ it refers to by their names: a directed acyclic graph as flat data. All dialects
 A *sequence operator* has a value at every position: a symbol, a Boolean, an integer, a fraction, a tuple of such, None
 where the dialect has it. A *selector* says for every query position which key positions it selects.
 
-**What is not defined.** A mean of categories that differ, a division by 0, an order of things that have none, a comparison
-with None: there the value is `UNDEFINED`, which no dialect can write. Whatever is computed from it is undefined too: a
-map with an undefined operand; a selector at a query whose own value, or any key that it may see, is undefined; an aggregate
-that selects an undefined value. Both branches of a choice are computed, but only the one that is taken counts.
+**What is not defined.** A mean of categories that differ, a division by 0, an order of things that have none, a
+comparison with None: there the value is `UNDEFINED`, which no dialect can write. Whatever is computed from it is
+undefined too: a map with an undefined operand; a selector at a query whose own value, or any key that it may see, is
+undefined; an aggregate that selects an undefined value. Both branches of a choice are computed, but only the one that
+is taken counts.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Undefined(Enum):
 
 UNDEFINED: Final = Undefined.UNDEFINED
 
-Value: TypeAlias = Union[None, bool, int, Fraction, str, tuple["Value", ...]]
+Value: TypeAlias = Union[bool, int, Fraction, str, tuple["Value", ...], None]  # noqa: UP007 - it refers to itself
 """What a sequence operator may have at a position. A fraction that is an integer is an ``int``."""
 
 

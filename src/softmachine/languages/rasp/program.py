@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
 from softmachine.errors import Place
 from softmachine.languages.rasp.core import Definition, Node, Value
+from softmachine.languages.rasp.validation import letter_problems, shape_problems
 from softmachine.languages.rasp.value_types import Type
+from softmachine.languages.rasp.values import Result, same, spelled
 from softmachine.languages.source import OfWords
+from softmachine.languages.text.problems import Problem, invalid
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +42,24 @@ class Program(OfWords):
     stop: str | None = None
     example: tuple[str, ...] = ()
     place: Place | None = field(default=None, compare=False, repr=False)
+    output_place: InitVar[Place | None] = None
+    lines: InitVar[Sequence[str]] = ()
+
+    def __post_init__(self, output_place: Place | None, lines: Sequence[str]) -> None:
+        # What a cached property does, only earlier.
+        if not self.letters:
+            object.__setattr__(self, "letters", self.alphabet)
+        problems = [*letter_problems(self.alphabet, self.letters), *self._problems()]
+        problems += shape_problems(self.definitions, self.output, output_place)
+        if problems:
+            raise invalid(f"RASP program {self.name!r}", problems, self.place, lines)
+
+    def _problems(self) -> Iterator[Problem]:
+        if self.stop is not None and not self.causal:
+            yield Problem("only a causal program can feed on its own output; write a line: # causal")
+        for letter in self.example:
+            if letter not in self.alphabet:
+                yield Problem(f"letter {letter!r} of the suggested input is not in the alphabet")
 
     @property
     def default_input(self) -> tuple[str, ...]:
@@ -54,3 +75,20 @@ class Program(OfWords):
     def types(self) -> Mapping[str, Type]:
         """The type of every sequence operator, in the order of the definitions."""
         raise AssertionError("types are found when a program is made")
+
+    def symbol_of(self, value: Value) -> str | None:
+        """The letter, or the stop symbol, that an output stands for when a program feeds on it; None if for none."""
+        for letter, meant in zip(self.alphabet, self.letters, strict=True):
+            if same(value, meant):
+                return letter
+        written = spelled(value)
+        return written if written == self.stop or written in self.alphabet else None
+
+    def spell(self, values: Iterable[Result]) -> str:
+        """Values as text: joined if each is one character, otherwise with blanks between."""
+        written = [spelled(value) for value in values]
+        return ("" if all(len(text) == 1 for text in written) else " ").join(written)
+
+    def __str__(self) -> str:
+        count = len(self.definitions)
+        return f"RASP program {self.name}: {len(self.alphabet)} letters, {count} definition{'s' * (count != 1)}"
