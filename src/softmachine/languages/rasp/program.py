@@ -9,8 +9,10 @@ from typing import ClassVar
 
 from softmachine.errors import Place
 from softmachine.languages.rasp.core import Definition, Node, Value
+from softmachine.languages.rasp.expressions import literal
+from softmachine.languages.rasp.inference import infer
 from softmachine.languages.rasp.validation import letter_problems, shape_problems
-from softmachine.languages.rasp.value_types import Type
+from softmachine.languages.rasp.value_types import Finite, Type
 from softmachine.languages.rasp.values import Result, same, spelled
 from softmachine.languages.source import OfWords
 from softmachine.languages.text.problems import Problem, invalid
@@ -46,13 +48,19 @@ class Program(OfWords):
     lines: InitVar[Sequence[str]] = ()
 
     def __post_init__(self, output_place: Place | None, lines: Sequence[str]) -> None:
-        # What a cached property does, only earlier.
         if not self.letters:
             object.__setattr__(self, "letters", self.alphabet)
         problems = [*letter_problems(self.alphabet, self.letters), *self._problems()]
         problems += shape_problems(self.definitions, self.output, output_place)
+        types: Mapping[str, Type] = {}
+        if not problems:
+            types, problems = infer(self.definitions, self.letters, self.causal)
+        if not problems:
+            problems += self._scratchpad_problems(types[self.output], output_place)
         if problems:
             raise invalid(f"RASP program {self.name!r}", problems, self.place, lines)
+        # What a cached property does, only earlier.
+        self.__dict__["types"] = types
 
     def _problems(self) -> Iterator[Problem]:
         if self.stop is not None and not self.causal:
@@ -60,6 +68,18 @@ class Program(OfWords):
         for letter in self.example:
             if letter not in self.alphabet:
                 yield Problem(f"letter {letter!r} of the suggested input is not in the alphabet")
+
+    def _scratchpad_problems(self, output: Type, place: Place | None) -> Iterator[Problem]:
+        """What a program that feeds on its own output says must be letters, or that it stops."""
+        if self.stop is None:
+            return
+        said = f"what a program says that feeds on its own output is a letter or {self.stop!r}"
+        if not isinstance(output, Finite):
+            yield Problem(f"{said}, but the output is {output}", place)
+            return
+        for value in output.values:
+            if self.symbol_of(value) is None:
+                yield Problem(f"{said}, but the output may be {literal(value)}", place)
 
     @property
     def default_input(self) -> tuple[str, ...]:
@@ -73,7 +93,7 @@ class Program(OfWords):
 
     @cached_property
     def types(self) -> Mapping[str, Type]:
-        """The type of every sequence operator, in the order of the definitions."""
+        """The type of every sequence operator, in the order of the definitions; also of those inside of loops."""
         raise AssertionError("types are found when a program is made")
 
     def symbol_of(self, value: Value) -> str | None:

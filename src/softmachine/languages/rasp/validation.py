@@ -96,6 +96,7 @@ class _Checker:
         self.kinds: dict[str, str] = {}
         self.problems: list[Problem] = []
         self._loops: set[core.Repeat] = set()
+        self._local_names: set[str] = set()
 
     def check(self, definition: Definition, kinds: dict[str, str], *, inside: bool = False) -> None:
         """Check one definition, given the kinds of those before it, and add its own."""
@@ -241,6 +242,7 @@ class _Checker:
         self._all(node.following, SEQUENCE, inner)
 
     def _local(self, name: str, place: Place | None) -> None:
-        if name in self.names:
+        if name in self.names or name in self._local_names:
             message = f"{name!r} is defined inside of the loop and outside; give one of them another name"
             self.problems.append(Problem(message, place))
+        self._local_names.add(name)
