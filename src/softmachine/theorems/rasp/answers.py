@@ -1,0 +1,100 @@
+"""What a model of a RASP program can say: a token for each output, and for what has no token of its own.
+
+Finitely many values have a token each. Integers have tokens up to a largest one, fractions up to a largest denominator;
+beyond, the model says *more*, *less* or *other*, which is true, instead of a number that is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import floor, gcd
+
+from softmachine.languages.rasp.core import UNDEFINED, Value
+from softmachine.languages.rasp.program import Program
+from softmachine.languages.rasp.value_types import Finite, Integer, Ratio
+from softmachine.languages.rasp.values import Result, is_number, plain, spelled
+from softmachine.theorems.shared.special_tokens import unused
+
+LARGEST = 1023
+"""The largest integer that has a token, and the smallest, less its sign."""
+MOST_FRACTIONS = 400
+"""Fractions have tokens as long as there are no more than so many."""
+LARGEST_DENOMINATOR = 16
+MORE, LESS, OTHER = "more", "less", "other"
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The tokens that a model answers with."""
+
+    program: Program
+
+    @cached_property
+    def values(self) -> tuple[Value, ...]:
+        """The values that have a token, in the order of the tokens; of those with one spelling, the first."""
+        match self.program.types[self.program.output]:
+            case Finite(values=values):
+                listed: Iterator[Value] = iter(values)
+            case Integer(low=low, high=high):
+                smallest = low.constant if not low.degree else -LARGEST if low.at(1) < 0 or low.at(2) < 0 else 0
+                largest = high.constant if not high.degree else LARGEST
+                listed = iter(range(max(smallest, -LARGEST), min(largest, LARGEST) + 1))
+            case Ratio() as found:
+                listed = _fractions(found)
+        return tuple({spelled(value): value for value in listed}.values())
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """All tokens: those of values, and then those for what has none."""
+        return (*self._spelled, *self.beyond.values(), self.undefined)
+
+    @cached_property
+    def _spelled(self) -> frozenset[str] | tuple[str, ...]:
+        return tuple(map(spelled, self.values))
+
+    @property
+    def undefined(self) -> str:
+        """What is said where the program's output is undefined."""
+        return unused(spelled(UNDEFINED), self._spelled)
+
+    @cached_property
+    def beyond(self) -> dict[str, str]:
+        """The tokens for numbers that have none."""
+        match self.program.types[self.program.output]:
+            case Finite():
+                return {}
+            case Integer():
+                return {MORE: MORE, LESS: LESS}
+        return {OTHER: OTHER}
+
+    def of(self, value: Result) -> str:
+        """What should be said."""
+        if value is UNDEFINED:
+            return self.undefined
+        text = spelled(value)
+        if not self.beyond or text in self._known:
+            return text
+        if OTHER in self.beyond:
+            return OTHER
+        assert is_number(value)
+        return MORE if value > 0 else LESS
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(self._spelled)
+
+
+def _fractions(found: Ratio) -> Iterator[Value]:
+    """Fractions between two bounds, by denominator; few enough to list."""
+    low = found.low.constant if not found.low.degree else 0
+    high = found.high.constant if not found.high.degree else 1
+    count = 0
+    for denominator in range(1, LARGEST_DENOMINATOR + 1):
+        new = [p for p in range(floor(low * denominator), high * denominator + 1) if gcd(p, denominator) == 1]
+        count += len(new)
+        if count > MOST_FRACTIONS and denominator > 1:
+            return
+        yield from (plain(Fraction(p, denominator)) for p in new)

@@ -1,0 +1,108 @@
+"""Logits: one for each token that a model of a RASP program can say."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from softmachine.errors import ConstructionError
+from softmachine.languages.rasp.core import Value as Plain
+from softmachine.languages.rasp.values import identity, is_number, spelled
+from softmachine.signals import Signal, constant, stack
+from softmachine.signals.gadgets import all_of
+from softmachine.signals.kinds import BIT
+from softmachine.signals.signal import Affine
+from softmachine.theorems.rasp.answers import LESS, MORE, Answers
+from softmachine.theorems.rasp.build import Build
+from softmachine.theorems.rasp.values import Category, Number, Ratio, Value, line_number, numeric
+from softmachine.theorems.rasp.frame import Line
+
+
+def logits(build: Build, answers: Answers, value: Value) -> Signal:
+    """A logit for each token; the right one is the largest, by 1. At the start token the first is.
+
+    Categories have bits. An integer x has 2 x v - v² at the token of v, which is x² - (x - v)²: a vocabulary is all that
+    bounds it. Fractions s/c are compared with every p/q, by s q - p c.
+    """
+    sink, letter = build.frame.sink, build.frame.letter
+    if answers.beyond and isinstance(value, Category):
+        value = numeric(value, letter)
+    match value:
+        case Category():
+            return _categories(answers, value, sink, letter)
+        case Number() if MORE in answers.beyond or not answers.beyond:
+            return _integers(build, answers, value)
+        case _:
+            return _fractions(build, answers, value)
+
+
+def _categories(answers: Answers, value: Category, sink: Signal, letter: Signal) -> Signal:
+    forms: dict[str, list[Affine]] = {token: [] for token in answers.tokens}
+    for form, item in zip(value.bits.forms, value.values, strict=True):
+        if spelled(item) in forms:
+            forms[spelled(item)].append(form)
+    forms[answers.undefined].append((letter - value.defined).forms[0])
+    first = answers.tokens[0]
+    forms[first].append(sink.forms[0])
+    return Signal(tuple(Affine.sum(parts) for parts in forms.values()), (BIT,) * len(forms))
+
+
+def _integers(build: Build, answers: Answers, number: Number) -> Signal:
+    """2 x v - v², also for the integers next to the largest and smallest; 1 where it is undefined, and x is 0."""
+    sink, letter = build.frame.sink, build.frame.letter
+    if number.presence is not None:
+        chosen = build.finder.choose("output if defined", [(number.presence, number)])
+        undefined = 2 * (letter - number.presence) - 1
+        number = chosen
+    else:
+        undefined = constant(-1)
+    numbers = [int(value) for value in answers.values if is_number(value)]
+    ends = {MORE: max(numbers, default=0) + 1, LESS: min(numbers, default=0) - 1}
+    wanted = [*numbers, *(ends[name] for name in answers.beyond)]
+    parts = [number.value * (2 * v) - v * v for v in wanted]
+    del sink
+    return stack(*parts, undefined)
+
+
+def _fractions(build: Build, answers: Answers, value: Number | Ratio) -> Signal:
+    sink, letter = build.frame.sink, build.frame.letter
+    over = (value, line_number(Line(1), letter)) if isinstance(value, Number) else value.over
+    if over is None:
+        over = _whole(build, value)
+    top, below = over
+    presence = value.presence
+    bits: list[Affine] = []
+    for item in answers.values:
+        fraction = Fraction(item)  # type: ignore[arg-type]
+        difference = build.finder.minus(
+            build.finder.times(top, fraction.denominator), build.finder.times(below, fraction.numerator), None
+        )
+        bit = build.finder.compare(f"output is {item}", difference, "=")
+        if presence is not None:
+            bit = all_of(f"output is {item}, defined", bit, presence)
+        bits.append(bit.forms[0])
+    known = Signal((Affine.sum(bits),), (BIT,))
+    defined = letter if presence is None else presence
+    rest = (defined - known).forms[0]
+    bits[0] = Affine.sum([bits[0], sink.forms[0]])
+    undefined = (letter - defined).forms[0]
+    every = (*bits, *([rest] if answers.beyond else []), undefined)
+    return Signal(every, (BIT,) * len(every))
+
+
+def _whole(build: Build, value: Number | Ratio) -> tuple[Number, Number]:
+    """A fraction whose denominator is constant, as integers."""
+    assert isinstance(value, Ratio)
+    if value.power or value.value is None:
+        raise ConstructionError(
+            "the output is a fraction whose numerator is not known as an integer",
+            hint="round it, or compare it with something",
+        )
+    scaled = value.value * value.factor
+    kind = scaled.kinds[0]
+    low, high = kind.low, kind.high
+    return Number(low, high, scaled), line_number(Line(value.factor), build.frame.letter)
+
+
+def same(one: Plain, other: Plain) -> bool:
+    """Whether two values are one."""
+    return identity(one) == identity(other)
