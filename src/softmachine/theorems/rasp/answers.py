@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import floor, gcd
+from math import gcd
 
 from softmachine.languages.rasp.core import UNDEFINED, Value
 from softmachine.languages.rasp.program import Program
@@ -23,6 +23,8 @@ LARGEST = 1023
 MOST_FRACTIONS = 400
 """Fractions have tokens as long as there are no more than so many."""
 LARGEST_DENOMINATOR = 16
+REACH = 16
+"""Of fractions that grow, so many integers have tokens."""
 MORE, LESS, OTHER = "more", "less", "other"
 
 
@@ -52,7 +54,7 @@ class Answers:
         return (*self._spelled, *self.beyond.values(), self.undefined)
 
     @cached_property
-    def _spelled(self) -> frozenset[str] | tuple[str, ...]:
+    def _spelled(self) -> tuple[str, ...]:
         return tuple(map(spelled, self.values))
 
     @property
@@ -74,7 +76,7 @@ class Answers:
         """What should be said."""
         if value is UNDEFINED:
             return self.undefined
-        text = spelled(value)
+        text = spelled(plain(value) if self.beyond and is_number(value) else value)  # False among integers is 0
         if not self.beyond or text in self._known:
             return text
         if OTHER in self.beyond:
@@ -89,11 +91,11 @@ class Answers:
 
 def _fractions(found: Ratio) -> Iterator[Value]:
     """Fractions between two bounds, by denominator; few enough to list."""
-    low = found.low.constant if not found.low.degree else 0
-    high = found.high.constant if not found.high.degree else 1
+    low = found.low.constant if not found.low.degree else -REACH if found.low.at(2) < 0 else 0
+    high = found.high.constant if not found.high.degree else low + REACH
     count = 0
     for denominator in range(1, LARGEST_DENOMINATOR + 1):
-        new = [p for p in range(floor(low * denominator), high * denominator + 1) if gcd(p, denominator) == 1]
+        new = [p for p in range(low * denominator, high * denominator + 1) if gcd(p, denominator) == 1]
         count += len(new)
         if count > MOST_FRACTIONS and denominator > 1:
             return

@@ -10,10 +10,13 @@ from softmachine.errors import ConstructionError
 from softmachine.languages.rasp import core
 from softmachine.languages.rasp.core import UNDEFINED, Definition, Operator
 from softmachine.languages.rasp.program import Program
+from softmachine.languages.rasp.value_types import Finite as FiniteType
+from softmachine.languages.rasp.value_types import Integer as IntegerType
 from softmachine.languages.rasp.value_types import Ratio as RatioType
+from softmachine.languages.rasp.value_types import Type
 from softmachine.languages.rasp.values import apply, identity, is_number
 from softmachine.signals import Signal, stack
-from softmachine.signals.kinds import BIT
+from softmachine.signals.kinds import BIT, integer
 from softmachine.signals.signal import Affine
 from softmachine.theorems.rasp.aggregates import Aggregates
 from softmachine.theorems.rasp.frame import Frame, Line
@@ -23,6 +26,7 @@ from softmachine.theorems.rasp.pointwise import RELATIONS, Pointwise
 from softmachine.theorems.rasp.selectors import Algebra, Grid, Pairing, Product, Selector
 from softmachine.theorems.rasp.values import Category, Number, Value, constant, line_number, numeric, partial
 from softmachine.transformer.attention import Mask
+from softmachine.transformer.bounds import Bound
 
 MOST_COMPARED = 64
 """Integers without bound are compared with so many values one by one; with more, as integers."""
@@ -68,10 +72,24 @@ class Build:
                 case core.Select() | core.SelectPairs() | core.SelectAll() | core.Combine():
                     self.selectors[name] = self._selector(name, node)
                 case _:
-                    self.values[name] = self._value(name, node)
+                    self.values[name] = self._typed(self._value(name, node), self.program.types[name])
         except ConstructionError as error:
             message = f"there is no construction for {name!r}: {error.message}"
             raise ConstructionError(message, place=definition.place, hint=error.hint) from None
+
+    def _typed(self, value: Value, found: Type) -> Value:
+        """The value, with what its type knows of it."""
+        if isinstance(found, FiniteType) and len(found.values) == 1 and not found.partial:
+            return constant(found.values[0], self.frame.letter)
+        if not isinstance(value, Number) or not isinstance(found, IntegerType) or value.line is not None:
+            return value
+        low, high = (Bound(tuple(map(Fraction, end.coefficients))) for end in (found.low, found.high))
+        zero = Bound.of(0)
+        low = zero if min(found.low.at(1), found.low.at(2) - found.low.at(1)) >= 0 else low.meet(zero)
+        kind = integer(low, high.join(zero))
+        if found.low.degree > 1 or found.high.degree > 1 or not kind.within(value.kind):
+            return value
+        return replace(value, low=kind.low, high=kind.high, value=value.value.known(kind))
 
     def _value(self, name: str, node: core.Node) -> Value:
         letter = self.frame.letter
@@ -85,7 +103,7 @@ class Build:
             case core.Constant(value=value):
                 return constant(value, letter)
             case core.Apply():
-                return self.pointwise.apply(name, node.operator, [self.values[operand] for operand in node.operands])
+                return self._apply(name, node)
             case core.Table():
                 return self.pointwise.table(name, [self.values[operand] for operand in node.operands], node.rows)
             case core.Width():
@@ -94,6 +112,18 @@ class Build:
             case core.Aggregate():
                 return self._aggregate(name, node)
         raise ConstructionError("it is a loop")
+
+    def _apply(self, name: str, node: core.Apply) -> Value:
+        """An operation; of the same operand twice it is a table of one."""
+        values = [self.values[operand] for operand in node.operands]
+        once = dict(zip(node.operands, values, strict=True))
+        if len(once) < len(values) and all(isinstance(value, Category) for value in values):
+            places = [list(once).index(operand) for operand in node.operands]
+            categories = [value for value in once.values() if isinstance(value, Category)]
+            return self.pointwise.tabulated(
+                name, categories, lambda *given: apply(node.operator, [given[place] for place in places])
+            )
+        return self.pointwise.apply(name, node.operator, values)
 
     def _tokens(self) -> Category:
         meanings: dict[object, tuple[core.Value, list[Affine]]] = {}

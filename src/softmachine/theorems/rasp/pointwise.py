@@ -136,7 +136,8 @@ class Pointwise:
 
     def sorted_out(self, name: str, value: Number | Ratio, wanted: Iterable[core.Value]) -> Category:
         """Which of some values a number is; undefined if it is another."""
-        values = [v for v in dict.fromkeys(wanted) if is_number(v) and not isinstance(v, bool)]
+        each = {identity(v): v for v in wanted}.values()
+        values = [v for v in each if is_number(v) and not isinstance(v, bool)]
         bits = []
         for v in values:
             bit = self.finder.compare(f"{name} is {v}", self._difference(value, self._constant(v)), "=")
