@@ -72,6 +72,11 @@ class Running:
         if self.checkpoint:
             if engine == "dense":
                 raise UsageError("only the fast engine has checkpoints", hint=Remedy(engine="fast"))
+            if model.weights.causal and not isinstance(model.codec, DecoderCodec):
+                raise UsageError(
+                    f"{model.name!r} answers at once: there is no run to save or to go on with",
+                    hint=Remedy("leave out --checkpoint and --resume", checkpoint=None, resume=None),
+                )
             chosen, auto = engine_named("fast"), False
             if checkpoint and not self.checkpoint.absolute().parent.is_dir():
                 raise UsageError(f"there is no folder {self.checkpoint.parent} for the checkpoint")
@@ -92,7 +97,8 @@ class Running:
         """How many tokens the saved run had that it goes on from."""
         self._written = self.resumed if checkpoint is None else -1
         """How many tokens the run had when it was saved."""
-        self._may_hand_over = auto and self.arithmetic in ("float64", "exact") and isinstance(model.codec, DecoderCodec)
+        reads_on = isinstance(model.codec, DecoderCodec) or model.weights.causal
+        self._may_hand_over = auto and self.arithmetic in ("float64", "exact") and reads_on
         self._may_take_back = False
         self._short = SHORT * FEW_HEADS // max(FEW_HEADS, len(model.weights.heads)) - len(prompt.tokens)
         self._verifier = self._verifying(asked=verify)
@@ -203,8 +209,9 @@ class Running:
         return True
 
     def _has_stopped(self) -> bool:
+        """Whether nothing more will be said: a token stopped it, or everything was answered."""
         codec, tokens = self.model.codec, self.tokens
-        return bool(tokens) and isinstance(codec, DecoderCodec) and codec.stops(tokens[-1])
+        return bool(tokens) and (not isinstance(codec, DecoderCodec) or codec.stops(tokens[-1]))
 
     def _take_back(self, problem: SoftmachineError) -> bool:
         """Let the dense engine go on from what was said, if it had handed over and can; whether it does."""
