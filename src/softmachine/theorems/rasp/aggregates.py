@@ -9,8 +9,8 @@ from fractions import Fraction
 from softmachine.errors import ConstructionError
 from softmachine.languages.rasp import core
 from softmachine.languages.rasp.core import Reduction
-from softmachine.languages.rasp.values import identity, is_number
-from softmachine.signals import Signal, constant, named, position, stack
+from softmachine.languages.rasp.values import Result, identity, is_number, plain
+from softmachine.signals import Signal, constant, named, position, relu, stack
 from softmachine.signals.gadgets import all_of
 from softmachine.signals.kinds import BIT, Kind, integer
 from softmachine.signals.signal import Affine
@@ -57,11 +57,12 @@ class Aggregates:
             exact: Whether a mean of different numbers cannot occur, or means nothing: then it is one of the values.
         """
         if not selector.products:  # it selects nothing
-            return self._guarded(name, default, selector.presence)
+            return self.guarded(name, default, selector.presence)
         product = selector.single
         if isinstance(values, Category):
             if reduction is not Reduction.MEAN:
-                result = self._extreme_category(name, self._one(selector, product), values, default, reduction)
+                sign = 1 if reduction is Reduction.LARGEST else -1
+                result = self._extreme_category(name, selector, values, default, sign)
             elif exact or (product is not None and product.unique) or not all(map(is_number, values.values)):
                 result = self._category(name, selector, values, default)
             else:
@@ -72,7 +73,7 @@ class Aggregates:
             result = self._fetched_number(name, self._one(selector, product), values, default)
         else:
             result = self._mean(name, selector, values, default, None)
-        return self._guarded(name, result, selector.presence)
+        return self.guarded(name, result, selector.presence)
 
     def _one(self, selector: Selector, product: Product | None) -> Product:
         """The only product.
@@ -87,8 +88,8 @@ class Aggregates:
             )
         return product
 
-    def _guarded(self, name: str, value: Value, presence: Signal | None) -> Value:
-        """The value, undefined where the selector is."""
+    def guarded(self, name: str, value: Value, presence: Signal | None) -> Value:
+        """The value, undefined where a bit is 0."""
         if presence is None:
             return value
         if isinstance(value, Category):
@@ -180,26 +181,63 @@ class Aggregates:
         found = Category(values.values, named(name, one_hot(values.values, bits)), partial=True)
         return self._or_default(name, found, none, default)
 
-    def _extreme_category(
-        self, name: str, product: Product, values: Category, default: Value, reduction: Reduction
-    ) -> Value:
-        """The largest or smallest of numbers."""
+    def _extreme_category(self, name: str, selector: Selector, values: Category, default: Value, sign: int) -> Value:
+        """The largest of numbers, or the smallest if the sign is -1."""
         if not all(map(is_number, values.values)):
             raise ConstructionError("it takes the largest or smallest of values that are no numbers")
-        if any(isinstance(value, bool) for value in values.values) and not all(
-            isinstance(value, bool) for value in values.values
-        ):
-            raise ConstructionError("it takes the largest or smallest of Booleans and numbers together")
-        order = sorted(values.values, key=lambda value: Fraction(value), reverse=reduction is Reduction.SMALLEST)  # type: ignore[arg-type]
+        if len({isinstance(value, bool) for value in values.values}) > 1:
+            return self._mixed_extreme(name, selector, values, default, sign)
+        order = sorted(values.values, key=lambda value: sign * Fraction(value))  # type: ignore[arg-type]
         forms = [values.bit(value).forms[0] for value in order]
         undefined = [(self.letter - values.defined).forms[0]] if values.partial else []
-        most = len(order) + 1
-        rank = _ranked([(form, k) for k, form in enumerate([*forms, *undefined])], most)
-        bits = Signal(tuple(forms), (BIT,) * len(forms))
-        gap = min(Fraction(1, 4), Fraction(1, 2 * most))
-        head, none = self.heads.extreme(name, product, rank, constant(Fraction(1, 2 * most)), gap, bits)
-        found = Category(tuple(order), named(name, one_hot(order, head.forms)), values.partial)
+        if selector.single is None:
+            bits, none = self._counted_extreme(name, selector, [*forms, *undefined])
+        else:
+            most = len(order) + 1
+            rank = _ranked([(form, k) for k, form in enumerate([*forms, *undefined])], most)
+            read = Signal(tuple(forms), (BIT,) * len(forms))
+            gap = min(Fraction(1, 4), Fraction(1, 2 * most))
+            bits, none = self.heads.extreme(
+                name, selector.single, rank, constant(Fraction(1, 2 * most)), gap, read
+            )
+        found = Category(tuple(order), named(name, one_hot(order, bits.forms[: len(order)])), values.partial)
         return self._or_default(name, found, none, default)
+
+    def _counted_extreme(self, name: str, selector: Selector, forms: Sequence[Affine]) -> tuple[Signal, Signal]:
+        """For any selector: the last of some bits that a selected key has; and whether nothing is selected."""
+        finder = self.heads.finder
+        addends = [Addend(Signal((form,), (BIT,)), 0, 1) for form in forms]
+        count, sums = self.heads.counted(name, selector, addends)
+        there = [finder.compare(f"{name}: {k} is there", total, ">") for k, total in enumerate(sums)]
+        bits = []
+        for k, bit in enumerate(there):
+            higher = constant(0)
+            for other in there[k + 1 :]:
+                higher = higher + other
+            bits.append(relu(f"{name} is {k}", bit - higher).known(BIT))
+        return stack(*bits), finder.compare(f"{name}: none", count, "=")
+
+    def _mixed_extreme(self, name: str, selector: Selector, values: Category, default: Value, sign: int) -> Value:
+        """Of Booleans and numbers: what all are, if they are the same; of Booleans only, a Boolean; else a number."""
+        if not isinstance(default, Category):
+            raise ConstructionError(
+                "it takes the largest or smallest of Booleans and numbers together, and has a default without bound"
+            )
+        agreed = self._category(f"{name}: same", selector, values, default)
+        whole = self.pointwise.tabulated(f"{name}: number", [values], _plainly)
+        is_bool = self.pointwise.tabulated(f"{name}: Boolean", [values], lambda value: isinstance(value, bool))
+        nothing = Category((0,), self.letter.labelled(("0",), exclusive=True), partial=False)
+        best = self._extreme_category(f"{name}: best", selector, whole, nothing, sign)
+        yes = Category((True,), self.letter.labelled(("true",), exclusive=True), partial=False)
+        only = self._extreme_category(f"{name}: only Booleans", selector, is_bool, yes, -1)
+        assert isinstance(agreed, Category)
+        assert isinstance(best, Category)
+        assert isinstance(only, Category)
+        told = self.pointwise.tabulated(
+            f"{name}: several", [best, only], lambda number, boolean: bool(number) if boolean else number
+        )
+        missing = (self.letter - agreed.defined).known(BIT)
+        return self.pointwise.cases(name, [(agreed.defined, agreed), (missing, told)], partial=values.partial)
 
     # Integers
 
@@ -358,6 +396,11 @@ class Aggregates:
             more = Number(kind.low, kind.high, extra.value.known(kind))
             over = (self.heads.finder.plus(found.over[0], more, None), found.over[1])
         return Ratio(value, found.factor * default.factor, max(found.power, default.power), over, presence)
+
+
+def _plainly(value: core.Value) -> Result:
+    assert is_number(value)
+    return plain(value)
 
 
 class _No:

@@ -21,6 +21,7 @@ from softmachine.signals.signal import Affine
 from softmachine.theorems.rasp.aggregates import Aggregates
 from softmachine.theorems.rasp.frame import Frame, Line
 from softmachine.theorems.rasp.heads import Heads
+from softmachine.theorems.rasp.loops import repeated
 from softmachine.theorems.rasp.numbers import Finder, both
 from softmachine.theorems.rasp.pointwise import RELATIONS, Pointwise
 from softmachine.theorems.rasp.selectors import Algebra, Grid, Pairing, Product, Selector
@@ -111,7 +112,12 @@ class Build:
                 return replace(width, width_of=node.selector)
             case core.Aggregate():
                 return self._aggregate(name, node)
-        raise ConstructionError("it is a loop")
+            case core.Repeat():
+                loop = replace(node, result="")
+                if loop not in self._loops:
+                    self._loops[loop] = repeated(self, f"loop of {name}", node)
+                return self._loops[loop][node.result]
+        raise AssertionError(f"{node!r} is no sequence operator")
 
     def _apply(self, name: str, node: core.Apply) -> Value:
         """An operation; of the same operand twice it is a table of one."""
@@ -248,6 +254,7 @@ class Build:
         return Grid(operands, rows, query.bits, bits, len(key.values), "key")
 
     _operands: dict[tuple[str, str], tuple[Category, Category]] = field(default_factory=dict)
+    _loops: dict[core.Repeat, dict[str, Value]] = field(default_factory=dict)
 
     def _rebuilt(self, grid: Grid, rows: tuple[frozenset[int], ...]) -> Grid:
         return self._rebuilt_of(grid.operands, *self._operands[grid.operands], rows)

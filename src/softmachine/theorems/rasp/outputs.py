@@ -5,16 +5,16 @@ from __future__ import annotations
 from fractions import Fraction
 
 from softmachine.errors import ConstructionError
-from softmachine.languages.rasp.core import Value as Plain
-from softmachine.languages.rasp.values import identity, is_number, spelled
+from softmachine.languages.rasp.values import is_number, spelled
 from softmachine.signals import Signal, constant, stack
 from softmachine.signals.gadgets import all_of
 from softmachine.signals.kinds import BIT
 from softmachine.signals.signal import Affine
 from softmachine.theorems.rasp.answers import LESS, MORE, Answers
 from softmachine.theorems.rasp.build import Build
-from softmachine.theorems.rasp.values import Category, Number, Ratio, Value, line_number, numeric
 from softmachine.theorems.rasp.frame import Line
+from softmachine.theorems.rasp.tokens import GeneratingRaspCodec
+from softmachine.theorems.rasp.values import Category, Number, Ratio, Value, line_number, numeric
 
 
 def logits(build: Build, answers: Answers, value: Value) -> Signal:
@@ -48,18 +48,14 @@ def _categories(answers: Answers, value: Category, sink: Signal, letter: Signal)
 
 def _integers(build: Build, answers: Answers, number: Number) -> Signal:
     """2 x v - v², also for the integers next to the largest and smallest; 1 where it is undefined, and x is 0."""
-    sink, letter = build.frame.sink, build.frame.letter
+    undefined = constant(-1)
     if number.presence is not None:
-        chosen = build.finder.choose("output if defined", [(number.presence, number)])
-        undefined = 2 * (letter - number.presence) - 1
-        number = chosen
-    else:
-        undefined = constant(-1)
+        undefined = 2 * (build.frame.letter - number.presence) - 1
+        number = build.finder.choose("output if defined", [(number.presence, number)])
     numbers = [int(value) for value in answers.values if is_number(value)]
     ends = {MORE: max(numbers, default=0) + 1, LESS: min(numbers, default=0) - 1}
     wanted = [*numbers, *(ends[name] for name in answers.beyond)]
     parts = [number.value * (2 * v) - v * v for v in wanted]
-    del sink
     return stack(*parts, undefined)
 
 
@@ -103,6 +99,15 @@ def _whole(build: Build, value: Number | Ratio) -> tuple[Number, Number]:
     return Number(low, high, scaled), line_number(Line(value.factor), build.frame.letter)
 
 
-def same(one: Plain, other: Plain) -> bool:
-    """Whether two values are one."""
-    return identity(one) == identity(other)
+def next_tokens(build: Build, codec: GeneratingRaspCodec, value: Value) -> Signal:
+    """A logit for each token that may follow: the letter that the output is, the stop symbol, or that it is stuck."""
+    sink, letter = build.frame.sink, build.frame.letter
+    if not isinstance(value, Category):
+        program = codec.source
+        stop = [int(codec.stop)] if codec.stop.lstrip("-").isdecimal() else []
+        value = build.pointwise.sorted_out("next", value, [*program.letters, *stop])
+    forms: dict[str, list[Affine]] = {token: [] for token in codec.tokens}
+    for form, item in zip(value.bits.forms, value.values, strict=True):
+        forms[codec.token_of(item)].append(form)
+    forms[codec.stuck] += [(letter - value.defined).forms[0], sink.forms[0]]
+    return Signal(tuple(Affine.sum(parts) for parts in forms.values()), (BIT,) * len(forms))

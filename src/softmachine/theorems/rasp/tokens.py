@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar
 
-from softmachine.codec import Interface, Outcome, Word
+from softmachine.codec import DecoderCodec, Interface, Outcome, Prompt, Word
+from softmachine.errors import ConstructionError, InputError
 from softmachine.languages.rasp import Program
+from softmachine.languages.rasp.core import Undefined
 from softmachine.languages.rasp.evaluate import run
+from softmachine.languages.rasp.values import Result
 from softmachine.theorems.rasp.answers import Answers
 from softmachine.theorems.shared.recogniser import StartedCodec
+from softmachine.theorems.shared.special_tokens import START, unused
+
+STUCK = "<stuck>"
 
 
 @dataclass(frozen=True)
@@ -20,13 +27,18 @@ class RaspCodec(StartedCodec[Program]):
     speaks_of_empty_word: ClassVar[bool] = False
 
     @property
-    def told_length(self) -> bool:
-        return not self.source.causal
+    def program(self) -> Program:
+        """The program that is run."""
+        return self.source
 
     @property
+    def told_length(self) -> bool:
+        return not self.program.causal
+
+    @cached_property
     def answers(self) -> Answers:
         """What can be said."""
-        return Answers(self.source)
+        return Answers(self.program)
 
     def interface(self) -> Interface:
         """An output at every letter."""
@@ -35,12 +47,104 @@ class RaspCodec(StartedCodec[Program]):
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
         """The output at every position; nobody cares for the start token's."""
-        answers = self.answers
         yield None
-        yield from map(answers.of, run(self.source, word))
+        yield from map(self.answers.of, run(self.program, word))
 
     def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
         """The values, one at each letter."""
         values = tuple(said[1:])
-        blank = "" if all(len(text) == 1 for text in values) else " "
-        return Outcome(verdict="halt", output=blank.join(values), word=self.source.word(word), values=values)
+        return Outcome(verdict="halt", output=written(values), word=self.source.word(word), values=values)
+
+
+@dataclass(frozen=True)
+class CausalRaspCodec(RaspCodec):
+    """The same for the causal program: what a program says if selectors see only keys up to the query."""
+
+    @cached_property
+    def program(self) -> Program:
+        """The program, made causal."""
+        return causal(self.source)
+
+
+@dataclass(frozen=True)
+class GeneratingRaspCodec(DecoderCodec[Program]):
+    """A start token, then the word, then what the program appends to it, up to its stop symbol."""
+
+    @property
+    def start(self) -> str:
+        """The token of position 0."""
+        return unused(START, self.alphabet)
+
+    @property
+    def stuck(self) -> str:
+        """What is said where the output is undefined, or no letter."""
+        return unused(STUCK, (*self.alphabet, self.stop))
+
+    @property
+    def stop(self) -> str:
+        """The stop symbol.
+
+        Raises:
+            ConstructionError: If the program has none.
+        """
+        if self.source.stop is None or not self.source.causal:
+            raise ConstructionError(
+                f"{self.source.name!r} does not feed on its own output: it has no stop symbol",
+                hint="write lines like: # causal, and # stop: $",
+            )
+        return self.source.stop
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """What can be said: the letters, the stop symbol, and that the program is stuck."""
+        return tuple(dict.fromkeys((*self.alphabet, self.stop, self.stuck)))
+
+    def token_of(self, value: Result) -> str:
+        """What an output is as a token."""
+        symbol = None if isinstance(value, Undefined) else self.source.symbol_of(value)
+        return self.stuck if symbol is None else symbol
+
+    def stops(self, token: str) -> bool:
+        """Whether it is the stop symbol, or nothing can follow."""
+        return token in (self.stop, self.stuck)
+
+    def prompt(self, word: Word) -> Prompt:
+        """The start token and the word.
+
+        Raises:
+            InputError: If the word is empty: the output at its last position is what follows.
+        """
+        letters = self.source.word(word)
+        if not letters:
+            raise InputError(
+                f"{self.source.name!r} writes what its output is at the last position, and the empty word has none",
+                hint="give it a word of at least one letter",
+            )
+        return Prompt((self.start, *letters))
+
+    def expected(self, word: Word, max_steps: int) -> Iterator[str]:
+        """What the interpreter appends, one symbol after the other."""
+        letters = list(self.prompt(word).tokens[1:])
+        for _ in range(max_steps):
+            token = self.token_of(run(self.source, letters)[-1])
+            yield token
+            if self.stops(token):
+                return
+            letters.append(token)
+
+    def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
+        """What was appended; nothing is decided unless the stop symbol ends it."""
+        stopped = bool(len(said)) and said[-1] == self.stop
+        thought = tuple(said[:-1]) if len(said) and self.stops(said[-1]) else tuple(said)
+        verdict = "halt" if stopped else None
+        return Outcome(verdict=verdict, steps=len(thought), output=written(thought), word=self.source.word(word))
+
+
+def causal(program: Program) -> Program:
+    """The same program, with selectors that see only keys up to the query."""
+    return program if program.causal else replace(program, causal=True)
+
+
+def written(values: Sequence[str]) -> str:
+    """Values as text: with blanks between, unless each is one character."""
+    return ("" if all(len(text) == 1 for text in values) else " ").join(values)
