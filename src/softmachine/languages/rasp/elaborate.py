@@ -31,7 +31,6 @@ from softmachine.languages.text.mistakes import Mistake
 MOST_STEPS: Final = 200_000
 """So many expressions are evaluated while a text is read."""
 DEEPEST_CALL: Final = 24
-LONGEST_SYMBOL: Final = 1000
 
 
 class Elaborator:
@@ -257,7 +256,7 @@ class Elaborator:
         large = (
             is_number(result) and max(abs(plain(result).numerator), plain(result).denominator).bit_length() > MOST_BITS
         )
-        if large or (isinstance(result, str) and len(result) > LONGEST_SYMBOL):
+        if large:
             raise self.mistake("this value becomes too large", at, "use smaller ones")
         return result  # type: ignore[no-any-return]
 

@@ -14,6 +14,7 @@ from typing import Final
 
 from softmachine.languages.rasp import core
 from softmachine.languages.rasp.core import UNDEFINED, Definition, Node, Operator, Reduction, Value
+from softmachine.languages.rasp.counting import counted, summed
 from softmachine.languages.rasp.expressions import shown
 from softmachine.languages.rasp.ranges import (
     MOST_VALUES,
@@ -192,44 +193,15 @@ class Inference:
         return limits
 
     def _counted(self, node: core.Apply) -> tuple[Range, bool] | None:
-        """A mean times the number of its keys, which is their sum: an integer if they are integers."""
-        if node.operator is not Operator.MULTIPLY:
+        """The integer that an average is made to, if it is (see `counting`)."""
+        if counted(node, self.nodes):
+            return Range(ONE, LENGTH), False
+        mean_of = summed(node, self.nodes, self.causal)
+        if mean_of is None:
             return None
-        for average, factor in (node.operands, node.operands[::-1]):
-            aggregate = self.nodes.get(average)
-            if isinstance(aggregate, core.Aggregate) and aggregate.reduction is Reduction.MEAN:
-                values, default = range_of(self._type(aggregate.values)), range_of(self._type(aggregate.default))
-                empty = self._facts(aggregate.selector).empty
-                if (
-                    values is not None
-                    and (default is not None or not empty)
-                    and self._counts(factor, aggregate.selector)
-                ):
-                    return total(values), False
-        return None
-
-    def _counts(self, name: str, selector: str) -> bool:
-        """Whether a sequence operator is known to be how many keys a selector selects."""
-        selected = self.nodes[selector]
-        everything = selected == core.SelectAll()
-        prefix = (
-            isinstance(selected, core.Select) and selected.comparison is Operator.AT_MOST and self._prefix(selected)
-        )
-        match self.nodes.get(name):
-            case core.Width(selector=counted):
-                return counted == selector
-            case core.Length():
-                return everything or (self.causal and prefix)
-            case core.Apply(operator=Operator.ADD, operands=operands):
-                ends = {self.nodes.get(operand) for operand in operands}
-                return ends == {core.Indices(), core.Constant(1)} and (prefix or (self.causal and everything))
-            case _:
-                return False
-
-    def _prefix(self, selected: core.Select) -> bool:
-        return isinstance(self.nodes.get(selected.key), core.Indices) and isinstance(
-            self.nodes.get(selected.query), core.Indices
-        )
+        values, default = range_of(self._type(mean_of.values)), range_of(self._type(mean_of.default))
+        known = values is not None and (default is not None or not self._facts(mean_of.selector).empty)
+        return (total(values), False) if known and values is not None else None
 
     def _table(self, node: core.Table) -> Type:
         found = [self._type(name) for name in node.operands]
