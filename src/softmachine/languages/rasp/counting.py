@@ -18,8 +18,9 @@ def summed(node: core.Apply, nodes: Mapping[str, Node], causal: bool) -> core.Ag
         return None
     for average, factor in (node.operands, node.operands[::-1]):
         mean = nodes.get(average)
-        averages = isinstance(mean, core.Aggregate) and mean.reduction is Reduction.MEAN
-        if averages and counts(factor, mean.selector, nodes, causal):
+        if not isinstance(mean, core.Aggregate) or mean.reduction is not Reduction.MEAN:
+            continue
+        if counts(factor, mean.selector, nodes, causal):
             return mean
     return None
 

@@ -271,19 +271,33 @@ class Inference:
         """The types that the variables have after any number of turns: found by widening until nothing changes."""
         if all(self.types.get(name) for name, _ in node.variables) and node.result in self.types:
             return self._type(node.result)  # another variable of the same loop
-        types = [self._type(start) for _, start in node.variables]
+        starts = [self._type(start) for _, start in node.variables]
+        types = starts
         for rounds in range(MOST_ROUNDS):
-            self.types.update({name: found for (name, _), found in zip(node.variables, types, strict=True)})
-            reported = len(self.problems)
-            self.infer(node.body)
-            if len(self.problems) > reported:
-                raise _Reported
-            following = [self._type(name) for name in node.following]
+            following = self._turn(node, types)
             wider = [widened(old, new, rounds) for old, new in zip(types, following, strict=True)]
             if wider == types:
+                self._narrow(node, starts, following, types)
                 return self._type(node.result)
             types = wider
         raise Mismatch(UNENDING)
+
+    def _turn(self, node: core.Repeat, types: Sequence[Type]) -> list[Type]:
+        """The types of the variables after a turn that begins with these."""
+        self.types.update({name: found for (name, _), found in zip(node.variables, types, strict=True)})
+        reported = len(self.problems)
+        self.infer(node.body)
+        if len(self.problems) > reported:
+            raise _Reported
+        return [self._type(name) for name in node.following]
+
+    def _narrow(self, node: core.Repeat, starts: list[Type], following: list[Type], types: list[Type]) -> None:
+        """Take back what was widened too far, if what is left is still what every turn keeps to."""
+        narrow = [united(start, new) for start, new in zip(starts, following, strict=True)]
+        after = self._turn(node, narrow)
+        kept = [united(old, new) for old, new in zip(narrow, after, strict=True)]
+        if kept != narrow:
+            self._turn(node, types)
 
     # Words for messages
 
