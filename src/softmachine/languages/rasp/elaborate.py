@@ -31,7 +31,6 @@ from softmachine.languages.text.mistakes import Mistake
 MOST_STEPS: Final = 200_000
 """So many expressions are evaluated while a text is read."""
 DEEPEST_CALL: Final = 24
-LONGEST_SYMBOL: Final = 1000
 
 
 class Elaborator:
@@ -102,8 +101,7 @@ class Elaborator:
 
     def _assign(self, statement: trees.Assignment) -> None:
         things = [self.evaluate(value) for value in statement.values]
-        if self.recorder.exact:
-            things = [self.made(thing.node) if isinstance(thing, LoopThing) else thing for thing in things]
+        things = [self.made(thing.node) if isinstance(thing, LoopThing) else thing for thing in things]
         if len(things) == 1:
             self._spread(statement.names, things[0], statement.at)
         else:
@@ -209,6 +207,8 @@ class Elaborator:
         while isinstance(part, trees.Operation) and len(part.operands) == 2 and part.operator not in _JOINING:
             spine.append(part)
             part = part.operands[0]
+        if expression.operator is Operator.CHOOSE:
+            return self._choice(expression)
         if not spine:
             things = [(self.evaluate(operand), operand) for operand in expression.operands]
             return self.applied(expression.operator, things, expression)
@@ -218,13 +218,20 @@ class Elaborator:
             thing = self.applied(operation.operator, [(thing, left), (self.evaluate(right), right)], operation)
         return thing
 
+    def _choice(self, expression: trees.Operation) -> Thing:
+        """Of a condition that is known only the branch that is taken means anything."""
+        then, condition, otherwise = expression.operands
+        known = self.evaluate(condition)
+        if is_value(known) and is_number(known):
+            return self.evaluate(then if known else otherwise)
+        things = [(self.evaluate(then), then), (known, condition), (self.evaluate(otherwise), otherwise)]
+        return self.applied(Operator.CHOOSE, things, expression)
+
     def applied(self, operator: Operator, operands: list[tuple[Thing, Expression]], at: Expression) -> Thing:
         """What an operator makes of things: a value of values, a sequence operator if there is one among them."""
         things = [thing for thing, _ in operands]
         if any(isinstance(thing, SelectorThing) for thing in things):
             return self._selectors(operator, operands, at)
-        if operator is Operator.CHOOSE and is_value(things[1]) and is_number(things[1]):
-            return things[0] if things[1] else things[2]
         if all(map(is_value, things)):
             return self._value(operator, things, at)
         references = [self.sequence(thing, written) for thing, written in operands]
@@ -257,7 +264,7 @@ class Elaborator:
         large = (
             is_number(result) and max(abs(plain(result).numerator), plain(result).denominator).bit_length() > MOST_BITS
         )
-        if large or (isinstance(result, str) and len(result) > LONGEST_SYMBOL):
+        if large:
             raise self.mistake("this value becomes too large", at, "use smaller ones")
         return result  # type: ignore[no-any-return]
 
