@@ -12,13 +12,13 @@ from fractions import Fraction
 from functools import cached_property
 from math import gcd
 
-from softmachine.languages.rasp.core import UNDEFINED, Value
+from softmachine.languages.rasp.core import UNDEFINED, Repeat, Value
 from softmachine.languages.rasp.program import Program
 from softmachine.languages.rasp.value_types import Finite, Integer, Ratio
 from softmachine.languages.rasp.values import Result, is_number, plain, spelled
 from softmachine.theorems.shared.special_tokens import unused
 
-LARGEST = 1023
+LARGEST = 254
 """The largest integer that has a token, and the smallest, less its sign."""
 MOST_FRACTIONS = 400
 """Fractions have tokens as long as there are no more than so many."""
@@ -51,7 +51,13 @@ class Answers:
     @property
     def tokens(self) -> tuple[str, ...]:
         """All tokens: those of values, and then those for what has none."""
-        return (*self._spelled, *self.beyond.values(), self.undefined)
+        return (*self._spelled, *self.beyond, *([self.undefined] if self.partial else []))
+
+    @cached_property
+    def partial(self) -> bool:
+        """Whether the output may be undefined; also because a loop goes on."""
+        loops = any(isinstance(node, Repeat) for node in self.program.nodes.values())
+        return loops or self.program.types[self.program.output].partial
 
     @cached_property
     def _spelled(self) -> tuple[str, ...]:
@@ -63,14 +69,14 @@ class Answers:
         return unused(spelled(UNDEFINED), self._spelled)
 
     @cached_property
-    def beyond(self) -> dict[str, str]:
+    def beyond(self) -> tuple[str, ...]:
         """The tokens for numbers that have none."""
         match self.program.types[self.program.output]:
             case Finite():
-                return {}
+                return ()
             case Integer():
-                return {MORE: MORE, LESS: LESS}
-        return {OTHER: OTHER}
+                return (MORE, LESS) if self.values and self.values[0] != 0 else (MORE,)
+        return (OTHER,)
 
     def of(self, value: Result) -> str:
         """What should be said."""

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from softmachine.errors import ConstructionError
 from softmachine.languages.rasp import core
+from softmachine.languages.rasp.counting import counted
 from softmachine.languages.rasp.core import UNDEFINED, Definition, Operator
 from softmachine.languages.rasp.program import Program
 from softmachine.languages.rasp.value_types import Finite as FiniteType
@@ -25,7 +26,7 @@ from softmachine.theorems.rasp.loops import repeated
 from softmachine.theorems.rasp.numbers import Finder, both
 from softmachine.theorems.rasp.pointwise import RELATIONS, Pointwise
 from softmachine.theorems.rasp.selectors import Algebra, Grid, Pairing, Product, Selector
-from softmachine.theorems.rasp.values import Category, Number, Value, constant, line_number, numeric, partial
+from softmachine.theorems.rasp.values import Category, Number, Ratio, Value, constant, line_number, numeric, partial
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.bounds import Bound
 
@@ -48,6 +49,7 @@ class Build:
     letters: Signal
     values: dict[str, Value] = field(default_factory=dict)
     selectors: dict[str, Selector] = field(default_factory=dict)
+    nodes: dict[str, core.Node] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.finder = Finder(self.frame)
@@ -62,12 +64,14 @@ class Build:
         Raises:
             ConstructionError: If there is no construction for one; it says which, and why.
         """
+        self.nodes = dict(self.program.nodes)
         for definition in needed(self.program):
             self.define(definition)
 
     def define(self, definition: Definition) -> None:
         """Build one definition."""
         name, node = definition.name, definition.node
+        self.nodes[name] = node
         try:
             match node:
                 case core.Select() | core.SelectPairs() | core.SelectAll() | core.Combine():
@@ -129,6 +133,9 @@ class Build:
             return self.pointwise.tabulated(
                 name, categories, lambda *given: apply(node.operator, [given[place] for place in places])
             )
+        average = self.values[node.operands[-1]]
+        if counted(node, self.nodes) and isinstance(average, Ratio) and average.over is not None:
+            return average.over[1]  # one over the share of one key
         return self.pointwise.apply(name, node.operator, values)
 
     def _tokens(self) -> Category:
@@ -213,7 +220,7 @@ class Build:
         at_most = (node.key, f"{node.query}+1")
         match node.comparison:
             case Operator.EQUAL | Operator.UNEQUAL:
-                selector = Selector(((1, Product(equal=(Pairing(names, key, query),))),))
+                selector = Selector(((1, Product(equal=(self._equal(names, key, query),))),))
             case Operator.LESS | Operator.AT_LEAST:
                 selector = self._less(Pairing(names, key, query))
             case _:
@@ -221,8 +228,23 @@ class Build:
         negative = node.comparison in (Operator.UNEQUAL, Operator.AT_LEAST, Operator.GREATER)
         return self.algebra.negated(selector) if negative else selector
 
+    def _equal(self, names: tuple[str, str], key: Number, query: Number) -> Pairing:
+        """An equality; if the key is the position, a query that is none of them is clipped to one that is near."""
+        line = key.line
+        if line is None or (line.b, line.c) != (1, 0) or query.square is not None or query.pieces == (0, 1):
+            return Pairing(names, key, query)
+        letter, name = self.frame.letter, " == ".join(names)
+        place = self.finder.plus(query, line_number(Line(-1 - line.a), letter), None)
+        return Pairing(names, line_number(Line(-1, 1), letter), self.finder.clipped(name, place))
+
     def _less(self, pair: Pairing) -> Selector:
         """Keys whose integer is smaller: a mask, if both tell the position."""
+        if pair.key.line is None and pair.key.pieces[1] == 0 < pair.key.pieces[0]:
+            # Of integers that are not positive: y < x unless -y < 1 - x.
+            theirs, ours = self.finder.times(pair.key, -1), self.finder.times(pair.query, -1)
+            more = self.finder.plus(ours, line_number(Line(1), self.frame.letter), None)
+            operands = (f"-{pair.operands[0]}", f"1-{pair.operands[1]}")
+            return self.algebra.negated(Selector(((1, Product(less=(Pairing(operands, theirs, more),))),)))
         ours, theirs = pair.query.line, pair.key.line
         if ours is not None and theirs is not None and theirs.b == 1 and ours.b == 1 and ours.c == theirs.c:
             distance = ours.a - theirs.a

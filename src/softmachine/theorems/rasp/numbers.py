@@ -159,6 +159,16 @@ class Finder:
         value = relu(name, number.value).known(integer(0, number.high))
         return Number(Bound.of(0), number.high, value, presence=number.presence)
 
+    def clipped(self, name: str, number: Number) -> Number:
+        """The number between -1 and n that is next to x, with its square. Gap: 1."""
+        low = relu(f"{name}: above -1", number.value + self.frame.letter)
+        end = self.frame.end.signal(self.frame.letter) + self.frame.letter
+        value = low - relu(f"{name}: above n", low - end) - self.frame.letter
+        _, high = self.frame.end.bounds
+        value = named(f"{name}: clipped", value.known(integer(-1, high)))
+        square = self.at(f"square of {name}", value, position(I_SQUARED)) + relu(f"{name}: -1", -value)
+        return Number(Bound.of(-1), high, value, square=square.known(integer(0, high * high)), presence=number.presence)
+
     def compare(self, name: str, difference: Number | Ratio, relation: str) -> Signal:
         """A bit: whether a number compares so with 0; 0 at the start token."""
         if isinstance(difference, Number):

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from softmachine.errors import ConstructionError
 from softmachine.languages.rasp.values import is_number, spelled
-from softmachine.signals import Signal, constant, stack
+from softmachine.signals import Signal, constant
 from softmachine.signals.gadgets import all_of
 from softmachine.signals.kinds import BIT
 from softmachine.signals.signal import Affine
@@ -40,7 +40,8 @@ def _categories(answers: Answers, value: Category, sink: Signal, letter: Signal)
     for form, item in zip(value.bits.forms, value.values, strict=True):
         if spelled(item) in forms:
             forms[spelled(item)].append(form)
-    forms[answers.undefined].append((letter - value.defined).forms[0])
+    if answers.partial:
+        forms[answers.undefined].append((letter - value.defined).forms[0])
     first = answers.tokens[0]
     forms[first].append(sink.forms[0])
     return Signal(tuple(Affine.sum(parts) for parts in forms.values()), (BIT,) * len(forms))
@@ -55,8 +56,10 @@ def _integers(build: Build, answers: Answers, number: Number) -> Signal:
     numbers = [int(value) for value in answers.values if is_number(value)]
     ends = {MORE: max(numbers, default=0) + 1, LESS: min(numbers, default=0) - 1}
     wanted = [*numbers, *(ends[name] for name in answers.beyond)]
-    parts = [number.value * (2 * v) - v * v for v in wanted]
-    return stack(*parts, undefined)
+    (form,) = number.value.forms
+    parts = [Affine.sum([form * Fraction(2 * v), Affine({}, Fraction(-v * v))]) for v in wanted]
+    parts += undefined.forms if answers.partial else ()
+    return Signal(tuple(parts), tuple(part.kind for part in parts))
 
 
 def _fractions(build: Build, answers: Answers, value: Number | Ratio) -> Signal:
@@ -80,8 +83,8 @@ def _fractions(build: Build, answers: Answers, value: Number | Ratio) -> Signal:
     defined = letter if presence is None else presence
     rest = (defined - known).forms[0]
     bits[0] = Affine.sum([bits[0], sink.forms[0]])
-    undefined = (letter - defined).forms[0]
-    every = (*bits, *([rest] if answers.beyond else []), undefined)
+    undefined = (letter - defined).forms
+    every = (*bits, *([rest] if answers.beyond else []), *(undefined if answers.partial else ()))
     return Signal(every, (BIT,) * len(every))
 
 

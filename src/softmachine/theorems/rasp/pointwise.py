@@ -10,7 +10,7 @@ from math import lcm, prod
 
 from softmachine.errors import ConstructionError
 from softmachine.languages.rasp import core
-from softmachine.languages.rasp.core import UNDEFINED, Operator
+from softmachine.languages.rasp.core import UNDEFINED, Operator, Undefined
 from softmachine.languages.rasp.values import Result, apply, identity, is_number, truth
 from softmachine.signals import Signal, constant, named, relu
 from softmachine.signals.gadgets import all_of, select
@@ -62,29 +62,55 @@ class Pointwise:
     # Finitely many values
 
     def tabulated(self, name: str, operands: Sequence[Category], function: Callable[..., Result]) -> Category:
-        """A function of finitely many values: one unit a row, none if only one operand varies."""
-        varying = [k for k, operand in enumerate(operands) if not operand.constant]
+        """A function of finitely many values: one unit a row, none if all that varies is a function of one category."""
+        varying = [operand for operand in operands if not operand.constant]
+        roots = list({id(operand.source): operand.source for operand in varying}.values())
+        if len(roots) == 1 and (len(varying) > 1 or varying[0].root is not None):
+            (root,) = roots
+            return self._of_root(name, root, [self._through(root, operands, k, function) for k in range(len(root.values))])
+        if len(varying) == 1:
+            (root,) = varying
+            place = next(k for k, operand in enumerate(operands) if operand is root)
+            results = [
+                function(*(value if k == place else operand.values[0] for k, operand in enumerate(operands)))
+                for value in root.values
+            ]
+            return self._of_root(name, root, results)
         rows: dict[tuple[int, ...], Result] = {
             indices: function(*(operand.values[k] for operand, k in zip(operands, indices, strict=True)))
             for indices in product(*(range(len(operand.values)) for operand in operands))
         }
-        values = list({identity(value): value for value in rows.values() if value is not UNDEFINED}.values())
-        partial = any(operands[k].partial for k in varying) or UNDEFINED in rows.values()
+        values = _distinct(rows.values())
+        places = [k for k, operand in enumerate(operands) if not operand.constant]
+        partial = any(operand.partial for operand in varying) or UNDEFINED in rows.values()
         if not varying:
             bits = [self.letter.forms[0]] * len(values)
-        elif len(varying) == 1:
-            (k,) = varying
-            bits = [
-                operands[k].where(lambda item, value=value: _is(self._at(operands, k, item, function), value)).forms[0]  # type: ignore[misc]
-                for value in values
-            ]
         else:
-            bits = self._units(name, operands, varying, rows, values, partial)
-        return Category(tuple(values), named(name, one_hot(values, bits)) if values else Signal((), ()), partial)  # type: ignore[arg-type]
+            bits = self._units(name, operands, places, rows, values, partial)
+        return Category(tuple(values), named(name, one_hot(values, bits)) if values else Signal((), ()), partial)
 
     @staticmethod
-    def _at(operands: Sequence[Category], k: int, item: core.Value, function: Callable[..., Result]) -> Result:
-        return function(*(item if m == k else operand.values[0] for m, operand in enumerate(operands)))
+    def _through(root: Category, operands: Sequence[Category], k: int, function: Callable[..., Result]) -> Result:
+        """What a function of functions of a category is at one of its values."""
+        given: list[core.Value] = []
+        for operand in operands:
+            place = 0 if operand.constant else k if operand is root else operand.image[k]
+            if place < 0:
+                return UNDEFINED
+            given.append(operand.values[place])
+        return function(*given)
+
+    def _of_root(self, name: str, root: Category, results: Sequence[Result]) -> Category:
+        """A function of one category: sums of its bits, no unit."""
+        values = _distinct(results)
+        places = {identity(value): k for k, value in enumerate(values)}
+        image = tuple(-1 if result is UNDEFINED else places[identity(result)] for result in results)
+        forms = [
+            Affine.sum(form for form, place in zip(root.bits.forms, image, strict=True) if place == k)
+            for k in range(len(values))
+        ]
+        bits = one_hot(values, forms) if values else Signal((), ())
+        return Category(tuple(values), bits, root.partial or -1 in image, root, image)
 
     def _units(
         self,
@@ -198,6 +224,11 @@ class Pointwise:
         over = _pair(one, other, self.finder) or _pair(other, one, self.finder)
         first, second = as_ratio(one), as_ratio(other)
         power = first.power + second.power
+        alike = _same_width(first, second)
+        if alike:
+            power = max(first.power, second.power)
+            over = self._over_one(first, second)
+        mean_over = first.mean_over if alike or second.power == 0 else second.mean_over if first.power == 0 else None
         value = None
         if first.value is not None and second.value is not None and power <= HIGHEST_POWER:
             value = first.value + second.value
@@ -208,7 +239,13 @@ class Pointwise:
                 "it compares or adds fractions of so many different denominators that nothing can tell them apart"
             )
         factor = lcm(first.factor, second.factor)
-        return Ratio(value, factor, power, over, presence)
+        return Ratio(value, factor, power, over, presence, mean_over)
+
+    def _over_one(self, one: Ratio, other: Ratio) -> tuple[Number, Number] | None:
+        """Numerator and denominator of a sum of fractions over the width of one selector."""
+        if one.over is None or other.over is None or one.factor != other.factor:
+            return None
+        return self.finder.plus(one.over[0], other.over[0], None), one.over[1]
 
     def scaled(self, number: Number | Ratio, factor: Fraction) -> Number | Ratio:
         """A multiple; no unit."""
@@ -221,7 +258,9 @@ class Pointwise:
             top, below = number.over
             over = (self.finder.times(top, factor.numerator), self.finder.times(below, factor.denominator))
         value = None if number.value is None else number.value * factor
-        return Ratio(value, number.factor * factor.denominator, number.power, over, number.presence)
+        return Ratio(
+            value, number.factor * factor.denominator, number.power, over, number.presence, number.mean_over
+        )
 
     def arithmetic(self, name: str, operator: Operator, numbers: Sequence[Number | Ratio]) -> Value:
         """An operation on numbers of which one at least is without bound, or a fraction."""
@@ -394,6 +433,11 @@ def _is_denominator(ratio: Ratio, number: Number) -> bool:
     return below.value.forms == number.value.forms if below.line is None else below.line == number.line
 
 
+def _same_width(one: Ratio, other: Ratio) -> bool:
+    """Whether the denominators of two fractions are the width of one selector, and constants."""
+    return one.mean_over is not None and one.mean_over == other.mean_over and one.power == other.power == 1
+
+
 def _pair(ratio: Number | Ratio, number: Number | Ratio, finder: Finder) -> tuple[Number, Number] | None:
     """Numerator and denominator of a fraction plus a constant."""
     if not isinstance(ratio, Ratio) or ratio.over is None:
@@ -406,10 +450,9 @@ def _pair(ratio: Number | Ratio, number: Number | Ratio, finder: Finder) -> tupl
     return finder.plus(finder.times(top, shift.denominator), more, None), finder.times(below, shift.denominator)
 
 
-def _is(one: Result, other: Result) -> bool:
-    if one is UNDEFINED or other is UNDEFINED:
-        return one is other
-    return identity(one) == identity(other)
+def _distinct(results: Iterable[Result]) -> list[core.Value]:
+    """Each value once; undefined is none."""
+    return list({identity(value): value for value in results if not isinstance(value, Undefined)}.values())
 
 
 def _among(category: Category, indices: set[int]) -> Signal:

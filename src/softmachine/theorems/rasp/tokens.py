@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import ClassVar
 
 from softmachine.codec import DecoderCodec, Interface, Outcome, Prompt, Word
-from softmachine.errors import ConstructionError, InputError
+from softmachine.errors import ConstructionError, InputError, StuckError
 from softmachine.languages.rasp import Program
-from softmachine.languages.rasp.core import Undefined
+from softmachine.languages.rasp.core import UNDEFINED, Undefined
 from softmachine.languages.rasp.evaluate import run
 from softmachine.languages.rasp.values import Result
 from softmachine.theorems.rasp.answers import Answers
@@ -46,9 +46,13 @@ class RaspCodec(StartedCodec[Program]):
         return Interface(symbols=self.alphabet, meaning=meaning)
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
-        """The output at every position; nobody cares for the start token's."""
+        """The output at every position, undefined if a loop does not end; nobody cares for the start token's."""
         yield None
-        yield from map(self.answers.of, run(self.program, word))
+        try:
+            values: Sequence[Result] = run(self.program, word)
+        except StuckError:
+            values = [UNDEFINED] * len(self.source.word(word))
+        yield from map(self.answers.of, values)
 
     def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
         """The values, one at each letter."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import lcm
 from typing import TypeAlias
@@ -26,11 +26,15 @@ class Category:
         values: The values, each once; True and 1 are two.
         bits: A bit for each.
         partial: Whether it may be undefined at a letter.
+        root: What it is a function of, if that is one category; the bits are then sums of the root's.
+        image: For each value of the root, the place of its own value; -1 if it is undefined.
     """
 
     values: tuple[core.Value, ...]
     bits: Signal
     partial: bool
+    root: Category | None = field(default=None, compare=False, repr=False)
+    image: tuple[int, ...] = ()
 
     def where(self, holds: Callable[[core.Value], bool]) -> Signal:
         """A bit: whether the value is one of those."""
@@ -51,6 +55,11 @@ class Category:
         """A number for each value; no unit."""
         parts = zip(self.bits.forms, self.values, strict=True)
         return Signal((Affine.sum(form * Fraction(weight(value)) for form, value in parts),), (kind,))
+
+    @property
+    def source(self) -> Category:
+        """What it is a function of: another category, or itself."""
+        return self if self.root is None else self.root
 
     @property
     def constant(self) -> bool:
