@@ -68,6 +68,7 @@ class Elaborator:
             known.names[definition.name] = Closure(definition, known, known=True)
         self.scope = self.top = Scope(known)
         self._calls: list[Closure] = []
+        self._loading: At | None = None
         self._steps = 0
         self._here = At(1, 1)
 
@@ -84,7 +85,8 @@ class Elaborator:
             case trees.Assignment():
                 self._assign(statement)
             case trees.Function():
-                self._define(statement.name, Closure(statement, self.scope), statement.at)
+                foreign = self._loading is not None
+                self._define(statement.name, Closure(statement, self.scope, known=foreign), statement.at)
             case trees.For():
                 for entry in self.items(self.evaluate(statement.iterable), statement.iterable):
                     self._spread(statement.names, entry, statement.at)
@@ -94,11 +96,23 @@ class Elaborator:
             case trees.Shown():
                 self._shown(statement)
             case trees.Load():
-                self.run(self._load(statement.file, statement.at))
+                self._loaded(statement)
             case trees.Returned():
                 raise Mistake(
                     "there is no function here to return from", *_place(statement.at), "return stands in a def"
                 )
+
+    def _loaded(self, statement: trees.Load) -> None:
+        """Run another file; what is wrong in it is wrong where it is loaded."""
+        statements = self._load(statement.file, statement.at)
+        outer, self._loading = self._loading, self._loading or statement.at
+        try:
+            self.run(statements)
+        except Mistake as mistake:
+            prefix = "" if mistake.message.startswith("in '") else f"in {statement.file!r}, line {mistake.line}: "
+            raise Mistake(prefix + mistake.message, *_place(statement.at), mistake.hint) from None
+        finally:
+            self._loading = outer
 
     def _assign(self, statement: trees.Assignment) -> None:
         things = [self.evaluate(value) for value in statement.values]
@@ -451,7 +465,7 @@ class Elaborator:
     def _step(self, at: At) -> None:
         self._steps += 1
         if not self._in_library:
-            self._here = at
+            self._here = self._loading or at
         if self._steps > MOST_STEPS:
             raise Mistake(f"reading takes more than {MOST_STEPS:,} steps up to here", *_place(at), "use shorter lists")
 
