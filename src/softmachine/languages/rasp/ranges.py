@@ -174,6 +174,8 @@ def _multiply(one: Range, other: Range) -> tuple[Range, bool]:
 
 def _divide(one: Range, other: Range) -> tuple[Range, bool]:
     """By a/b, of which |a| is at least 1: no larger than the dividend times b."""
+    if other.size == ZERO:
+        raise Mismatch("nothing can be divided by 0")
     largest = one.size * other.denominator
     signed = not (one.low.at_least(ZERO) and other.low.at_least(ZERO))
     low = -largest if signed else ZERO
@@ -189,6 +191,8 @@ def _floor_divide(one: Range, other: Range) -> tuple[Range, bool]:
 
 def _modulo(one: Range, other: Range) -> tuple[Range, bool]:
     """It has the sign of the divisor, and is smaller."""
+    if other.size == ZERO:
+        raise Mismatch("nothing can be divided by 0")
     less = ONE if one.integral and other.integral else ZERO
     low = ZERO if other.low.at_least(ZERO) else (other.low + less).or_less(ZERO)
     high = ZERO if (-other.high).at_least(ZERO) else (other.high - less).or_more(ZERO)
@@ -196,13 +200,18 @@ def _modulo(one: Range, other: Range) -> tuple[Range, bool]:
 
 
 def _minimum(one: Range, other: Range) -> tuple[Range, bool]:
-    high = other.high if one.high.at_least(other.high) else one.high
-    return replace(_hull(one, other), high=high), False
+    return replace(_hull(one, other), high=_lesser(one.high, other.high)), False
 
 
 def _maximum(one: Range, other: Range) -> tuple[Range, bool]:
-    low = one.low if one.low.at_least(other.low) else other.low
-    return replace(_hull(one, other), low=low), False
+    return replace(_hull(one, other), low=-_lesser(-one.low, -other.low)), False
+
+
+def _lesser(one: Line, other: Line) -> Line:
+    """Of two bounds that both hold from above: the one that is never more, or else the one that grows less."""
+    if one.at_least(other):
+        return other
+    return other if other.degree < one.degree and not other.at_least(one) else one
 
 
 def _negate(one: Range) -> tuple[Range, bool]:

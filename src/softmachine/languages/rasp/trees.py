@@ -15,6 +15,11 @@ class At:
     line: int
     column: int
 
+    @property
+    def place(self) -> tuple[int, int]:
+        """Both."""
+        return self.line, self.column
+
 
 @dataclass(frozen=True)
 class Name:
@@ -145,6 +150,7 @@ class Function:
     parameters: tuple[str, ...]
     body: tuple[Statement, ...]
     at: At
+    depth: int = 1
 
 
 @dataclass(frozen=True)
@@ -163,6 +169,7 @@ class For:
     iterable: Expression
     body: tuple[Statement, ...]
     at: At
+    depth: int = 1
 
 
 @dataclass(frozen=True)
@@ -172,6 +179,7 @@ class Loop:
     starts: tuple[tuple[str, Expression], ...]
     body: tuple[Statement, ...]
     at: At
+    depth: int = 1
 
 
 @dataclass(frozen=True)
