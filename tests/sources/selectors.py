@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from softmachine.signals import Program, Signal, attend, constant, named, stack, token
-from softmachine.signals.gadgets.retrieval import Squared, here
+from softmachine.signals import Program, Signal, attend, constant, named, position, relu, stack, step, token
+from softmachine.signals.gadgets.retrieval import Squared, here, previous
 from softmachine.signals.primitives import Fall, one_hot
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import INVERSE, LENGTH, Feature
@@ -81,6 +81,11 @@ class Selectors:
         """The gap of lookups of what a selector says."""
         return INVERSE if self.mask.causal else 1 / LENGTH
 
+    @property
+    def half_gap(self) -> Signal:
+        """Half of the gap."""
+        return position(self.gap) * Fraction(1, 2)
+
     def select(self, name: str, value: Signal, *matches: Match, as_good: Fraction | int = 0) -> Signal:
         """The mean of a value over the sink and the keys that match; ``as_good`` makes the sink so much better.
 
@@ -138,6 +143,11 @@ class Selectors:
         outputs = tuple(map(str, range(largest + 1)))
         return Program("selectors", (SINK, *self.alphabet), outputs, logits, Fraction(1))
 
+    def speaks(self, number: Number) -> Program:
+        """A decoder that says the first letter for a number up to 1, the second for 2, and so on."""
+        logits = stack(*(2 * v * number.signal.value - v * v for v in range(1, len(self.alphabet) + 1)))
+        return Program("decoder", (SINK, *self.alphabet), self.alphabet, logits, Fraction(1))
+
     def histogram(self) -> Number:
         """How often the letter occurs."""
         return self.width("count", (self.letter, self.letter))
@@ -146,6 +156,32 @@ class Selectors:
         """At how many positions the letter occurs as often."""
         count = self.histogram()
         return self.width("as often", (count, count))
+
+    @property
+    def before(self) -> Label:
+        """The letter before; for the first one, the sink."""
+        read = one_hot("letter or sink", (SINK, *self.alphabet))
+        found = previous("before", read)
+        # At the sink that is the sink itself, which has to be 0.
+        return Label(stack(found[0] - self.sink, found[1:]), lambda word: [SINK, *word][: len(word)])
+
+    def pairs(self) -> Number:
+        """How often the letter has followed the one before it."""
+        return self.width("pairs", (self.letter, self.letter), (self.before, self.before))
+
+    def rank(self) -> Number:
+        """How many letters occur more often than this one."""
+        letters = self.letter.signal
+        shares = attend("shares", value=letters, mask=self.mask)
+        mine = relu("share", shares + letters - constant(1, len(letters))).total
+        # Different shares differ by a gap at least; half of it tells those that are equal from those that are larger.
+        others = stack(*(mine - shares[k] for k in range(len(letters)))) + stack(*[self.half_gap] * len(letters))
+        rank = len(letters) - step("no more often", others).total
+        return Number(Squared(rank, rank), self._ranks)  # nobody asks for the square
+
+    def _ranks(self, word: Word) -> list[int]:
+        seen = [word[: i + 1] if self.mask.causal else word for i in range(len(word))]
+        return [sum(seen[i].count(other) > seen[i].count(word[i]) for other in self.alphabet) for i in range(len(word))]
 
 
 def random_number(seed: int, mask: Mask, depth: int) -> tuple[Selectors, Number]:

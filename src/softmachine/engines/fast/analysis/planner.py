@@ -240,16 +240,25 @@ class Planner:
             return None
         integers = self._integers(pairs)
         used = {k for both, _ in integers for k in both}
-        if not integers or (not split.slope.is_zero and len(pairs) - 1 not in used):
+        if not (split.slope.is_zero or len(pairs) - 1 in used) or not (integers or self._has_many_kinds(pairs)):
             return None
         gates = [pair for k, pair in enumerate(pairs) if k not in used]
         ordered = [*gates, *(pair for _, both in integers for pair in both)]
         score = Score(tuple(query for query, _ in ordered), tuple(key for _, key in ordered), Form(), fractional=False)
-        why = (
-            f"the mean over the keys that match in {many(len(integers), 'integer')}, found by hash, and in "
-            f"{many(len(gates), 'other number')}; checked for every key: what should be a square is one"
-        )
+        why = f"the mean over the keys that match in {many(len(gates), 'number')}: the best kinds first"
+        if integers:
+            why += f", and in {many(len(integers), 'integer')}, found by hash; checked for every key: its square is one"
         return Matched(*split.served, self._chosen(split, False), why, score, len(integers))
+
+    def _has_many_kinds(self, pairs: list[Pair]) -> bool:
+        """Whether there may be many different keys, of bits that are asked for or do not matter: none is a corner."""
+        different = self._different(tuple(key for _, key in pairs))
+        bits = all(known.grid == Grid() and known.low >= 0 and known.high <= 1 for known in self._known(pairs, 1))
+        asked = all(known.grid is not None and known.low >= 0 for known in self._known(pairs, 0))
+        return bits and asked and (different is None or different > MANY)
+
+    def _known(self, pairs: list[Pair], side: int) -> list[Number]:
+        return [self.numbers.of(pair[side]) for pair in pairs]
 
     def _integers(self, pairs: list[Pair]) -> list[tuple[tuple[int, int], tuple[Pair, Pair]]]:
         """Which components seem to be an integer without bound and its square: their places, and they themselves."""

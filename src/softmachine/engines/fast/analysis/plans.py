@@ -243,12 +243,12 @@ class Matched(Compared):
     others (the gates), and then each integer and its square.
 
     Args:
-        integers: How many integers there are.
+        integers: How many integers there are; none if the gates are many.
     """
 
     integers: int
 
-    kind = "groups found by their integers"
+    kind = "groups of matching keys"
 
     @property
     def gates(self) -> int:

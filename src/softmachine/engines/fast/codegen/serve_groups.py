@@ -58,7 +58,7 @@ def serve_matched(writer: HeadWriter, plan: Matched, name: str) -> None:
     _keep(writer, plan, name, put)
     _query(writer, plan, name)
     writer.settle()
-    arrays = "keys places values slots box kinds kind_sizes tally chain newest bounds key query"
+    arrays = "keys places values slots box kinds kind_sizes tally chain newest bounds gates key query"
     _found(writer, plan, name, f"search_matching({_arrays(name, arrays)}")
 
 

@@ -2,9 +2,10 @@
 
 A key has *gates*, of which there are few different ones (its *kind*: what a letter is, whether it is the sink), and
 integers y, each of which adds a parabola slope · y + curve · y² to the score. Of one kind, no key is better than the
-one whose integers are the vertices of all parabolas, and any other is worse by a step at least. So of every kind one
-group is looked up by hash, and a kind is gone through only where that group is missing and the best that the others
-could be is no worse than what was found: exact for every query, and O(kinds) if a sink is as good as a match.
+one whose integers are the vertices of all parabolas, and any other is worse by a step at least. So the kinds are taken
+from the best down. Of each one group is looked up by hash; a kind is gone through only where that group is missing and
+the best that the others could be is no worse than what was found. That is exact for every query, and O(kinds), a few
+operations each, if a sink is as good as a match.
 
 Nothing here may index outside of an array, whatever the numbers: compiled code does not check.
 """
@@ -22,6 +23,7 @@ from softmachine.engines.fast.indexes.groups import (
     insert_key,
     insert_value,
     integer,
+    nonzero,
     slot,
 )
 from softmachine.engines.fast.indexes.kernels import LIMIT, Integers, kernel
@@ -55,15 +57,15 @@ def insert_matching(
     """Add the key and the value of position i, once; the key's integers are in ``key``, behind room for its kind."""
     if meta[INSERTED] > i:
         return FITS
-    width = kinds.shape[1]
-    at = slot(kind_table, kinds, gates, width)
+    width = kinds.shape[0]
+    at = slot(kind_table, kinds.T, gates, width)
     kind = kind_table[at]
     if kind < 0:
         kind = tally[0]
-        if kind >= kinds.shape[0] or 2 * (kind + 1) > kind_table.size:
+        if kind >= kinds.shape[1] or 2 * (kind + 1) > kind_table.size:
             return FULL
         for k in range(width):
-            kinds[kind, k] = gates[k]
+            kinds[k, kind] = gates[k]
             kind_sizes[k] = max(kind_sizes[k], abs(gates[k]))
         kind_table[at] = kind
         newest[kind] = -1
@@ -92,6 +94,7 @@ def search_matching(
     chain: Integers,
     newest: Integers,
     bounds: Integers,
+    gates: Integers,
     key: Integers,
     query: Integers,
     fractions: bool,
@@ -99,56 +102,67 @@ def search_matching(
 ) -> tuple[int, bool]:
     """The sum of the values of the best keys, and how many they are; and whether something does not fit.
 
-    The query has a factor for each gate, and then slope and curve for each integer.
+    The query has a factor for each gate, and then slope and curve for each integer. What ``gates`` and ``key`` have is
+    lost.
     """
     peaked, fit = vertices(box, kind_sizes, key, query)
     if not fit:
         return 0, True
-    width, row, found = kinds.shape[1], out.size, False
+    width, row, count = kinds.shape[0], out.size, tally[0]
     top, step = peak(key, query, width) if peaked else (integer(0), integer(0))
-    best, count, fits = integer(0), integer(0), True
-    for kind in range(tally[0]):
-        bounds[kind] = NEVER
-        score = top
-        for k in range(width):
-            score += query[k] * kinds[kind, k]
-        if not peaked:
-            bounds[kind] = 0
-            continue
-        if found and score < best:
-            continue
-        key[0] = kind
-        g = table[slot(table, keys, key, keys.shape[1])]
-        if g < 0:
-            bounds[kind] = score - step
-        elif not found or score > best:
-            found, best, fits = True, score, True
-            count = places[g, COUNT]
-            out[:] = values[g, 2 * row :]
-        else:
-            fits = fits and add(out, values[g, 2 * row :], fractions)
-            count += places[g, COUNT]
+    rank(kinds, gates, query, count, top, peaked, bounds)
+    found, best, many, fits = False, integer(0), integer(0), True
     while True:
-        kind = most_promising(bounds, tally[0])
-        if kind < 0 or (peaked and found and bounds[kind] < best):
-            return count, not fits
-        bounds[kind] = NEVER
-        g = newest[kind]
-        while g >= 0:
-            score = integer(0)
-            for k in range(width):
-                score += query[k] * kinds[kind, k]
-            for k in range(key.size - 1):
-                y = keys[g, 1 + k]
-                score += (query[width + 2 * k] + query[width + 2 * k + 1] * y) * y
-            if not found or score > best:
-                found, best, fits = True, score, True
-                count = places[g, COUNT]
-                out[:] = values[g, 2 * row :]
-            elif score == best:
-                fits = fits and add(out, values[g, 2 * row :], fractions)
-                count += places[g, COUNT]
-            g = chain[g]
+        most = largest(bounds, count)
+        if most == NEVER or (peaked and found and most < 2 * best):
+            return many, not fits
+        for kind in range(count):
+            if bounds[kind] != most:
+                continue
+            key[0] = kind
+            g, score = newest[kind], (most - 1) // 2
+            if most % 2:
+                g = table[slot(table, keys, key, keys.shape[1])]
+            bounds[kind] = 2 * (score - step) if most % 2 and g < 0 else NEVER
+            while g >= 0:
+                if most % 2 == 0:
+                    score = scored(keys, kinds, kind, g, query)
+                if not found or score > best:
+                    found, best, many, fits = True, score, places[g, COUNT], True
+                    out[:] = values[g, 2 * row :]
+                elif score == best:
+                    fits = fits and add(out, values[g, 2 * row :], fractions)
+                    many += places[g, COUNT]
+                g = chain[g] if most % 2 == 0 else integer(-1)
+
+
+@kernel
+def rank(
+    kinds: Integers, gates: Integers, query: Integers, count: int, top: int, peaked: bool, bounds: Integers
+) -> None:
+    """Write down twice the best score that a key of each kind can have, plus 1: odd as long as nobody has looked.
+
+    Where there is no best one, 0: every kind is to be gone through.
+    """
+    for kind in range(count):
+        bounds[kind] = 2 * top + 1 if peaked else integer(0)
+    if peaked:
+        for r in range(nonzero(query, kinds.shape[0], gates)):
+            factor = 2 * query[gates[r]]
+            for kind in range(count):
+                bounds[kind] += factor * kinds[gates[r], kind]
+
+
+@kernel
+def scored(keys: Integers, kinds: Integers, kind: int, g: int, query: Integers) -> int:
+    """The score of a group of a kind."""
+    width, score = kinds.shape[0], integer(0)
+    for k in range(width):
+        score += query[k] * kinds[k, kind]
+    for k in range(keys.shape[1] - 1):
+        y = keys[g, 1 + k]
+        score += (query[width + 2 * k] + query[width + 2 * k + 1] * y) * y
+    return score
 
 
 @kernel
@@ -168,14 +182,14 @@ def vertices(box: Integers, kind_sizes: Integers, key: Integers, query: Integers
             reach = max(reach, abs(float(key[1 + k])))
         else:
             peaked = False
-        size += abs(float(slope)) * reach + abs(float(curve)) * reach * (reach + 1)
+        size += abs(float(slope)) * reach + abs(float(curve)) * (reach + 1) * (reach + 1)
     return peaked, size < LIMIT
 
 
 @kernel
 def peak(key: Integers, query: Integers, width: int) -> tuple[int, int]:
     """What the best integers add to a score, and how much less any others add, at least."""
-    top, step = integer(0), -query[width + 1]
+    top, step = integer(0), integer(FURTHEST)
     for k in range(key.size - 1):
         curve = query[width + 2 * k + 1]
         top -= curve * key[1 + k] * key[1 + k]
@@ -184,10 +198,9 @@ def peak(key: Integers, query: Integers, width: int) -> tuple[int, int]:
 
 
 @kernel
-def most_promising(bounds: Integers, count: int) -> int:
-    """The kind of the largest bound; -1 if none has one."""
-    best = -1
+def largest(bounds: Integers, count: int) -> int:
+    """The largest bound; `NEVER` if there is none."""
+    most = integer(NEVER)
     for kind in range(count):
-        if bounds[kind] != NEVER and (best < 0 or bounds[kind] > bounds[best]):
-            best = kind
-    return best
+        most = max(most, bounds[kind])
+    return most

@@ -64,9 +64,14 @@ class Storage(ABC):
         """Whether arrays from a file are what the code could have left after so many positions."""
         alike = [
             array.dtype == np.int64 and array.ndim == like.ndim and array.shape[1:] == like.shape[1:]
-            for array, like in zip(arrays, self.fresh(), strict=False)
+            for array, like in zip(arrays, self.like(arrays), strict=False)
         ]
         return len(arrays) == len(self.parts) and all(alike) and self.consistent(arrays, positions)
+
+    def like(self, arrays: list[Integers]) -> list[Integers]:
+        """What arrays from a file have to be like, but for their lengths."""
+        del arrays
+        return self.fresh()
 
     @abstractmethod
     def consistent(self, arrays: list[Integers], positions: int) -> bool:
@@ -281,7 +286,7 @@ class Matches(KeyGroups):
     def fresh(self, capacity: int = START, kinds: int = START) -> list[Integers]:
         """Room for so many groups and kinds, both powers of two; ``tally`` says how many kinds there are."""
         gates = self.gates
-        own = _zeros((kinds, gates), (4 * kinds,), (gates,), (1,), (capacity,), (kinds,), (gates,), (kinds,))
+        own = _zeros((gates, kinds), (4 * kinds,), (gates,), (1,), (capacity,), (kinds,), (gates,), (kinds,))
         own[1].fill(-1)
         return [*super().fresh(capacity), *own]
 
@@ -292,20 +297,26 @@ class Matches(KeyGroups):
         named["kind_sizes"].fill(0)
         named["tally"].fill(0)
 
+    def like(self, arrays: list[Integers]) -> list[Integers]:
+        """With as many kinds, of which the gates are columns."""
+        kinds = arrays[self.parts.index("newest")].size if len(arrays) == len(self.parts) else START
+        return self.fresh(kinds=max(kinds, 1))
+
     def _named(self, arrays: list[Integers]) -> dict[str, Integers]:
         return dict(zip(self.parts, arrays, strict=True))
 
     def larger(self, arrays: list[Integers]) -> list[Integers]:
         """More room for what is full: kinds, or groups."""
         old = self._named(arrays)
-        groups, kinds = len(old["keys"]), len(old["kinds"])
+        groups, kinds = len(old["keys"]), len(old["newest"])
         full = int(old["tally"][0]) >= kinds
         new = self._named(self.fresh(groups if full else 2 * groups, 2 * kinds if full else kinds))
         for part, array in new.items():
             if part not in ("slots", "kind_slots"):
-                array[: len(old[part])] = old[part]
+                before = old[part]
+                array[tuple(map(slice, before.shape))] = before
         rehash(new["slots"], new["keys"], int(new["meta"][GROUPS]))
-        rehash(new["kind_slots"], new["kinds"], int(new["tally"][0]))
+        rehash(new["kind_slots"], np.ascontiguousarray(new["kinds"].T), int(new["tally"][0]))
         return list(new.values())
 
     def consistent(self, arrays: list[Integers], positions: int) -> bool:
@@ -314,7 +325,7 @@ class Matches(KeyGroups):
         if not super().consistent(arrays[:common], positions):
             return False
         named = self._named(arrays)
-        kinds, count, groups = len(named["kinds"]), int(named["tally"][0]), int(named["meta"][GROUPS])
+        kinds, count, groups = len(named["newest"]), int(named["tally"][0]), int(named["meta"][GROUPS])
         like = self._named(self.fresh(len(named["keys"]), max(kinds, 1)))
         if any(named[part].shape != like[part].shape for part in self.kept) or kinds & (kinds - 1):
             return False
