@@ -20,7 +20,7 @@ from softmachine.theorems.shared.special_tokens import unused
 
 LARGEST = 254
 """The largest integer that has a token, and the smallest, less its sign."""
-MOST_FRACTIONS = 400
+MOST_FRACTIONS = 64
 """Fractions have tokens as long as there are no more than so many."""
 LARGEST_DENOMINATOR = 16
 REACH = 16

@@ -216,15 +216,13 @@ class Build:
     def _ordered(self, node: core.Select, key: Number, query: Number) -> Selector:
         """Integers of key and query that compare so."""
         names = (node.key, node.query)
-        more = self.finder.plus(query, line_number(Line(1), self.frame.letter), None)
-        at_most = (node.key, f"{node.query}+1")
         match node.comparison:
             case Operator.EQUAL | Operator.UNEQUAL:
                 selector = Selector(((1, Product(equal=(self._equal(names, key, query),))),))
             case Operator.LESS | Operator.AT_LEAST:
                 selector = self._less(Pairing(names, key, query))
             case _:
-                selector = self._less(Pairing(at_most, key, more))
+                selector = self._less(Pairing(names, key, query, inclusive=True))
         negative = node.comparison in (Operator.UNEQUAL, Operator.AT_LEAST, Operator.GREATER)
         return self.algebra.negated(selector) if negative else selector
 
@@ -240,14 +238,14 @@ class Build:
     def _less(self, pair: Pairing) -> Selector:
         """Keys whose integer is smaller: a mask, if both tell the position."""
         if pair.key.line is None and pair.key.pieces[1] == 0 < pair.key.pieces[0]:
-            # Of integers that are not positive: y < x unless -y < 1 - x.
+            # Of integers that are not positive: y < x unless -y <= -x.
             theirs, ours = self.finder.times(pair.key, -1), self.finder.times(pair.query, -1)
-            more = self.finder.plus(ours, line_number(Line(1), self.frame.letter), None)
-            operands = (f"-{pair.operands[0]}", f"1-{pair.operands[1]}")
-            return self.algebra.negated(Selector(((1, Product(less=(Pairing(operands, theirs, more),))),)))
+            operands = (f"-{pair.operands[0]}", f"-{pair.operands[1]}")
+            mirrored = Pairing(operands, theirs, ours, not pair.inclusive)
+            return self.algebra.negated(Selector(((1, Product(less=(mirrored,))),)))
         ours, theirs = pair.query.line, pair.key.line
         if ours is not None and theirs is not None and theirs.b == 1 and ours.b == 1 and ours.c == theirs.c:
-            distance = ours.a - theirs.a
+            distance = ours.a - theirs.a + pair.inclusive
             if distance == 0:
                 return Selector(((1, Product(mask=Mask.PAST)),))
             if distance >= 1 and self.frame.causal:

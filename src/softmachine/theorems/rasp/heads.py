@@ -164,7 +164,7 @@ class Heads:
         """Sums over keys whose integer is below the query's: sums over all smaller integers, looked up."""
         if product.equal or len(product.grids) > 1:
             raise ConstructionError(
-                f"the selector demands {' < '.join(product.less[0].operands)} and more that takes a head of its own",
+                f"the selector demands {product.less[0].relation} and more that takes a head of its own",
                 hint="an order of integers can be joined with one condition on finitely many values, and with a mask",
             )
         ordered = [pair for pair in product.less if pair.key.line is None or pair.key.line.b != 1]
@@ -208,7 +208,7 @@ class Heads:
         bounds = []
         for pair in product.less:
             assert pair.key.line is not None
-            offset = Line(-1 - pair.key.line.a, 0, -pair.key.line.c)
+            offset = Line(-1 - pair.key.line.a + pair.inclusive, 0, -pair.key.line.c)
             bounds.append(finder.plus(pair.query, line_number(offset, letter), None))
         if product.mask is not Mask.ALL:
             bounds.append(line_number(Line(0 if product.mask is Mask.CAUSAL else -1, 1), letter))
@@ -222,7 +222,7 @@ class Heads:
         """Counting sort: how many keys have each integer, prefix sums of that, looked up at the query's. Gap: 1/(n+1)."""
         finder, frame = self.finder, self.finder.frame
         pair = ordered[0]
-        what = " < ".join(pair.operands)
+        what = pair.relation
         if frame.causal:
             raise ConstructionError(
                 f"it selects by {what}, an order of integers without bound, in a causal program; "
@@ -233,17 +233,20 @@ class Heads:
             raise ConstructionError(f"it selects by {what} and by something else, which counting sort cannot do at once")
         if any((addend.low, addend.high) != (0, 1) for addend in addends):
             raise ConstructionError(f"it adds other integers than 0 and 1 over {what}, which counting sort cannot do")
-        if pair.key.pieces[0] or max(pair.key.pieces[1], pair.query.pieces[1]) > 1:
+        odd = pair.query.pieces[0] if pair.inclusive else pair.query.pieces[1] > 1
+        if pair.key.pieces[0] or pair.key.pieces[1] > 1 or odd:
             raise ConstructionError(
-                f"it selects by {what}, and these lie between {pair.key.low} and {pair.key.high}: "
-                "counting sort is for integers from 0 to n"
+                f"it selects by {what}, where keys lie between {pair.key.low} and {pair.key.high}, and queries between "
+                f"{pair.query.low} and {pair.query.high}: counting sort is for integers from 0 to n"
             )
-        # At position p, the keys whose integer is p - 1: those below p are the ones up to here.
+        # At position p, the keys whose integer is p, or p - 1 for <: sums up to here are of what is selected for p.
         key, square = pair.key.value, finder.squared(f"key of {what}", pair.key)
+        if not pair.inclusive:
+            key, square = key + frame.letter, square + 2 * key + frame.letter
         head = attend(
             f"keys of {name}",
             query=stack(2 * position(I), constant(-1), position(I_SQUARED)),
-            key=stack(key + frame.letter, square + 2 * key + frame.letter, frame.sink),
+            key=stack(key, square, frame.sink),
             value=stack(frame.sink, *(addend.value for addend in addends)),
             mask=Mask.ALL,
             gap=1,

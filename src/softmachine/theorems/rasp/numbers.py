@@ -96,33 +96,54 @@ class Finder:
 
     # Integers that are known
 
-    def _probes(self, name: str, number: Number) -> dict[tuple[int, int], Signal]:
-        """For each piece of a number (a sign, and how many times n it begins with), what its position holds."""
-        self._few(name, sum(number.pieces))
-        end = self.frame.end.signal(self.frame.letter)
-        return {
-            (sign, k): self.at(f"read at {name}, {sign * (k + 1)}", sign * number.value - k * end, _places())
-            for sign, pieces in zip((-1, 1), number.pieces, strict=True)
-            for k in range(pieces)
-        }
-
     def squared(self, name: str, number: Number) -> Signal:
-        """x², found if need be."""
+        """x², found if need be: of max(0, x) and of max(0, -x)."""
         if number.square is not None:
             return number.square
-        if self.frame.causal and max(number.pieces) > 1:
-            raise ConstructionError(
-                f"its square is needed, and it lies between {number.low} and {number.high}, where n is the number of "
-                "letters so far: a decoder finds squares of integers up to n"
-            )
-        self._few(name, sum(number.pieces))
-        square, end = constant(0), self.frame.end.signal(self.frame.letter)
-        for sign, pieces in zip((-1, 1), number.pieces, strict=True):
-            for k in range(pieces):
-                read = position(I_SQUARED) + 2 * k * position(I * N) if k else position(I_SQUARED)
-                square = square + self.at(f"square of {name}, {sign * (k + 1)}", sign * number.value - k * end, read)
+        square = constant(0)
+        for sign, slope, slack in zip((-1, 1), number.slopes, number.slack, strict=True):
+            if slope or slack:
+                side = f"{'-' if sign < 0 else ''}{name}"
+                kind = integer(0, (number.low * -1, number.high)[sign > 0])
+                part = (sign * number.value).known(kind)
+                if min(number.slopes) or min(number.slack) or any(number.low.coefficients):
+                    part = relu(f"{side}: above 0", part)
+                square = square + self._square(side, part, slope, slack)
         largest = number.high.join(number.low * -1)
         return square.known(integer(0, largest * largest))
+
+    def _square(self, name: str, part: Signal, slope: int, slack: int) -> Signal:
+        """The square of an integer from 0 to slope · n + slack."""
+        if slope == 0:
+            return self._bounded_square(name, part, slack)
+        letter, end = self.frame.letter, self.frame.end.signal(self.frame.letter)
+        if slope == 1:
+            # z = x - slack is at most n; it is looked up where it is positive, and x² = z² + 2 slack z + slack².
+            lowered = part - slack * letter
+            square = self.at(f"square of {name}", lowered, position(I_SQUARED))
+            if not slack:
+                return square
+            below = relu(f"{name}: below {slack}", -lowered).known(integer(0, slack))
+            below_square = self._bounded_square(name, below, slack)
+            return square + below_square + lowered * (2 * slack) + letter * slack**2
+        if self.frame.causal:
+            raise ConstructionError(
+                f"its square is needed, and it may be {slope} times as large as the number of letters so far: a decoder "
+                "finds squares of integers up to that number"
+            )
+        self._few(name, slope + slack)
+        square = constant(0)
+        for k in range(slope + slack):
+            read = position(I_SQUARED) + 2 * k * position(I * N) if k else position(I_SQUARED)
+            square = square + self.at(f"square of {name}, {k + 1}", part - k * end, read)
+        return square
+
+    def _bounded_square(self, name: str, part: Signal, most: int) -> Signal:
+        """The square of an integer from 0 to a constant: x + 2 Σ_k max(0, x - k), a unit each."""
+        total = part
+        for k in range(1, most):
+            total = total + 2 * relu(f"square of {name}: above {k}", part - k)
+        return total
 
     def look(self, name: str, number: Number, read: Sequence[Feature]) -> Signal:
         """Features of the position x, for 0 ≤ x ≤ n."""
@@ -253,26 +274,26 @@ class Finder:
         value = self._near(name, options)
         if value is None:
             value = constant(0)
-            grown = []
             for k, (bit, number) in enumerate(options):
                 if number.line is not None and not number.line.b and not number.line.c:
                     value = value + bit * number.line.a
-                elif not number.grows:
-                    value = value + select(f"{name}: {k}", bit, number.value, constant(0))
-                else:
-                    grown.append((bit, number))
+                elif not number.grows or max(number.slack):
+                    rest = number.value if not number.grows else self._rest(f"{name}, {k}", number)
+                    value = value + select(f"{name}: {k}", bit, rest, constant(0))
+            grown = [(bit, number) for bit, number in options if number.grows]
             for place, shares in sorted(self._shares(name, grown).items()):
-                none = constant(1)
-                for bit, _ in shares:
-                    none = none - bit
-                kept = [gate(f"{name}: 1/(x+1), {place}", share, off=(1 - bit).known(BIT)) for bit, share in shares]
-                inverse = none
-                for part in kept:
-                    inverse = inverse + part
-                inverse = named(f"{name}: 1/(x+1), {place}", inverse.known(Kind(Bound.of(0), Bound.of(1), None)))
-                piece = self.number_at(f"{name}, {place}", 1 - inverse, inverse)
+                piece = self._chosen_piece(f"{name}, {place}", shares)
                 value = value + (1 if place > 0 else -1) * piece.value
         return Number(low, high, named(name, value.known(integer(low, high))))
+
+    def _chosen_piece(self, name: str, shares: Sequence[tuple[Signal, Signal]]) -> Number:
+        """The piece p whose bit is 1, or 0, from 1/(p+1) for each."""
+        inverse = constant(1)
+        for k, (bit, share) in enumerate(shares):
+            kept = gate(f"{name}: 1/(x+1), {k}", share, off=(1 - bit).known(BIT))
+            inverse = inverse - bit + kept
+        inverse = named(f"{name}: 1/(x+1)", inverse.known(Kind(Bound.of(0), Bound.of(1), None)))
+        return self.number_at(name, 1 - inverse, inverse)
 
     def _near(self, name: str, options: Sequence[tuple[Signal, Number]]) -> Signal | None:
         """The choice by units, if the numbers differ by no more than a constant, and one bit is 1 at every letter."""
@@ -284,18 +305,29 @@ class Finder:
             return None
         return otherwise.value + select(f"{name}: change", bit, difference, constant(0))
 
-    def _shares(
-        self, name: str, options: Sequence[tuple[Signal, Number]]
-    ) -> dict[int, list[tuple[Signal, Signal]]]:
-        """For each piece, the bits of the options that have it, and 1/(p+1) for the piece p."""
-        unit = Kind(Bound.of(0), Bound.of(1), None)
+    def _rest(self, name: str, number: Number) -> Signal:
+        """What is left of a number beyond the multiples of n that it reaches: bounded by a constant."""
+        end, (below, above) = self.frame.end.signal(self.frame.letter), number.slopes
+        less, more = number.slack
+        high = relu(f"{name}: beyond", number.value - above * end) if more else constant(0)
+        low = relu(f"{name}: below", -number.value - below * end) if less else constant(0)
+        return (high - low).known(integer(-less, more))
+
+    def _shares(self, name: str, options: Sequence[tuple[Signal, Number]]) -> dict[int, list[tuple[Signal, Signal]]]:
+        """For each multiple of n, the bits of the options that reach it, and 1/(p+1) for the piece p there."""
+        unit, end = Kind(Bound.of(0), Bound.of(1), None), self.frame.end.signal(self.frame.letter)
         shares: dict[int, list[tuple[Signal, Signal]]] = {}
         for k, (bit, number) in enumerate(options):
             if number.inverse is not None:
                 shares.setdefault(1, []).append((bit, number.inverse.known(unit)))
                 continue
-            for (sign, piece), probe in self._probes(f"{name}, {k}", number).items():
-                shares.setdefault(sign * (piece + 1), []).append((bit, probe[2].known(unit)))
+            self._few(name, sum(number.slopes))
+            for sign, slope in zip((-1, 1), number.slopes, strict=True):
+                for piece in range(slope):
+                    place = sign * (piece + 1)
+                    index = sign * number.value - piece * end
+                    found = self.at(f"1/(x+1) of {name}, {k}, {place}", index, position(INVERSE))
+                    shares.setdefault(place, []).append((bit, found.known(unit)))
         return shares
 
     def _few(self, name: str, pieces: int) -> None:

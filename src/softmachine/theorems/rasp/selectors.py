@@ -64,11 +64,31 @@ def _complement(bits: Signal, letter: Signal) -> Signal:
 
 @dataclass(frozen=True, eq=False)
 class Pairing:
-    """Two integers, one of the key and one of the query: that they are equal, or that the key's is smaller."""
+    """Two integers, one of the key and one of the query: that they are equal, or that the key's is smaller.
+
+    Args:
+        operands: The names of key and query.
+        key: The key's.
+        query: The query's.
+        inclusive: Of an order, whether the key's may also be equal.
+    """
 
     operands: tuple[str, str]
     key: Number
     query: Number
+    inclusive: bool = False
+
+    @property
+    def plain(self) -> tuple[str, str]:
+        """The names of what is compared, or of what is negated on both sides."""
+        key, query = self.operands
+        both = key.startswith("-") and query.startswith("-")
+        return (key[1:], query[1:]) if both else self.operands
+
+    @property
+    def relation(self) -> str:
+        """An order, in words of the program."""
+        return f"{self.operands[0]} {'<=' if self.inclusive else '<'} {self.operands[1]}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +114,7 @@ class Product:
     def signature(self) -> tuple[object, ...]:
         """What tells products apart."""
         grids = sorted(repr((grid.operands, grid.rows and [sorted(row) for row in grid.rows])) for grid in self.grids)
-        pairs = [sorted(pair.operands for pair in pairs) for pairs in (self.equal, self.less)]
+        pairs = [sorted(pair.relation for pair in pairs) for pairs in (self.equal, self.less)]
         return (tuple(grids), *map(tuple, pairs), self.mask)
 
 
@@ -170,20 +190,21 @@ class Algebra:
                 grid = self.rebuilt(grid, tuple(a & b for a, b in zip(known.rows, grid.rows, strict=True)))
             if grid.rows is not None and not any(grid.rows):
                 return None
-            if _opposite(grid.operands) in grids:
+            if _not(grid.operands) in grids:
                 return None
             grids[grid.operands] = grid
         every = {key: grid for key, grid in grids.items() if grid.rows is None or any(len(r) < grid.width for r in grid.rows)}
         mask = max(one.mask, other.mask, key=_STRICTER.index)
-        return Product(tuple(every.values()), _distinct(one.equal, other.equal), _distinct(one.less, other.less), mask)
-
-
-def _opposite(operands: tuple[str, str]) -> tuple[str, str]:
-    return _not(operands)
+        equal, less = _distinct(one.equal, other.equal), _distinct(one.less, other.less)
+        same = {pair.operands for pair in equal}
+        decided = [pair for pair in less if pair.plain in same]
+        if any(not pair.inclusive for pair in decided):
+            return None
+        return Product(tuple(every.values()), equal, tuple(pair for pair in less if pair not in decided), mask)
 
 
 def _distinct(one: Sequence[Pairing], other: Sequence[Pairing]) -> tuple[Pairing, ...]:
-    return tuple({pair.operands: pair for pair in (*one, *other)}.values())
+    return tuple({pair.relation: pair for pair in (*one, *other)}.values())
 
 
 def _only_grid(selector: Selector) -> Grid | None:

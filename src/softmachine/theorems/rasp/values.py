@@ -102,6 +102,16 @@ class Number:
         return int(-self.low.at(1)), int(self.high.at(1))
 
     @property
+    def slopes(self) -> tuple[int, int]:
+        """How many times n it goes, below 0 and above, up to a constant."""
+        return tuple(int(max((*end.coefficients, 0)[1], 0)) for end in (self.low * -1, self.high))  # type: ignore[return-value]
+
+    @property
+    def slack(self) -> tuple[int, int]:
+        """By which constants it may go further."""
+        return tuple(int(max(end.coefficients[0], 0)) for end in (self.low * -1, self.high))  # type: ignore[return-value]
+
+    @property
     def grows(self) -> bool:
         """Whether its bounds depend on the length."""
         return self.kind.grows
