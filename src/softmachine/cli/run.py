@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.models import Wanted, noted, open_for, view_of
+from softmachine.cli.models import Wanted, noted, open_for, rasp_theorem, view_of
 from softmachine.cli.options import Status, file, switch, value
 from softmachine.cli.output import Output
 from softmachine.errors import Remedy, SoftmachineError, UsageError
@@ -91,6 +91,8 @@ def command(
     checkpoint: Checkpoint = None,
     resume: Resume = None,
     theorem: options.TheoremName = None,
+    causal: options.Causal = False,
+    generate: options.Generate = False,
     attention: options.AttentionName = None,
     context: options.RunContext = None,
     length: options.CertifiedLength = None,
@@ -120,7 +122,7 @@ def command(
         require_free = engine_named("fast").require_free
         assert require_free is not None
         require_free(checkpoint)
-    wanted = Wanted(format_name, theorem, attention, alphabet, context, length)
+    wanted = Wanted(format_name, rasp_theorem(theorem, causal=causal, generate=generate), attention, alphabet, context, length)
     model, text = open_for(source, word, wanted, max_steps, output)
     with working("preparing the weights", output):
         running = Running(

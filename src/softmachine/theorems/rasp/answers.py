@@ -30,9 +30,27 @@ MORE, LESS, OTHER = "more", "less", "other"
 
 @dataclass(frozen=True)
 class Answers:
-    """The tokens that a model answers with."""
+    """The tokens that a model answers with.
+
+    Args:
+        program: The program.
+        length: The length of words for which every integer is to have a token, if it is bounded.
+    """
 
     program: Program
+    length: int | None = None
+
+    @cached_property
+    def largest(self) -> int:
+        """The largest integer that has a token, and the smallest, less its sign."""
+        return LARGEST if self.length is None else max(self.reach(self.length), 1)
+
+    def reach(self, length: int) -> int:
+        """How large an output is at most, on a word of so many letters; 0 if it is no integer that grows."""
+        found = self.program.types[self.program.output]
+        if not isinstance(found, Integer):
+            return 0
+        return max(abs(end.at(n)) for end in (found.low, found.high) for n in (1, max(length, 1)))
 
     @cached_property
     def values(self) -> tuple[Value, ...]:
@@ -41,9 +59,9 @@ class Answers:
             case Finite(values=values):
                 listed: Iterator[Value] = iter(values)
             case Integer(low=low, high=high):
-                smallest = low.constant if not low.degree else -LARGEST if low.at(1) < 0 or low.at(2) < 0 else 0
-                largest = high.constant if not high.degree else LARGEST
-                listed = iter(range(max(smallest, -LARGEST), min(largest, LARGEST) + 1))
+                smallest = low.constant if not low.degree else -self.largest if low.at(1) < 0 or low.at(2) < 0 else 0
+                most = high.constant if not high.degree else self.largest
+                listed = iter(range(max(smallest, -self.largest), min(most, self.largest) + 1))
             case Ratio() as found:
                 listed = _fractions(found)
         return tuple({spelled(value): value for value in listed}.values())

@@ -42,18 +42,20 @@ class Build:
         program: The program.
         frame: Where it runs.
         letters: Which letter stands here, as a one-hot vector over the alphabet.
+        length: The length of words that it is made for, if it is made for one.
     """
 
     program: Program
     frame: Frame
     letters: Signal
+    length: int | None = None
     values: dict[str, Value] = field(default_factory=dict)
     selectors: dict[str, Selector] = field(default_factory=dict)
     nodes: dict[str, core.Node] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.finder = Finder(self.frame)
-        self.pointwise = Pointwise(self.finder)
+        self.pointwise = Pointwise(self.finder, self.length)
         self.heads = Heads(self.finder)
         self.aggregates = Aggregates(self.heads, self.pointwise)
         self.algebra = Algebra(self.frame.letter, self._rebuilt)

@@ -15,7 +15,7 @@ from softmachine.languages.rasp import core
 from softmachine.languages.rasp.value_types import Finite, Integer, Type
 from softmachine.languages.rasp.values import identity
 from softmachine.signals import Signal, loop, named, stack
-from softmachine.signals.gadgets import all_of, any_of
+from softmachine.signals.gadgets import all_of, any_of, rounded
 from softmachine.signals.kinds import BIT, Kind, integer
 from softmachine.signals.signal import Affine
 from softmachine.theorems.rasp.selectors import Grid, Product
@@ -55,8 +55,13 @@ def repeated(build: Build, name: str, node: core.Repeat) -> dict[str, Value]:
             for variable, new in zip(kinds, after, strict=True)
         ]
         changed = changes[0] if len(changes) == 1 else any_of(f"{name} goes on", *changes)
-        packed = (_packed(value, found, build.frame.letter) for value, found in zip(after, kinds.values(), strict=True))
-        return named(f"{name}: next", stack(*packed, changed))
+        packed = [_packed(value, found, build.frame.letter) for value, found in zip(after, kinds.values(), strict=True)]
+        # Bits are rounded in every turn, so that errors of softmax do not add up.
+        clean = [
+            rounded(f"{variable}: next", part) if isinstance(found, Finite) else part
+            for (variable, found), part in zip(kinds.items(), packed, strict=True)
+        ]
+        return named(f"{name}: next", stack(*clean, rounded(f"{name} goes on: rounded", changed)))
 
     times: int | Feature = CAUSAL_TURNS if build.frame.causal else TURNS * LENGTH
     ended = loop(name, times=times, carry=stack(start, build.frame.letter), body=body)

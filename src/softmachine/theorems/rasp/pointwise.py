@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import product
 from math import lcm, prod
 
-from softmachine.errors import ConstructionError
+from softmachine.errors import ConstructionError, Remedy
 from softmachine.languages.rasp import core
 from softmachine.languages.rasp.core import UNDEFINED, Operator, Undefined
 from softmachine.languages.rasp.values import Result, apply, identity, is_number, truth
@@ -32,9 +32,15 @@ HIGHEST_POWER = 2
 
 @dataclass(frozen=True)
 class Pointwise:
-    """Builds elementwise operations."""
+    """Builds elementwise operations.
+
+    Args:
+        finder: What finds integers.
+        length: The length of words for which functions of two integers are tables; None if they are refused.
+    """
 
     finder: Finder
+    length: int | None = None
 
     @property
     def letter(self) -> Signal:
@@ -57,7 +63,34 @@ class Pointwise:
         if operator in (Operator.AND, Operator.OR, Operator.NOT, Operator.INDICATOR):
             truths = [self.truth(f"{name}: {k}", operand) for k, operand in enumerate(operands)]
             return self.tabulated(name, truths, lambda *values: apply(operator, values))
-        return self.arithmetic(name, operator, [numeric(operand, self.letter) for operand in operands])
+        numbers = [numeric(operand, self.letter) for operand in operands]
+        try:
+            return self.arithmetic(name, operator, numbers)
+        except OpaqueError:
+            if self.length is None:
+                raise
+            bounded = [self._listed(f"{name}: {k}", operand, self.length) for k, operand in enumerate(operands)]
+            return self.table_of(name, bounded, lambda *values: apply(operator, values))
+
+    def table_of(self, name: str, operands: Sequence[Category], function: Callable[..., Result]) -> Category:
+        """A table, if it is not too large."""
+        rows = prod(len(item.values) for item in operands)
+        if rows > MOST_ROWS:
+            raise ConstructionError(
+                f"the table of a function of integers has {rows:,} rows, and {MOST_ROWS:,} are the most that are built",
+                hint=Remedy("choose a smaller length, for example {}", context=32),
+            )
+        return self.tabulated(name, operands, function)
+
+    def _listed(self, name: str, value: Value, length: int) -> Category:
+        """Which of all integers that occur up to a length a number is."""
+        if isinstance(value, Category):
+            return value
+        if isinstance(value, Ratio):
+            raise OpaqueError("it takes a function of a fraction, for which there is no construction")
+        low, high = (int(end.at(length)) for end in (value.low, value.high))
+        category = self.sorted_out(name, value, range(low, high + 1))
+        return replace(category, partial=value.presence is not None)
 
     # Finitely many values
 
@@ -155,10 +188,8 @@ class Pointwise:
             operand if isinstance(operand, Category) else self.sorted_out(f"{name}: {k}", operand, [row[0][k] for row in rows])
             for k, operand in enumerate(operands)
         ]
-        if prod(len(item.values) for item in categories) > MOST_ROWS:
-            raise ConstructionError(f"the table has more than {MOST_ROWS:,} cases")
         results = {identity(given): result for given, result in rows}
-        return self.tabulated(name, categories, lambda *given: results.get(identity(given), UNDEFINED))
+        return self.table_of(name, categories, lambda *given: results.get(identity(given), UNDEFINED))
 
     def sorted_out(self, name: str, value: Number | Ratio, wanted: Iterable[core.Value]) -> Category:
         """Which of some values a number is; undefined if it is another."""
@@ -459,9 +490,13 @@ def _among(category: Category, indices: set[int]) -> Signal:
     return Signal((Affine.sum(category.bits.forms[k] for k in sorted(indices)),), (BIT,))
 
 
-def _opaque(operator: Operator) -> ConstructionError:
-    return ConstructionError(
+class OpaqueError(ConstructionError):
+    """A function of numbers without bound for which there is a construction up to a length only, or none."""
+
+
+def _opaque(operator: Operator) -> OpaqueError:
+    return OpaqueError(
         f"it takes {operator.value!r} of two integers without bound, or of a fraction, for which there is no construction "
         "at every length",
-        hint="one of the two may be a constant; a mean may be multiplied by the width of its own selector",
+        hint=Remedy("of integers, a table serves for words up to a length: {}", context=32),
     )

@@ -26,11 +26,12 @@ with its square and 1/(x+1) as far as they are needed; a fraction is a real numb
 In a decoder n+1 is i+1: it sees as many positions. Where the interpreter says *undefined*, so does the model: a partial value
 has a bit that says whether it is defined, and a selector is undefined where a head finds an undefined key.
 
-Only the vocabulary is bounded: integers up to 1023 have tokens, fractions up to a denominator of 16 (fewer if they
-spread over more than one unit); beyond, the model says *more*, *less* or *other*.
+Only the vocabulary is bounded: integers up to 254 have tokens, or those that words up to a given length need, and fractions up
+to a denominator of 16 (fewer if there are many); beyond, the model says *more*, *less* or *other*.
 
-Refused by name: functions of two integers without bound (products, quotients), fractions without bound that are chosen between or
-selected by, a mean over a sum of products used as a number, counting sort in a decoder or joined with other conditions.
+Only for words up to a given length: functions of two integers without bound (products, quotients), as tables.
+
+Refused by name: fractions without bound that are chosen between or selected by, a mean over a sum of products used as a number, counting sort in a decoder or joined with other conditions.
 
 Needs: position features i, i², 1/(i+1); [i=1] for fractions; in an encoder [i>0]n, [i>0]n², i·n and 1/(n+1).
 Costs, whatever n is: a selector of k products takes k heads for each width, and k more to look the widths up; an aggregate
@@ -50,7 +51,7 @@ from softmachine.signals.primitives import one_hot
 from softmachine.theorems.rasp.build import Build
 from softmachine.theorems.rasp.frame import AtLetters, Frame
 from softmachine.theorems.rasp.outputs import logits, next_tokens
-from softmachine.theorems.rasp.tokens import CausalRaspCodec, GeneratingRaspCodec, RaspCodec
+from softmachine.theorems.rasp.tokens import CausalRaspCodec, GeneratingRaspCodec, RaspCodec, bounded, causal
 from softmachine.theorems.theorem import Guide, Theorem
 
 REFERENCE = "Thinking Like Transformers, for the language; the constructions are our own"
@@ -89,7 +90,7 @@ def answers_of(codec: RaspCodec, attention: str = "hard") -> Program:
         ConstructionError: If there is no construction for a definition; it says which, and why.
     """
     del attention  # certificates are what makes it soft
-    build = _built(codec.program)
+    build = _built(codec.program, codec.length)
     output = logits(build, codec.answers, build.values[codec.program.output])
     tokens = (codec.start, *codec.alphabet)
     return Program(codec.program.name, tokens, codec.answers.tokens, output, margin=Fraction(1))
@@ -104,15 +105,15 @@ def continuation_of(codec: GeneratingRaspCodec, attention: str = "hard") -> Prog
     del attention
     program = codec.source
     said = codec.tokens
-    build = _built(program)
+    build = _built(program, None)
     output = next_tokens(build, codec, build.values[program.output])
     vocabulary = tuple(dict.fromkeys((codec.start, *program.alphabet, *said)))
     return Program(program.name, vocabulary, said, output, margin=Fraction(1))
 
 
-def _built(program: rasp.Program) -> Build:
+def _built(program: rasp.Program, length: int | None) -> Build:
     letters = one_hot("letter", program.alphabet)
-    build = Build(program, Frame(program.causal, letters.total.known(BIT)), letters)
+    build = Build(program, Frame(program.causal, letters.total.known(BIT)), letters, length)
     build.all()
     return build
 
@@ -126,7 +127,8 @@ THEOREMS = (
         COST,
         rasp.Program,
         ("hard",),
-        codec=lambda program, _: RaspCodec(program),
+        codec=RaspCodec,
+        bounded=bounded,
         signals=answers_of,
         steps=STEPS,
         guide=GUIDE,
@@ -141,7 +143,8 @@ THEOREMS = (
         COST,
         rasp.Program,
         ("hard",),
-        codec=lambda program, _: CausalRaspCodec(program),
+        codec=CausalRaspCodec,
+        bounded=lambda program: bounded(causal(program)),
         signals=answers_of,
         steps=STEPS,
         guide=GUIDE,

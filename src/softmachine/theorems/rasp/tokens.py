@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
 from softmachine.codec import DecoderCodec, Interface, Outcome, Prompt, Word
-from softmachine.errors import ConstructionError, InputError, StuckError
+from softmachine.errors import ConstructionError, InputError, OutgrownError, StuckError
 from softmachine.languages.rasp import Program
-from softmachine.languages.rasp.core import UNDEFINED, Undefined
+from softmachine.languages.rasp.core import UNDEFINED, Apply, Length, Operator, Undefined
 from softmachine.languages.rasp.evaluate import run
+from softmachine.languages.rasp.value_types import Integer
 from softmachine.languages.rasp.values import Result
-from softmachine.theorems.rasp.answers import Answers
+from softmachine.theorems.rasp.answers import LARGEST, Answers
 from softmachine.theorems.shared.recogniser import StartedCodec
 from softmachine.theorems.shared.special_tokens import START, unused
 
 STUCK = "<stuck>"
+LENGTH_SO_FAR = "the program is causal: length is the number of letters up to the position, not that of the word"
+TABLES_ONLY = (Operator.MULTIPLY, Operator.DIVIDE, Operator.FLOOR_DIVIDE, Operator.MODULO, Operator.POWER)
 
 
 @dataclass(frozen=True)
 class RaspCodec(StartedCodec[Program]):
-    """A start token, then the word; the answer at each position is the program's output there."""
+    """A start token, then the word; the answer at each position is the program's output there.
 
+    Args:
+        source: The program.
+        length: The number of letters that the weights are made for, if they are made for one: all integers up to there have
+            tokens, and functions of two of them are tables.
+    """
+
+    length: int | None = None
     speaks_of_empty_word: ClassVar[bool] = False
 
     @property
@@ -38,7 +48,34 @@ class RaspCodec(StartedCodec[Program]):
     @cached_property
     def answers(self) -> Answers:
         """What can be said."""
-        return Answers(self.program)
+        return Answers(self.program, self.length)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """That ``length`` is another one in a causal program."""
+        reads = any(isinstance(node, Length) for node in self.program.nodes.values())
+        return (LENGTH_SO_FAR,) if reads and self.program.causal else ()
+
+    def prompt(self, word: Word) -> Prompt:
+        """The start token and the word.
+
+        Raises:
+            OutgrownError: If it has more letters than the weights are made for.
+        """
+        prompt = super().prompt(word)
+        count = len(prompt.tokens) - 1
+        if self.length is not None and count > self.length:
+            raise OutgrownError(
+                f"an input of {count} letters is longer than the weights are made for: {self.length}", context=count
+            )
+        return prompt
+
+    def fits(self, word: Word, length: int, max_steps: int) -> bool:
+        """Whether the weights serve a word: all that it needs has tokens."""
+        if self.length is not None:
+            return super().fits(word, length, max_steps)
+        reach = self.answers.reach(len(self.source.word(word)))
+        return reach <= self.answers.largest and not opaque(self.program)
 
     def interface(self) -> Interface:
         """An output at every letter."""
@@ -112,6 +149,18 @@ class GeneratingRaspCodec(DecoderCodec[Program]):
         """Whether it is the stop symbol, or nothing can follow."""
         return token in (self.stop, self.stuck)
 
+    def words(self, length: int) -> Iterable[tuple[str, ...]]:
+        """Every word of a length but the empty one, which has no last position."""
+        return super().words(length) if length else ()
+
+    def word_count(self, length: int) -> int:
+        """How many there are."""
+        return super().word_count(length) if length else 0
+
+    def has_word(self, word: Sequence[str]) -> bool:
+        """Whether there is a last position."""
+        return len(word) > 0
+
     def prompt(self, word: Word) -> Prompt:
         """The start token and the word.
 
@@ -142,6 +191,21 @@ class GeneratingRaspCodec(DecoderCodec[Program]):
         thought = tuple(said[:-1]) if len(said) and self.stops(said[-1]) else tuple(said)
         verdict = "halt" if stopped else None
         return Outcome(verdict=verdict, steps=len(thought), output=written(thought), word=self.source.word(word))
+
+
+def bounded(program: Program) -> bool:
+    """Whether a length makes a difference: the output is an integer that grows, or a function of two is taken."""
+    return Answers(program).reach(1 << 16) > LARGEST or opaque(program)
+
+
+def opaque(program: Program) -> bool:
+    """Whether it takes a product, a quotient or a power of integers that grow, for which there is only a table."""
+    for node in program.nodes.values():
+        if isinstance(node, Apply) and node.operator in TABLES_ONLY:
+            grow = [isinstance(program.types[name], Integer) for name in node.operands]
+            if all(grow) or (grow[0] and node.operator is Operator.POWER):
+                return True
+    return False
 
 
 def causal(program: Program) -> Program:
