@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -12,6 +13,7 @@ from softmachine.languages.rasp.core import (
     Combine,
     Constant,
     Indices,
+    Length,
     Node,
     Repeat,
     Select,
@@ -134,3 +136,13 @@ def test_a_program_shows_itself() -> None:
     assert str(shown) == "RASP program p: 2 letters, 5 definitions"
     assert "<code>x = selector_width(s);</code>" in shown._repr_html_()
     assert "an integer from 1 to n" in shown._repr_html_()
+
+
+def test_a_causal_program_that_reads_the_length_has_a_note() -> None:
+    definitions = (Definition("n", Length()),)
+    causal = Program(name="p", alphabet=("a",), definitions=definitions, output="n", causal=True)
+    assert causal.notes == (
+        "the program is causal, so length is the number of letters up to each position, not of all",
+    )
+    assert replace(causal, causal=False, notes=()).notes == ()
+    assert replace(causal, name="q").notes == causal.notes
