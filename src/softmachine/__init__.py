@@ -9,13 +9,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from softmachine.errors import SoftmachineError
-
+TYPE_CHECKING = False  # nothing is imported here, not even typing: Ctrl-C would find nobody who can answer it
 if TYPE_CHECKING:
-    from softmachine.api import certificate, check, compile, dataset, export, load, run, save, soften  # noqa: A004
+    from typing import Any
+
+    from softmachine.api import certificate, check, compile, dataset, export, inspect, load, picture, run, save, soften  # noqa: A004
     from softmachine.engines.result import Run
+    from softmachine.errors import SoftmachineError
     from softmachine.languages.turing import Rule, Tape, TuringMachine
     from softmachine.model import Model
     from softmachine.theorems.theorem import Theorem
@@ -37,7 +37,9 @@ __all__ = [
     "compile",
     "dataset",
     "export",
+    "inspect",
     "load",
+    "picture",
     "run",
     "save",
     "soften",
@@ -50,6 +52,8 @@ _HOMES = {
     "certificate": "softmachine.api",
     "dataset": "softmachine.api",
     "export": "softmachine.api",
+    "inspect": "softmachine.api",
+    "picture": "softmachine.api",
     "check": "softmachine.api",
     "save": "softmachine.api",
     "soften": "softmachine.api",
@@ -57,6 +61,7 @@ _HOMES = {
     "Tape": "softmachine.languages.turing",
     "TuringMachine": "softmachine.languages.turing",
     "Run": "softmachine.engines.result",
+    "SoftmachineError": "softmachine.errors",
     "Model": "softmachine.model",
     "Theorem": "softmachine.theorems.theorem",
     "Transformer": "softmachine.transformer.weights",

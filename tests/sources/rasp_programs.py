@@ -135,6 +135,9 @@ class _Grower:
     def sequence(self, wanted: Callable[[Type], bool] = lambda _: True) -> str | None:
         """A sequence operator of a type, the later ones rather than the earlier."""
         fitting = [name for name in self.sequences if wanted(self.type_of(name))]
+        varying = [name for name in fitting if not isinstance(self.inference.nodes[name], Constant)]
+        if varying and self.rng.random() < 0.85:
+            fitting = varying
         if not fitting:
             return None
         return self.rng.choice(fitting[-4:]) if self.rng.random() < 0.6 else self.rng.choice(fitting)

@@ -1,4 +1,7 @@
-"""The reference interpreter of RASP, straight from the semantics: exact rationals, every query against every key."""
+"""The reference interpreter of RASP, straight from the semantics: exact rationals, every query against every key.
+
+On long inputs keys are put into groups where that gives the same (`grouping`).
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,8 @@ from typing import Final, TypeAlias
 from softmachine.errors import StuckError, UsageError
 from softmachine.languages.rasp import core
 from softmachine.languages.rasp.building import distinguished
-from softmachine.languages.rasp.core import UNDEFINED, Definition, Operator, Selector, SequenceOperator, Undefined
+from softmachine.languages.rasp.core import UNDEFINED, Definition, Node, Operator, Selector, SequenceOperator, Undefined
+from softmachine.languages.rasp.grouping import Grouped, grouped
 from softmachine.languages.rasp.program import Program
 from softmachine.languages.rasp.values import Result, aggregated, apply, identity
 
@@ -18,12 +22,18 @@ Values: TypeAlias = tuple[Result, ...]
 """The value of a sequence operator at every position."""
 Row: TypeAlias = list[int] | Undefined
 """The keys that a query selects, in order."""
+LONG: Final = 400
 MOST_TURNS: Final = 100_000
 """Of a loop."""
 
 
-def evaluate(program: Program, word: str | Iterable[str]) -> dict[str, Values]:
+def evaluate(program: Program, word: str | Iterable[str], *, long: int = LONG) -> dict[str, Values]:
     """All sequence operators of a program on an input, in the order of the definitions.
+
+    Args:
+        program: The program.
+        word: The input.
+        long: How long an input is for which not every query is compared with every key, but keys are put into groups.
 
     Raises:
         InputError: If a symbol of the word is not in the alphabet.
@@ -31,7 +41,7 @@ def evaluate(program: Program, word: str | Iterable[str]) -> dict[str, Values]:
     """
     letters = program.word(word)
     means = dict(zip(program.alphabet, program.letters, strict=True))
-    evaluation = _Evaluation(tuple(means[letter] for letter in letters), program.causal)
+    evaluation = _Evaluation(tuple(means[letter] for letter in letters), program.causal, long)
     evaluation.compute(program.definitions)
     return evaluation.values
 
@@ -93,23 +103,24 @@ class _Evaluation:
     Args:
         tokens: The values of the letters.
         causal: Whether selectors see only keys up to the query.
+        long: How long an input is for which keys are put into groups.
     """
 
-    def __init__(self, tokens: Values, causal: bool) -> None:
+    def __init__(self, tokens: Values, causal: bool, long: int) -> None:
         self.tokens = tokens
         self.causal = causal
+        self.long = long
         self.positions = range(len(tokens))
+        self.nodes: dict[str, Node] = {}
         self.values: dict[str, Values] = {}
-        self.selected: dict[str, list[Row]] = {}
+        self._selected: dict[str, list[Row]] = {}
         self._ends: dict[Hashable, dict[str, Values]] = {}
 
     def compute(self, definitions: Iterable[Definition]) -> None:
         """Compute definitions, each from those before it."""
         for definition in definitions:
-            node = definition.node
-            if isinstance(node, core.Select | core.SelectPairs | core.SelectAll | core.Combine):
-                self.selected[definition.name] = self._rows(node)
-            else:
+            node = self.nodes[definition.name] = definition.node
+            if not isinstance(node, core.Select | core.SelectPairs | core.SelectAll | core.Combine):
                 self.values[definition.name] = self._sequence(node)
 
     def _sequence(self, node: SequenceOperator) -> Values:
@@ -128,11 +139,12 @@ class _Evaluation:
                 results = {identity(values): result for values, result in node.rows}
                 return tuple(_looked_up(results, here) for here in self._together(node.operands))
             case core.Aggregate():
-                values, default = self.values[node.values], self.values[node.default]
-                rows = self.selected[node.selector]
-                return tuple(_aggregate(node, rows[i], values, default[i]) for i in self.positions)
+                return self._aggregate(node)
             case core.Width():
-                rows = self.selected[node.selector]
+                groups = self._groups(node.selector, self.positions)
+                if groups is not None:
+                    return tuple(groups.width(i) for i in self.positions)
+                rows = self._rows(node.selector)
                 return tuple(UNDEFINED if isinstance(row, Undefined) else len(row) for row in rows)
             case core.Repeat():
                 return self._repeat(node)[node.result]
@@ -145,8 +157,27 @@ class _Evaluation:
         """The values of some sequence operators, position by position."""
         return zip(*(self.values[name] for name in names), strict=True)
 
-    def _rows(self, node: Selector) -> list[Row]:
+    def _aggregate(self, node: core.Aggregate) -> Values:
+        values, default = self.values[node.values], self.values[node.default]
+        groups = self._groups(node.selector, values)
+        if groups is not None:
+            return tuple(groups.aggregate(i, node.reduction, default[i]) for i in self.positions)
+        rows = self._rows(node.selector)
+        return tuple(_aggregate(node, rows[i], values, default[i]) for i in self.positions)
+
+    def _groups(self, selector: str, values: Sequence[Result]) -> Grouped | None:
+        """The keys of a selector in groups, which saves time if the input is long."""
+        if len(self.tokens) < self.long:
+            return None
+        return grouped(self.nodes[selector], self.nodes, self.values, values, self.causal)  # type: ignore[arg-type]
+
+    def _rows(self, name: str) -> list[Row]:
         """The keys that a selector selects, for every query."""
+        if name not in self._selected:
+            self._selected[name] = self._compute_rows(self.nodes[name])  # type: ignore[arg-type]
+        return self._selected[name]
+
+    def _compute_rows(self, node: Selector) -> list[Row]:
         match node:
             case core.SelectAll():
                 return [list(self._seen(i)) if node.selected else [] for i in self.positions]
@@ -156,7 +187,7 @@ class _Evaluation:
                 pairs = {identity(pair) for pair in node.pairs}
                 return self._compared(node.key, node.query, lambda key, query: _is_paired(key, query, pairs))
             case core.Combine():
-                rows = zip(*(self.selected[name] for name in node.selectors), strict=True)
+                rows = zip(*map(self._rows, node.selectors), strict=True)
                 return [_combined(node.operator, row, self._seen(i)) for i, row in enumerate(rows)]
 
     def _compared(self, key: str, query: str, test: Callable[[Result, Result], Result]) -> list[Row]:
@@ -177,6 +208,10 @@ class _Evaluation:
         """The variables of a loop when it has ended."""
         loop = distinguished(replace(node, result=""))
         if loop not in self._ends:
+            if len(self.tokens) < self.long:  # once, not in every turn
+                for name in core.operands(node):
+                    if name not in self.values:
+                        self._rows(name)
             self._ends[loop] = self._turns(node, {name: self.values[start] for name, start in node.variables})
         return self._ends[loop]
 
@@ -195,9 +230,10 @@ class _Evaluation:
         raise StuckError(f"a loop has not ended after {MOST_TURNS:,} turns")
 
     def _turn(self, node: core.Repeat, variables: dict[str, Values]) -> dict[str, Values]:
-        inside = _Evaluation(self.tokens, self.causal)
+        inside = _Evaluation(self.tokens, self.causal, self.long)
+        inside.nodes = dict(self.nodes)
         inside.values = {**self.values, **variables}
-        inside.selected = dict(self.selected)
+        inside._selected = dict(self._selected)
         inside.compute(node.body)
         return {name: inside.values[new] for (name, _), new in zip(node.variables, node.following, strict=True)}
 
