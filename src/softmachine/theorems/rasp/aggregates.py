@@ -44,7 +44,7 @@ class Aggregates:
         return replace(count, presence=selector.presence)
 
     def of(
-        self, name: str, selector: Selector, values: Value, default: Value, reduction: Reduction, *, exact: bool
+        self, name: str, selector: Selector, values: Value, default: Value, reduction: Reduction, *, alike: bool
     ) -> Value:
         """What is selected, as one value.
 
@@ -54,22 +54,26 @@ class Aggregates:
             values: The values.
             default: What it is where nothing is selected.
             reduction: What to make of several different values.
-            exact: Whether a mean of different numbers cannot occur, or means nothing: then it is one of the values.
+            alike: Whether the keys that are selected are known to have one value.
         """
         if not selector.products:  # it selects nothing
             return self.guarded(name, default, selector.presence)
         product = selector.single
+        if self._never_empty(product):
+            default = Category((0,), self.letter.labelled(("0",), exclusive=True), partial=False)
+            if isinstance(values, Category):
+                default = replace(default, values=values.values[:1])
         if isinstance(values, Category):
             if reduction is not Reduction.MEAN:
                 sign = 1 if reduction is Reduction.LARGEST else -1
                 result = self._extreme_category(name, selector, values, default, sign)
-            elif exact or (product is not None and product.unique) or not all(map(is_number, values.values)):
-                result = self._category(name, selector, values, default)
+            elif alike or (product is not None and product.unique) or not all(map(is_number, values.values)):
+                result = self._category(name, selector, values, default, alike=alike)
             else:
                 result = self._mean(name, selector, numeric(values, self.letter), default, values)
         elif reduction is not Reduction.MEAN:
             result = self._extreme_number(name, self._one(selector, product), values, default, reduction)
-        elif exact or (product is not None and product.unique):
+        elif (alike and values.presence is None) or (product is not None and product.unique):
             result = self._fetched_number(name, self._one(selector, product), values, default)
         else:
             result = self._mean(name, selector, values, default, None)
@@ -98,29 +102,32 @@ class Aggregates:
 
     # Categories
 
-    def _category(self, name: str, selector: Selector, values: Category, default: Value) -> Value:
+    def _category(
+        self, name: str, selector: Selector, values: Category, default: Value, *, alike: bool = False
+    ) -> Value:
         """The value that all selected keys have; undefined where they differ."""
         product, end = selector.single, _constant_of(default)
         if product is None:
             return self._counted_category(name, selector, values, default)
         if isinstance(end, _No):
-            found, none = self._agreed(name, product, values, NO)
+            found, none = self._agreed(name, product, values, NO, alike=alike)
             return self._or_default(name, found, none, default)
-        return self._agreed(name, product, values, end)[0]
+        return self._agreed(name, product, values, end, alike=alike)[0]
 
     def _agreed(
-        self, name: str, product: Product, values: Category, end: object
+        self, name: str, product: Product, values: Category, end: object, *, alike: bool
     ) -> tuple[Category, Signal]:
         """What all selected keys hold, and whether there is none; at the sink stands ``end``, if it is not None."""
         codes, forms = self._coded(values, end)
         bits = Signal(tuple(forms), (BIT,) * len(forms))
         places = range(len(codes))
-        if product.unique or len(values.values) + values.partial <= 1:
+        alike = (alike and not values.partial) or product.unique or len(values.values) + values.partial <= 1
+        if alike:
             head, none = self.heads.fetched(name, product, bits, single=True)
             agreed = [head[k] for k in places]
         else:
             # Of the highest and of the lowest code among the selected keys: they agree if all do.
-            most = len(codes) + 1
+            most = _power_of_two(len(codes) + 1)
             scale = constant(Fraction(1, 2 * most))
             gap = min(Fraction(1, 4), Fraction(1, 2 * most))
             rank = _ranked([(form, k) for k, form in enumerate(self._own(values))], most)
@@ -133,8 +140,7 @@ class Aggregates:
         seen = [Mask.PAST is self.heads.visible(product)] * len(codes)
         bare = [bit if past else bit - less for bit, less, past in zip(agreed, shift, seen, strict=True)]
         result = named(name, one_hot(codes, [bit.forms[0] for bit in bare]))
-        single = product.unique or len(values.values) <= 1
-        return Category(tuple(codes), result, values.partial or not single), none
+        return Category(tuple(codes), result, values.partial or not alike), none
 
     def _own(self, values: Category) -> list[Affine]:
         """The bits of values, and at the end whether there is none."""
@@ -193,7 +199,7 @@ class Aggregates:
         if selector.single is None:
             bits, none = self._counted_extreme(name, selector, [*forms, *undefined])
         else:
-            most = len(order) + 1
+            most = _power_of_two(len(order) + 1)
             rank = _ranked([(form, k) for k, form in enumerate([*forms, *undefined])], most)
             read = Signal(tuple(forms), (BIT,) * len(forms))
             gap = min(Fraction(1, 4), Fraction(1, 2 * most))
@@ -362,7 +368,7 @@ class Aggregates:
         return Addend(values.value, low, high) if max(-low, high) <= MOST_ADDEND else None
 
     def _never_empty(self, product: Product | None) -> bool:
-        return product is not None and product.trivial and self.heads.visible(product) is not Mask.PAST
+        return product is not None and product.reflexive and self.heads.visible(product) is not Mask.PAST
 
     def _bit(self, bit: Signal) -> Number:
         return Number(Bound.of(0), Bound.of(1), bit.known(BIT))
@@ -396,6 +402,11 @@ class Aggregates:
             more = Number(kind.low, kind.high, extra.value.known(kind))
             over = (self.heads.finder.plus(found.over[0], more, None), found.over[1])
         return Ratio(value, found.factor * default.factor, max(found.power, default.power), over, presence)
+
+
+def _power_of_two(number: int) -> int:
+    """The next one, so that floats add ranks to scores without rounding."""
+    return 1 << (number - 1).bit_length()
 
 
 def _plainly(value: core.Value) -> Result:

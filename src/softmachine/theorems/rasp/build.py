@@ -149,9 +149,11 @@ class Build:
         return Category(values, Signal(forms, (BIT,) * len(forms), exclusive=True), partial=False)
 
     def _aggregate(self, name: str, node: core.Aggregate) -> Value:
-        exact = not isinstance(self.program.types.get(name), RatioType)
-        values, default = self.values[node.values], self.values[node.default]
-        result = self.aggregates.of(name, self.selectors[node.selector], values, default, node.reduction, exact=exact)
+        found, values, default = self.program.types[name], self.values[node.values], self.values[node.default]
+        numbers = not isinstance(values, Category) or all(map(is_number, values.values))
+        # A mean of different numbers is a fraction, and one of different symbols is undefined: else they are alike.
+        alike = not isinstance(found, RatioType) and (numbers or not found.partial)
+        result = self.aggregates.of(name, self.selectors[node.selector], values, default, node.reduction, alike=alike)
         return result if isinstance(result, Category | Number) else replace(result, mean_over=node.selector)
 
     # Selectors

@@ -54,6 +54,8 @@ def _integers(build: Build, answers: Answers, number: Number) -> Signal:
         undefined = 2 * (build.frame.letter - number.presence) - 1
         number = build.finder.choose("output if defined", [(number.presence, number)])
     numbers = [int(value) for value in answers.values if is_number(value)]
+    if len(set(numbers)) < len(answers.values):
+        raise ConstructionError("the output may be a number, or a Boolean or symbol that nothing tells from it")
     ends = {MORE: max(numbers, default=0) + 1, LESS: min(numbers, default=0) - 1}
     wanted = [*numbers, *(ends[name] for name in answers.beyond)]
     (form,) = number.value.forms

@@ -26,6 +26,9 @@ RELATIONS = {
     Operator.EQUAL: "=", Operator.UNEQUAL: "!=", Operator.LESS: "<", Operator.AT_MOST: "<=",
     Operator.GREATER: ">", Operator.AT_LEAST: ">=",
 }  # fmt: skip
+CASE_BY_CASE = (Operator.MULTIPLY, Operator.DIVIDE, Operator.FLOOR_DIVIDE, Operator.MODULO)
+MOST_CASES = 16
+"""A number is multiplied or divided by one of so many at most."""
 HIGHEST_POWER = 2
 """Fractions whose denominators are products of more than so many counts are refused."""
 
@@ -63,6 +66,9 @@ class Pointwise:
         if operator in (Operator.AND, Operator.OR, Operator.NOT, Operator.INDICATOR):
             truths = [self.truth(f"{name}: {k}", operand) for k, operand in enumerate(operands)]
             return self.tabulated(name, truths, lambda *values: apply(operator, values))
+        varying = [k for k, operand in enumerate(operands) if isinstance(operand, Category) and not operand.constant]
+        if operator in CASE_BY_CASE and len(varying) == 1:
+            return self._by_cases(name, operator, operands, varying[0])
         numbers = [numeric(operand, self.letter) for operand in operands]
         try:
             return self.arithmetic(name, operator, numbers)
@@ -71,6 +77,22 @@ class Pointwise:
                 raise
             bounded = [self._listed(f"{name}: {k}", operand, self.length) for k, operand in enumerate(operands)]
             return self.table_of(name, bounded, lambda *values: apply(operator, values))
+
+    def _by_cases(self, name: str, operator: Operator, operands: Sequence[Value], place: int) -> Value:
+        """A product or a quotient of a number and one of few: each by itself, and the choice between them."""
+        few = operands[place]
+        assert isinstance(few, Category)
+        numeric(few, self.letter)
+        if len(few.values) > MOST_CASES:
+            raise _opaque(operator)
+        options: list[tuple[Signal, Value]] = []
+        for value in few.values:
+            if place == 1 and operator is not Operator.MULTIPLY and not value:
+                continue  # nothing is divided by 0
+            one = Category((value,), self.letter, partial=False)
+            given = [one if k == place else operand for k, operand in enumerate(operands)]
+            options.append((few.bit(value), self.apply(f"{name}, {value}", operator, given)))
+        return self.cases(name, options, partial=few.partial or len(options) < len(few.values))
 
     def table_of(self, name: str, operands: Sequence[Category], function: Callable[..., Result]) -> Category:
         """A table, if it is not too large."""
@@ -428,6 +450,8 @@ class Pointwise:
         return named(f"{name} is defined", total.known(BIT))
 
     def _fraction(self, name: str, options: Sequence[tuple[Signal, Ratio]], presence: Signal | None) -> Ratio:
+        if all(ratio.power == 0 and ratio.value is not None for _, ratio in options):
+            return self._over_constant(name, options, presence)
         total, factor, power = constant(0), 1, 0
         low, high = Bound.of(0), Bound.of(0)
         for k, (bit, ratio) in enumerate(options):
@@ -438,6 +462,19 @@ class Pointwise:
             total = total + select(f"{name}: {k}", bit, value, constant(0))
             factor, power = lcm(factor, ratio.factor), max(power, ratio.power)
         return Ratio(named(name, total.known(Kind(low, high, None))), factor, power, presence=presence)
+
+
+    def _over_constant(self, name: str, options: Sequence[tuple[Signal, Ratio]], presence: Signal | None) -> Ratio:
+        """A choice between fractions of constant denominators: between integers over a common one."""
+        factor, numbers = lcm(*(ratio.factor for _, ratio in options)), []
+        for bit, ratio in options:
+            scaled = self.finder.real(ratio) * factor
+            kind = scaled.kinds[0]
+            low, high = kind.low.meet(Bound.of(0)), kind.high.join(Bound.of(0))
+            whole = Kind(low, high, "1")
+            numbers.append((bit, Number(low, high, scaled.known(whole))))
+        chosen = self.finder.choose(name, numbers)
+        return Ratio(chosen.value * Fraction(1, factor), factor, 0, presence=presence)
 
 
 def as_ratio(number: Number | Ratio) -> Ratio:

@@ -42,6 +42,12 @@ class Grid:
     width: int
     free: str
 
+    @property
+    def reflexive(self) -> bool:
+        """Whether every value is paired with itself."""
+        same = self.operands[0] == self.operands[1] and self.rows is not None
+        return same and all(k in row for k, row in enumerate(self.rows or ()))
+
     def negated(self, letter: Signal, rebuilt: Callable[[Grid, tuple[frozenset[int], ...]], Grid]) -> Grid:
         """The other pairs."""
         if self.rows is not None:
@@ -109,6 +115,12 @@ class Product:
     def unique(self) -> bool:
         """Whether it selects at most one key: an equality tells its position."""
         return any(pair.key.line is not None and pair.key.line.b != 0 for pair in self.equal)
+
+    @property
+    def reflexive(self) -> bool:
+        """Whether every position is known to select itself, if the mask lets it."""
+        same = all(pair.operands[0] == pair.operands[1] for pair in self.equal)
+        return same and not self.less and all(grid.reflexive for grid in self.grids)
 
     @property
     def signature(self) -> tuple[object, ...]:
