@@ -14,7 +14,7 @@ from math import gcd
 
 from softmachine.languages.rasp.core import UNDEFINED, Repeat, Value
 from softmachine.languages.rasp.program import Program
-from softmachine.languages.rasp.value_types import Finite, Integer, Ratio
+from softmachine.languages.rasp.value_types import Finite, Integer, Line, Ratio
 from softmachine.languages.rasp.values import Result, is_number, plain, spelled
 from softmachine.theorems.shared.special_tokens import unused
 
@@ -23,8 +23,6 @@ LARGEST = 254
 MOST_FRACTIONS = 64
 """Fractions have tokens as long as there are no more than so many."""
 LARGEST_DENOMINATOR = 16
-REACH = 16
-"""Of fractions that grow, so many integers have tokens."""
 MORE, LESS, OTHER = "more", "less", "other"
 
 
@@ -48,7 +46,7 @@ class Answers:
     def reach(self, length: int) -> int:
         """How large an output is at most, on a word of so many letters; 0 if it is no integer that grows."""
         found = self.program.types[self.program.output]
-        if not isinstance(found, Integer):
+        if isinstance(found, Finite) or not self.whole:
             return 0
         return max(abs(end.at(n)) for end in (found.low, found.high) for n in (1, max(length, 1)))
 
@@ -58,7 +56,7 @@ class Answers:
         match self.program.types[self.program.output]:
             case Finite(values=values):
                 listed: Iterator[Value] = iter(values)
-            case Integer(low=low, high=high):
+            case (Integer(low=low, high=high) | Ratio(low=low, high=high)) if self.whole:
                 smallest = low.constant if not low.degree else -self.largest if low.at(1) < 0 or low.at(2) < 0 else 0
                 most = high.constant if not high.degree else self.largest
                 listed = iter(range(max(smallest, -self.largest), min(most, self.largest) + 1))
@@ -93,8 +91,27 @@ class Answers:
             case Finite():
                 return ()
             case Integer():
-                return (MORE, LESS) if self.values and self.values[0] != 0 else (MORE,)
-        return (OTHER,)
+                return self._ends
+        return (*self._ends, OTHER) if self.whole else (OTHER,)
+
+    @property
+    def _ends(self) -> tuple[str, ...]:
+        return (MORE,) if self._low.at(1) >= 0 and self._low.at(2) >= 0 else (MORE, LESS)
+
+    @property
+    def _low(self) -> Line:
+        found = self.program.types[self.program.output]
+        return Line(0) if isinstance(found, Finite) else found.low
+
+    @cached_property
+    def whole(self) -> bool:
+        """Whether only integers have tokens: integers, and fractions that grow with the length."""
+        match self.program.types[self.program.output]:
+            case Integer():
+                return True
+            case Ratio(low=low, high=high):
+                return bool(low.degree or high.degree)
+        return False
 
     def of(self, value: Result) -> str:
         """What should be said."""
@@ -103,9 +120,9 @@ class Answers:
         text = spelled(plain(value) if self.beyond and is_number(value) else value)  # False among integers is 0
         if not self.beyond or text in self._known:
             return text
-        if OTHER in self.beyond:
-            return OTHER
         assert is_number(value)
+        if OTHER in self.beyond and not (self.whole and Fraction(value).denominator == 1):
+            return OTHER
         return MORE if value > 0 else LESS
 
     @cached_property
@@ -115,8 +132,7 @@ class Answers:
 
 def _fractions(found: Ratio) -> Iterator[Value]:
     """Fractions between two bounds, by denominator; few enough to list."""
-    low = found.low.constant if not found.low.degree else -REACH if found.low.at(2) < 0 else 0
-    high = found.high.constant if not found.high.degree else low + REACH
+    low, high = found.low.constant, found.high.constant
     count = 0
     for denominator in range(1, LARGEST_DENOMINATOR + 1):
         new = [p for p in range(low * denominator, high * denominator + 1) if gcd(p, denominator) == 1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 from softmachine.errors import ConstructionError
@@ -10,7 +11,7 @@ from softmachine.signals import Signal, constant
 from softmachine.signals.gadgets import all_of
 from softmachine.signals.kinds import BIT
 from softmachine.signals.signal import Affine
-from softmachine.theorems.rasp.answers import LESS, MORE, Answers
+from softmachine.theorems.rasp.answers import LESS, MORE, OTHER, Answers
 from softmachine.theorems.rasp.build import Build
 from softmachine.theorems.rasp.frame import Line
 from softmachine.theorems.rasp.tokens import GeneratingRaspCodec
@@ -31,6 +32,8 @@ def logits(build: Build, answers: Answers, value: Value) -> Signal:
             return _categories(answers, value, sink, letter)
         case Number() if MORE in answers.beyond or not answers.beyond:
             return _integers(build, answers, value)
+        case Ratio() if answers.whole:
+            return _whole_or_other(build, answers, value)
         case _:
             return _fractions(build, answers, value)
 
@@ -47,19 +50,36 @@ def _categories(answers: Answers, value: Category, sink: Signal, letter: Signal)
     return Signal(tuple(Affine.sum(parts) for parts in forms.values()), (BIT,) * len(forms))
 
 
-def _integers(build: Build, answers: Answers, number: Number) -> Signal:
+def _whole_or_other(build: Build, answers: Answers, ratio: Ratio) -> Signal:
+    """A fraction that grows: an integer says so, and everything else is other."""
+    value = build.finder.real(ratio)
+    floor = build.finder.floor("output: floor", value, ratio)
+    rest = replace(ratio, value=value - floor.value, over=None)
+    split = build.finder.compare("output is no integer", rest, ">")
+    if ratio.presence is not None:
+        split = all_of("output is no integer, and defined", split, ratio.presence)
+    defined = build.frame.letter if ratio.presence is None else ratio.presence
+    whole = build.finder.choose("output if whole", [((defined - split).known(BIT), floor)])
+    return _integers(build, answers, replace(whole, presence=ratio.presence), split)
+
+
+def _integers(build: Build, answers: Answers, number: Number, other: Signal | None = None) -> Signal:
     """2 x v - v², also for the integers next to the largest and smallest; 1 where it is undefined, and x is 0."""
     undefined = constant(-1)
-    if number.presence is not None:
+    if number.presence is not None and other is not None:  # it is 0 already
+        undefined = 2 * (build.frame.letter - number.presence) - 1
+    elif number.presence is not None:
         undefined = 2 * (build.frame.letter - number.presence) - 1
         number = build.finder.choose("output if defined", [(number.presence, number)])
     numbers = [int(value) for value in answers.values if is_number(value)]
     if len(set(numbers)) < len(answers.values):
         raise ConstructionError("the output may be a number, or a Boolean or symbol that nothing tells from it")
     ends = {MORE: max(numbers, default=0) + 1, LESS: min(numbers, default=0) - 1}
-    wanted = [*numbers, *(ends[name] for name in answers.beyond)]
+    wanted = [*numbers, *(ends[name] for name in answers.beyond if name in ends)]
     (form,) = number.value.forms
     parts = [Affine.sum([form * Fraction(2 * v), Affine({}, Fraction(-v * v))]) for v in wanted]
+    if OTHER in answers.beyond:
+        parts += (constant(-1) if other is None else 2 * other - 1).forms
     parts += undefined.forms if answers.partial else ()
     return Signal(tuple(parts), tuple(part.kind for part in parts))
 
