@@ -42,7 +42,7 @@ def answers(model: Model, word: str) -> tuple[bool | str, ...]:
 
 
 def require_agreement(source: rasp.Program, tried: Sequence[tuple[str, ...]], codec: RaspCodec | None = None) -> None:
-    """Compare the exact signals with the interpreter: every kind, gap and tie that is promised is checked on the way."""
+    """Compare the exact signals with the interpreter; every kind, gap and tie that is promised is checked, too."""
     codec = codec or RaspCodec(source)
     built = answers_of(codec)
     for word in tried:
@@ -55,7 +55,7 @@ def require_agreement(source: rasp.Program, tried: Sequence[tuple[str, ...]], co
             assert expected is None or (row.count(best) == 1 and (not others or best - max(others) >= 1)), word
 
 
-def some_words(source: rasp.Program, seed: int, count: int = 8, longest: int = 3) -> list[tuple[str, ...]]:
+def some_words(source: rasp.Program, seed: int, count: int = 5, longest: int = 3) -> list[tuple[str, ...]]:
     rng = random.Random(seed)
     short = words(source, longest, 1)
     long = tuple(rng.choice(source.alphabet) for _ in range(6))
@@ -75,7 +75,8 @@ CONSTRUCTS = {
     "indices below, by value": 'w = selector_width(select(tokens, "a", ==));\n'
     "x = selector_width(select(indices, w, <=) and select(tokens, tokens, ==));",
     "counting sort": "h = selector_width(select(tokens, tokens, ==));\nx = selector_width(select(h, h, <));",
-    "counting sort downwards": "h = 0 - selector_width(select(tokens, tokens, ==));\nx = selector_width(select(h, h, <=));",
+    "counting sort downwards": "h = 0 - selector_width(select(tokens, tokens, ==));\n"
+    "x = selector_width(select(h, h, <=));",
     "a sum": 'x = length * aggregate(full_s, 2 * indicator(tokens == "a") - indicator(tokens == "b"));',
     "a fraction": 'x = aggregate(select(indices, indices, <=), indicator(tokens == "a"));',
     "a fraction against another": 'p = select(indices, indices, <=);\n'
@@ -86,7 +87,8 @@ CONSTRUCTS = {
     "one over a mean": 's = select(tokens, tokens, ==) or select(indices, 0, ==);\n'
     "x = 1 / aggregate(s, indicator(indices == 0)) - 1;",
     "a choice between integers": 'x = indices if tokens == "a" else length;',
-    "a choice between widths": 'h = selector_width(select(tokens, tokens, ==));\nx = h if tokens == "a" else 2 * indices + 3;',
+    "a choice between widths": "h = selector_width(select(tokens, tokens, ==));\n"
+    'x = h if tokens == "a" else 2 * indices + 3;',
     "residues and quotients": "x = (indices % 3) + (length // 2) * 3;",
     "an integer times a bit": 'x = indices * indicator(tokens == "b");',
     "a table of an integer": 'x = {0: "p", 2: "q"}[indices];',
@@ -139,7 +141,9 @@ def test_every_zoo_program_is_right_on_all_short_words_and_on_200_of_length_200(
 SOFT = tuple(name for name in ZOO if name not in LOOPS)
 
 
-@pytest.mark.parametrize("name", ["reverse-rasp", "histogram-rasp", "double-histogram-rasp", "sort-rasp", "dyck-2-rasp"])
+@pytest.mark.parametrize(
+    "name", ["reverse-rasp", "histogram-rasp", "double-histogram-rasp", "sort-rasp", "dyck-2-rasp"]
+)
 def test_softmax_is_certified_and_says_the_same(name: str) -> None:
     model = api.compile(name, attention="soft", length=20)
     assert model.attention == "soft"
@@ -161,7 +165,7 @@ def test_a_loop_of_finite_variables_is_certified() -> None:
 
 
 def test_random_programs_agree_with_the_interpreter_or_are_refused() -> None:
-    outcomes = [_tried(seed) for seed in range(60)]
+    outcomes = [_tried(seed) for seed in range(25)]
     assert sum(outcomes) >= 0.8 * len(outcomes)
 
 
@@ -172,12 +176,13 @@ def test_2000_random_programs_agree_with_the_interpreter_or_are_refused() -> Non
 
 
 def _tried(seed: int) -> bool:
-    """Whether a random program compiles; it is then right, and otherwise the message says which definition is at fault."""
+    """Whether a random program compiles; it is then right, and otherwise the message says what is at fault."""
     source = random_program(random.Random(seed), loop=seed % 20 == 0)
     try:
         answers_of(RaspCodec(source))
     except ConstructionError as error:
-        assert "there is no construction for" in str(error) or "the output is a fraction" in str(error)
+        if "there is no construction for" not in str(error):
+            raise
         return False
     require_agreement(source, some_words(source, seed, count=3, longest=2))
     return True
@@ -185,14 +190,14 @@ def _tried(seed: int) -> bool:
 
 @pytest.mark.parametrize("theorem", ["rasp", "rasp-causal"])
 def test_random_programs_run_in_floats_as_they_should(theorem: str) -> None:
-    for seed in range(200, 212):
+    for seed in range(200, 206):
         source = random_program(random.Random(seed))
         try:
             model = api.compile(source, theorem)
         except ConstructionError:
             continue
         assert api.check(model, up_to=2).holds
-        assert api.check(model, sample=3, length=12, arithmetic="float32").holds
+        assert api.check(model, sample=3, length=12).holds
 
 
 def test_the_answer_is_undefined_where_symbols_differ_and_never_one_of_them() -> None:
@@ -219,15 +224,14 @@ def test_a_product_of_two_integers_is_a_table_for_words_up_to_a_length() -> None
 
 
 REFUSED = {
-    "mean over a union": ("x = aggregate(not select(tokens, tokens, ==), indices, 0) > 1;", "several heads"),
+    "mean over a union": ("x = aggregate(not select(indices, length - 2, ==), indices, 0) > 1;", "several heads"),
     "fractions that are selected by": (
         'y = aggregate(full_s, indicator(tokens == "a"));\nx = selector_width(select(y, y, ==));',
         "selects by fractions",
     ),
     "a sort joined with equality": (
-        "h = selector_width(select(tokens, tokens, ==));\n"
-        "x = selector_width(select(h, h, <) and select(indices, length - 1, ==));",
-        "more that takes a head of its own",
+        "h = selector_width(select(tokens, tokens, ==));\nx = selector_width(select(h, h, <) and select(h, 1, !=));",
+        "something else, which counting sort cannot do",
     ),
 }  # fmt: skip
 

@@ -63,7 +63,9 @@ def command(
     files = {name: path for name, path in (("plot", plot), ("csv", csv), ("latex", latex)) if path is not None}
     for path in files.values():
         require_new(path)
-    wanted = Wanted(format_name, rasp_theorem(theorem, causal=causal), "hard", alphabet, length if context is None else context)
+    wanted = Wanted(
+        format_name, rasp_theorem(theorem, causal=causal), "hard", alphabet, length if context is None else context
+    )
     model = open_model(source, wanted, output, two_letters=True)
     with working("certifying", output):
         certificate = api.certificate(model, length=length, sharpness=sharpness)

@@ -137,7 +137,10 @@ Causal = Annotated[
 ]
 Generate = Annotated[
     bool,
-    switch("For RASP: append what the program says, until it says its stop symbol (the theorem rasp-generate).", "--generate"),
+    switch(
+        "For RASP: append what the program says, until it says its stop symbol (the theorem rasp-generate).",
+        "--generate",
+    ),
 ]
 
 Json = Annotated[bool, switch("Print one JSON object and nothing else.", "--json", panel=OUTPUT)]

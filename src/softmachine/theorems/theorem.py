@@ -78,8 +78,8 @@ class Theorem:
         guide: The same at one token of a run: what is asked, and which heads answer it.
         tells: From the codec and what a head saw to what that means, as a clause; None where it has no words for it.
         length: If the weights depend on a length: what it bounds. Empty if one model serves every length.
-        bounded: For which sources a length may be given that the weights are then made for, though for others, or without
-            one, a model serves every length.
+        bounded: For which sources a length may be given that the weights are then made for, though for others, or
+            without one, a model serves every length.
         certified: The variant that is certified for soft attention, if it is not the one for hard attention.
         features: Position features and relations of its own.
         stock: The stock checkpoints that it is made for.

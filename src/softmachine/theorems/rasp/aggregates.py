@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from softmachine.errors import ConstructionError
-from softmachine.languages.rasp import core
 from softmachine.languages.rasp.core import Reduction
-from softmachine.languages.rasp.values import Result, identity, is_number, plain
-from softmachine.signals import Signal, constant, named, position, relu, stack
+from softmachine.languages.rasp.values import is_number
+from softmachine.signals import Signal, named, position, stack
 from softmachine.signals.gadgets import all_of
 from softmachine.signals.kinds import BIT, Kind, integer
-from softmachine.signals.signal import Affine
-from softmachine.theorems.rasp.heads import HALF, Addend, Heads
+from softmachine.theorems.rasp.arithmetic import as_ratio
+from softmachine.theorems.rasp.categories import Categories
+from softmachine.theorems.rasp.heads import HALF, Addend
 from softmachine.theorems.rasp.numbers import both
-from softmachine.theorems.rasp.pointwise import Pointwise, as_ratio
 from softmachine.theorems.rasp.selectors import Grid, Product, Selector
-from softmachine.theorems.rasp.values import Category, Number, Ratio, Value, numeric, one_hot, partial
+from softmachine.theorems.rasp.values import Category, Number, Ratio, Value, numeric
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.bounds import Bound
 
@@ -27,16 +26,8 @@ MOST_ADDEND = 16
 
 
 @dataclass(frozen=True)
-class Aggregates:
+class Aggregates(Categories):
     """Builds aggregates."""
-
-    heads: Heads
-    pointwise: Pointwise
-
-    @property
-    def letter(self) -> Signal:
-        """The bit that is 1 at letters."""
-        return self.pointwise.letter
 
     def width(self, name: str, selector: Selector) -> Number:
         """How many keys are selected."""
@@ -66,20 +57,20 @@ class Aggregates:
         if isinstance(values, Category):
             if reduction is not Reduction.MEAN:
                 sign = 1 if reduction is Reduction.LARGEST else -1
-                result = self._extreme_category(name, selector, values, default, sign)
+                result = self.extreme_category(name, selector, values, default, sign)
             elif alike or (product is not None and product.unique) or not all(map(is_number, values.values)):
-                result = self._category(name, selector, values, default, alike=alike)
+                result = self.category_of(name, selector, values, default, alike=alike)
             else:
-                result = self._mean(name, selector, numeric(values, self.letter), default, values)
+                result = self._mean(name, selector, numeric(values), default)
         elif reduction is not Reduction.MEAN:
-            result = self._extreme_number(name, self._one(selector, product), values, default, reduction)
+            result = self._extreme_number(name, self._one(product), values, default, reduction)
         elif (alike and values.presence is None) or (product is not None and product.unique):
-            result = self._fetched_number(name, self._one(selector, product), values, default)
+            result = self._fetched_number(name, self._one(product), values, default)
         else:
-            result = self._mean(name, selector, values, default, None)
+            result = self._mean(name, selector, values, default)
         return self.guarded(name, result, selector.presence)
 
-    def _one(self, selector: Selector, product: Product | None) -> Product:
+    def _one(self, product: Product | None) -> Product:
         """The only product.
 
         Raises:
@@ -99,151 +90,6 @@ class Aggregates:
         if isinstance(value, Category):
             return self.pointwise.cases(f"{name}, if defined", [(presence, value)], partial=True)
         return replace(value, presence=both(f"{name} is defined", value.presence, presence))
-
-    # Categories
-
-    def _category(
-        self, name: str, selector: Selector, values: Category, default: Value, *, alike: bool = False
-    ) -> Value:
-        """The value that all selected keys have; undefined where they differ."""
-        product, end = selector.single, _constant_of(default)
-        if product is None:
-            return self._counted_category(name, selector, values, default)
-        if isinstance(end, _No):
-            found, none = self._agreed(name, product, values, NO, alike=alike)
-            return self._or_default(name, found, none, default)
-        return self._agreed(name, product, values, end, alike=alike)[0]
-
-    def _agreed(
-        self, name: str, product: Product, values: Category, end: object, *, alike: bool
-    ) -> tuple[Category, Signal]:
-        """What all selected keys hold, and whether there is none; at the sink stands ``end``, if it is not None."""
-        codes, forms = self._coded(values, end)
-        bits = Signal(tuple(forms), (BIT,) * len(forms))
-        places = range(len(codes))
-        alike = (alike and not values.partial) or product.unique or len(values.values) + values.partial <= 1
-        if alike:
-            head, none = self.heads.fetched(name, product, bits, single=True)
-            agreed = [head[k] for k in places]
-        else:
-            # Of the highest and of the lowest code among the selected keys: they agree if all do.
-            most = _power_of_two(len(codes) + 1)
-            scale = constant(Fraction(1, 2 * most))
-            gap = min(Fraction(1, 4), Fraction(1, 2 * most))
-            rank = _ranked([(form, k) for k, form in enumerate(self._own(values))], most)
-            back = _ranked([(form, len(values.values) - k) for k, form in enumerate(self._own(values))], most)
-            head, none = self.heads.extreme(f"{name}: highest", product, rank, scale, gap, bits)
-            other, _ = self.heads.extreme(f"{name}: lowest", product, back, scale, gap, bits)
-            agreed = [all_of(f"{name}: all are {k}", head[k].known(BIT), other[k].known(BIT)) for k in places]
-        # At the start token the sink is found, which must count for nothing.
-        shift = [self.heads.finder.frame.sink * int(not isinstance(end, _No) and identity(code) == identity(end)) for code in codes]  # type: ignore[arg-type]
-        seen = [Mask.PAST is self.heads.visible(product)] * len(codes)
-        bare = [bit if past else bit - less for bit, less, past in zip(agreed, shift, seen, strict=True)]
-        result = named(name, one_hot(codes, [bit.forms[0] for bit in bare]))
-        return Category(tuple(codes), result, values.partial or not alike), none
-
-    def _own(self, values: Category) -> list[Affine]:
-        """The bits of values, and at the end whether there is none."""
-        undefined = (self.letter - values.defined).forms[0]
-        return [*values.bits.forms, *([undefined] if values.partial else [])]
-
-    def _coded(self, values: Category, end: object) -> tuple[list[core.Value], list[Affine]]:
-        """The values that may be found, and the bits of each at a key; the sink has the default's."""
-        codes, forms = list(values.values), list(values.bits.forms)
-        if not isinstance(end, _No):
-            place = next((k for k, code in enumerate(codes) if identity(code) == identity(end)), None)  # type: ignore[arg-type]
-            if place is None:
-                codes.append(end)  # type: ignore[arg-type]
-                forms.append(Affine({}))
-                place = len(codes) - 1
-            forms[place] = Affine.sum([forms[place], self.heads.finder.frame.sink.forms[0]])
-        return codes, forms
-
-    def _or_default(self, name: str, found: Category, none: Signal, default: Value) -> Value:
-        if not isinstance(default, Category):
-            some = (self.letter - none).known(BIT)
-            return self.pointwise.cases(f"{name} or default", [(some, found), (none, default)], partial=False)
-        values = list({identity(value): value for value in (*found.values, *default.values)}.values())
-        forms = []
-        for value in values:
-            own = [found.bit(value).forms[0]]
-            if any(identity(value) == identity(item) for item in default.values):
-                own.append(all_of(f"{name}: default", none, default.bit(value)).forms[0])
-            forms.append(Affine.sum(own))
-        single = found.partial
-        return Category(tuple(values), named(f"{name} or default", one_hot(values, forms)), single or default.partial)
-
-    def _counted_category(self, name: str, selector: Selector, values: Category, default: Value) -> Value:
-        """The same for any selector: a value is there if it is held by as many keys as are selected, and by one."""
-        addends = [Addend(Signal((form,), (BIT,)), 0, 1) for form in values.bits.forms]
-        count, sums = self.heads.counted(name, selector, addends)
-        finder = self.heads.finder
-        none = finder.compare(f"{name}: none", count, "=")
-        bits = []
-        for k, total in enumerate(sums):
-            missing = finder.minus(count, total, None)
-            same = finder.compare(f"{name}: all are {k}", missing, "=")
-            bits.append(all_of(f"{name}: some and all are {k}", same, (self.letter - none).known(BIT)).forms[0])
-        found = Category(values.values, named(name, one_hot(values.values, bits)), partial=True)
-        return self._or_default(name, found, none, default)
-
-    def _extreme_category(self, name: str, selector: Selector, values: Category, default: Value, sign: int) -> Value:
-        """The largest of numbers, or the smallest if the sign is -1."""
-        if not all(map(is_number, values.values)):
-            raise ConstructionError("it takes the largest or smallest of values that are no numbers")
-        if len({isinstance(value, bool) for value in values.values}) > 1:
-            return self._mixed_extreme(name, selector, values, default, sign)
-        order = sorted(values.values, key=lambda value: sign * Fraction(value))  # type: ignore[arg-type]
-        forms = [values.bit(value).forms[0] for value in order]
-        undefined = [(self.letter - values.defined).forms[0]] if values.partial else []
-        if selector.single is None:
-            bits, none = self._counted_extreme(name, selector, [*forms, *undefined])
-        else:
-            most = _power_of_two(len(order) + 1)
-            rank = _ranked([(form, k) for k, form in enumerate([*forms, *undefined])], most)
-            read = Signal(tuple(forms), (BIT,) * len(forms))
-            gap = min(Fraction(1, 4), Fraction(1, 2 * most))
-            bits, none = self.heads.extreme(
-                name, selector.single, rank, constant(Fraction(1, 2 * most)), gap, read
-            )
-        found = Category(tuple(order), named(name, one_hot(order, bits.forms[: len(order)])), values.partial)
-        return self._or_default(name, found, none, default)
-
-    def _counted_extreme(self, name: str, selector: Selector, forms: Sequence[Affine]) -> tuple[Signal, Signal]:
-        """For any selector: the last of some bits that a selected key has; and whether nothing is selected."""
-        finder = self.heads.finder
-        addends = [Addend(Signal((form,), (BIT,)), 0, 1) for form in forms]
-        count, sums = self.heads.counted(name, selector, addends)
-        there = [finder.compare(f"{name}: {k} is there", total, ">") for k, total in enumerate(sums)]
-        bits = []
-        for k, bit in enumerate(there):
-            higher = constant(0)
-            for other in there[k + 1 :]:
-                higher = higher + other
-            bits.append(relu(f"{name} is {k}", bit - higher).known(BIT))
-        return stack(*bits), finder.compare(f"{name}: none", count, "=")
-
-    def _mixed_extreme(self, name: str, selector: Selector, values: Category, default: Value, sign: int) -> Value:
-        """Of Booleans and numbers: what all are, if they are the same; of Booleans only, a Boolean; else a number."""
-        if not isinstance(default, Category):
-            raise ConstructionError(
-                "it takes the largest or smallest of Booleans and numbers together, and has a default without bound"
-            )
-        agreed = self._category(f"{name}: same", selector, values, default)
-        whole = self.pointwise.tabulated(f"{name}: number", [values], _plainly)
-        is_bool = self.pointwise.tabulated(f"{name}: Boolean", [values], lambda value: isinstance(value, bool))
-        nothing = Category((0,), self.letter.labelled(("0",), exclusive=True), partial=False)
-        best = self._extreme_category(f"{name}: best", selector, whole, nothing, sign)
-        yes = Category((True,), self.letter.labelled(("true",), exclusive=True), partial=False)
-        only = self._extreme_category(f"{name}: only Booleans", selector, is_bool, yes, -1)
-        assert isinstance(agreed, Category)
-        assert isinstance(best, Category)
-        assert isinstance(only, Category)
-        told = self.pointwise.tabulated(
-            f"{name}: several", [best, only], lambda number, boolean: bool(number) if boolean else number
-        )
-        missing = (self.letter - agreed.defined).known(BIT)
-        return self.pointwise.cases(name, [(agreed.defined, agreed), (missing, told)], partial=values.partial)
 
     # Integers
 
@@ -293,8 +139,13 @@ class Aggregates:
             result = replace(values, value=named(name, here), over=None)
         presence = None if values.presence is None else presence
         result = replace(result, presence=presence)
-        plain = numeric(default, self.letter)
-        if number and isinstance(plain, Number) and plain.line is not None and plain.line.a == 0 == plain.line.b == plain.line.c:
+        plain = numeric(default)
+        if (
+            number
+            and isinstance(plain, Number)
+            and plain.line is not None
+            and plain.line.a == 0 == plain.line.b == plain.line.c
+        ):
             missing = presence if presence is None else named(f"{name} is defined", (presence + none).known(BIT))
             return replace(result, presence=missing)
         if isinstance(plain, Ratio) or isinstance(result, Ratio):
@@ -320,10 +171,8 @@ class Aggregates:
 
     # Means
 
-    def _mean(
-        self, name: str, selector: Selector, values: Number | Ratio, default: Value, category: Category | None
-    ) -> Value:
-        """The mean of numbers, as a number if one head gives it, and as numerator and denominator if these are integers."""
+    def _mean(self, name: str, selector: Selector, values: Number | Ratio, default: Value) -> Value:
+        """The mean of numbers: as a number if one head gives it; of integers as numerator and denominator."""
         plain, lacking = self._default(default)
         addend = self._addend(values)
         over, value, none = None, None, None
@@ -340,12 +189,12 @@ class Aggregates:
             over = (total, filled)
         if value is None and over is None:
             raise ConstructionError(
-                "it is a mean of numbers without bound over a selector that takes several heads, and no head gives that",
+                "it is a mean of numbers without bound over a selector that takes several heads, and none gives that",
                 hint="aggregate with each selector by itself",
             )
         assert none is not None
         ratio = as_ratio(values)
-        result = Ratio(value, ratio.factor, ratio.power + 1, over, self._undefined_free(name, selector, values, none))
+        result = Ratio(value, ratio.factor, ratio.power + 1, over, self._undefined_free(name, selector, values))
         if self._never_empty(product) or _is_zero(plain):
             return result
         if lacking:
@@ -357,8 +206,8 @@ class Aggregates:
         """The default as a number; if it is none, 0 and True."""
         if isinstance(default, Category) and not all(map(is_number, default.values)):
             zero = Category((0,), self.letter.labelled(("0",)), partial=False)
-            return numeric(zero, self.letter), True
-        return numeric(default, self.letter), False
+            return numeric(zero), True
+        return numeric(default), False
 
     def _addend(self, values: Number | Ratio) -> Addend | None:
         """What is added up, if it is a small integer."""
@@ -373,24 +222,32 @@ class Aggregates:
     def _bit(self, bit: Signal) -> Number:
         return Number(Bound.of(0), Bound.of(1), bit.known(BIT))
 
-    def _undefined_free(self, name: str, selector: Selector, values: Number | Ratio, none: Signal) -> Signal | None:
+    def _undefined_free(self, name: str, selector: Selector, values: Number | Ratio) -> Signal | None:
         """A bit: whether no selected value is undefined."""
         if values.presence is None:
             return None
         undefined = (self.letter - values.presence).known(BIT)
         grid = Grid((f"{name}: undefined", ""), None, self.letter, undefined, 1, "key")
         if selector.single is None:
-            raise ConstructionError("it is a mean of numbers that may be undefined, over a selector that takes several heads")
+            raise ConstructionError(
+                "it is a mean of numbers that may be undefined, over a selector that takes several heads"
+            )
         product = selector.single
         some = self.heads.some(f"{name}: undefined", replace(product, grids=(*product.grids, grid)))
         return (self.letter - some).known(BIT)
 
     def _fraction_or_default(self, name: str, found: Ratio, none: Signal, default: Ratio, some: Signal) -> Ratio:
         """A fraction that is 0 where nothing is selected, and there the default."""
-        presence = self._either(name, found.presence, default.presence, some, none) if found.presence or default.presence else None
+        presence = (
+            self._either(name, found.presence, default.presence, some, none)
+            if found.presence or default.presence
+            else None
+        )
         value, over = None, None
-        extra = None if default.value is None else self.pointwise.cases(
-            f"{name}: default", [(none, replace(default, presence=None))], partial=False
+        extra = (
+            None
+            if default.value is None
+            else self.pointwise.cases(f"{name}: default", [(none, replace(default, presence=None))], partial=False)
         )
         if found.value is not None and isinstance(extra, Ratio) and extra.value is not None:
             kinds = found.value.kinds[0], extra.value.kinds[0]
@@ -404,34 +261,5 @@ class Aggregates:
         return Ratio(value, found.factor * default.factor, max(found.power, default.power), over, presence)
 
 
-def _power_of_two(number: int) -> int:
-    """The next one, so that floats add ranks to scores without rounding."""
-    return 1 << (number - 1).bit_length()
-
-
-def _plainly(value: core.Value) -> Result:
-    assert is_number(value)
-    return plain(value)
-
-
-class _No:
-    """No default that is the same everywhere."""
-
-
-NO = _No()
-
-
-def _constant_of(value: Value) -> object:
-    return value.values[0] if isinstance(value, Category) and value.constant else NO
-
-
 def _is_zero(number: Number | Ratio) -> bool:
     return isinstance(number, Number) and number.line is not None and not any(vars(number.line).values())
-
-
-def _ranked(parts: Sequence[tuple[Affine, int]], most: int) -> Signal:
-    form = Affine.sum(form * Fraction(rank) for form, rank in parts)
-    return Signal((form,), (integer(0, most),))
-
-
-__all__ = ["Aggregates", "partial"]

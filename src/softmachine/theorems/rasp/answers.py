@@ -56,7 +56,7 @@ class Answers:
         match self.program.types[self.program.output]:
             case Finite(values=values):
                 listed: Iterator[Value] = iter(values)
-            case (Integer(low=low, high=high) | Ratio(low=low, high=high)) if self.whole:
+            case Integer(low=low, high=high) | Ratio(low=low, high=high) if self.whole:
                 smallest = low.constant if not low.degree else -self.largest if low.at(1) < 0 or low.at(2) < 0 else 0
                 most = high.constant if not high.degree else self.largest
                 listed = iter(range(max(smallest, -self.largest), min(most, self.largest) + 1))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from softmachine.errors import ConstructionError
+from softmachine.errors import ConstructionError, Place
 from softmachine.languages.rasp import core
-from softmachine.languages.rasp.counting import counted
 from softmachine.languages.rasp.core import UNDEFINED, Definition, Operator
+from softmachine.languages.rasp.counting import counted
 from softmachine.languages.rasp.program import Program
 from softmachine.languages.rasp.value_types import Finite as FiniteType
 from softmachine.languages.rasp.value_types import Integer as IntegerType
@@ -30,8 +31,20 @@ from softmachine.theorems.rasp.values import Category, Number, Ratio, Value, con
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.bounds import Bound
 
+NONE = "there is no construction for"
 MOST_COMPARED = 64
 """Integers without bound are compared with so many values one by one; with more, as integers."""
+
+
+@contextmanager
+def construction_of(name: str, place: Place | None) -> Iterator[None]:
+    """Whatever has no construction in here is said to be what this name stands for."""
+    try:
+        yield
+    except ConstructionError as error:
+        if error.message.startswith(NONE):
+            raise
+        raise ConstructionError(f"{NONE} {name!r}: {error.message}", place=place, hint=error.hint) from None
 
 
 @dataclass
@@ -70,19 +83,21 @@ class Build:
         for definition in needed(self.program):
             self.define(definition)
 
+    @property
+    def place(self) -> Place | None:
+        """Where the output is defined."""
+        return next(item.place for item in self.program.definitions if item.name == self.program.output)
+
     def define(self, definition: Definition) -> None:
         """Build one definition."""
         name, node = definition.name, definition.node
         self.nodes[name] = node
-        try:
+        with construction_of(name, definition.place):
             match node:
                 case core.Select() | core.SelectPairs() | core.SelectAll() | core.Combine():
                     self.selectors[name] = self._selector(name, node)
                 case _:
                     self.values[name] = self._typed(self._value(name, node), self.program.types[name])
-        except ConstructionError as error:
-            message = f"there is no construction for {name!r}: {error.message}"
-            raise ConstructionError(message, place=definition.place, hint=error.hint) from None
 
     def _typed(self, value: Value, found: Type) -> Value:
         """The value, with what its type knows of it."""
@@ -195,14 +210,12 @@ class Build:
     def _select(self, name: str, node: core.Select) -> Selector:
         key, query = self.values[node.key], self.values[node.query]
         if isinstance(key, Category) and isinstance(query, Category):
-            return self._grid(
-                name, node.key, node.query, key, query, lambda k, q: apply(node.comparison, (k, q))
-            )
+            return self._grid(name, node.key, node.query, key, query, lambda k, q: apply(node.comparison, (k, q)))
         small = key if isinstance(key, Category) else query
         number = query if isinstance(key, Category) else key
         if isinstance(small, Category) and not self._as_integers(node, key, small):
             return self._mixed(name, node, small, number, key_is_small=small is key)
-        one, other = numeric(key, self.frame.letter), numeric(query, self.frame.letter)
+        one, other = numeric(key), numeric(query)
         if not isinstance(one, Number) or not isinstance(other, Number):
             raise ConstructionError(
                 "it selects by fractions without bound", hint="select by integers, or by finitely many values"
@@ -232,11 +245,11 @@ class Build:
 
     def _equal(self, names: tuple[str, str], key: Number, query: Number) -> Pairing:
         """An equality; if the key is the position, a query that is none of them is clipped to one that is near."""
-        line = key.line
-        if line is None or (line.b, line.c) != (1, 0) or query.square is not None or query.pieces == (0, 1):
+        where: Line | None = key.line
+        if where is None or (where.b, where.c) != (1, 0) or query.square is not None or query.pieces == (0, 1):
             return Pairing(names, key, query)
         letter, name = self.frame.letter, " == ".join(names)
-        place = self.finder.plus(query, line_number(Line(-1 - line.a), letter), None)
+        place = self.finder.plus(query, line_number(Line(-1 - where.a), letter), None)
         return Pairing(names, line_number(Line(-1, 1), letter), self.finder.clipped(name, place))
 
     def _less(self, pair: Pairing) -> Selector:
@@ -247,9 +260,9 @@ class Build:
             operands = (f"-{pair.operands[0]}", f"-{pair.operands[1]}")
             mirrored = Pairing(operands, theirs, ours, not pair.inclusive)
             return self.algebra.negated(Selector(((1, Product(less=(mirrored,))),)))
-        ours, theirs = pair.query.line, pair.key.line
-        if ours is not None and theirs is not None and theirs.b == 1 and ours.b == 1 and ours.c == theirs.c:
-            distance = ours.a - theirs.a + pair.inclusive
+        here, there = pair.query.line, pair.key.line
+        if here is not None and there is not None and there.b == 1 and here.b == 1 and here.c == there.c:
+            distance = here.a - there.a + pair.inclusive
             if distance == 0:
                 return Selector(((1, Product(mask=Mask.PAST)),))
             if distance >= 1 and self.frame.causal:
@@ -258,14 +271,16 @@ class Build:
                 return Selector(((1, Product(mask=Mask.CAUSAL)),))
         return Selector(((1, Product(less=(pair,))),))
 
-    def _grid(self, name: str, key_name: str, query_name: str, key: Category, query: Category, holds: object) -> Selector:
+    def _grid(
+        self, name: str, key_name: str, query_name: str, key: Category, query: Category, holds: object
+    ) -> Selector:
         """Pairs of finitely many values."""
         assert callable(holds)
         results = [[holds(k, q) for k in key.values] for q in query.values]
         rows = tuple(frozenset(m for m, result in enumerate(row) if result is True) for row in results)
         grid = self._rebuilt_of((key_name, query_name), key, query, rows)
         lost = tuple(frozenset(m for m, result in enumerate(row) if result is UNDEFINED) for row in results)
-        product = self.algebra._joined(Product(), Product((grid,)))
+        product = self.algebra.joined(Product(), Product((grid,)))
         presence = self._presence(name, key, query, (key_name, lost))
         return Selector(() if product is None else ((1, product),), presence)
 

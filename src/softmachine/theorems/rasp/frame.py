@@ -13,7 +13,7 @@ from softmachine.signals import Signal, position
 from softmachine.signals.kinds import BIT
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.bounds import Bound
-from softmachine.transformer.features import INVERSE, I_SQUARED, LENGTH, Feature, I, Monomial, N
+from softmachine.transformer.features import I_SQUARED, INVERSE, LENGTH, Feature, I, Monomial, N
 from softmachine.transformer.wired_features import Table
 
 
@@ -88,7 +88,10 @@ class Line:
     @property
     def bounds(self) -> tuple[Bound, Bound]:
         """No value is below the first or above the second, for all 1 ≤ i ≤ n; nor is 0."""
-        ends = [Bound((Fraction(self.a + self.b), Fraction(self.c))), Bound((Fraction(self.a), Fraction(self.b + self.c)))]
+        ends = [
+            Bound((Fraction(self.a + self.b), Fraction(self.c))),
+            Bound((Fraction(self.a), Fraction(self.b + self.c))),
+        ]
         low = high = Bound.of(0)
         for end in ends:
             constant, slope = end.coefficients

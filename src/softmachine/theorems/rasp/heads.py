@@ -1,7 +1,7 @@
 """Heads for selectors: what is selected ties, the sink with it or a little below, everything else is at least 1 below.
 
-The score of a product of T tables and of equalities x = y is Σ A·B + Σ (2 x y - y²); it is T + Σ x² where all hold, and at
-least 1 less elsewhere. The sink's is T + Σ x², less by ``lowered``; for the start token's own query it is 1 more.
+The score of a product of T tables and of equalities x = y is Σ A·B + Σ (2 x y - y²); it is T + Σ x² where all hold, and
+at least 1 less elsewhere. The sink's is T + Σ x², less by ``lowered``; for the start token's own query it is 1 more.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from softmachine.errors import ConstructionError
-from softmachine.signals import Signal, attend, constant, named, position, relu, stack
+from softmachine.signals import Signal, attend, constant, named, position, stack
 from softmachine.signals.gadgets import mean, select
 from softmachine.signals.kinds import BIT, Kind
 from softmachine.theorems.rasp.frame import Line
@@ -20,7 +20,7 @@ from softmachine.theorems.rasp.selectors import Grid, Pairing, Product, Selector
 from softmachine.theorems.rasp.values import Number, line_number
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.bounds import Bound
-from softmachine.transformer.features import INVERSE, I_SQUARED, Feature, I
+from softmachine.transformer.features import I_SQUARED, INVERSE, Feature, I
 
 HALF = Fraction(1, 2)
 
@@ -40,7 +40,9 @@ class Heads:
 
     finder: Finder
 
-    def scored(self, name: str, product: Product, lowered: Fraction, more: Sequence[tuple[Signal, Signal]] = ()) -> tuple[Signal, Signal]:
+    def scored(
+        self, product: Product, lowered: Fraction, more: Sequence[tuple[Signal, Signal]] = ()
+    ) -> tuple[Signal, Signal]:
         """Query and key of a product; ``more`` are further parts of the score."""
         frame = self.finder.frame
         query: list[Signal] = []
@@ -65,13 +67,13 @@ class Heads:
         return product.mask if mask is Mask.ALL or product.mask is Mask.PAST else mask
 
     def averaged(self, name: str, product: Product, values: Signal) -> tuple[Signal, Signal]:
-        """u = 1/(c+1) for the number c of selected keys, and u times the sum of the values over them. Gap: 1."""
+        """U = 1/(c+1) for the number c of selected keys, and u times the sum of the values over them. Gap: 1."""
         frame, mask = self.finder.frame, self.visible(product)
         read = stack(frame.sink, values) if len(values) else frame.sink
         if product.trivial and mask is not Mask.ALL:
             head = mean(name, read, mask)
         else:
-            query, key = self.scored(name, product, Fraction(0))
+            query, key = self.scored(product, Fraction(0))
             head = attend(name, query=query, key=key, value=read, mask=mask, gap=1)
         unit = head[0] + frame.sink if mask is Mask.PAST else head[0]
         return unit.known(Kind(Bound.of(0), Bound.of(1), None)), head[1:]
@@ -82,10 +84,8 @@ class Heads:
         At the start token the values are those of the sink. The sink is 1/2 lower. Gap: 1/2.
         """
         frame, mask = self.finder.frame, self.visible(product)
-        query, key = self.scored(name, product, HALF)
-        head = attend(
-            name, query=query, key=key, value=stack(frame.sink, values), mask=mask, gap=HALF, single=single
-        )
+        query, key = self.scored(product, HALF)
+        head = attend(name, query=query, key=key, value=stack(frame.sink, values), mask=mask, gap=HALF, single=single)
         return head[1:], self._none(head[0], mask)
 
     def extreme(
@@ -104,10 +104,8 @@ class Heads:
         below what is selected, and everything else another 1/4. Gap: what a rank counts, at most 1/4.
         """
         frame, mask = self.finder.frame, self.visible(product)
-        query, key = self.scored(name, product, lowered, [(scale, rank)])
-        head = attend(
-            name, query=query, key=key, value=stack(frame.sink, values), mask=mask, gap=gap, single=True
-        )
+        query, key = self.scored(product, lowered, [(scale, rank)])
+        head = attend(name, query=query, key=key, value=stack(frame.sink, values), mask=mask, gap=gap, single=True)
         return head[1:], self._none(head[0], mask)
 
     def _none(self, at_sink: Signal, mask: Mask) -> Signal:
@@ -130,11 +128,16 @@ class Heads:
         for k, (sign, product) in enumerate(selector.products):
             label = name if len(selector.products) == 1 else f"{name}, {k + 1}"
             parts = self._product(label, product, addends)
-            totals = [self.finder.plus(total, self.finder.times(part, sign), None) for total, part in zip(totals, parts, strict=True)]
+            totals = [
+                self.finder.plus(total, self.finder.times(part, sign), None)
+                for total, part in zip(totals, parts, strict=True)
+            ]
         if len(selector.products) > 1 and any(total.line is None for total in totals):
             _, length = self.finder.frame.end.bounds
             bounds = [(0, 1), *((addend.low, addend.high) for addend in addends)]
-            totals = [_within(total, length * low, length * high) for total, (low, high) in zip(totals, bounds, strict=True)]
+            totals = [
+                _within(total, length * low, length * high) for total, (low, high) in zip(totals, bounds, strict=True)
+            ]
         return totals[0], totals[1:]
 
     def _product(self, name: str, product: Product, addends: Sequence[Addend]) -> list[Number]:
@@ -173,14 +176,18 @@ class Heads:
         return self._prefix(name, product, addends)
 
     def _prefix(self, name: str, product: Product, addends: Sequence[Addend]) -> list[Number]:
-        """The keys are positions: prefix means, looked up at the last position that is selected. Gap: 1, then 1/(n+1)."""
+        """The keys are positions: prefix means, looked up at the last that is selected. Gap: 1, then 1/(n+1)."""
         finder, letter = self.finder, self.finder.frame.letter
         last = self._last(name, product)
         grid = product.grids[0] if product.grids else None
         masks = [grid.key[k] for k in range(len(grid.key))] if grid else [letter]
         ones = Addend(letter, 0, 1)
         columns = [
-            bit if item is ones else item.value if grid is None else select(f"{name}: term", bit, item.value, constant(0))
+            bit
+            if item is ones
+            else item.value
+            if grid is None
+            else select(f"{name}: term", bit, item.value, constant(0))
             for item in (ones, *addends)
             for bit in masks
         ]
@@ -190,7 +197,10 @@ class Heads:
         results = []
         for k, item in enumerate((ones, *addends)):
             label = f"sum {k} of {name}" if k else f"width of {name}"
-            parts = [found[k * len(masks) + v].known(Kind(Bound.of(item.low), Bound.of(item.high), None)) for v in range(len(masks))]
+            parts = [
+                found[k * len(masks) + v].known(Kind(Bound.of(item.low), Bound.of(item.high), None))
+                for v in range(len(masks))
+            ]
             share = parts[0] if grid is None else self._contracted(label, grid, parts)
             results.append(finder.scaled(label, share, unit, item.low, item.high))
         return results
@@ -218,8 +228,10 @@ class Heads:
             least = finder.minus(least, excess, None)
         return least
 
-    def _sorted(self, name: str, product: Product, ordered: Sequence[Pairing], addends: Sequence[Addend]) -> list[Number]:
-        """Counting sort: how many keys have each integer, prefix sums of that, looked up at the query's. Gap: 1/(n+1)."""
+    def _sorted(
+        self, name: str, product: Product, ordered: Sequence[Pairing], addends: Sequence[Addend]
+    ) -> list[Number]:
+        """Counting sort: how many keys have each integer, prefix sums, a lookup at the query's. Gap: 1/(n+1)."""
         finder, frame = self.finder, self.finder.frame
         pair = ordered[0]
         what = pair.relation
@@ -230,7 +242,9 @@ class Heads:
                 hint="compare with indices, or with finitely many values; or leave the program bidirectional",
             )
         if product.grids or len(product.less) > 1 or product.mask is not Mask.ALL:
-            raise ConstructionError(f"it selects by {what} and by something else, which counting sort cannot do at once")
+            raise ConstructionError(
+                f"it selects by {what} and by something else, which counting sort cannot do at once"
+            )
         if any((addend.low, addend.high) != (0, 1) for addend in addends):
             raise ConstructionError(f"it adds other integers than 0 and 1 over {what}, which counting sort cannot do")
         odd = pair.query.pieces[0] if pair.inclusive else pair.query.pieces[1] > 1
@@ -270,6 +284,6 @@ def _within(number: Number, low: Bound, high: Bound) -> Number:
 
 
 def _hull(parts: Sequence[Signal]) -> Kind:
-    low = min(part.kinds[0].low.at(0) for part in parts)
-    high = max(part.kinds[0].high.at(0) for part in parts)
-    return Kind(Bound.of(min(low, 0)), Bound.of(max(high, 0)), None)
+    low = min([Fraction(0), *(part.kinds[0].low.at(0) for part in parts)])
+    high = max([Fraction(0), *(part.kinds[0].high.at(0) for part in parts)])
+    return Kind(Bound.of(low), Bound.of(high), None)

@@ -1,7 +1,7 @@
 """Loops of RASP programs: a block that is repeated, and whether nothing changes any more when it ends.
 
-The number of turns is a multiple of the length, in a decoder a constant. A loop that has settled stays as it is, so that
-more turns do no harm; where one has not, whatever depends on it is undefined.
+The number of turns is a multiple of the length, in a decoder a constant. A loop that has settled stays as it is, so
+that more turns do no harm; where one has not, whatever depends on it is undefined.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def repeated(build: Build, name: str, node: core.Repeat) -> dict[str, Value]:
     )
 
     def body(carried: Signal) -> Signal:
-        before = _unpacked(build, name, carried, kinds)
+        before = _unpacked(carried, kinds)
         build.values |= before
         for step in node.body:
             build.define(step)
@@ -66,14 +66,14 @@ def repeated(build: Build, name: str, node: core.Repeat) -> dict[str, Value]:
     times: int | Feature = CAUSAL_TURNS if build.frame.causal else TURNS * LENGTH
     ended = loop(name, times=times, carry=stack(start, build.frame.letter), body=body)
     settled = _settled(build, name, ended[len(ended) - 1])
-    results = _unpacked(build, name, ended, kinds)
+    results = _unpacked(ended, kinds)
     return {variable: build.aggregates.guarded(variable, value, settled) for variable, value in results.items()}
 
 
 def conformed(build: Build, name: str, value: Value, found: Type) -> Category | Number:
     """A value in the form that its type has."""
     if isinstance(found, Integer):
-        number = numeric(value, build.frame.letter)
+        number = numeric(value)
         if isinstance(number, Number):
             return number
     if not isinstance(found, Finite):
@@ -103,7 +103,7 @@ def _kind(found: Type) -> Kind:
     return integer(low.meet(Bound.of(0)), high.join(Bound.of(0)))
 
 
-def _unpacked(build: Build, name: str, carried: Signal, kinds: Mapping[str, Type]) -> dict[str, Value]:
+def _unpacked(carried: Signal, kinds: Mapping[str, Type]) -> dict[str, Value]:
     values: dict[str, Value] = {}
     place = 0
     for variable, found in kinds.items():
@@ -142,4 +142,3 @@ def _settled(build: Build, name: str, changed: Signal) -> Signal:
     grid = Grid((f"{name}: changed", ""), None, build.frame.letter, changed.known(BIT), 1, "key")
     some = build.heads.some(f"{name} has not settled", Product((grid,)))
     return (build.frame.letter - some).known(BIT)
-

@@ -1,7 +1,7 @@
 """Integers and fractions of RASP programs: found among the positions, compared, chosen between, rounded.
 
-A feed-forward layer can add integers and compare them, but it cannot choose between two that grow with the length: it is
-Lipschitz. It can choose between 1/(x+1) and 1/(y+1), and a lookup then finds the integer again.
+A feed-forward layer can add integers and compare them, but it cannot choose between two that grow with the length: it
+is Lipschitz. It can choose between 1/(x+1) and 1/(y+1), and a lookup then finds the integer again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from softmachine.signals.primitives import Fall
 from softmachine.theorems.rasp.frame import FIRST, Frame
 from softmachine.theorems.rasp.values import Number, Ratio
 from softmachine.transformer.bounds import Bound
-from softmachine.transformer.features import INVERSE, I_SQUARED, Bit, Feature, I, N
+from softmachine.transformer.features import I_SQUARED, INVERSE, Bit, Feature, I, N
 
 MOST_PIECES = 64
 """No integer is looked up in more pieces."""
@@ -128,8 +128,8 @@ class Finder:
             return square + below_square + lowered * (2 * slack) + letter * slack**2
         if self.frame.causal:
             raise ConstructionError(
-                f"its square is needed, and it may be {slope} times as large as the number of letters so far: a decoder "
-                "finds squares of integers up to that number"
+                f"its square is needed, and it may be {slope} times as large as the number of letters so far: a "
+                "decoder finds squares of integers up to that number"
             )
         self._few(name, slope + slack)
         square = constant(0)

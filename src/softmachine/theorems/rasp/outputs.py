@@ -21,12 +21,12 @@ from softmachine.theorems.rasp.values import Category, Number, Ratio, Value, lin
 def logits(build: Build, answers: Answers, value: Value) -> Signal:
     """A logit for each token; the right one is the largest, by 1. At the start token the first is.
 
-    Categories have bits. An integer x has 2 x v - v² at the token of v, which is x² - (x - v)²: a vocabulary is all that
-    bounds it. Fractions s/c are compared with every p/q, by s q - p c.
+    Categories have bits. An integer x has 2 x v - v² at the token of v, which is x² - (x - v)²: a vocabulary is all
+    that bounds it. Fractions s/c are compared with every p/q, by s q - p c.
     """
     sink, letter = build.frame.sink, build.frame.letter
     if answers.beyond and isinstance(value, Category):
-        value = numeric(value, letter)
+        value = numeric(value)
     match value:
         case Category():
             return _categories(answers, value, sink, letter)

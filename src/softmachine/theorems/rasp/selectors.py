@@ -43,6 +43,11 @@ class Grid:
     free: str
 
     @property
+    def full(self) -> bool:
+        """Whether every pair is selected."""
+        return self.rows is not None and all(len(row) == self.width for row in self.rows)
+
+    @property
     def reflexive(self) -> bool:
         """Whether every value is paired with itself."""
         same = self.operands[0] == self.operands[1] and self.rows is not None
@@ -176,7 +181,7 @@ class Algebra:
             (sign * factor, joined)
             for sign, product in one.products
             for factor, item in other.products
-            if (joined := self._joined(product, item)) is not None
+            if (joined := self.joined(product, item)) is not None
         ]
         return Selector(_collected(parts))
 
@@ -190,22 +195,22 @@ class Algebra:
         return Selector(_collected([*one.products, *other.products, *common]))
 
     def _of(self, grid: Grid) -> tuple[tuple[int, Product], ...]:
-        product = self._joined(Product(), Product((grid,)))
+        product = self.joined(Product(), Product((grid,)))
         return () if product is None else ((1, product),)
 
-    def _joined(self, one: Product, other: Product) -> Product | None:
+    def joined(self, one: Product, other: Product) -> Product | None:
         """Both products; None if nothing can be in both."""
         grids: dict[tuple[str, str], Grid] = {}
-        for grid in (*one.grids, *other.grids):
-            known = grids.get(grid.operands)
-            if known is not None and known.rows is not None and grid.rows is not None:
-                grid = self.rebuilt(grid, tuple(a & b for a, b in zip(known.rows, grid.rows, strict=True)))
+        for item in (*one.grids, *other.grids):
+            grid, known = item, grids.get(item.operands)
+            if known is not None and known.rows is not None and item.rows is not None:
+                grid = self.rebuilt(item, tuple(a & b for a, b in zip(known.rows, item.rows, strict=True)))
             if grid.rows is not None and not any(grid.rows):
                 return None
             if _not(grid.operands) in grids:
                 return None
             grids[grid.operands] = grid
-        every = {key: grid for key, grid in grids.items() if grid.rows is None or any(len(r) < grid.width for r in grid.rows)}
+        every = {key: grid for key, grid in grids.items() if not grid.full}
         mask = max(one.mask, other.mask, key=_STRICTER.index)
         equal, less = _distinct(one.equal, other.equal), _distinct(one.less, other.less)
         same = {pair.operands for pair in equal}
@@ -239,6 +244,6 @@ def _collected(parts: Sequence[tuple[int, Product]]) -> tuple[tuple[int, Product
     kept = tuple((sign, products[signature]) for signature, sign in signs.items() if sign)
     if len(kept) > MOST_PRODUCTS:
         raise ConstructionError(
-            f"the selector is a sum of {len(kept)} products of conditions, and {MOST_PRODUCTS} are the most that are built"
+            f"the selector is a sum of {len(kept)} products of conditions; {MOST_PRODUCTS} are the most that are built"
         )
     return kept

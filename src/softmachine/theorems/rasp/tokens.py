@@ -29,8 +29,8 @@ class RaspCodec(StartedCodec[Program]):
 
     Args:
         source: The program.
-        length: The number of letters that the weights are made for, if they are made for one: all integers up to there have
-            tokens, and functions of two of them are tables.
+        length: The number of letters that the weights are made for, if they are made for one: all integers up to there
+            have tokens, and functions of two of them are tables.
     """
 
     length: int | None = None

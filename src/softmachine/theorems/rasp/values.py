@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import lcm
 from typing import TypeAlias
@@ -104,12 +104,13 @@ class Number:
     @property
     def slopes(self) -> tuple[int, int]:
         """How many times n it goes, below 0 and above, up to a constant."""
-        return tuple(int(max((*end.coefficients, 0)[1], 0)) for end in (self.low * -1, self.high))  # type: ignore[return-value]
+        below, above = (self.low * -1).coefficients, self.high.coefficients
+        return _positive((*below, Fraction(0))[1]), _positive((*above, Fraction(0))[1])
 
     @property
     def slack(self) -> tuple[int, int]:
         """By which constants it may go further."""
-        return tuple(int(max(end.coefficients[0], 0)) for end in (self.low * -1, self.high))  # type: ignore[return-value]
+        return _positive((self.low * -1).coefficients[0]), _positive(self.high.coefficients[0])
 
     @property
     def grows(self) -> bool:
@@ -142,6 +143,10 @@ class Ratio:
 Value: TypeAlias = Category | Number | Ratio
 
 
+def _positive(number: Fraction) -> int:
+    return max(int(number), 0)
+
+
 def partial(value: Value) -> bool:
     """Whether it may be undefined at a letter."""
     return value.partial if isinstance(value, Category) else value.presence is not None
@@ -171,7 +176,7 @@ def one_hot(values: Sequence[core.Value], forms: Sequence[Affine]) -> Signal:
     return Signal(tuple(forms), (BIT,) * len(forms), tuple(map(shown, values)), exclusive=True)
 
 
-def numeric(value: Value, letter: Signal) -> Number | Ratio:
+def numeric(value: Value) -> Number | Ratio:
     """A number, if it is one.
 
     Raises:
@@ -182,22 +187,19 @@ def numeric(value: Value, letter: Signal) -> Number | Ratio:
     odd = next((item for item in value.values if not is_number(item)), None)
     if odd is not None or not value.values:
         raise ConstructionError(f"a number is needed, but it may be {shown(odd)}")
-    numbers = [Fraction(item) for item in value.values]  # type: ignore[arg-type]
+    numbers = [Fraction(item) for item in value.values if is_number(item)]
     presence = value.defined if value.partial else None
     denominator = lcm(*(number.denominator for number in numbers))
-    low, high = min(0, *numbers), max(0, *numbers)
+    low, high = min([Fraction(0), *numbers]), max([Fraction(0), *numbers])
     if denominator > 1:
         real = Kind(Bound.of(low), Bound.of(high), None)
-        return Ratio(value.weighed(Fraction, real), denominator, 0, presence=presence)  # type: ignore[arg-type]
+        return Ratio(value.weighed(_number, real), denominator, 0, presence=presence)
     kind = integer(int(low), int(high))
     line = Line(int(numbers[0])) if value.constant else None
-    square = value.weighed(lambda item: Fraction(item) ** 2, integer(0, int(max(low * low, high * high))))  # type: ignore[arg-type]
-    return Number(
-        kind.low, kind.high, value.weighed(lambda item: int(item), kind), line, square, presence=presence  # type: ignore[arg-type, call-overload]
-    )
+    square = value.weighed(lambda item: _number(item) ** 2, integer(0, int(max(low * low, high * high))))
+    return Number(kind.low, kind.high, value.weighed(_number, kind), line, square, presence=presence)
 
 
-def with_presence(value: Value, presence: Signal | None) -> Value:
-    """The same number, defined where a bit says so."""
-    assert not isinstance(value, Category)
-    return replace(value, presence=presence)
+def _number(value: core.Value) -> Fraction:
+    assert is_number(value)
+    return Fraction(value)
