@@ -14,7 +14,7 @@ from math import gcd
 
 from softmachine.languages.rasp.core import UNDEFINED, Repeat, Value
 from softmachine.languages.rasp.program import Program
-from softmachine.languages.rasp.value_types import Finite, Integer, Line, Ratio
+from softmachine.languages.rasp.value_types import ZERO, Finite, Integer, Line, Ratio
 from softmachine.languages.rasp.values import Result, is_number, plain, spelled
 from softmachine.theorems.shared.special_tokens import unused
 
@@ -57,7 +57,7 @@ class Answers:
             case Finite(values=values):
                 listed: Iterator[Value] = iter(values)
             case Integer(low=low, high=high) | Ratio(low=low, high=high) if self.whole:
-                smallest = low.constant if not low.degree else -self.largest if low.at(1) < 0 or low.at(2) < 0 else 0
+                smallest = low.constant if not low.degree else 0 if low.at_least(ZERO) else -self.largest
                 most = high.constant if not high.degree else self.largest
                 listed = iter(range(max(smallest, -self.largest), min(most, self.largest) + 1))
             case Ratio() as found:
@@ -96,12 +96,12 @@ class Answers:
 
     @property
     def _ends(self) -> tuple[str, ...]:
-        return (MORE,) if self._low.at(1) >= 0 and self._low.at(2) >= 0 else (MORE, LESS)
+        return (MORE,) if self._low.at_least(ZERO) else (MORE, LESS)
 
     @property
     def _low(self) -> Line:
         found = self.program.types[self.program.output]
-        return Line(0) if isinstance(found, Finite) else found.low
+        return ZERO if isinstance(found, Finite) else found.low
 
     @cached_property
     def whole(self) -> bool:

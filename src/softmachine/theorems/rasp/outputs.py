@@ -9,6 +9,7 @@ from softmachine.errors import ConstructionError
 from softmachine.languages.rasp.values import is_number, spelled
 from softmachine.signals import Signal, constant
 from softmachine.signals.gadgets import all_of
+from softmachine.signals.gadgets.integers import compared
 from softmachine.signals.kinds import BIT
 from softmachine.signals.signal import Affine
 from softmachine.theorems.rasp.answers import LESS, MORE, OTHER, Answers
@@ -94,10 +95,12 @@ def _fractions(build: Build, answers: Answers, value: Number | Ratio) -> Signal:
     bits: list[Affine] = []
     for item in answers.values:
         fraction = Fraction(item)  # type: ignore[arg-type]
-        difference = build.finder.minus(
-            build.finder.times(top, fraction.denominator), build.finder.times(below, fraction.numerator), None
+        scaled = (
+            top.value.forms[0] * Fraction(fraction.denominator),
+            below.value.forms[0] * Fraction(-fraction.numerator),
         )
-        bit = build.finder.compare(f"output is {item}", difference, "=")
+        form = Affine.sum(scaled)
+        bit = compared(f"output is {item}", Signal((form,), (form.kind,)), "=", letter)
         if presence is not None:
             bit = all_of(f"output is {item}, defined", bit, presence)
         bits.append(bit.forms[0])
