@@ -220,7 +220,7 @@ class Build:
             raise ConstructionError(
                 "it selects by fractions without bound", hint="select by integers, or by finitely many values"
             )
-        presence = self._presence(name, key, query, None)
+        presence = self._presence(name, key, query, ())
         return replace(self._ordered(node, one, other), presence=presence)
 
     def _as_integers(self, node: core.Select, key: Value, small: Category) -> bool:
@@ -281,7 +281,8 @@ class Build:
         grid = self._rebuilt_of((key_name, query_name), key, query, rows)
         lost = tuple(frozenset(m for m, result in enumerate(row) if result is UNDEFINED) for row in results)
         product = self.algebra.joined(Product(), Product((grid,)))
-        presence = self._presence(name, key, query, (key_name, lost))
+        # What is sorted out of integers is also not there where it is another integer.
+        presence = self._presence(name, self.values[key_name], self.values[query_name], lost)
         return Selector(() if product is None else ((1, product),), presence)
 
     def _rebuilt_of(
@@ -310,12 +311,10 @@ class Build:
         ours, theirs = (stack(*bits), small.bits) if key_is_small else (small.bits, stack(*bits))
         operands = (f"{node.key} {RELATIONS[node.comparison]}", node.query)
         grid = Grid(operands, None, ours, theirs, len(small.values), "query" if key_is_small else "key")
-        presence = self._presence(name, self.values[node.key], self.values[node.query], None)
+        presence = self._presence(name, self.values[node.key], self.values[node.query], ())
         return Selector(((1, Product((grid,))),), presence)
 
-    def _presence(
-        self, name: str, key: Value, query: Value, lost: tuple[str, tuple[frozenset[int], ...]] | None
-    ) -> Signal | None:
+    def _presence(self, name: str, key: Value, query: Value, lost: tuple[frozenset[int], ...]) -> Signal | None:
         """A bit: whether query and every visible key are defined, and compare; None if they always are."""
         presences = [_defined(query)] if partial(query) else []
         if partial(key):
@@ -323,10 +322,10 @@ class Build:
             grid = Grid((f"{name}: undefined", ""), None, self.frame.letter, undefined, 1, "key")
             some = self.heads.some(f"{name}: an undefined key", Product((grid,)))
             presences.append((self.frame.letter - some).known(BIT))
-        if lost is not None and any(lost[1]):
+        if any(lost):
             assert isinstance(key, Category)
             assert isinstance(query, Category)
-            grid = replace(self._lost(key, query, lost[1]), operands=(f"{name}: incomparable", ""))
+            grid = replace(self._lost(key, query, lost), operands=(f"{name}: incomparable", ""))
             some = self.heads.some(f"{name}: an incomparable key", Product((grid,)))
             presences.append((self.frame.letter - some).known(BIT))
         return both(f"{name} is defined", *presences)
