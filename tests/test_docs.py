@@ -151,13 +151,15 @@ def test_what_a_page_shows_is_what_happens(
     shown = (ROOT / page).read_text(encoding="utf-8") if page.endswith(".md") else ""
     names: dict[str, object] = {}
     for item in group:
-        give_files(item.text, tmp_path)
+        give_files(item.text, shown, tmp_path)
         wrong = difference(item, names, shown, tmp_path)
         assert not wrong, f"{page}:{item.line}: {item.text}\n{wrong}"
 
 
-def give_files(text: str, folder: Path) -> None:
-    """Put the files there that a text names."""
+def give_files(text: str, shown: str, folder: Path) -> None:
+    """Put the files there that a text names, and those that its page shows: blocks whose first line is ``# file``."""
+    for name, block in re.findall(r"^```\w+\n# ([\w-]+\.\w+)\n(.*?)^```$", shown, flags=re.MULTILINE | re.DOTALL):
+        (folder / name).write_text(block, encoding="utf-8")
     for name in re.findall(r"[\w-]+\.(?:bench|cm|crasp)\b", text):
         if name in FILES:
             (folder / name).write_text(FILES[name], encoding="utf-8")

@@ -149,6 +149,8 @@ def command(
     chosen = rasp_theorem(theorem, causal=causal, generate=generate)
     wanted = Wanted(format_name, chosen, attention, alphabet, context, length)
     model, text = open_for(source, word, wanted, max_steps, output)
+    if looking:
+        looking.require(model)
     with working("preparing the weights", output):
         running = Running(
             model,

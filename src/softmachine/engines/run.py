@@ -100,12 +100,18 @@ class Running:
         """How many tokens the saved run had that it goes on from."""
         self._written = self.resumed if checkpoint is None else -1
         """How many tokens the run had when it was saved."""
-        reads_on = isinstance(model.codec, DecoderCodec) or model.weights.causal
-        self._may_hand_over = auto and self.arithmetic in ("float64", "exact") and reads_on
-        self._may_take_back = False
         self._short = self._shorter(SHORT)
+        self._may_hand_over = auto and self.arithmetic in ("float64", "exact") and self._is_for_fast()
+        self._may_take_back = False
         self._verifier = self._verifying(asked=verify)
         self._hand_over()
+
+    def _is_for_fast(self) -> bool:
+        """Whether the fast engine may be worth it: for decoders, and for many answers of which each takes little."""
+        if isinstance(self.model.codec, DecoderCodec):
+            return True
+        quick = engine_named("fast").quick
+        return self._short <= 0 and quick is not None and quick(self.task)
 
     def _verifying(self, *, asked: bool) -> Verifier | None:
         """Who compares, if it was asked for, or the arithmetic rounds (that of the engine is not always the given)."""

@@ -156,6 +156,16 @@ def test_what_only_looks_like_a_square_is_found_out() -> None:
     assert engine.general == {"odd"}
 
 
+def test_sums_of_all_positions_that_nobody_wants_may_be_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lookup of a count keeps the sum of all positions, in case all keys tie; they never do."""
+    monkeypatch.setattr("softmachine.engines.fast.indexes.kernels.LIMIT", 1.0e6)
+    selectors = Selectors(Mask.CAUSAL, tuple("abcdefghijklmnop"))
+    number, word = selectors.histogram(), random.Random(12).choices(selectors.alphabet, k=1600)
+    assert sum(range(1600)) > 1.0e6
+    engine = FastEngine(weights_of(number, selectors), plain=True)
+    assert engine.answers([SINK, *word])[1:] == expected(number, word)
+
+
 def test_what_a_plan_assumes_is_tried_before_it_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Means that are no integers show at once; so one version of the code is compiled, or none for a short word."""
     compiled: list[str] = []

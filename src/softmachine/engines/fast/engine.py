@@ -21,7 +21,14 @@ from softmachine.engines.fast.indexes.memory import Memory
 from softmachine.engines.fast.store import compiled, is_compiled, uncompiled
 from softmachine.engines.fast.tables.interpreted import Interpreted, is_large, tables_of
 from softmachine.engines.fast.tables.memory import TableMemory
-from softmachine.errors import AmbiguousTokenError, EffortError, InputError, PrecisionError, Remedy
+from softmachine.errors import (
+    AmbiguousTokenError,
+    EffortError,
+    InputError,
+    PrecisionError,
+    Remedy,
+    SoftmachineError,
+)
 from softmachine.packed import Coded
 from softmachine.text import many
 from softmachine.transformer.weights import Transformer
@@ -278,8 +285,16 @@ class FastPass:
         return self.stopped_by is None
 
     def prepare(self) -> None:
-        """Have the machine code at hand: it computes no position."""
-        self._call(self.engine.advance, self.info.copy(), 0)
+        """Have the machine code at hand: it computes nothing but positions that are known already, and few of these.
+
+        Where a plan may turn out to be wrong at once and too little is known to try it, nothing is compiled yet.
+        """
+        known = min(REHEARSED, self.given - 1)
+        if self.read < known and self.engine.rehearsal:
+            with suppress(SoftmachineError):  # what stops it now will do so again
+                self.go(known)
+        if self.read >= REHEARSED or not self.engine.rehearsal:
+            self._call(self.engine.advance, self.info.copy(), 0)
 
     def call(self, advance: Callable[..., None], target: int) -> None:
         """Compute positions up to one, or until something has to be seen to, and see to it."""

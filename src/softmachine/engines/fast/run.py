@@ -12,6 +12,7 @@ from softmachine.engines.engine import Engine, Task
 from softmachine.engines.fast import saved_run
 from softmachine.engines.fast.analysis.grids import Declined
 from softmachine.engines.fast.audit import Audit, audit
+from softmachine.engines.fast.codegen.emitted import Emitted
 from softmachine.engines.fast.engine import FastEngine, FastPass
 from softmachine.engines.fast.segments import SegmentedPass
 from softmachine.errors import Remedy, UsageError
@@ -215,4 +216,13 @@ def resume(task: Task, file: Path) -> FastRun:
     return run
 
 
-ENGINE = Engine("fast", FastRun, resume, saved_run.require_free)
+def quick(task: Task) -> bool:
+    """Whether no head has to look at many keys one by one, as far as is known beforehand."""
+    try:
+        code = FastEngine(task.model.weights).code
+    except (Declined, UsageError):
+        return False
+    return isinstance(code, Emitted) and not any(plan.scans for plan in code.plans)
+
+
+ENGINE = Engine("fast", FastRun, resume, saved_run.require_free, quick)

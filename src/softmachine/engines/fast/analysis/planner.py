@@ -240,66 +240,52 @@ class Planner:
             return None
         integers = self._integers(pairs)
         used = {k for both, _ in integers for k in both}
-        if not (split.slope.is_zero or len(pairs) - 1 in used) or not (integers or self._has_many_kinds(pairs)):
+        if not integers or not (split.slope.is_zero or len(pairs) - 1 in used):
             return None
         gates = [pair for k, pair in enumerate(pairs) if k not in used]
         ordered = [*gates, *(pair for _, both in integers for pair in both)]
         score = Score(tuple(query for query, _ in ordered), tuple(key for _, key in ordered), Form(), fractional=False)
-        why = f"the mean over the keys that match in {many(len(gates), 'number')}: the best kinds first"
-        if integers:
-            why += f", and in {many(len(integers), 'integer')}, found by hash; checked for every key: its square is one"
+        why = (
+            f"the mean over the keys that match in {many(len(integers), 'integer')}, found by hash, and in "
+            f"{many(len(gates), 'other number')}; checked for every key: what should be a square is one"
+        )
         return Matched(*split.served, self._chosen(split, False), why, score, len(integers))
-
-    def _has_many_kinds(self, pairs: list[Pair]) -> bool:
-        """Whether there may be many different keys, of bits that are asked for or do not matter: none is a corner."""
-        different = self._different(tuple(key for _, key in pairs))
-        bits = all(known.grid == Grid() and known.low >= 0 and known.high <= 1 for known in self._known(pairs, 1))
-        asked = all(known.grid is not None and known.low >= 0 for known in self._known(pairs, 0))
-        return bits and asked and (different is None or different > MANY)
-
-    def _known(self, pairs: list[Pair], side: int) -> list[Number]:
-        return [self.numbers.of(pair[side]) for pair in pairs]
 
     def _integers(self, pairs: list[Pair]) -> list[tuple[tuple[int, int], tuple[Pair, Pair]]]:
         """Which components seem to be an integer without bound and its square: their places, and they themselves."""
         found: list[tuple[tuple[int, int], tuple[Pair, Pair]]] = []
-        for second, (query, _) in enumerate(pairs):
+        for second, (query, square) in enumerate(pairs):
             curve = self.numbers.linear([query])
             if not curve or (curve[0].fixed or 0) >= 0:
                 continue
             taken = {k for both, _ in found for k in both}
-            for first in range(len(pairs)):
-                both = None if taken & {first, second} else _completed(pairs[first], pairs[second])
-                if both is not None and self._may_be_square(both[0][1], both[1][1]):
-                    found.append(((first, second), both))
-                    break
+            made = {k: _completed(pair, pairs[second]) for k, pair in enumerate(pairs) if not taken & {k, second}}
+            fitting = {k: both for k, both in made.items() if both and self._may_be_square(both[0][1], both[1][1])}
+            # Of several that fit, the one that was made of the same.
+            alike = sorted(fitting, key=lambda k: self._made_of(pairs[k][1]) != self._made_of(square))
+            found += [((k, second), fitting[k]) for k in alike[:1]]
         return found
 
     def _may_be_square(self, integer: Form, square: Form) -> bool:
-        """Whether a form may be the square of another that is an integer, made of the same heads, and not small."""
+        """Whether a form may be the square of another, an integer that is not small."""
         y, z = self.numbers.of(integer), self.numbers.of(square)
-        return y.grid == z.grid == Grid() and y.size > MANY and z.size >= y.size**2 and self._same(integer, square)
+        return y.grid == z.grid == Grid() and y.size > MANY and z.size >= y.size**2
 
-    def _same(self, *forms: Form) -> bool:
-        """Whether forms are made of the same: heads, units, the position."""
-        made_of = [
-            {
-                atom.head if isinstance(atom, Retrieved) else type(atom)
-                for atom in map(self.flow.atoms.__getitem__, form.terms)
-            }
-            for form in forms
-        ]
-        return made_of[0] == made_of[1]
+    def _made_of(self, form: Form) -> set[object]:
+        """What a form is made of: heads, units, the position."""
+        atoms = (self.flow.atoms[number] for number in form.terms)
+        return {atom.head if isinstance(atom, Retrieved) else type(atom) for atom in atoms}
 
     def _groups(self, split: _Split) -> Groups:
         score = self._score(split)
         what = f"{many(len(score.keys), 'component')} of the key, {'fractions' if score.fractional else 'integers'}"
         different = self._different(score.keys)
-        if different is None or different > MANY:
+        few = different is not None and different <= MANY
+        if different is None or not few:
             why = f"{what} of which nothing more is known: every different key may have to be looked at"
         else:
             why = f"{what}; no more than {many(different, 'different key')}, looked at one by one"
-        return Groups(*split.served, self._chosen(split, split.single), why, score)
+        return Groups(*split.served, self._chosen(split, split.single), why, score, few)
 
     def _dense(self, split: _Split, bias: Relation) -> Dense:
         if not split.curve.is_zero:

@@ -67,6 +67,11 @@ class Plan(Served):
     """Whether the values of several keys may be added up."""
 
     @property
+    def scans(self) -> bool:
+        """Whether many keys may have to be looked at, one by one."""
+        return False
+
+    @property
     def causal(self) -> bool:
         """Whether a position sees itself."""
         return self.head.mask is Mask.CAUSAL
@@ -230,9 +235,20 @@ class Gated(Compared):
 
 @dataclass(frozen=True, eq=False)
 class Groups(Compared):
-    """Equal keys in groups."""
+    """Equal keys in groups.
+
+    Args:
+        few: Whether no more than a few keys are different.
+    """
+
+    few: bool
 
     kind = "groups of equal keys"
+
+    @property
+    def scans(self) -> bool:
+        """Whether many keys may have to be looked at."""
+        return not self.few
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,7 +259,7 @@ class Matched(Compared):
     others (the gates), and then each integer and its square.
 
     Args:
-        integers: How many integers there are; none if the gates are many.
+        integers: How many integers there are.
     """
 
     integers: int
@@ -268,3 +284,4 @@ class Dense(Compared):
 
     kind = "every key"
     takes_means = False
+    scans = True
