@@ -17,6 +17,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import random
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
@@ -71,9 +72,8 @@ def ours(model: sm.Model, length: int) -> bool:
 
 def theirs(source: rasp.Program, maker: str, longest: int) -> tuple[str, ...]:
     """The same of the other compiler, whose models are made for a length: those of the largest that is right."""
-    from tracr.compiler import compiling, lib
-    from tracr.rasp import rasp as dialect
-
+    compiling, lib = import_module("tracr.compiler.compiling"), import_module("tracr.compiler.lib")
+    dialect = import_module("tracr.rasp.rasp")
     facts: tuple[str, ...] = ("–",) * 5
     spent = 0.0
 
