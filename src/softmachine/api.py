@@ -141,9 +141,9 @@ def compile(  # noqa: A001
     own = chosen.length and "soft" in chosen.attentions
     if length is not None and attention == "soft" and not own:
         return soften(compile(item, chosen, attention="hard", context=context), length=length)[0]
-    attention, made_for = chosen.attention(attention), context if chosen.length else None
+    attention, made_for = chosen.attention(attention), context if chosen.takes_length(item) else None
     codec = chosen.codec_for(item, made_for)
-    return Model(compile_program(chosen.signals(codec, attention)), codec, chosen, made_for)
+    return Model(compile_program(chosen.signals(codec, attention)), codec, chosen, made_for, notes=codec.notes)
 
 
 def _certifiable(model: Model) -> Program:
@@ -184,7 +184,7 @@ def compile_for(
     chosen = theorem if isinstance(theorem, Theorem) else theorem_for(item, theorem)
     notes: tuple[str, ...] = ()
     steps = MOST_STEPS if max_steps is None else max_steps
-    if chosen.length and context is None and length is None:
+    if context is None and length is None and chosen.wants_length(item, word, steps):
         context = chosen.context_for(item, word, steps)
         if context is None:
             raise OutgrownError(
@@ -513,7 +513,7 @@ def dataset(
     else:
         notes = ()
         chosen = theorem if isinstance(theorem, Theorem) else theorem_for(item, theorem)
-        positions = context if chosen.length else None
+        positions = context if chosen.takes_length(item) else None
         codec = chosen.codec_for(item, positions)
     return Dataset(
         codec=codec,

@@ -111,6 +111,11 @@ class Codec(ABC, Generic[S_co]):
         return self.source.alphabet
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What every answer from a model of this codec has to say."""
+        return ()
+
+    @property
     def input_length(self) -> int | None:
         """The length of all inputs, if they have one: those of circuits and graphs do."""
         return None

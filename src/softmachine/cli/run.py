@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.models import Wanted, noted, open_for, view_of
+from softmachine.cli.models import Wanted, noted, open_for, rasp_theorem, view_of
 from softmachine.cli.options import Status, file, switch, value
 from softmachine.cli.output import Output
 from softmachine.errors import Remedy, SoftmachineError, UsageError
@@ -120,6 +120,8 @@ def command(
     checkpoint: Checkpoint = None,
     resume: Resume = None,
     theorem: options.TheoremName = None,
+    causal: options.Causal = False,
+    generate: options.Generate = False,
     attention: options.AttentionName = None,
     context: options.RunContext = None,
     length: options.CertifiedLength = None,
@@ -155,8 +157,9 @@ def command(
         assert require_free is not None
         require_free(checkpoint)
     looking = _looking(explain, svg, svg_of)
+    chosen = rasp_theorem(theorem, causal=causal, generate=generate)
     made: dict[str, object] = {
-        "theorem": theorem,
+        "theorem": chosen,
         "attention": attention,
         "context": context,
         "length": length,
@@ -164,7 +167,7 @@ def command(
     }
     made |= {"format": format_name, "max_steps": max_steps, "html_at": html_at}
     paging = _paging(html, html_at, (source, word, made))
-    wanted = Wanted(format_name, theorem, attention, alphabet, context, length)
+    wanted = Wanted(format_name, chosen, attention, alphabet, context, length)
     model, text = open_for(source, word, wanted, max_steps, output)
     if looking:
         looking.require(model)
