@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 from softmachine.errors import SoftmachineError
 
 if TYPE_CHECKING:
+    from softmachine import rasp
     from softmachine.api import certificate, check, compile, dataset, export, load, run, save, soften  # noqa: A004
     from softmachine.engines.result import Run
     from softmachine.languages.turing import Rule, Tape, TuringMachine
     from softmachine.model import Model
+    from softmachine.rasp.foreign import from_tracr
     from softmachine.theorems.theorem import Theorem
     from softmachine.transformer.weights import Transformer
 
@@ -37,7 +39,9 @@ __all__ = [
     "compile",
     "dataset",
     "export",
+    "from_tracr",
     "load",
+    "rasp",
     "run",
     "save",
     "soften",
@@ -60,15 +64,18 @@ _HOMES = {
     "Model": "softmachine.model",
     "Theorem": "softmachine.theorems.theorem",
     "Transformer": "softmachine.transformer.weights",
+    "from_tracr": "softmachine.rasp.foreign",
 }
 
 
 def __getattr__(name: str) -> Any:
     """Public names are imported when they are first used, so that ``import softmachine`` is quick."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'softmachine' has no attribute {name!r}")
     from importlib import import_module
 
+    if name == "rasp":
+        return import_module("softmachine.rasp")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'softmachine' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)
 
 

@@ -74,7 +74,9 @@ def _require_free(folder: Path, force: bool) -> None:
     if not folder.is_dir():
         raise UsageError(f"{folder} exists already, and is not a folder", hint="choose another name")
     if not force:
-        raise UsageError(f"{folder} exists already", hint=Remedy("choose another name, or {} to replace it", force=True))
+        raise UsageError(
+            f"{folder} exists already", hint=Remedy("choose another name, or {} to replace it", force=True)
+        )
     if any(folder.iterdir()) and _marked(folder) is None:
         raise UsageError(f"{folder} exists already", hint="only models that softmachine wrote are replaced")
     _require_unchanged(folder)
