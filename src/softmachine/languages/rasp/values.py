@@ -140,6 +140,6 @@ _NUMERIC: Final[Mapping[Operator, Callable[..., Result]]] = {
     Operator.ABSOLUTE: lambda operand: plain(abs(operand)),
     Operator.ROUND: lambda operand: round(Fraction(operand)),
     Operator.TRUNCATE: lambda operand: int(Fraction(operand)),
-    Operator.MINIMUM: min,
-    Operator.MAXIMUM: max,
+    Operator.MINIMUM: lambda left, right: plain(min(left, right)),
+    Operator.MAXIMUM: lambda left, right: plain(max(left, right)),
 }
