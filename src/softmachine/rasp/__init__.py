@@ -10,7 +10,7 @@
 
 from softmachine.languages.rasp.program import Program
 from softmachine.rasp.expressions import Expression
-from softmachine.rasp.programs import program
+from softmachine.rasp.programs import program, values
 from softmachine.rasp.selectors import (
     Aggregate,
     Comparison,
@@ -48,5 +48,5 @@ __all__ = [
     "tokens", "indices", "length", "Full", "Map", "SequenceMap", "LinearSequenceMap", "ConstantSOp", "sop_not",
     "Select", "Comparison", "ConstantSelector", "SelectorAnd", "SelectorOr", "SelectorNot", "SelectorWidth",
     "Aggregate", "numerical", "categorical", "get_encoding", "is_numerical", "is_categorical", "Encoding",
-    "Expression", "SOp", "Selector", "TokensType", "IndicesType", "LengthType", "Program", "program",
+    "Expression", "SOp", "Selector", "TokensType", "IndicesType", "LengthType", "Program", "program", "values",
 ]  # fmt: skip

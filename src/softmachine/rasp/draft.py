@@ -54,7 +54,7 @@ class Draft:
         if reference not in self._inference.nodes:
             self._inference.infer([Definition(reference, node, self.place)])
             if self._inference.problems:
-                raise invalid("a RASP expression", self._inference.problems, self.place)
+                raise invalid("a RASP expression", self._inference.problems, None)
         return reference
 
     def fits(self, node: Node) -> bool:

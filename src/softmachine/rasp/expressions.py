@@ -34,6 +34,8 @@ class Expression(ABC):
     """
 
     default_name: str
+    kind: str
+    """Sequence operator, or selector."""
 
     def __init__(self) -> None:
         self.place = place_of_caller()
@@ -97,18 +99,18 @@ def checked_value(item: object, place: Place | None) -> Value:
         ) from None
 
 
-def checked_function(item: object, what: str, place: Place | None) -> Callable[..., Any]:
+def checked_function(item: object, what: str, place: Place | None, hint: str) -> Callable[..., Any]:
     """A function.
 
     Raises:
         UsageError: If it is none.
     """
     if not callable(item) or isinstance(item, Expression):
-        raise usage(f"{what} takes a function first, not {described(item)}", place, f"{what}(lambda x: …, …)")
+        raise usage(f"{what} is a function, not {described(item)}", place, hint)
     return item
 
 
-def usage(message: str, place: Place | None, hint: str) -> UsageError:
+def usage(message: str, place: Place | None, hint: str | None = None) -> UsageError:
     """A mistake in how an expression is made, with the line where it is."""
     error = UsageError(message, hint=hint)
     error.place = place
@@ -117,4 +119,4 @@ def usage(message: str, place: Place | None, hint: str) -> UsageError:
 
 def described(item: object) -> str:
     """What something is, in words."""
-    return f"the {item.default_name} {item.name!r}" if isinstance(item, Expression) else f"a {type(item).__name__}"
+    return f"the {item.kind} {item.name!r}" if isinstance(item, Expression) else f"a {type(item).__name__}"

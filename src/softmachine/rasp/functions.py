@@ -13,6 +13,7 @@ from softmachine.languages.rasp.validation import MOST_ROWS
 from softmachine.languages.rasp.value_types import Finite, Ratio, Type
 from softmachine.languages.rasp.values import Number, Result, is_number, same, spelled
 from softmachine.rasp.draft import Column, Draft
+from softmachine.rasp.elementary import Elementary
 from softmachine.rasp.python_values import python_value, value_of
 from softmachine.rasp.terms import Argument, Literal, Operation, Term, computed, literal, operation
 from softmachine.rasp.tracing import Untraceable, traced
@@ -52,34 +53,43 @@ def mapped(draft: Draft, function: Callable[..., Any], columns: Sequence[Column]
 
 def term_cases(
     draft: Draft, function: Callable[..., Any], columns: Sequence[Column], domains: Sequence[Sequence[Value] | None]
-) -> list[tuple[str, Term]]:
+) -> list[tuple[str | None, Term]]:
     """What a function computes of numbers without bound: terms, each with the condition under which it is that one.
 
-    A condition is a sequence operator, one about the argument that has finitely many values; the last always holds.
+    A condition is a sequence operator, one about the argument that has finitely many values; the last has none.
+
+    Raises:
+        InvalidError: If the function raises an error.
+        ConstructionError: If it cannot be traced.
     """
-    types = [draft.type(column.reference) for column in columns]
+    pairs = zip(columns, domains, strict=True)
+    types = [draft.type(column.reference) if domain is None else Finite(tuple(domain)) for column, domain in pairs]
+    place = draft.place
     known = [index for index, domain in enumerate(domains) if domain is not None]
     numeric = all(is_number(value) for index in known for value in domains[index] or ())
     try:
         if numeric:
-            return [("", trace(function, [_argument(index, kind) for index, kind in enumerate(types)], types))]
-    except ConstructionError:
+            return [(None, trace(function, [_argument(k, kind) for k, kind in enumerate(types)], types, place))]
+    except (ConstructionError, InvalidError):
         if not known:
             raise
     (index,) = known
     domain, found = domains[index] or (), dict[Term, list[Value]]()
     for value in domain:
         arguments = [value if index == k else _argument(k, kind) for k, kind in enumerate(types)]
-        found.setdefault(trace(function, arguments, types), []).append(value)
+        found.setdefault(trace(function, arguments, types, place), []).append(value)
+    if not found:  # nothing is known of nothing: it is None or undefined as its argument is
+        return [(None, Argument(index))]
     reference = columns[index].reference
     cases = [(draft.among(reference, values), term) for term, values in found.items()]
-    return [*cases[:-1], ("", cases[-1][1])]
+    return [*cases[:-1], (None, cases[-1][1])]
 
 
-def _by_cases(draft: Draft, cases: Sequence[tuple[str, str]]) -> str:
-    *others, (_, result) = cases
-    for test, value in reversed(others):
-        result = draft.apply(Operator.CHOOSE, value, test, result)
+def _by_cases(draft: Draft, cases: Sequence[tuple[str | None, str]]) -> str:
+    result = cases[-1][1]
+    for test, value in reversed(cases):
+        if test is not None:
+            result = draft.apply(Operator.CHOOSE, value, test, result)
     return result
 
 
@@ -91,7 +101,8 @@ def _table(
         size *= len(domain)
     if size > MOST_ROWS:
         raise ConstructionError(
-            f"{named(function)} would be called on {size:,} combinations of values; at most {MOST_ROWS:,} are allowed",
+            f"{named(function, draft.place)} would be called on {size:,} combinations of values; at most "
+            f"{MOST_ROWS:,} are allowed",
             place=draft.place,
             hint="use a smaller vocabulary, or do it in several steps",
         )
@@ -114,28 +125,45 @@ def called(function: Callable[..., Any], values: Sequence[Value], place: Place |
         InvalidError: If it raises another error, or gives what is no value.
     """
     try:
-        return value_of(function(*map(python_value, values)))
+        result = function(*map(python_value, values))
     except ZeroDivisionError:
         raise
     except Exception as error:
-        shown = ", ".join(repr(python_value(value)) for value in values)
-        raise failed(function, f"called with {shown}", error, place) from error
+        raise failed(function, f"called with {_shown(values)}, it raises {_said(error)}", place) from error
+    try:
+        return value_of(result)
+    except ValueError as error:
+        raise failed(function, f"called with {_shown(values)}, it gives what is no value: {error}", place) from None
 
 
-def failed(function: Callable[..., Any], how: str, error: Exception, place: Place | None) -> InvalidError:
-    """The error that a function raises an error."""
-    problem = f"{how}, it raises {type(error).__name__}: {error}"
-    if isinstance(error, ValueError) and error.__traceback__ and not error.__traceback__.tb_next:
-        problem = f"{how}, it gives what is no value: {error}"
-    return InvalidError(named(function), [problem], place=place)
+def _shown(values: Sequence[Value]) -> str:
+    return ", ".join(repr(python_value(value)) for value in values)
 
 
-def named(function: Callable[..., Any]) -> str:
-    """A function, as messages call it: its name, and where it is written."""
-    name = getattr(function, "__name__", None) or type(function).__name__
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def failed(function: Callable[..., Any], problem: str, place: Place | None) -> InvalidError:
+    """The error that a function does not work."""
+    where = place_of(function)
+    return InvalidError(named(function, unless=place), [problem], place=place or where)
+
+
+def place_of(function: Callable[..., Any]) -> Place | None:
+    """Where a function is written, if it is written in Python."""
     code = getattr(function, "__code__", None)
+    return Place(code.co_filename, code.co_firstlineno) if code else None
+
+
+def named(function: Callable[..., Any], unless: Place | None = None) -> str:
+    """A function, as messages call it: its name, and where it is written, unless that is said already."""
+    if isinstance(function, Elementary):
+        return f"operator {function.operator.value!r}"
+    name = getattr(function, "__name__", None) or type(function).__name__
     what = "the lambda" if name == "<lambda>" else f"function {name!r}"
-    return what if code is None else f"{what} at {Place(code.co_filename, code.co_firstlineno)}"
+    where = place_of(function)
+    return what if where is None or where == unless else f"{what} at {where}"
 
 
 def _argument(index: int, kind: Type) -> Argument:
@@ -143,7 +171,12 @@ def _argument(index: int, kind: Type) -> Argument:
     return Argument(index, boolean)
 
 
-def trace(function: Callable[..., Any], arguments: Sequence[Argument | Value], types: Sequence[Type]) -> Term:
+def trace(
+    function: Callable[..., Any],
+    arguments: Sequence[Argument | Value],
+    types: Sequence[Type],
+    place: Place | None = None,
+) -> Term:
     """What a function computes, compared with the function on some arguments of these types.
 
     Raises:
@@ -154,12 +187,14 @@ def trace(function: Callable[..., Any], arguments: Sequence[Argument | Value], t
         term = traced(function, arguments)
     except Untraceable as refusal:
         raise ConstructionError(
-            f"{named(function)} {refusal.message}; it has to work for numbers of any size", hint=refusal.hint
+            f"{named(function, place)} {refusal.message}; it has to work for numbers of any size",
+            place=place,
+            hint=refusal.hint,
         ) from None
     except Exception as error:
-        raise failed(function, "called with a number of any size", error, None) from error
+        raise failed(function, f"called with a number of any size, it raises {_said(error)}", place) from error
     for values in islice(product(*map(_samples, arguments, types)), MOST_SAMPLES**2):
-        _compare(function, term, values)
+        _compare(function, term, values, place)
     return term
 
 
@@ -176,18 +211,18 @@ def _samples(argument: Argument | Value, kind: Type) -> Iterable[Value]:
     return sorted({*range(low, high + 1)[: MOST_SAMPLES // 2], *range(low, high + 1)[-MOST_SAMPLES // 2 :]})
 
 
-def _compare(function: Callable[..., Any], term: Term, values: Sequence[Value]) -> None:
+def _compare(function: Callable[..., Any], term: Term, values: Sequence[Value], place: Place | None) -> None:
     try:
-        expected: Result = called(function, values, None)
+        expected: Result = called(function, values, place)
     except ZeroDivisionError:
         expected = UNDEFINED
     found = computed(term, values)
     if expected == found or (is_number(expected) and is_number(found) and _close(expected, found)):
         return
-    shown = ", ".join(repr(python_value(value)) for value in values)
     raise ConstructionError(
-        f"{named(function)} cannot be traced: called with {shown} it gives {expected!r}, but {spelled(found)} when "
-        "called with a number of any size",
+        f"{named(function, place)} cannot be traced: called with {_shown(values)} it gives {expected!r}, "
+        f"but {spelled(found)} when called with a number of any size",
+        place=place,
         hint="it may look at the type or the identity of its argument, or depend on something else; it must not",
     )
 

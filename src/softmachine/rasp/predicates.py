@@ -49,17 +49,16 @@ def selected(draft: Draft, predicate: Callable[..., Any], keys: Column, queries:
     domains = [draft.finite(column.reference) for column in (keys, queries)]
     if domains[0] is not None and domains[1] is not None:
         return _pairs(draft, predicate, (keys.reference, queries.reference), domains[0], domains[1])
-    columns = [Column(_without_none(draft, column)) for column in (keys, queries)]
-    cases = term_cases(draft, predicate, columns, [draft.finite(column.reference) for column in columns])
+    columns = [Column(draft.defined(column)) for column in (keys, queries)]
+    try:
+        cases = term_cases(draft, predicate, columns, domains)
+    except InvalidError:
+        if not any(None in domain for domain in domains if domain is not None):
+            raise
+        columns = [Column(_without_none(draft, column)) for column in columns]
+        cases = term_cases(draft, predicate, columns, [draft.finite(column.reference) for column in columns])
     maker = _Maker(draft, predicate, [column.reference for column in columns])
-    made = [(test, maker.selector(condition(term))) for test, term in cases]
-    finite_key = domains[0] is not None
-    *others, (_, result) = made
-    for test, selector in reversed(others):
-        here = maker.one_sided(test, of_key=finite_key)
-        joined = (draft.add(Combine(Operator.AND, (here, selector))), maker.combined(Operator.NOT, here), result)
-        result = maker.combined(Operator.OR, joined[0], maker.combined(Operator.AND, *joined[1:]))
-    return result
+    return maker.by_cases([(test, condition(term)) for test, term in cases], of_key=domains[0] is not None)
 
 
 def _without_none(draft: Draft, column: Column) -> str:
@@ -83,8 +82,8 @@ def _pairs(
 ) -> str:
     if len(keys) * len(queries) > MOST_ROWS:
         raise ConstructionError(
-            f"{named(predicate)} would be called on {len(keys) * len(queries):,} pairs of key and query; at most "
-            f"{MOST_ROWS:,} are allowed",
+            f"{named(predicate, draft.place)} would be called on {len(keys) * len(queries):,} pairs of key and query; "
+            f"at most {MOST_ROWS:,} are allowed",
             place=draft.place,
             hint="use a Comparison, or smaller domains",
         )
@@ -98,7 +97,7 @@ def _pairs(
                     domains = [[value for value in domain if value is not None] for domain in (keys, queries)]
                     left, right = (_restricted(draft, *pair) for pair in zip(references, domains, strict=True))
                     return _pairs(draft, predicate, (left, right), *domains)
-                raise InvalidError(named(predicate), error.problems, place=draft.place) from error
+                raise InvalidError(named(predicate, draft.place), error.problems, place=draft.place) from error
             if chosen:
                 wanted.append((key, query))
     partial = any(draft.type(reference).partial for reference in references)
@@ -140,6 +139,16 @@ class _Maker:
             case _:
                 raise self.refusal()
 
+    def by_cases(self, cases: Sequence[tuple[str | None, Term]], *, of_key: bool) -> str:
+        """The selector that is another one depending on the key alone, or on the query alone."""
+        result = self.selector(cases[-1][1])
+        for test, term in reversed(cases):
+            if test is not None:
+                here = self.one_sided(test, of_key=of_key)
+                elsewhere = self.combined(Operator.AND, self.combined(Operator.NOT, here), result)
+                result = self.combined(Operator.OR, self.combined(Operator.AND, here, self.selector(term)), elsewhere)
+        return result
+
     def one_sided(self, test: str, *, of_key: bool) -> str:
         """The selector of a condition on the key alone, or on the query alone."""
         true = self.draft.constant(True)
@@ -175,8 +184,8 @@ class _Maker:
     def refusal(self) -> ConstructionError:
         """That it cannot be taken apart."""
         return ConstructionError(
-            f"{named(self.predicate)} mixes key and query in a way that is not a comparison of something of the key "
-            "with something of the query",
+            f"{named(self.predicate, self.draft.place)} mixes key and query in a way that is not a comparison of "
+            "something of the key with something of the query",
             place=self.draft.place,
             hint="write for example key % 2 == query % 2, or key - query <= 3; a product of the two has no selector",
         )

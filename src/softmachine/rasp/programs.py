@@ -250,6 +250,6 @@ def _why(definition: Definition) -> str:
         case Apply(operator=Operator.DIVIDE | Operator.FLOOR_DIVIDE | Operator.MODULO):
             return "there is a division by 0"
         case Table():
-            return "a function has no value there: it divides by 0"
+            return "a function has no value there: it divides by 0, or the input is not as long as a constant"
         case _:
             return "something is compared with None, or with what it has no order with"

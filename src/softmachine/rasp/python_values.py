@@ -9,22 +9,24 @@ from typing import Final
 from softmachine.languages.rasp.core import Value
 from softmachine.languages.rasp.values import plain
 
-LARGEST_DENOMINATOR: Final = 10**9
+LARGEST_DENOMINATOR: Final = 10**6
 """Of the fraction that a float is read as."""
+ROUNDING: Final = Fraction(1, 1 << 50)
+"""So far, relative to its size, a float may be from the fraction that it was meant as: a few roundings."""
 
 
 def exact(number: float) -> int | Fraction:
-    """The fraction that a float was meant as: one with a small denominator that rounds to it, as 1/3 or 1/10.
+    """The fraction that a float was meant as: one with a small denominator, as 1/3 or 1/10.
 
     Raises:
         ValueError: If it is infinite, or no number, or there is no such fraction.
     """
     if not math.isfinite(number):
         raise ValueError(f"{number} is no number")
-    denominator = 10
+    stored, denominator = Fraction(number), 1
     while denominator <= LARGEST_DENOMINATOR:
-        fraction = Fraction(number).limit_denominator(denominator)
-        if float(fraction) == number:
+        fraction = stored.limit_denominator(denominator)
+        if abs(fraction - stored) <= ROUNDING * abs(stored):
             return plain(fraction)
         denominator *= 10
     raise ValueError(f"{number!r} is not a fraction with a denominator up to {LARGEST_DENOMINATOR:,}")

@@ -45,6 +45,7 @@ class Selector(Expression):
     """
 
     default_name = "selector"
+    kind = "selector"
 
     def __call__(self, xs: Sequence[object]) -> list[list[bool]]:
         """Which keys each query selects, on an input.
@@ -82,7 +83,9 @@ class Select(Selector):
         super().__init__()
         self.keys = checked_sop(keys, "the first argument of Select", self.place)
         self.queries = checked_sop(queries, "the second argument of Select", self.place)
-        self.predicate = checked_function(predicate, "Select", self.place)
+        self.predicate = checked_function(
+            predicate, "the predicate of Select", self.place, "a Comparison, or lambda key, query: …"
+        )
 
     @property
     def children(self) -> Sequence[Expression]:
@@ -231,14 +234,23 @@ class Aggregate(SOp):
 
     def define(self, draft: Draft, selector: str, sop: Column) -> Column:
         """Add the operations. Where nothing is selected, a number without bound is None beside its value."""
-        values = draft.defined(sop)
-        default = draft.constant(self.default)
-        node = core.Aggregate(selector, values, default, self.reduction)
-        if self.default is not None or draft.fits(node):
+        node = core.Aggregate(selector, sop.reference, draft.constant(self.default), self.reduction)
+        if sop.present is None and (self.default is not None or draft.fits(node)):
             return Column(draft.add(node))
-        zero = draft.constant(0)
-        some = draft.apply(Operator.GREATER, draft.add(core.Width(selector)), zero)
-        return draft.column(draft.add(core.Aggregate(selector, values, zero, self.reduction)), [some])
+        zero = draft.constant(0 if self.default is None else self.default)
+        value = draft.add(core.Aggregate(selector, sop.reference, zero, self.reduction))
+        if sop.present is not None:
+            return draft.column(value, [self._all_present(draft, selector, sop.present)])
+        return draft.column(value, [draft.apply(Operator.GREATER, draft.add(core.Width(selector)), draft.constant(0))])
+
+    def _all_present(self, draft: Draft, selector: str, present: str) -> str:
+        """Where nothing that is selected is None; undefined where some is and some is not."""
+        default = draft.constant(self.default is not None)
+        either = [
+            draft.add(core.Aggregate(selector, present, default, reduction))
+            for reduction in (Reduction.SMALLEST, Reduction.LARGEST)
+        ]
+        return draft.add(core.Table(tuple(either), tuple(((flag, flag), flag) for flag in (True, False))))
 
 
 def checked_selector(item: object, where: Expression) -> Selector:

@@ -34,6 +34,7 @@ class SOp(Expression, Operators["SOp"]):
     """
 
     default_name = "sop"
+    kind = "sequence operator"
     __hash__ = object.__hash__
 
     def operate(self, operator: Operator, *operands: object) -> SOp:
@@ -132,7 +133,7 @@ class Map(SOp):
 
     def __init__(self, f: Callable[[Any], Any], inner: SOp, simplify: bool = True) -> None:  # noqa: ARG002
         super().__init__()
-        self.f = checked_function(f, "Map", self.place)
+        self.f = checked_function(f, "the first argument of Map", self.place, "Map(lambda x: …, sop)")
         self.inner = checked_sop(inner, "the argument of Map", self.place)
 
     @property
@@ -158,7 +159,9 @@ class SequenceMap(SOp):
 
     def __init__(self, f: Callable[[Any, Any], Any], fst: SOp, snd: SOp) -> None:
         super().__init__()
-        self.f = checked_function(f, type(self).__name__, self.place)
+        self.f = checked_function(
+            f, "the first argument of SequenceMap", self.place, "SequenceMap(lambda x, y: …, a, b)"
+        )
         self.fst = checked_sop(fst, f"the first argument of {type(self).__name__}", self.place)
         self.snd = checked_sop(snd, f"the second argument of {type(self).__name__}", self.place)
 

@@ -36,6 +36,7 @@ class Argument:
     index: int
     boolean: bool = False
     size: int = field(default=1, compare=False, repr=False)
+    depth: int = field(default=1, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class Literal:
     value: Value
     boolean: bool
     size: int = field(default=1, compare=False, repr=False)
+    depth: int = field(default=1, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,7 @@ class Operation:
     operator: Operator
     operands: tuple[Term, ...]
     size: int = field(compare=False, repr=False)
+    depth: int = field(compare=False, repr=False)
 
 
 Term: TypeAlias = Argument | Literal | Operation
@@ -73,7 +76,8 @@ def literal(value: Value) -> Literal:
 
 def operation(operator: Operator, *operands: Term) -> Operation:
     """An operation on terms, as a term."""
-    return Operation(operator, operands, 1 + sum(operand.size for operand in operands))
+    size, depth = sum(operand.size for operand in operands), max(operand.depth for operand in operands)
+    return Operation(operator, operands, 1 + size, 1 + depth)
 
 
 def is_boolean(term: Term) -> bool:

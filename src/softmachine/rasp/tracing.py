@@ -7,16 +7,28 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
 from softmachine.languages.rasp.core import Operator, Value
+from softmachine.languages.rasp.values import is_number
 from softmachine.rasp.operators import Operators
 from softmachine.rasp.python_values import value_of
 from softmachine.rasp.shadowing import shadowed
-from softmachine.rasp.terms import Argument, Term, choice, condition, is_boolean, literal, negation, operation
+from softmachine.rasp.terms import (
+    Argument,
+    Literal,
+    Term,
+    choice,
+    condition,
+    is_boolean,
+    literal,
+    negation,
+    operation,
+)
 
 MOST_CALLS: Final = 1000
 """Of a function that is traced; every path takes at most two."""
 MOST_DECISIONS: Final = 64
 """On one path."""
-LARGEST_TERM: Final = 5000
+LARGEST_TERM: Final = 2000
+DEEPEST_TERM: Final = 150
 WRITE: Final = "write it with + - * / // % ** comparisons, and, or, not, if, abs, min, max, round and int"
 
 
@@ -59,6 +71,8 @@ class Symbol(Operators["Symbol"]):
     def operate(self, operator: Operator, *operands: object) -> Symbol:
         """An operation, as a term."""
         terms = [_term(operand) for operand in operands]
+        if operator in (Operator.EQUAL, Operator.UNEQUAL) and any(_is_no_number(term) for term in terms):
+            return Symbol(literal(operator is Operator.UNEQUAL), self._decided)
         if operator in (Operator.AND, Operator.OR, Operator.NOT) and not all(map(is_boolean, terms)):
             raise Untraceable("combines the bits of a number", "use and, or, not; or & | ~ between comparisons")
         if operator is Operator.NOT:
@@ -75,6 +89,8 @@ class Symbol(Operators["Symbol"]):
 
     def __bool__(self) -> bool:
         test = condition(self.term)
+        if isinstance(test, Literal):
+            return bool(test.value)
         opposite = negation(test)
         if test not in self._decided and opposite not in self._decided:
             raise _Fork(test)
@@ -179,9 +195,15 @@ def _term(item: object) -> Term:
         raise Untraceable(f"gives what is no value: {error}") from None
 
 
+def _is_no_number(term: Term) -> bool:
+    return isinstance(term, Literal) and not is_number(term.value)
+
+
 def _limited(term: Term) -> Term:
-    if term.size > LARGEST_TERM:
-        raise Untraceable(f"computes a term of more than {LARGEST_TERM:,} operations")
+    if term.size > LARGEST_TERM or term.depth > DEEPEST_TERM:
+        raise Untraceable(
+            f"computes a term of more than {LARGEST_TERM:,} operations, or one nested more than {DEEPEST_TERM} deep"
+        )
     return term
 
 
