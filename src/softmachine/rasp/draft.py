@@ -116,6 +116,16 @@ class Draft:
             return Column(value, together)
         return Column(self.apply(Operator.CHOOSE, value, together, self.constant(None)))
 
+    def filled(self, reference: str) -> str:
+        """A sequence operator with another of its values where it is None."""
+        domain = self.finite(reference) or ()
+        if None not in domain:
+            return reference
+        others = [value for value in domain if value is not None]
+        stand_in = others[0] if others else 0
+        rows = tuple(((value,), stand_in if value is None else value) for value in domain)
+        return self.add(Table((reference,), rows))
+
     def defined(self, column: Column) -> str:
         """The value of a column, undefined where it is None."""
         if column.present is None:

@@ -41,9 +41,8 @@ def mapped(draft: Draft, function: Callable[..., Any], columns: Sequence[Column]
     if None not in domains:
         return Column(_table(draft, function, columns, [domain or () for domain in domains]))
     present = [flag for column in columns if (flag := draft.presence(column))]
-    domains = [domain and tuple(value for value in domain if value is not None) for domain in domains]
-    cases = term_cases(draft, function, columns, domains)
-    references = [column.reference for column in columns]
+    references = [draft.filled(column.reference) for column in columns]
+    cases = term_cases(draft, function, references)
     value = _by_cases(draft, [(test, draft.emit(_without_none(term), references)) for test, term in cases])
     if any(_may_be_none(term) for _, term in cases):
         flags = [(test, draft.emit(_presence(term), references)) for test, term in cases]
@@ -51,9 +50,7 @@ def mapped(draft: Draft, function: Callable[..., Any], columns: Sequence[Column]
     return draft.column(value, present)
 
 
-def term_cases(
-    draft: Draft, function: Callable[..., Any], columns: Sequence[Column], domains: Sequence[Sequence[Value] | None]
-) -> list[tuple[str | None, Term]]:
+def term_cases(draft: Draft, function: Callable[..., Any], references: Sequence[str]) -> list[tuple[str | None, Term]]:
     """What a function computes of numbers without bound: terms, each with the condition under which it is that one.
 
     A condition is a sequence operator, one about the argument that has finitely many values; the last has none.
@@ -62,26 +59,23 @@ def term_cases(
         InvalidError: If the function raises an error.
         ConstructionError: If it cannot be traced.
     """
-    pairs = zip(columns, domains, strict=True)
-    types = [draft.type(column.reference) if domain is None else Finite(tuple(domain)) for column, domain in pairs]
-    place = draft.place
-    known = [index for index, domain in enumerate(domains) if domain is not None]
-    numeric = all(is_number(value) for index in known for value in domains[index] or ())
+    types, place = [draft.type(reference) for reference in references], draft.place
+    domains = {index: kind.values for index, kind in enumerate(types) if isinstance(kind, Finite)}
+    numeric = all(is_number(value) for domain in domains.values() for value in domain)
     try:
         if numeric:
             return [(None, trace(function, [_argument(k, kind) for k, kind in enumerate(types)], types, place))]
     except (ConstructionError, InvalidError):
-        if not known:
+        if not domains:
             raise
-    (index,) = known
-    domain, found = domains[index] or (), dict[Term, list[Value]]()
+    ((index, domain),) = domains.items()
+    found: dict[Term, list[Value]] = {}
     for value in domain:
         arguments = [value if index == k else _argument(k, kind) for k, kind in enumerate(types)]
         found.setdefault(trace(function, arguments, types, place), []).append(value)
     if not found:  # nothing is known of nothing: it is None or undefined as its argument is
         return [(None, Argument(index))]
-    reference = columns[index].reference
-    cases = [(draft.among(reference, values), term) for term, values in found.items()]
+    cases = [(draft.among(references[index], values), term) for term, values in found.items()]
     return [*cases[:-1], (None, cases[-1][1])]
 
 

@@ -49,24 +49,24 @@ def selected(draft: Draft, predicate: Callable[..., Any], keys: Column, queries:
     domains = [draft.finite(column.reference) for column in (keys, queries)]
     if domains[0] is not None and domains[1] is not None:
         return _pairs(draft, predicate, (keys.reference, queries.reference), domains[0], domains[1])
-    columns = [Column(draft.defined(column)) for column in (keys, queries)]
+    references = [draft.defined(column) for column in (keys, queries)]
     try:
-        cases = term_cases(draft, predicate, columns, domains)
+        cases = term_cases(draft, predicate, references)
     except InvalidError:
         if not any(None in domain for domain in domains if domain is not None):
             raise
-        columns = [Column(_without_none(draft, column)) for column in columns]
-        cases = term_cases(draft, predicate, columns, [draft.finite(column.reference) for column in columns])
-    maker = _Maker(draft, predicate, [column.reference for column in columns])
+        references = [_without_none(draft, reference) for reference in references]
+        cases = term_cases(draft, predicate, references)
+    maker = _Maker(draft, predicate, references)
     return maker.by_cases([(test, condition(term)) for test, term in cases], of_key=domains[0] is not None)
 
 
-def _without_none(draft: Draft, column: Column) -> str:
+def _without_none(draft: Draft, reference: str) -> str:
     """A key or a query, undefined where it is None: nothing can be compared with that."""
-    domain = draft.finite(column.reference)
+    domain = draft.finite(reference)
     if domain is None or None not in domain:
-        return draft.defined(column)
-    return _restricted(draft, column.reference, [value for value in domain if value is not None])
+        return reference
+    return _restricted(draft, reference, [value for value in domain if value is not None])
 
 
 def _restricted(draft: Draft, reference: str, values: Sequence[Value]) -> str:

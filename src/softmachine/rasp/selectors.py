@@ -235,12 +235,15 @@ class Aggregate(SOp):
     def define(self, draft: Draft, selector: str, sop: Column) -> Column:
         """Add the operations. Where nothing is selected, a number without bound is None beside its value."""
         node = core.Aggregate(selector, sop.reference, draft.constant(self.default), self.reduction)
-        if sop.present is None and (self.default is not None or draft.fits(node)):
+        if sop.present is None and draft.fits(node):
             return Column(draft.add(node))
+        sop = Column(draft.filled(sop.reference), draft.presence(sop))
         zero = draft.constant(0 if self.default is None else self.default)
         value = draft.add(core.Aggregate(selector, sop.reference, zero, self.reduction))
         if sop.present is not None:
             return draft.column(value, [self._all_present(draft, selector, sop.present)])
+        if self.default is not None:
+            return Column(value)
         return draft.column(value, [draft.apply(Operator.GREATER, draft.add(core.Width(selector)), draft.constant(0))])
 
     def _all_present(self, draft: Draft, selector: str, present: str) -> str:
