@@ -94,9 +94,7 @@ def checked_value(item: object, place: Place | None) -> Value:
     try:
         return value_of(item)
     except ValueError as error:
-        raise usage(
-            str(error), place, "a constant is a symbol, a Boolean, a number, None or a tuple of these"
-        ) from None
+        raise usage(f"this constant means nothing: {error}", place) from None
 
 
 def checked_function(item: object, what: str, place: Place | None, hint: str) -> Callable[..., Any]:

@@ -111,8 +111,19 @@ def _table(
     return draft.add(Table(tuple(column.reference for column in columns), tuple(rows)))
 
 
-def called(function: Callable[..., Any], values: Sequence[Value], place: Place | None) -> Value:
+def called(
+    function: Callable[..., Any],
+    values: Sequence[Value],
+    place: Place | None,
+    read: Callable[[Any], Value] = value_of,
+) -> Value:
     """What a function gives.
+
+    Args:
+        function: The function.
+        values: What it is called with.
+        place: Where that is written.
+        read: Makes a value of what it gives, or raises a ValueError.
 
     Raises:
         ZeroDivisionError: If it does.
@@ -125,7 +136,7 @@ def called(function: Callable[..., Any], values: Sequence[Value], place: Place |
     except Exception as error:
         raise failed(function, f"called with {_shown(values)}, it raises {_said(error)}", place) from error
     try:
-        return value_of(result)
+        return read(result)
     except ValueError as error:
         raise failed(function, f"called with {_shown(values)}, it gives what is no value: {error}", place) from None
 
@@ -140,8 +151,8 @@ def _said(error: Exception) -> str:
 
 def failed(function: Callable[..., Any], problem: str, place: Place | None) -> InvalidError:
     """The error that a function does not work."""
-    where = place_of(function)
-    return InvalidError(named(function, unless=place), [problem], place=place or where)
+    where = place or place_of(function)
+    return InvalidError(named(function, unless=where), [problem], place=where)
 
 
 def place_of(function: Callable[..., Any]) -> Place | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any, Final
 
-from softmachine.errors import ConstructionError, InvalidError
+from softmachine.errors import ConstructionError, InvalidError, Place
 from softmachine.languages.rasp.core import COMPARISONS, Combine, Operator, Select, SelectAll, SelectPairs, Table, Value
 from softmachine.languages.rasp.validation import MOST_ROWS
 from softmachine.rasp.draft import Column, Draft
-from softmachine.rasp.functions import called, named, term_cases
+from softmachine.rasp.functions import called, failed, named, term_cases
 from softmachine.rasp.terms import (
     Literal,
     Operation,
@@ -88,22 +89,28 @@ def _pairs(
             hint="use a Comparison, or smaller domains",
         )
     wanted = []
-    for key in keys:
-        for query in queries:
-            try:
-                chosen = bool(called(lambda k, q: bool(predicate(k, q)), (key, query), draft.place))
-            except InvalidError as error:
-                if key is None or query is None:  # as everywhere, it is undefined what None is compared with
-                    domains = [[value for value in domain if value is not None] for domain in (keys, queries)]
-                    left, right = (_restricted(draft, *pair) for pair in zip(references, domains, strict=True))
-                    return _pairs(draft, predicate, (left, right), *domains)
-                raise InvalidError(named(predicate, draft.place), error.problems, place=draft.place) from error
-            if chosen:
-                wanted.append((key, query))
+    for key, query in product(keys, queries):
+        try:
+            chosen = _decided(predicate, key, query, draft.place)
+        except InvalidError:
+            if key is not None and query is not None:
+                raise
+            # As everywhere, it is undefined what None is compared with.
+            left, right = (_without_none(draft, reference) for reference in references)
+            return _pairs(draft, predicate, (left, right), draft.finite(left) or (), draft.finite(right) or ())
+        if chosen:
+            wanted.append((key, query))
     partial = any(draft.type(reference).partial for reference in references)
     if len(wanted) in (0, len(keys) * len(queries)) and not partial:
         return draft.add(SelectAll(bool(wanted)))
     return draft.add(SelectPairs(*references, tuple(wanted)))
+
+
+def _decided(predicate: Callable[..., Any], key: Value, query: Value, place: Place | None) -> bool:
+    try:
+        return bool(called(predicate, (key, query), place, bool))
+    except ZeroDivisionError as error:
+        raise failed(predicate, f"called with {key!r}, {query!r}, it raises {type(error).__name__}", place) from error
 
 
 class _Maker:

@@ -73,10 +73,12 @@ class Symbol(Operators["Symbol"]):
         terms = [_term(operand) for operand in operands]
         if operator in (Operator.EQUAL, Operator.UNEQUAL) and any(_is_no_number(term) for term in terms):
             return Symbol(literal(operator is Operator.UNEQUAL), self._decided)
-        if operator in (Operator.AND, Operator.OR, Operator.NOT) and not all(map(is_boolean, terms)):
-            raise Untraceable("combines the bits of a number", "use and, or, not; or & | ~ between comparisons")
-        if operator is Operator.NOT:
-            return Symbol(negation(terms[0]), self._decided)
+        if operator is Operator.POWER and isinstance(terms[1], Literal) and not isinstance(terms[1].value, int):
+            raise Untraceable("takes a root of a number without bound")
+        if operator in (Operator.AND, Operator.OR) and not all(map(is_boolean, terms)):
+            raise Untraceable("combines the bits of a number", "use and, or, not; or & and | between comparisons")
+        if operator is Operator.NOT:  # which Python has for numbers: it changes all bits
+            return -self - 1
         return Symbol(_limited(operation(operator, *terms)), self._decided)
 
     def choose(self, then: object, otherwise: object) -> Symbol:
