@@ -124,7 +124,8 @@ def test_several_letters_that_differ_have_no_mean() -> None:
 
 def test_comparing_none_is_undefined_but_a_function_may_ask_for_it() -> None:
     some = rasp.Map(lambda t: None if t == "b" else t, rasp.tokens)
-    for comparison in (rasp.Comparison.EQ, rasp.Comparison.TRUE, lambda k, q: k < q):
+    comparisons: list[Callable[[Any, Any], Any]] = [rasp.Comparison.EQ, rasp.Comparison.TRUE, lambda k, q: k < q]
+    for comparison in comparisons:
         assert rasp.Select(some, some, comparison)("aa") == [[bool(comparison("a", "a"))] * 2] * 2
         with pytest.raises(InputError, match="undefined"):
             rasp.Select(some, some, comparison)("ab")
@@ -144,11 +145,7 @@ def test_a_predicate_of_letters_is_a_list_of_pairs_and_one_of_numbers_a_comparis
 BAD: list[tuple[Callable[[], object], type[SoftmachineError], str]] = [
     (lambda: rasp.Select(rasp.tokens, 3, max), UsageError, "the second argument of Select is a sequence operator"),  # type: ignore[arg-type]
     (lambda: rasp.Select(rasp.tokens, rasp.tokens, "=="), UsageError, "the predicate of Select is a function"),  # type: ignore[arg-type]
-    (
-        lambda: rasp.Aggregate(rasp.tokens, rasp.tokens),
-        UsageError,
-        "Aggregate takes a selector, not the sequence operator",
-    ),  # type: ignore[arg-type]
+    (lambda: rasp.Aggregate(rasp.tokens, rasp.tokens), UsageError, "takes a selector, not the sequence operator"),  # type: ignore[arg-type]
     (lambda: rasp.SelectorWidth(3), UsageError, "SelectorWidth takes a selector, not a int"),  # type: ignore[arg-type]
     (lambda: rasp.ConstantSelector([[True], [False]]), UsageError, "has a Boolean for each key"),
     (

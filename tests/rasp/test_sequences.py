@@ -77,7 +77,12 @@ def test_a_function_that_changes_nothing_is_no_operation() -> None:
 def test_none_goes_through_maps_and_no_function_is_called_on_it() -> None:
     called: list[object] = []
     some = rasp.Map(lambda x: None if x == 1 else x, rasp.tokens)
-    after = rasp.Map(lambda x: called.append(x) or x + 1, some)
+
+    def increased(number: Any) -> Any:
+        called.append(number)
+        return number + 1
+
+    after = rasp.Map(increased, some)
     assert after(WORD) == [4, None, 3, None, 1]
     assert None not in called
     assert rasp.SequenceMap(lambda x, y: x + y, some, rasp.indices)(WORD) == [3, None, 4, None, 4]

@@ -120,7 +120,7 @@ def agree(function: Callable[..., Any], term: Term, *numbers: Any) -> bool:
     found = computed(term, numbers)
     if isinstance(expected, float):
         return isinstance(found, int | Fraction) and math.isclose(found, expected, abs_tol=1e-12)
-    return found == expected
+    return bool(found == expected)
 
 
 @pytest.mark.parametrize("function", ONE)
