@@ -18,12 +18,14 @@ class Builder:
 
     Args:
         reserved: Names that no definition may get unasked.
+        prefix: How the names of what nobody has named begin.
     """
 
-    def __init__(self, reserved: Iterable[str] = ()) -> None:
+    def __init__(self, reserved: Iterable[str] = (), *, prefix: str = "_") -> None:
         self._references: dict[Hashable, str] = {}
         self._definitions: dict[str, Definition] = {}
         self._wanted: dict[str, str] = {}
+        self._prefix = prefix
         self._taken: set[str] = set()
         self._reserved = set(reserved)
         self._numbers = count(1)
@@ -32,7 +34,9 @@ class Builder:
         """A reference to an operation, for those after it; that of the earlier one if there is an equal one."""
         key = distinguished(node)
         if key not in self._references:
-            reference = next(name for name in (f"_{k}" for k in self._numbers) if name not in self._reserved)
+            reference = next(
+                name for name in (f"{self._prefix}{k}" for k in self._numbers) if name not in self._reserved
+            )
             self._references[key] = reference
             self._definitions[reference] = Definition(reference, node, place)
         return self._references[key]
@@ -46,6 +50,11 @@ class Builder:
         if is_name(name) and name not in self._taken and name not in self._reserved and reference not in self._wanted:
             self._wanted[reference] = name
             self._taken.add(name)
+
+    def reserve(self, name: str) -> bool:
+        """Keep a name from being given from now on; False if an operation has it already."""
+        self._reserved.add(name)
+        return name not in self._taken
 
     def name(self, reference: str) -> str:
         """What an operation is called in the end."""

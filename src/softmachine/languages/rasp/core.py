@@ -41,6 +41,7 @@ class Operator(StrEnum):
     """Elementwise operations; the value is how ``.rasp`` writes them. True counts as 1 where a number is wanted."""
 
     ADD = "+"
+    """Of two symbols: one after the other."""
     SUBTRACT = "-"
     MULTIPLY = "*"
     DIVIDE = "/"

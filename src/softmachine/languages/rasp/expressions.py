@@ -8,17 +8,18 @@ from typing import Final, TypeAlias
 
 from softmachine.languages.rasp import core
 from softmachine.languages.rasp.core import Node, Operator, Reduction, Value
+from softmachine.languages.rasp.names import ANONYMOUS
 
 LONGEST_SHOWN: Final = 60
 DEEPEST_SHOWN: Final = 8
 
 Level: TypeAlias = int
-CHOICE, OR, AND, NOT, COMPARISON, SUM, PRODUCT, UNARY, POWER, UNIT = range(10)
-"""How tightly an expression holds together, from loose to tight."""
+CHOICE, OR, AND, NOT, COMPARISON, SUM, REMAINDER, PRODUCT, UNARY, POWER, UNIT, IN_OR = range(12)
+"""How tightly an expression holds together, from loose to tight; the last is where `or` may stand, but not `and`."""
 LEVELS: Final[Mapping[Operator, Level]] = {
     Operator.CHOOSE: CHOICE, Operator.OR: OR, Operator.AND: AND, Operator.NOT: NOT,
     **dict.fromkeys(core.COMPARISONS, COMPARISON), Operator.ADD: SUM, Operator.SUBTRACT: SUM,
-    Operator.MULTIPLY: PRODUCT, Operator.DIVIDE: PRODUCT, Operator.FLOOR_DIVIDE: PRODUCT, Operator.MODULO: PRODUCT,
+    Operator.MULTIPLY: PRODUCT, Operator.DIVIDE: PRODUCT, Operator.FLOOR_DIVIDE: PRODUCT, Operator.MODULO: REMAINDER,
     Operator.NEGATE: UNARY, Operator.POWER: POWER,
 }  # fmt: skip
 """Those that are not written as a call."""
@@ -48,7 +49,8 @@ def written(node: Node, operand: Operand, level: Level = CHOICE) -> str:
         level: How tightly it must hold together; looser expressions get brackets.
     """
     text, own = _written(node, operand)
-    return text if own >= level else f"({text})"
+    fits = own >= level if level is not IN_OR else own == OR or own >= NOT
+    return text if fits else f"({text})"
 
 
 def shown(name: str, nodes: Mapping[str, Node]) -> str:
@@ -56,7 +58,7 @@ def shown(name: str, nodes: Mapping[str, Node]) -> str:
 
     def operand(other: str, level: Level, depth: int = 0) -> str:
         node = nodes.get(other)
-        if node is None or not other.startswith("_"):
+        if node is None or not ANONYMOUS.fullmatch(other):
             return other
         if depth == DEEPEST_SHOWN:
             return "…"
@@ -86,10 +88,9 @@ def _written(node: Node, operand: Operand) -> tuple[str, Level]:
         case core.SelectAll():
             return "full_s" if node.selected else "no_s", UNIT
         case core.Combine(operator=Operator.NOT):
-            return f"not {operand(node.selectors[0], NOT)}", NOT
+            return f"not {operand(node.selectors[0], UNIT)}", NOT
         case core.Combine():
-            level = LEVELS[node.operator]
-            return f" {node.operator.value} ".join(operand(name, level + 1) for name in node.selectors), level
+            return f" {node.operator.value} ".join(operand(name, NOT) for name in node.selectors), LEVELS[node.operator]
         case core.Aggregate():
             parts = [operand(name, CHOICE) for name in (node.selector, node.values, node.default)]
             how = [] if node.reduction is Reduction.MEAN else [quote(node.reduction.value)]
@@ -105,15 +106,21 @@ def _applied(node: core.Apply, operand: Operand) -> tuple[str, Level]:
     if level is None:
         return _call(node.operator.value, *(operand(name, CHOICE) for name in node.operands)), UNIT
     if node.operator is Operator.CHOOSE:
-        then, condition, otherwise = node.operands
-        return f"{operand(then, OR)} if {operand(condition, OR)} else {operand(otherwise, CHOICE)}", level
+        then, condition, otherwise = (operand(name, OR) for name in node.operands)
+        return f"{then} if {condition} else {otherwise}", level
     if node.operator in (Operator.NOT, Operator.NEGATE):
         sign = "not " if node.operator is Operator.NOT else "-"
-        return sign + operand(node.operands[0], level if node.operator is Operator.NOT else POWER), level
+        return sign + operand(node.operands[0], UNIT), level
     left, right = node.operands
-    # A comparison has two sides, and a power is of something in brackets; the others go from left to right.
-    tight = level + 1 if level in (COMPARISON, POWER) else level
-    return f"{operand(left, tight)} {node.operator.value} {operand(right, level + 1)}", level
+    tight, tighter = _SIDES[level]
+    return f"{operand(left, tight)} {node.operator.value} {operand(right, tighter)}", level
+
+
+_SIDES: Final[Mapping[Level, tuple[Level, Level]]] = {
+    OR: (IN_OR, NOT), AND: (AND, NOT), COMPARISON: (SUM, SUM), SUM: (SUM, REMAINDER), REMAINDER: (UNARY, UNARY),
+    PRODUCT: (PRODUCT, UNARY), POWER: (UNIT, UNIT),
+}  # fmt: skip
+"""How tightly the sides of an operator must hold together."""
 
 
 def _literal(value: Value) -> tuple[str, Level]:

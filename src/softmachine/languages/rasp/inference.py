@@ -14,6 +14,7 @@ from typing import Final
 
 from softmachine.languages.rasp import core
 from softmachine.languages.rasp.core import UNDEFINED, Definition, Node, Operator, Reduction, Value
+from softmachine.languages.rasp.counting import counted, summed
 from softmachine.languages.rasp.expressions import shown
 from softmachine.languages.rasp.ranges import (
     MOST_VALUES,
@@ -192,44 +193,15 @@ class Inference:
         return limits
 
     def _counted(self, node: core.Apply) -> tuple[Range, bool] | None:
-        """A mean times the number of its keys, which is their sum: an integer if they are integers."""
-        if node.operator is not Operator.MULTIPLY:
+        """The integer that an average is made to, if it is (see `counting`)."""
+        if counted(node, self.nodes):
+            return Range(ONE, LENGTH), False
+        mean_of = summed(node, self.nodes, self.causal)
+        if mean_of is None:
             return None
-        for average, factor in (node.operands, node.operands[::-1]):
-            aggregate = self.nodes.get(average)
-            if isinstance(aggregate, core.Aggregate) and aggregate.reduction is Reduction.MEAN:
-                values, default = range_of(self._type(aggregate.values)), range_of(self._type(aggregate.default))
-                empty = self._facts(aggregate.selector).empty
-                if (
-                    values is not None
-                    and (default is not None or not empty)
-                    and self._counts(factor, aggregate.selector)
-                ):
-                    return total(values), False
-        return None
-
-    def _counts(self, name: str, selector: str) -> bool:
-        """Whether a sequence operator is known to be how many keys a selector selects."""
-        selected = self.nodes[selector]
-        everything = selected == core.SelectAll()
-        prefix = (
-            isinstance(selected, core.Select) and selected.comparison is Operator.AT_MOST and self._prefix(selected)
-        )
-        match self.nodes.get(name):
-            case core.Width(selector=counted):
-                return counted == selector
-            case core.Length():
-                return everything or (self.causal and prefix)
-            case core.Apply(operator=Operator.ADD, operands=operands):
-                ends = {self.nodes.get(operand) for operand in operands}
-                return ends == {core.Indices(), core.Constant(1)} and (prefix or (self.causal and everything))
-            case _:
-                return False
-
-    def _prefix(self, selected: core.Select) -> bool:
-        return isinstance(self.nodes.get(selected.key), core.Indices) and isinstance(
-            self.nodes.get(selected.query), core.Indices
-        )
+        values, default = range_of(self._type(mean_of.values)), range_of(self._type(mean_of.default))
+        known = values is not None and (default is not None or not self._facts(mean_of.selector).empty)
+        return (total(values), False) if known and values is not None else None
 
     def _table(self, node: core.Table) -> Type:
         found = [self._type(name) for name in node.operands]
@@ -299,19 +271,33 @@ class Inference:
         """The types that the variables have after any number of turns: found by widening until nothing changes."""
         if all(self.types.get(name) for name, _ in node.variables) and node.result in self.types:
             return self._type(node.result)  # another variable of the same loop
-        types = [self._type(start) for _, start in node.variables]
+        starts = [self._type(start) for _, start in node.variables]
+        types = starts
         for rounds in range(MOST_ROUNDS):
-            self.types.update({name: found for (name, _), found in zip(node.variables, types, strict=True)})
-            reported = len(self.problems)
-            self.infer(node.body)
-            if len(self.problems) > reported:
-                raise _Reported
-            following = [self._type(name) for name in node.following]
+            following = self._turn(node, types)
             wider = [widened(old, new, rounds) for old, new in zip(types, following, strict=True)]
             if wider == types:
+                self._narrow(node, starts, following, types)
                 return self._type(node.result)
             types = wider
         raise Mismatch(UNENDING)
+
+    def _turn(self, node: core.Repeat, types: Sequence[Type]) -> list[Type]:
+        """The types of the variables after a turn that begins with these."""
+        self.types.update({name: found for (name, _), found in zip(node.variables, types, strict=True)})
+        reported = len(self.problems)
+        self.infer(node.body)
+        if len(self.problems) > reported:
+            raise _Reported
+        return [self._type(name) for name in node.following]
+
+    def _narrow(self, node: core.Repeat, starts: list[Type], following: list[Type], types: list[Type]) -> None:
+        """Take back what was widened too far, if what is left is still what every turn keeps to."""
+        narrow = [united(start, new) for start, new in zip(starts, following, strict=True)]
+        after = self._turn(node, narrow)
+        kept = [united(old, new) for old, new in zip(narrow, after, strict=True)]
+        if kept != narrow:
+            self._turn(node, types)
 
     # Words for messages
 

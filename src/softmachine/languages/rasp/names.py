@@ -13,12 +13,14 @@ KEYWORDS: Final = frozenset(
 )
 """Words of the text form that nothing can be called."""
 PRIMITIVES: Final = frozenset(
-    {"tokens", "indices", "length", "select", "aggregate", "selector_width", "full_s", "no_s", "table", "pairs"}
+    {"tokens", "indices", "length", "select", "aggregate", "selector_width", "full_s", "no_s", "table", "constant"}
     | {"max", "min", "round", "int", "abs", "indicator"}
 )
 """What the text form calls the operations. A text may give these names to something else, but they are not kept."""
 RESERVED: Final = KEYWORDS | PRIMITIVES
 NAME: Final = re.compile(r"[^\W\d]\w*")
+ANONYMOUS: Final = re.compile(r"_\d+(_\d+)?")
+"""What is called so that nobody named: in a loop, with the number of the loop."""
 MOST_COMPARED: Final = 200
 
 

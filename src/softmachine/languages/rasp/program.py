@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from typing import ClassVar
@@ -31,7 +31,10 @@ class Program(OfWords):
         causal: Whether selectors see only keys up to the query, so that a decoder can run it.
         stop: With which output a program that feeds on its own output is done; None if it does not.
         example: The input that it suggests.
-        place: Where it comes from, if it comes from a text.
+        notes: What people should know who read it from a text.
+        place: Where it comes from, if it comes from a text,
+        output_place: where its output is defined there, and
+        lines: the text, for messages.
     """
 
     language: ClassVar[str] = "rasp"
@@ -43,6 +46,7 @@ class Program(OfWords):
     causal: bool = False
     stop: str | None = None
     example: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default=(), compare=False, repr=False)
     place: Place | None = field(default=None, compare=False, repr=False)
     output_place: InitVar[Place | None] = None
     lines: InitVar[Sequence[str]] = ()
@@ -112,3 +116,18 @@ class Program(OfWords):
     def __str__(self) -> str:
         count = len(self.definitions)
         return f"RASP program {self.name}: {len(self.alphabet)} letters, {count} definition{'s' * (count != 1)}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenProgram(Program):
+    """A program that does not say which letters its inputs have; until somebody does, it has those that it mentions.
+
+    Args:
+        over: The same program over an alphabet.
+    """
+
+    over: Callable[[tuple[str, ...]], Program] = field(compare=False, repr=False)
+
+    def extended(self, symbols: Iterable[str]) -> Program:
+        """The same over more letters."""
+        return self.over(tuple(symbols))

@@ -25,6 +25,8 @@ LARGEST_COMMON: Final = 16
 """Fractions with denominators up to this are brought to a common one."""
 PATIENCE: Final = 8
 """So many rounds of a loop are gone through before numbers that grow are taken to go on growing."""
+FASTEST: Final = 16
+"""How many times the length numbers in a loop may reach."""
 UNENDING: Final = "the numbers in the loop grow and grow; keep them within bounds, as in min(x, length)"
 LARGEST_COEFFICIENT: Final = 10**18
 
@@ -114,17 +116,11 @@ def widened(old: Type, new: Type, rounds: int) -> Type:
 
 
 def _limit(bound: Line) -> Line:
-    for limit in (
-        LENGTH - ONE,
-        LENGTH,
-        LENGTH + ONE,
-        LENGTH + LENGTH,
-        Line(0, 4),
-        Line(LARGEST_COMMON, LARGEST_COMMON),
-    ):
-        if limit.at_least(bound):
-            return limit
-    raise Mismatch(UNENDING)
+    """The next bound that grows with the length, or faster than before."""
+    if bound.higher or bound.slope >= FASTEST:
+        raise Mismatch(UNENDING)
+    slope = max(1, 2 * bound.slope)
+    return Line(max(bound.at(1), 0) - slope, slope).or_more(bound)
 
 
 def distinct(values: Sequence[Value]) -> tuple[Value, ...]:

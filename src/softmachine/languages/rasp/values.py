@@ -13,6 +13,8 @@ Result: TypeAlias = Value | Undefined
 """A value, or that there is none."""
 Number: TypeAlias = bool | int | Fraction
 
+LONGEST_SYMBOL: Final = 1000
+"""Symbols are not joined to longer ones: it is undefined."""
 MOST_BITS: Final = 1 << 14
 """Numbers with more are not made by a power: it is undefined."""
 
@@ -66,6 +68,9 @@ def apply(operator: Operator, operands: Sequence[Result]) -> Result:
     if operator in _LOGIC:
         decisions = [truth(operand) for operand in operands]
         return UNDEFINED if UNDEFINED in decisions else _LOGIC[operator](*decisions)
+    if operator is Operator.ADD and all(isinstance(operand, str) for operand in operands):
+        together = "".join(operand for operand in operands if isinstance(operand, str))
+        return together if len(together) <= LONGEST_SYMBOL else UNDEFINED
     numbers = [operand for operand in operands if is_number(operand)]
     return UNDEFINED if len(numbers) < len(operands) else _NUMERIC[operator](*numbers)
 
