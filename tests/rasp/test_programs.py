@@ -12,7 +12,7 @@ import pytest
 
 from softmachine import rasp
 from softmachine.errors import InvalidError, UsageError
-from softmachine.languages.rasp import UNDEFINED, run
+from softmachine.languages.rasp import UNDEFINED, parse, run, to_text
 
 EQ, LT, LEQ, GT, TRUE = (
     rasp.Comparison.EQ,
@@ -189,6 +189,19 @@ def test_a_known_program_computes_what_it_is_known_for(case: str) -> None:
         word = "".join(letters.choice(alphabet) for _ in range(length))
         assert list(run(program, word)) == expected(word)
         assert sop(word) == [float(x) if isinstance(x, Fraction) else x for x in expected(word)]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_program_is_the_same_after_it_was_written_as_text(case: str) -> None:
+    alphabet, make, _ = CASES[case]
+    program = rasp.program(make(), alphabet, name=case)
+    again = parse(to_text(program))
+    assert (again.definitions, again.output, again.letters) == (program.definitions, program.output, program.letters)
+
+
+def test_the_text_reads_as_people_would_write_it() -> None:
+    text = to_text(rasp.program(dyck_by_prefix(), "()", name="dyck"))
+    assert 'dyck = "F" if selector_width(' in text
 
 
 def test_numbers_without_repetition_are_sorted() -> None:

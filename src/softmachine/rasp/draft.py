@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from softmachine.errors import Place
 from softmachine.languages.rasp.building import Builder
-from softmachine.languages.rasp.core import Apply, Constant, Definition, Node, Operator, Table, Value, operands
+from softmachine.languages.rasp.core import Apply, Constant, Definition, Node, Operator, Table, Value
 from softmachine.languages.rasp.inference import Inference
 from softmachine.languages.rasp.value_types import Finite, Type
 from softmachine.languages.rasp.values import identity
@@ -132,13 +132,3 @@ class Draft:
             return column.reference
         certain = self.add(Table((column.present,), (((True,), True),)))
         return self.apply(Operator.CHOOSE, column.reference, certain, column.reference)
-
-    def needed(self, output: str) -> tuple[Definition, ...]:
-        """The definitions that the output is computed from, with their names."""
-        wanted = {self.builder.name(output)}
-        kept = []
-        for definition in reversed(self.builder.definitions()):
-            if definition.name in wanted:
-                wanted.update(operands(definition.node))
-                kept.append(definition)
-        return tuple(reversed(kept))

@@ -100,15 +100,29 @@ def _table(
             place=draft.place,
             hint="use a smaller vocabulary, or do it in several steps",
         )
-    rows = []
+    rows: list[tuple[tuple[Value, ...], Value]] = []
     for values in product(*domains):
         try:
             rows.append((values, None if None in values else called(function, values, draft.place)))
         except ZeroDivisionError:  # there it is undefined, as a division by 0 is everywhere
             continue
-    if len(domains) == 1 and len(rows) == size and all(same(before[0], after) for before, after in rows):
-        return columns[0].reference
-    return draft.add(Table(tuple(column.reference for column in columns), tuple(rows)))
+    return _shortest(draft, [column.reference for column in columns], rows)
+
+
+def _shortest(draft: Draft, references: Sequence[str], rows: Sequence[tuple[tuple[Value, ...], Value]]) -> str:
+    """A table without what it does not depend on: operands that are always the same; or what it is a table of."""
+    kinds = [draft.type(reference) for reference in references]
+    varying = [
+        k for k, kind in enumerate(kinds) if kind.partial or not isinstance(kind, Finite) or len(kind.values) > 1
+    ]
+    if not varying and rows:
+        return draft.constant(rows[0][1])
+    kept = varying or range(len(references))
+    shorter = [(tuple(values[k] for k in kept), result) for values, result in rows]
+    total = isinstance(kinds[kept[0]], Finite) and len(shorter) == len(draft.finite(references[kept[0]]) or ())
+    if len(kept) == 1 and total and all(same(before, after) for (before,), after in shorter):
+        return references[kept[0]]
+    return draft.add(Table(tuple(references[k] for k in kept), tuple(shorter)))
 
 
 def called(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar
 
 from softmachine.errors import ConstructionError, InputError, InvalidError, Place, UsageError
+from softmachine.languages.rasp.canonical import canonical
 from softmachine.languages.rasp.core import (
     UNDEFINED,
     Aggregate,
@@ -95,9 +96,14 @@ def drafted(draft: Draft, output: Elaborable) -> Any:
         results[id(expression)] = result
         if expression.is_named:
             reference = result if isinstance(result, str) else result.reference
-            draft.builder.call(reference, re.sub(r"\W", "_", expression.name))
+            draft.builder.call(reference, _identifier(expression.name))
     draft.place = output.place
     return results[id(output)]
+
+
+def _identifier(name: str) -> str:
+    """The name that the text form has for what is called so."""
+    return re.sub(r"\W", "_", name)
 
 
 def program(
@@ -133,13 +139,16 @@ def program(
             f"the output of a program is a sequence operator, and {output.name!r} is a selector",
             hint="aggregate with it, or take its SelectorWidth",
         )
+    name = name or output.name
     reference = draft.defined(column)
+    draft.builder.call(reference, _identifier(name))
+    definitions, result = canonical(draft.builder.definitions(), draft.builder.name(reference))
     return Program(
-        name=name or output.name,
+        name=name,
         alphabet=tuple(letters),
         letters=tuple(letters.values()),
-        definitions=draft.needed(reference),
-        output=draft.builder.name(reference),
+        definitions=definitions,
+        output=result,
         causal=causal,
         stop=stop,
         example=tuple(spelled(value_of(item)) for item in example),

@@ -196,9 +196,10 @@ class LinearSequenceMap(SequenceMap):
 
     def define(self, draft: Draft, fst: Column, snd: Column) -> Column:
         """Add the operations: exact, also where the factors are fractions."""
-        factors = ((fst, self.fst_fac), (snd, self.snd_fac))
-        first, second = (_times(draft, value_of(factor), column) for column, factor in factors)
-        return elementwise(draft, Elementary(Operator.ADD), first, second)
+        first = _times(draft, value_of(self.fst_fac), fst)
+        if self.snd_fac < 0:
+            return elementwise(draft, Elementary(Operator.SUBTRACT), first, _times(draft, value_of(-self.snd_fac), snd))
+        return elementwise(draft, Elementary(Operator.ADD), first, _times(draft, value_of(self.snd_fac), snd))
 
 
 def _times(draft: Draft, factor: Value, column: Column) -> Column:
