@@ -242,8 +242,20 @@ def elementwise(draft: Draft, function: Callable[..., Any], *columns: Column) ->
     domains = [draft.finite(column.reference) for column in columns]
     if not isinstance(function, Elementary) or not function.agrees(domains):
         return mapped(draft, function, columns)
-    value = draft.apply(function.operator, *(column.reference for column in columns))
+    references = [column.reference for column in columns]
+    value = _masked(draft, function, references) or draft.apply(function.operator, *references)
     return draft.column(value, [column.present for column in columns if column.present])
+
+
+def _masked(draft: Draft, function: Elementary, references: Sequence[str]) -> str | None:
+    """A number without bound times 0 or 1, as a choice, for which there is a construction at every length."""
+    if function.operator is not Operator.MULTIPLY:
+        return None
+    for mask, number in (references, references[::-1]):
+        domain = draft.finite(mask)
+        if domain is not None and set(domain) <= {0, 1} and draft.finite(number) is None:
+            return draft.apply(Operator.CHOOSE, number, mask, draft.constant(0))
+    return None
 
 
 def sop_not(sop: SOp) -> SOp:

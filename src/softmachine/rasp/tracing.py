@@ -79,6 +79,9 @@ class Symbol(Operators["Symbol"]):
             raise Untraceable("combines the bits of a number", "use and, or, not; or & and | between comparisons")
         if operator is Operator.NOT:  # which Python has for numbers: it changes all bits
             return -self - 1
+        if operator is Operator.MULTIPLY and is_boolean(terms[0]) != is_boolean(terms[1]):
+            mask, number = terms if is_boolean(terms[0]) else terms[::-1]
+            return Symbol(_limited(choice(number, mask, literal(0))), self._decided)
         return Symbol(_limited(operation(operator, *terms)), self._decided)
 
     def choose(self, then: object, otherwise: object) -> Symbol:
