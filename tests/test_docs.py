@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import os
-import re
 import subprocess
 import sys
 import tomllib
@@ -14,11 +11,12 @@ from pathlib import Path
 import pytest
 
 import softmachine
+from tests.pages import Page, tidy
 
 ROOT = Path(__file__).parent.parent
 EXAMPLE = ROOT / "examples" / "own-theorem"
-PAGE = (ROOT / "docs" / "own-theorem.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
+PAGE = Page("own-theorem.md")
+BLOCKS = PAGE.blocks
 ELSEWHERE = ("pip ", "softmachine export ")
 """Commands that need the network, or torch."""
 
@@ -59,18 +57,9 @@ def printed(commands: list[str], place: Path) -> list[str]:
     return [tidy(item) for item in done.stdout.split(BETWEEN)[1:]]
 
 
-def tidy(text: str) -> str:
-    return re.sub(r"\(\d+\.\d s\)", "(0.0 s)", "\n".join(line.rstrip() for line in text.strip().splitlines()))
-
-
 def test_the_python_of_the_page_prints_what_the_page_says() -> None:
-    names: dict[str, object] = {}
-    for (language, text), (following, said) in zip(BLOCKS, [*BLOCKS[1:], ("", "")], strict=True):
-        if language == "python":
-            output = io.StringIO()
-            with contextlib.redirect_stdout(output):
-                exec(compile(text, "docs/own-theorem.md", "exec"), names)
-            assert tidy(output.getvalue()) == (tidy(said) if following == "text" else "")
+    for printed_by_it, said in PAGE.printed():
+        assert printed_by_it == said
 
 
 def test_the_commands_of_the_page_print_what_the_page_says(tmp_path: Path) -> None:

@@ -1,0 +1,32 @@
+"""Programs that were written in Python, compiled: what the weights say is what the program means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import softmachine as sm
+from softmachine import rasp
+from softmachine.rasp import causal
+from tests.rasp.causal.test_library import CASES as CAUSAL
+from tests.rasp.test_programs import CASES
+
+pytest.importorskip("softmachine.theorems.rasp")
+
+WITHOUT = ("pair balance", "most frequent")
+"""An output that is a difference of two means, and an order of negative numbers: there is no construction for these."""
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case not in WITHOUT])
+def test_a_known_program_is_right_on_all_short_words(case: str) -> None:
+    alphabet, make, _ = CASES[case]
+    report = sm.check(rasp.program(make(), alphabet, name=case), up_to=3)
+    assert report.ok
+
+
+@pytest.mark.parametrize("case", CAUSAL)
+def test_a_causal_function_is_right_on_all_short_words(case: str) -> None:
+    function: Callable[[Any], Any] = CAUSAL[case][0]
+    assert sm.check(causal.program(function, range(3), name=case), up_to=3).ok
