@@ -25,7 +25,17 @@ def test_a_known_program_is_right_on_all_short_words(case: str) -> None:
     assert sm.check(rasp.program(make(), alphabet, name=case), up_to=3).holds
 
 
-@pytest.mark.parametrize("case", CAUSAL)
-def test_a_causal_function_is_right_on_all_short_words(case: str) -> None:
+def is_right(case: str, up_to: int) -> bool:
     function: Callable[[Any], Any] = CAUSAL[case][0]
-    assert sm.check(causal.program(function, range(3), name=case), up_to=3).holds
+    return sm.check(causal.program(function, range(3), name=case), up_to=up_to).holds
+
+
+@pytest.mark.parametrize("case", [*CAUSAL][::4])
+def test_a_causal_function_is_right_on_all_short_words(case: str) -> None:
+    assert is_right(case, up_to=2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CAUSAL)
+def test_every_causal_function_is_right_on_all_words_up_to_length_4(case: str) -> None:
+    assert is_right(case, up_to=4)

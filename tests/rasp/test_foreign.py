@@ -82,26 +82,26 @@ def test_random_programs_are_the_same_as_ours(seed: int) -> None:
     for length in (1, 4):
         word = random.choices("abc", k=length)
         try:
-            expected = rasp.values(ours, word)
+            expected = rasp.evaluate(ours, word)
         except sm.SoftmachineError:
             continue
-        assert rasp.values(theirs, word) == expected
+        assert rasp.evaluate(theirs, word) == expected
 
 
 def test_every_class_is_known() -> None:
     assert {name for name in KINDS if not hasattr(other, name)} == set()
     fixed = other.ConstantSelector([[True, False], [True, True]])
     both = other.SelectorOr(other.SelectorNot(fixed), other.SelectorAnd(fixed, fixed))
-    assert rasp.values(converted(other.SelectorWidth(both)), "ab") == [2, 2]
-    assert rasp.values(converted(other.ConstantSOp([1, "x"])), "ab") == [1, "x"]
-    assert rasp.values(converted(other.Full(None)), "ab") == [None, None]
+    assert rasp.evaluate(converted(other.SelectorWidth(both)), "ab") == [2, 2]
+    assert rasp.evaluate(converted(other.ConstantSOp([1, "x"])), "ab") == [1, "x"]
+    assert rasp.evaluate(converted(other.Full(None)), "ab") == [None, None]
 
 
 def test_a_subclass_is_taken_for_what_it_is_made_of() -> None:
     class Special(other.Map):
         pass
 
-    assert rasp.values(converted(Special(lambda x: x + x, TOKENS)), "ab") == ["aa", "bb"]
+    assert rasp.evaluate(converted(Special(lambda x: x + x, TOKENS)), "ab") == ["aa", "bb"]
 
 
 def test_an_unknown_class_is_named() -> None:

@@ -154,7 +154,7 @@ def judged(seed: int) -> str:
         except Wrong:
             return "undefined"
         try:
-            found = rasp.values(sop, word, causal=causal)
+            found = rasp.evaluate(sop, word, causal=causal)
         except (InvalidError, ConstructionError):
             return "refused"
         except InputError as error:

@@ -84,6 +84,9 @@ def test_selectors_are_joined_and_negated() -> None:
     assert (one | other)(WORD) == rasp.SelectorOr(one, other)(WORD) == [[a or b for a, b in row] for row in pairs]
     assert (~one)(WORD) == rasp.SelectorNot(one)(WORD) == [[not a for a, _ in row] for row in pairs]
     assert (one & one)(WORD) == one(WORD)
+    assert rasp.selector_and(one, other)(WORD) == (one & other)(WORD)
+    assert rasp.selector_or(one, other)(WORD) == (one | other)(WORD)
+    assert rasp.selector_not(one, simplify=False)(WORD) == (~one)(WORD)
 
 
 def test_a_constant_selector_is_all_nothing_or_rows_for_one_length() -> None:

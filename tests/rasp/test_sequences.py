@@ -123,6 +123,8 @@ def test_marks_and_names() -> None:
     assert rasp.is_categorical(rasp.categorical(rasp.Full(1)))
     assert sop.name == sop.annotations["name"] == "count"
     assert repr(sop) == "<Map count>"
+    assert rasp.annotate(sop, name="other").name == "other"
+    assert rasp.evaluate(sop, "ab") == ["a", "b"]
 
 
 def test_functions_of_two_values_of_which_only_one_is_a_number_without_bound() -> None:

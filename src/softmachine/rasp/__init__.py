@@ -9,8 +9,10 @@
 """
 
 from softmachine.languages.rasp.program import Program
-from softmachine.rasp.expressions import Expression
-from softmachine.rasp.programs import program, values
+from softmachine.rasp.expressions import Expression, annotate
+from softmachine.rasp.expressions import Expression as RASPExpr
+from softmachine.rasp.programs import program
+from softmachine.rasp.programs import values as evaluate
 from softmachine.rasp.selectors import (
     Aggregate,
     Comparison,
@@ -21,6 +23,9 @@ from softmachine.rasp.selectors import (
     SelectorNot,
     SelectorOr,
     SelectorWidth,
+    selector_and,
+    selector_not,
+    selector_or,
 )
 from softmachine.rasp.sequences import (
     ConstantSOp,
@@ -48,5 +53,6 @@ __all__ = [
     "tokens", "indices", "length", "Full", "Map", "SequenceMap", "LinearSequenceMap", "ConstantSOp", "sop_not",
     "Select", "Comparison", "ConstantSelector", "SelectorAnd", "SelectorOr", "SelectorNot", "SelectorWidth",
     "Aggregate", "numerical", "categorical", "get_encoding", "is_numerical", "is_categorical", "Encoding",
-    "Expression", "SOp", "Selector", "TokensType", "IndicesType", "LengthType", "Program", "program", "values",
+    "Expression", "SOp", "Selector", "TokensType", "IndicesType", "LengthType", "Program", "program", "RASPExpr",
+    "annotate", "evaluate", "selector_and", "selector_or", "selector_not",
 ]  # fmt: skip

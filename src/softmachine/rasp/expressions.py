@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 from softmachine.errors import Place, UsageError
 from softmachine.languages.rasp.core import Value
@@ -81,6 +81,14 @@ class Expression(ABC):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}>"
+
+
+ExpressionT = TypeVar("ExpressionT", bound=Expression)
+
+
+def annotate(expression: ExpressionT, **marks: Any) -> ExpressionT:
+    """The same expression, with marks."""
+    return expression.annotated(**marks)
 
 
 def checked_value(item: object, place: Place | None) -> Value:

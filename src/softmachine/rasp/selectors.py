@@ -187,6 +187,21 @@ class SelectorNot(Selector):
         return draft.add(core.Combine(Operator.NOT, (inner,)))
 
 
+def selector_and(fst: Selector, snd: Selector, simplify: bool = True) -> Selector:  # noqa: ARG001
+    """The keys that both select; ``simplify`` is there for programs that say it, and means nothing."""
+    return fst & snd
+
+
+def selector_or(fst: Selector, snd: Selector, simplify: bool = True) -> Selector:  # noqa: ARG001
+    """The keys that at least one selects."""
+    return fst | snd
+
+
+def selector_not(inner: Selector, simplify: bool = True) -> Selector:  # noqa: ARG001
+    """The keys that it does not select."""
+    return ~inner
+
+
 class SelectorWidth(SOp):
     """How many keys each query selects."""
 

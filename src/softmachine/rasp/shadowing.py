@@ -37,6 +37,7 @@ def shadowed(function: Callable[..., Any], names: Mapping[str, Any]) -> Callable
         made = FunctionType(item.__code__, space, item.__name__, item.__defaults__, closure or None)
         made.__kwdefaults__ = item.__kwdefaults__
         done[id(item)] = made
+        made.__defaults__ = item.__defaults__ and tuple(map(new, item.__defaults__))
         for cell, old in zip(closure, item.__closure__ or (), strict=True):
             if not _is_empty(old):
                 cell.cell_contents = new(old.cell_contents)
