@@ -49,6 +49,9 @@ PREDICATES: list[Callable[[Any, Any], Any]] = [
     lambda k, q: k in (q, q + 1),
     lambda k, q: (k > 1) == (q > 1),
     lambda k, q: (k < 2) if q > 1 else (k == q),
+    lambda k, q: "yes" if k > q else "",
+    lambda k, q: None if k > q else [1][0],
+    lambda k, q: (k > q) * 2,
 ]
 
 

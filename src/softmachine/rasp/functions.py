@@ -19,7 +19,8 @@ from softmachine.rasp.terms import Argument, Literal, Operation, Term, computed,
 from softmachine.rasp.tracing import Untraceable, traced
 
 MOST_SAMPLES: Final = 12
-"""Values of each argument on which a traced function is compared with what was traced."""
+"""Numbers without bound on which a traced function is compared with what was traced."""
+MOST_COMPARED: Final = 1 << 12
 SAMPLED_LENGTH: Final = 8
 CLOSE: Final = Fraction(1, 10**9)
 """Python's floats round, so what they give may be so far from what is exact."""
@@ -212,7 +213,7 @@ def trace(
         ) from None
     except Exception as error:
         raise failed(function, f"called with a number of any size, it raises {_said(error)}", place) from error
-    for values in islice(product(*map(_samples, arguments, types)), MOST_SAMPLES**2):
+    for values in islice(product(*map(_samples, arguments, types)), MOST_COMPARED):
         _compare(function, term, values, place)
     return term
 
@@ -222,7 +223,7 @@ def _samples(argument: Argument | Value, kind: Type) -> Iterable[Value]:
     if not isinstance(argument, Argument):
         return (argument,)
     if isinstance(kind, Finite):
-        return kind.values[:MOST_SAMPLES]
+        return kind.values
     low, high = kind.low.at(SAMPLED_LENGTH), kind.high.at(SAMPLED_LENGTH)
     if isinstance(kind, Ratio):
         quarters = (value_of(Fraction(k, 4)) for k in range(4 * max(low, -1), 4 * min(high, 1) + 1))

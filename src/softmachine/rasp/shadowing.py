@@ -6,7 +6,10 @@ import builtins
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import CellType, FunctionType
-from typing import Any
+from typing import Any, Final
+
+MOST_FUNCTIONS: Final = 200
+"""So many are copied, that of a function which uses large libraries most stay as they are."""
 
 
 def shadowed(function: Callable[..., Any], names: Mapping[str, Any]) -> Callable[..., Any]:
@@ -25,7 +28,7 @@ def shadowed(function: Callable[..., Any], names: Mapping[str, Any]) -> Callable
     def new(item: Any) -> Any:
         if isinstance(item, partial):
             return partial(new(item.func), *item.args, **item.keywords)
-        if not isinstance(item, FunctionType):
+        if not isinstance(item, FunctionType) or (len(done) >= MOST_FUNCTIONS and id(item) not in done):
             return replaced.get(id(item), item)
         if id(item) not in done:
             copy(item)

@@ -101,8 +101,14 @@ def is_total(term: Term) -> bool:
 
 
 def condition(term: Term) -> Term:
-    """Whether a term counts as true."""
-    return term if is_boolean(term) else operation(Operator.UNEQUAL, term, literal(0))
+    """Whether a term counts as true: of numbers, those that are not 0."""
+    match term:
+        case Literal():
+            return literal(bool(term.value))
+        case Operation(operator=Operator.CHOOSE, operands=(then, test, otherwise)):
+            return choice(condition(then), test, condition(otherwise))
+        case _:
+            return term if is_boolean(term) else operation(Operator.UNEQUAL, term, literal(0))
 
 
 def negation(term: Term) -> Term:

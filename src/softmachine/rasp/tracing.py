@@ -9,7 +9,7 @@ from typing import Any, Final, NoReturn
 from softmachine.languages.rasp.core import Operator, Value
 from softmachine.languages.rasp.values import is_number
 from softmachine.rasp.operators import Operators
-from softmachine.rasp.python_values import value_of
+from softmachine.rasp.python_values import python_value, value_of
 from softmachine.rasp.shadowing import shadowed
 from softmachine.rasp.terms import (
     Argument,
@@ -83,10 +83,6 @@ class Symbol(Operators["Symbol"]):
             mask, number = terms if is_boolean(terms[0]) else terms[::-1]
             return Symbol(_limited(choice(number, mask, literal(0))), self._decided)
         return Symbol(_limited(operation(operator, *terms)), self._decided)
-
-    def choose(self, then: object, otherwise: object) -> Symbol:
-        """One of two things, by whether this is true."""
-        return Symbol(_limited(choice(_term(then), condition(self.term), _term(otherwise))), self._decided)
 
     def truth(self) -> Symbol:
         """Whether it counts as true."""
@@ -178,7 +174,9 @@ class _Tracer:
                 f"takes more than {MOST_CALLS // 2} paths, or asks more than {MOST_DECISIONS} questions on one",
                 "a loop over a number without bound does not end; compute it at once",
             )
-        symbols = [Symbol(item, decided) if isinstance(item, Argument) else item for item in self.arguments]
+        symbols = [
+            Symbol(item, decided) if isinstance(item, Argument) else python_value(item) for item in self.arguments
+        ]
         try:
             result = _limited(_term(self.function(*symbols)))
         except _Fork as fork:
