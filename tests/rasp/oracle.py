@@ -8,6 +8,9 @@ from typing import Any
 
 from softmachine import rasp
 
+asked_of_none: list[object] = []
+"""Predicates that were called with None: where one raises an error for some None, softmachine takes it for every one."""
+
 
 class Wrong(Exception):  # noqa: N818
     """The dialect has no value here."""
@@ -70,6 +73,8 @@ def tried(function: Any, *arguments: Any) -> Any:
 
 
 def compared(predicate: Any, key: Any, query: Any) -> bool:
+    if key is None or query is None:
+        asked_of_none.append(predicate)
     try:
         return bool(predicate(key, query))
     except TypeError:

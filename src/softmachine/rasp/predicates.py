@@ -95,8 +95,9 @@ def _pairs(
         except InvalidError:
             if key is not None and query is not None:
                 raise
-            # As everywhere, it is undefined what None is compared with.
-            left, right = (_without_none(draft, reference) for reference in references)
+            # As everywhere, it is undefined what None is compared with: on this side, whatever is on the other.
+            left = _without_none(draft, references[0]) if key is None else references[0]
+            right = _without_none(draft, references[1]) if query is None else references[1]
             return _pairs(draft, predicate, (left, right), draft.finite(left) or (), draft.finite(right) or ())
         if chosen:
             wanted.append((key, query))
