@@ -188,7 +188,7 @@ def test_none_goes_through_tables_and_cannot_be_compared(make: Maker) -> None:
         (Operator.AND, (True, 1), True),
         (Operator.OR, (False, 0), False), (Operator.NOT, (0,), True), (Operator.NOT, ("a",), UNDEFINED),
         (Operator.INDICATOR, (True,), 1), (Operator.CHOOSE, ("a", False, "b"), "b"),
-        (Operator.ADD, ("a", "b"), UNDEFINED),
+        (Operator.ADD, ("a", "b"), "ab"), (Operator.ADD, ("a", 1), UNDEFINED),
         (Operator.CHOOSE, ("a", "b", "c"), UNDEFINED),
     ],
 )  # fmt: skip

@@ -41,6 +41,9 @@ class Builder:
             self._definitions[reference] = Definition(reference, node, place)
         return self._references[key]
 
+    def __len__(self) -> int:
+        return len(self._definitions)
+
     def node(self, reference: str) -> Node:
         """The operation that a reference stands for."""
         return self._definitions[reference].node

@@ -25,6 +25,7 @@ from softmachine.languages.rasp.things import (
     is_value,
 )
 from softmachine.languages.rasp.trees import At, Expression, Statement
+from softmachine.languages.rasp.validation import MOST_DEFINITIONS
 from softmachine.languages.rasp.values import MOST_BITS, apply, identity, is_number, plain
 from softmachine.languages.text.mistakes import Mistake
 
@@ -400,6 +401,10 @@ class Elaborator:
 
     def add(self, node: Node) -> str:
         """Record an operation at the place that is being elaborated."""
+        if len(self.recorder.builder) > MOST_DEFINITIONS:
+            raise Mistake(
+                f"there are more than {MOST_DEFINITIONS:,} operations up to here", *_place(self._here), "use fewer"
+            )
         return self.recorder.add(node, Place(self.source, self._here.line, self._here.column))
 
     def made(self, node: core.SequenceOperator) -> SequenceThing:

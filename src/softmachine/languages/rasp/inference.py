@@ -17,6 +17,7 @@ from softmachine.languages.rasp.core import UNDEFINED, Definition, Node, Operato
 from softmachine.languages.rasp.counting import counted, summed
 from softmachine.languages.rasp.expressions import shown
 from softmachine.languages.rasp.ranges import (
+    LARGEST_COEFFICIENT,
     MOST_VALUES,
     UNENDING,
     Mismatch,
@@ -82,8 +83,7 @@ class Inference:
             return  # which was reported there
         try:
             if isinstance(node, core.Select | core.SelectPairs | core.SelectAll | core.Combine):
-                known = {used: facts for used, facts in self.facts.items() if facts is not None}
-                self.facts[name] = self.selection.facts(node, known)
+                self.facts[name] = self.selection.facts(node, self.facts)
             else:
                 self.types[name] = self._sequence(node)
         except _Reported:
@@ -143,6 +143,8 @@ class Inference:
         results = [result(tuple(case[place] for place in places)) for case in product(*choices)]
         partial = any(entry.partial for entry in found) or UNDEFINED in results
         values = distinct([value for value in results if value is not UNDEFINED])  # type: ignore[misc]
+        if any(is_number(value) and abs(value) > LARGEST_COEFFICIENT for value in values):
+            raise Mismatch("a number becomes too large here; use smaller ones")
         return Finite(values, partial) if len(values) <= MOST_VALUES else None
 
     def _choose(self, node: core.Apply, then: Type, condition: Type, otherwise: Type) -> Type:
@@ -189,7 +191,7 @@ class Inference:
         found = self._type(name)
         limits = range_of(found)
         if limits is None:
-            raise Mismatch(f"{self._is(name)}, but a number is needed")
+            raise Mismatch(f"a number is needed, but {self._is(name)}")
         return limits
 
     def _counted(self, node: core.Apply) -> tuple[Range, bool] | None:
@@ -310,14 +312,18 @@ class Inference:
 
     def _never(self, node: core.Apply, found: Sequence[Type]) -> str:
         """Why an operation has no value whatever its operands are."""
-        operands = " and ".join(dict.fromkeys(map(self._is, node.operands)))
+        sign = repr(node.operator.value)
         if node.operator in core.COMPARISONS:
-            return f"{operands}: {node.operator.value!r} cannot compare these"
-        if node.operator in LOGIC:
-            return f"{operands}, but {node.operator.value!r} needs true or false"
-        if all(range_of(entry) is not None for entry in found):
-            return f"{operands}: this is never defined"
-        return f"{operands}, but {node.operator.value!r} needs numbers"
+            return f"{sign} cannot compare {' with '.join(map(self._described, node.operands))}"
+        if node.operator not in LOGIC and all(range_of(entry) is not None for entry in found):
+            return f"{sign} is never defined here: {' and '.join(map(self._described, node.operands))}"
+        wrong = [name for name, entry in zip(node.operands, found, strict=True) if range_of(entry) is None]
+        needed = "true or false" if node.operator in LOGIC else "numbers"
+        return f"{sign} needs {needed}, but {' and '.join(dict.fromkeys(map(self._is, wrong)))}"
+
+    def _described(self, name: str) -> str:
+        text, found = self._shown(name), str(self._type(name))
+        return text if text == found else f"{text} ({found})"
 
 
 class _Reported(Mismatch):

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from softmachine.languages.text.mistakes import Case, Explainer, Mistake, Stuck, place_of
 
 RELATIONS = "EQUAL UNEQUAL LESS AT_MOST GREATER AT_LEAST"
-OPENED_LIST = re.compile(r"\[[^\]]*$")
 BRACKETS = "others read this otherwise than Python does: put brackets around what belongs together"
 
 
@@ -16,8 +13,10 @@ def _unfinished(stuck: Stuck) -> Mistake | None:
     if "SEMICOLON" not in stuck.accepts or not (stuck.ended or stuck.begins_line):
         return None
     before = stuck.before.rstrip()
-    line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-    return Mistake("a statement ends with ';'", line, column, "write ; here")
+    place = before.count("\n") + 1, len(before) - before.rfind("\n")
+    if stuck.ended:
+        place = stuck.token.end_line or 1, stuck.token.end_column or 1
+    return Mistake("a statement ends with ';'", *place, "write ; here")
 
 
 def _keyword(stuck: Stuck) -> Mistake | None:
@@ -38,7 +37,7 @@ explain = Explainer(
         "PLUS MINUS": "an operator",
     },
     covered={
-        "an expression": f"{RELATIONS} MINUS PLUS NOT LSQB LBRACE FLOAT",
+        "an expression": f"{RELATIONS} MINUS PLUS NOT LSQB LBRACE FLOAT NAME QUOTED FOR",
         "an operator": f"{RELATIONS} AND OR IN IF LPAR LSQB TIMES DIVIDE FLOOR PERCENT CARET NOT",
     },
     spelled={
@@ -48,8 +47,7 @@ explain = Explainer(
         "$END": "the end of the text",
     },
     cases=(
-        Case("AND OR", "SEMICOLON", BRACKETS),
-        Case("AND OR", "RPAR", BRACKETS),
+        Case("IF", "NAME", "a choice is an expression: x if p else y"),
         Case("AND OR IN IF PERCENT TIMES DIVIDE FLOOR CARET " + RELATIONS, "", BRACKETS),
         Case("INTEGER NAME QUOTED", "SEMICOLON", "an operator or ';' should come before {token}"),
     ),

@@ -109,13 +109,21 @@ class Program(OfWords):
         return written if written == self.stop or written in self.alphabet else None
 
     def spell(self, values: Iterable[Result]) -> str:
-        """Values as text: joined if each is one character, otherwise with blanks between."""
+        """Values of the output as text: joined if it always is one character, otherwise with blanks between."""
         written = [spelled(value) for value in values]
-        return ("" if all(len(text) == 1 for text in written) else " ").join(written)
+        output = self.types[self.output]
+        possible = map(spelled, output.values) if isinstance(output, Finite) else ["any number"]
+        joined = all(len(text) == 1 for text in (*possible, *written))
+        return ("" if joined else " ").join(written)
 
     def __str__(self) -> str:
         count = len(self.definitions)
         return f"RASP program {self.name}: {len(self.alphabet)} letters, {count} definition{'s' * (count != 1)}"
+
+    def _repr_html_(self) -> str:
+        from softmachine.languages.rasp.printing import program_table
+
+        return program_table(self)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -174,6 +174,8 @@ def _multiply(one: Range, other: Range) -> tuple[Range, bool]:
 
 def _divide(one: Range, other: Range) -> tuple[Range, bool]:
     """By a/b, of which |a| is at least 1: no larger than the dividend times b."""
+    if other.size == ZERO:
+        raise Mismatch("nothing can be divided by 0")
     largest = one.size * other.denominator
     signed = not (one.low.at_least(ZERO) and other.low.at_least(ZERO))
     low = -largest if signed else ZERO
@@ -189,6 +191,8 @@ def _floor_divide(one: Range, other: Range) -> tuple[Range, bool]:
 
 def _modulo(one: Range, other: Range) -> tuple[Range, bool]:
     """It has the sign of the divisor, and is smaller."""
+    if other.size == ZERO:
+        raise Mismatch("nothing can be divided by 0")
     less = ONE if one.integral and other.integral else ZERO
     low = ZERO if other.low.at_least(ZERO) else (other.low + less).or_less(ZERO)
     high = ZERO if (-other.high).at_least(ZERO) else (other.high - less).or_more(ZERO)

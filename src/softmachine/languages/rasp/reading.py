@@ -43,7 +43,8 @@ class TreeBuilder:
         """``def f(x) { … }``."""
         parameters, body = rest if len(rest) == 2 else ((), rest[0])
         names = _texts(cast("tuple[Token, ...]", parameters))
-        return trees.Function(str(name), names, cast("tuple[Statement, ...]", body), _at(name))
+        statements = cast("tuple[Statement, ...]", body)
+        return trees.Function(str(name), names, statements, _at(name), self._block(name, statements))
 
     def returned(self, word: Token, values: tuple[Expression, ...]) -> Statement:
         """``return x, y;``."""
@@ -53,7 +54,7 @@ class TreeBuilder:
         self, word: Token, names: tuple[Token, ...], iterable: Expression, body: tuple[Statement, ...]
     ) -> Statement:
         """``for x in l { … }``."""
-        return trees.For(_texts(names), iterable, body, _at(word))
+        return trees.For(_texts(names), iterable, body, _at(word), self._block(word, body))
 
     def repeat(self, word: Token, *parts: object) -> Statement:
         """``repeat x = tokens { … } until unchanged;``."""
@@ -62,9 +63,9 @@ class TreeBuilder:
         if until != UNCHANGED:
             hint = "a loop goes on until nothing changes: write until unchanged"
             raise Mistake(f"{str(until)!r} cannot stand here", *place_of(until), hint)
-        return trees.Loop(
-            tuple(cast("list[tuple[str, Expression]]", starts)), cast("tuple[Statement, ...]", body), _at(word)
-        )
+        statements = cast("tuple[Statement, ...]", body)
+        variables = tuple(cast("list[tuple[str, Expression]]", starts))
+        return trees.Loop(variables, statements, _at(word), self._block(word, statements))
 
     def starting(self, name: Token, value: Expression) -> tuple[str, Expression]:
         """``x = tokens`` before a loop."""
@@ -217,6 +218,13 @@ class TreeBuilder:
         if depth > DEEPEST:
             hint = "give parts of it names"
             raise Mistake(f"this is nested more than {DEEPEST} deep", at.line, at.column, hint)
+        return depth
+
+    def _block(self, token: Token, body: tuple[Statement, ...]) -> int:
+        depth = 1 + max((getattr(statement, "depth", 0) for statement in body), default=0)
+        if depth > DEEPEST_BLOCK:
+            message = f"blocks are nested more than {DEEPEST_BLOCK} deep"
+            raise Mistake(message, *place_of(token), "make functions of them")
         return depth
 
     def _unquoted(self, quoted: Token) -> str:

@@ -118,6 +118,9 @@ class _Apart(Builder):
         self._all: list[Definition] = []
         self._temporary = count(1)
 
+    def __len__(self) -> int:
+        return len(self._all)
+
     def add(self, node: Node, place: Place | None = None) -> str:
         """A reference that no text can write, until it is renamed."""
         self._all.append(Definition(f"?{next(self._temporary)}", node, place))

@@ -53,7 +53,7 @@ class Selection:
         self.types = types
         self.causal = causal
 
-    def facts(self, node: core.Selector, known: Mapping[str, Facts]) -> Facts:
+    def facts(self, node: core.Selector, known: Mapping[str, Facts | None]) -> Facts:
         """What is known of a selector, from what is known of those before it.
 
         Raises:
@@ -67,11 +67,11 @@ class Selection:
             case core.SelectPairs():
                 return self._pairs(node)
             case core.Combine(operator=Operator.NOT, selectors=(name,)):
-                inner = known[name]
+                inner = known[name] or Facts()
                 itself = None if inner.itself is None else not inner.itself
                 return Facts(itself=itself, empty=not itself and not inner.nothing, partial=inner.partial)
             case core.Combine():
-                return _joined(node.operator, [known[name] for name in node.selectors])
+                return _joined(node.operator, [known[name] or Facts() for name in node.selectors])
 
     def determined(self, name: str, by: frozenset[str]) -> bool:
         """Whether a sequence operator is the same at all keys at which those of a set are the same."""

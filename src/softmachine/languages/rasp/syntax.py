@@ -39,7 +39,8 @@ from softmachine.languages.text.problems import Problem, refuse
 
 __all__ = ["looks_like", "parse", "to_text"]
 
-OPERATION: Final = re.compile(r"\b(?:select|aggregate|selector_width)\s*\(|^\s*repeat\s+\w+\s*=", re.MULTILINE)
+STATEMENT: Final = re.compile(r"^\s*(?:\w+(?:\s*,\s*\w+)*\s*=[^=]|def\s+\w+\s*\(|repeat\s+\w+\s*=)", re.MULTILINE)
+INGREDIENT: Final = re.compile(r"\b(?:select|aggregate|selector_width)\s*\(|\b(?:tokens(?:_\w+)?|indices|length)\b")
 COMMAND: Final = re.compile(
     r"\s*(?:set\s+(?:s-op\s+|selector\s+)?example\b.*|show\s+(?:s-op\s+|selector\s+)?example"
     r"|full seq display (?:on|off)|(?:s-op |selector )?examples (?:on|off)|(?:exit|quit)(?:\(\))?)\s*;?\s*(?:#.*)?"
@@ -50,7 +51,7 @@ SOME_LETTERS: Final = ("a", "b", "c")
 
 def looks_like(text: str) -> bool:
     """Whether a text is meant as a RASP program, though there may be a mistake in it."""
-    return ";" in text and OPERATION.search(text) is not None
+    return ";" in text and STATEMENT.search(text) is not None and INGREDIENT.search(text) is not None
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Program:

@@ -145,6 +145,7 @@ class Function:
     parameters: tuple[str, ...]
     body: tuple[Statement, ...]
     at: At
+    depth: int = 1
 
 
 @dataclass(frozen=True)
@@ -163,6 +164,7 @@ class For:
     iterable: Expression
     body: tuple[Statement, ...]
     at: At
+    depth: int = 1
 
 
 @dataclass(frozen=True)
@@ -172,6 +174,7 @@ class Loop:
     starts: tuple[tuple[str, Expression], ...]
     body: tuple[Statement, ...]
     at: At
+    depth: int = 1
 
 
 @dataclass(frozen=True)
