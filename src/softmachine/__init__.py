@@ -15,7 +15,7 @@ from softmachine.errors import SoftmachineError
 
 if TYPE_CHECKING:
     from softmachine import rasp
-    from softmachine.api import certificate, check, compile, dataset, export, load, run, save, soften  # noqa: A004
+    from softmachine.api import certificate, check, compile, dataset, export, inspect, load, picture, run, save, soften  # noqa: A004
     from softmachine.engines.result import Run
     from softmachine.languages.turing import Rule, Tape, TuringMachine
     from softmachine.model import Model
@@ -40,7 +40,9 @@ __all__ = [
     "dataset",
     "export",
     "from_tracr",
+    "inspect",
     "load",
+    "picture",
     "rasp",
     "run",
     "save",
@@ -54,6 +56,8 @@ _HOMES = {
     "certificate": "softmachine.api",
     "dataset": "softmachine.api",
     "export": "softmachine.api",
+    "inspect": "softmachine.api",
+    "picture": "softmachine.api",
     "check": "softmachine.api",
     "save": "softmachine.api",
     "soften": "softmachine.api",

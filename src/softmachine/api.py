@@ -24,11 +24,25 @@ if TYPE_CHECKING:
     from softmachine.engines.check import Report
     from softmachine.engines.result import Run
     from softmachine.exports.writing import Exported
+    from softmachine.inspection import Inspection
+    from softmachine.inspection.pictures import Picture
 
 MOST_STEPS = 100_000_000
 """As many as the fast engine makes unasked."""
 
-__all__ = ["certificate", "check", "compile", "dataset", "export", "load", "run", "save", "soften"]
+__all__ = [
+    "certificate",
+    "check",
+    "compile",
+    "dataset",
+    "export",
+    "inspect",
+    "load",
+    "picture",
+    "run",
+    "save",
+    "soften",
+]
 
 
 def load(
@@ -284,6 +298,42 @@ def run(
         for _ in running.pieces():
             pass
         return running.so_far()
+
+
+def inspect(run: Run, *, yes: bool = False) -> Inspection:
+    """A run from the inside: what heads saw, the residual stream and the logits at any position, in exact numbers.
+
+    Args:
+        run: The run.
+        yes: Whether to go on, even if that takes more than ten minutes or half of the free memory.
+    """
+    from softmachine.inspection import Inspection
+
+    return Inspection(run, yes=yes)
+
+
+def picture(
+    shown: Run | Model, *, position: int | None = None, step: int | None = None, attention: bool | str = False
+) -> Picture:
+    """A picture for a paper or a slide, as SVG: of one step of a run, of attention patterns, or of a model's board.
+
+    Args:
+        shown: A run, or a model.
+        position: The position of the run; by default the last one.
+        step: The same as a step of the source language.
+        attention: What all heads of a run looked at up to there, or what the head of this name did.
+    """
+    from softmachine.inspection.pictures import attention_picture, board_picture, step_picture
+
+    if isinstance(shown, Model):
+        return board_picture(shown.weights)
+    inspection = inspect(shown)
+    if step is not None:
+        position = inspection.position_of(step)
+    where = -1 if position is None else position
+    if attention:
+        return attention_picture(inspection, attention if isinstance(attention, str) else None, where)
+    return step_picture(inspection, where)
 
 
 def check(

@@ -145,6 +145,10 @@ class Codec(ABC, Generic[S_co]):
         where nobody cares.
         """
 
+    def expected_together(self, words: Sequence[tuple[str, ...]], max_steps: int) -> list[Sequence[str | None]]:
+        """The same for words of one length; codecs that can compute them together do."""
+        return [tuple(self.expected(word, max_steps)) for word in words]
+
     def expected_pieces(self, word: Word, max_steps: int) -> Iterator[Sequence[str | None]]:
         """The same in pieces; codecs of long runs have them as numbers, in memory that does not grow with the run."""
         return in_pieces(self.expected(word, max_steps))
@@ -214,10 +218,16 @@ class DecoderCodec(Codec[S_co]):
     """The codec of a model that goes on from its prompt, token by token, until a token stops it."""
 
     goes_on: ClassVar[bool] = True
+    announces: ClassVar[bool] = False
+    """Whether a run's first token only says where it starts."""
 
     @abstractmethod
     def stops(self, token: str) -> bool:
         """Whether the run is over with this token."""
+
+    def is_step(self, token: str) -> bool:
+        """Whether the token is a step of the source language, as all are that do not stop the run, unless it says."""
+        return not self.stops(token)
 
     def token_limit(self, max_steps: int) -> int:
         """How many tokens a run of so many steps has at most, when it has not ended: one a step."""

@@ -90,6 +90,9 @@ class Comparison:
 
 def first_difference(expected: Iterable[str | None], said: Sequence[str]) -> Difference | None:
     """The first token that differs, if any; None where anything will do."""
+    expected = tuple(expected)
+    if len(expected) == len(said) and _agreeing(expected, said) == len(said):
+        return None
     comparison = Comparison(in_pieces(expected))
     comparison.see(said)
     comparison.close()
@@ -122,8 +125,10 @@ def _agreeing(wanted: Sequence[str | None], said: Sequence[str]) -> int:
     if isinstance(wanted, Coded) and isinstance(said, Coded):
         same = _translation(tuple(wanted.names), tuple(said.names)).take(wanted.codes) == said.codes
         return len(same) if same.all() else int(same.argmin())
-    pairs = enumerate(zip(wanted, said, strict=True))
-    return next((at for at, (right, token) in pairs if right not in (None, token)), len(wanted))
+    for at, (right, token) in enumerate(zip(wanted, said, strict=True)):
+        if right != token and right is not None:
+            return at
+    return len(wanted)
 
 
 def _free(wanted: Sequence[str | None]) -> int:

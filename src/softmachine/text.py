@@ -68,16 +68,9 @@ def span(numbers: Sequence[int]) -> str:
     return str(numbers[0]) if numbers else "none"
 
 
-def html_table(rows: Sequence[Sequence[str]], caption: str, *, head: Sequence[str] = ()) -> str:
-    """A table for notebooks: text only, with everything escaped that HTML would take for its own."""
-    from html import escape
-
-    def line(cells: Sequence[str], tag: str) -> str:
-        return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
-
-    top = f"<thead>{line(head, 'th')}</thead>" if head else ""
-    body = "".join(line(row, "td") for row in rows)
-    return f"<table><caption>{escape(caption)}</caption>{top}<tbody>{body}</tbody></table>"
+def printable(text: str) -> str:
+    """The text without characters that could do things to a terminal or a page: they are shown as escapes."""
+    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def listed(names: Iterable[str]) -> str:

@@ -32,7 +32,7 @@ def test_a_certificate_is_plain_data_csv_and_html() -> None:
 
 def test_what_html_would_take_for_its_own_is_escaped() -> None:
     html = sm.certificate("#<[Q_a] = 2", length=4)._repr_html_()
-    assert re.findall(r"<(?!/?(?:table|caption|thead|tbody|tr|th|td)>)", html) == []
+    assert set(re.findall(r"</?(\w*)", html)) == {"div", "table", "thead", "tbody", "tr", "th", "td"}
 
 
 def test_latex_has_a_line_a_head_and_nothing_that_latex_cannot_print() -> None:

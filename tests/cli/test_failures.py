@@ -258,7 +258,7 @@ def test_it_is_said_what_was_done_when_memory_ran_out(cli: Cli, monkeypatch: pyt
 
 def test_long_work_is_refused_with_an_estimate(cli: Cli) -> None:
     for arguments, said in (
-        (("run", "Q_a since Q_b", "ab" * 60_000), "a pass over 120,001 tokens in float64 would take about"),
+        (("run", "Q_a since Q_b", "ab" * 500_000), "a pass over 1,000,001 tokens in float64 would take about"),
         (("check", "palindrome", "--up-to", 60), "checking 2,305,843,009,213,693,951 inputs would take about"),
         (("check", "parity", "--sample", 10**12, "--length", 9), "checking 1,000,000,000,000 inputs would take about"),
         (("circuit", "Q_a since Q_b", "--inputs", 10_000), "a circuit for words of 10,000 symbols would take about"),

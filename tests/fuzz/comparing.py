@@ -82,7 +82,7 @@ def answered(model: Model, word: tuple[str, ...], subject: Subject, arithmetic: 
             return "stopped in float32"
         raise
     except UsageError as error:
-        if engine == "fast" and "softmax is not prove" in str(error):
+        if engine == "fast" and "the fast engine cannot run" in str(error):
             return "declined by the fast engine"
         raise
     except sm.errors.ConstructionError as error:

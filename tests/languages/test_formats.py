@@ -117,7 +117,7 @@ def test_an_html_table_escapes_every_name() -> None:
     assert table == machine_table(machine)
     assert not any(tag in table for tag in ("<script>", "<b>", "<i>"))
     assert "&lt;script&gt;" in table
-    assert "<code>␣</code>" in table
+    assert "<th>␣</th>" in table
 
 
 def test_an_html_table_shows_the_rules_of_several_tapes() -> None:

@@ -11,10 +11,14 @@ from softmachine.engines.engine import Audited, Engine, Task
 
 class Asked:
     arithmetic, max_steps, size = "none", 100, 0
+    ready = True
     segments: Sequence[int] = ()
 
     def __init__(self, task: Task, numbers: str | Arithmetic, said: Sequence[str] = ()) -> None:
         self.task, self.tokens = task, list(said)
+
+    def prepare(self) -> None:
+        pass
 
     def pieces(self) -> Iterator[Sequence[str]]:
         self.tokens += [token or "" for token in self.task.codec.expected(self.task.word, self.max_steps)]

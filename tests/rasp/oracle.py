@@ -9,7 +9,7 @@ from typing import Any
 from softmachine import rasp
 
 asked_of_none: list[object] = []
-"""Predicates that were called with None: where one raises an error for some None, softmachine takes it for every one."""
+"""Predicates that were called with None: where one raises an error for some, softmachine takes it for every None."""
 
 
 class Wrong(Exception):  # noqa: N818

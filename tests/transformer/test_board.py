@@ -123,7 +123,7 @@ def test_names_are_not_taken_for_html() -> None:
     transformer = sm.compile(machine)
     page = transformer._repr_html_()
     found = Text(page)
-    assert found.tags == ["div", "b", "pre"]
+    assert found.tags == ["div", "div", "pre"]
     assert BAD in found.text
     assert "<script" not in page
     assert found.text.replace("\n", "") == str(transformer).replace("\n", "")

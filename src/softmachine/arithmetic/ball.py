@@ -89,6 +89,20 @@ class Ball(Objects):
         return chosen
 
     def soft(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> Map:
+        return partial(self._mix, self._weights(query, key, bias, visible, scale))
+
+    def shares(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> Array:
+        result = np.full((query.shape[0], query.shape[1], key.shape[1]), _ZERO, dtype=object)
+        with self.precisely():
+            for b, row in enumerate(self._weights(query, key, bias, visible, scale)):
+                for i, (seen, _, weights) in enumerate(row):
+                    if len(seen):
+                        result[b, i, seen] = weights / weights.sum()
+        return result
+
+    def _weights(
+        self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor
+    ) -> list[list[_Weights]]:
         """The weights exp(s (xⱼ - x₀)), for one key 0 of those that each query sees.
 
         It is taken where the score x is largest, as far as midpoints tell. So what all keys have in common cancels
@@ -106,8 +120,7 @@ class Ball(Objects):
                 gaps = _differences(query.value[b, i], key.value[b, seen[i]], offset, leader)
                 return seen[i], leader, np.array([(gap * scale.value[i]).exp() for gap in gaps], dtype=object)
 
-            shares = [[weights(b, i) for i in range(query.shape[1])] for b in range(query.shape[0])]
-        return partial(self._mix, shares)
+            return [[weights(b, i) for i in range(query.shape[1])] for b in range(query.shape[0])]
 
     def _mix(self, shares: list[list[_Weights]], value: Tensor) -> Tensor:
         """The mean, from differences: v₀ + Σ exp(s (xⱼ - x₀)) (vⱼ - v₀) / Σ exp(s (xⱼ - x₀)).

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 from flint import fmpq
 
-from softmachine.arithmetic.base import Family, Flags, Map, Tensor
+from softmachine.arithmetic.base import Array, Family, Flags, Map, Tensor
 from softmachine.arithmetic.objects import Objects
 from softmachine.errors import ConstructionError, Remedy
 from softmachine.transformer.attention import Choice
@@ -39,13 +39,23 @@ class Exact(Objects):
         return chosen
 
     def soft(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> Map:
+        return partial(self.mean, self._uniform(query, key, bias, visible))
+
+    def shares(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> Array:
+        chosen = self._uniform(query, key, bias, visible)
+        counts = np.vectorize(fmpq, otypes=[object])(np.maximum(chosen.sum(axis=-1, keepdims=True), 1))
+        shares: Array = np.where(chosen, _ONE / counts, _ZERO)
+        return shares
+
+    def _uniform(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags) -> Flags:
+        """All that is visible, if all scores are equal."""
         chosen = self.choose(query, key, bias, visible, Choice.AVERAGE)
         if (chosen != visible).any():
             raise ConstructionError(
                 "softmax of different scores is not a rational number, so exact arithmetic cannot run it",
                 hint=Remedy("use {} or float64, or --attention hard", arithmetic="ball"),
             )
-        return partial(self.mean, chosen)
+        return chosen
 
 
 ARITHMETIC = Family(lambda name: Exact() if name == "exact" else None, ("exact",), order=0)

@@ -65,6 +65,14 @@ class Objects(Arithmetic):
             scores = scores + query.value[:, :, None, c] * key.value[:, None, :, c]
         return scores if bias is None else scores + bias.value
 
+    @abstractmethod
+    def shares(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> Array:
+        """The weights of softmax, which :meth:`soft` takes means with: (batch, queries, keys); 0 where nothing is seen.
+
+        Raises:
+            ConstructionError: If the arithmetic does not have them.
+        """
+
     def mean(self, chosen: Flags, value: Tensor) -> Tensor:
         batch, queries = value.shape[0], chosen.shape[1]
         result = np.full((batch, queries, value.shape[-1]), self.number(fmpq(0)), dtype=object)

@@ -15,9 +15,9 @@ from softmachine.estimates import Estimate, allow
 from softmachine.signals.primitives import Attention, Loop
 from softmachine.signals.program import Program
 from softmachine.signals.signal import Affine, Node, Signal, inputs_first
-from softmachine.text import html_table
 from softmachine.transformer.attention import softmax
 from softmachine.transformer.features import Feature, Monomial
+from softmachine.views import html_table
 
 MOST = 4096
 """No scaled gap larger than this is tried; float64 has no use for one above 745."""
@@ -142,7 +142,7 @@ def _allow(program: Program, length: int) -> None:
     turns = max((node.turns(length) for node in nodes if isinstance(node, Loop)), default=0)
     seconds = sum(map(partial(_lookups, length), gaps)) + turns * TURN
     estimate = Estimate(f"a certificate for length {length:,}", seconds, turns * TURN_BYTES)
-    allow(estimate, hint="choose a smaller --length")
+    allow(estimate, hint="ask for a shorter length")
 
 
 def _lookups(length: int, gap: Feature) -> float:

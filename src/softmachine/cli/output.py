@@ -11,6 +11,10 @@ from typing import IO
 
 from rich.console import Console
 
+from softmachine.text import printable
+
+__all__ = ["Output", "print_json", "printable"]
+
 NARROWEST = 20
 
 
@@ -82,8 +86,3 @@ def print_json(result: Mapping[str, object]) -> None:
     except UnicodeEncodeError:
         text = json.dumps(result, indent=2)
     print(text)
-
-
-def printable(text: str) -> str:
-    """The text without characters that could do things to a terminal: they are shown as escapes."""
-    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode("ascii") for c in text)

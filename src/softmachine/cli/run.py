@@ -16,6 +16,7 @@ from softmachine.errors import Remedy, SoftmachineError, UsageError
 from softmachine.text import many
 
 if TYPE_CHECKING:
+    from softmachine.cli.looking import Looking
     from softmachine.cli.watching import Watched, Watcher
     from softmachine.comparing import Difference
     from softmachine.engines.engine import Audited as AuditReport
@@ -75,6 +76,25 @@ Resume = Annotated[
     file("Go on from a checkpoint, and go on writing to it unless --checkpoint names another file (fast engine)."),
 ]
 Tokens = Annotated[bool, switch("With --json: the tokens as well, as trace_tokens.", "--tokens")]
+Explained = Annotated[
+    str | None,
+    value(
+        "STEP",
+        "Afterwards, tell what happened inside of the model at a step: as the trace counts them, [b]@N[/] for position "
+        "N (models that answer at once have only these), or [b]last[/].",
+        "--explain",
+    ),
+]
+Picture = Annotated[Path | None, file("Draw that step, or the last one, to FILE as SVG: who looked where.", "--svg")]
+PictureOf = Annotated[
+    str | None,
+    value(
+        "WHAT",
+        "What --svg draws: [b]step[/], [b]attention[/] (what all heads chose at every position) or "
+        "[b]attention:HEAD[/] (what one of them did).",
+        "--svg-of",
+    ),
+]
 Traced = Annotated[bool, switch("Print one line a step.", "--trace")]
 
 
@@ -97,6 +117,9 @@ def command(
     alphabet: options.Alphabet = None,
     trace: Traced = False,
     tokens: Tokens = False,
+    explain: Explained = None,
+    svg: Picture = None,
+    svg_of: PictureOf = None,
     format_name: options.Format = None,
     output: Output,
 ) -> int:
@@ -120,6 +143,7 @@ def command(
         require_free = engine_named("fast").require_free
         assert require_free is not None
         require_free(checkpoint)
+    looking = _looking(explain, svg, svg_of)
     wanted = Wanted(format_name, theorem, attention, alphabet, context, length)
     model, text = open_for(source, word, wanted, max_steps, output)
     with working("preparing the weights", output):
@@ -149,14 +173,26 @@ def command(
         checked = {"audit": _audited(audited)} if audited else {}
         lines: dict[str, object] = {} if watched.lines is None else {"trace": watched.lines}
         lines |= {"trace_tokens": list(result.tokens)} if tokens else {}
-        output.answer({**_answer(result, text), "interrupted": watched.interrupted, **checked, **lines})
+        inside = looking.at(result, output) if looking else {}
+        output.answer({**_answer(result, text), "interrupted": watched.interrupted, **checked, **lines, **inside})
     else:
         show_run(result, output, watched)
         if audited:
             output.say(f"audit: {audited}")
+        if looking:
+            looking.at(result, output)
     if result.differs or (audited and not audited.holds):
         return Status.FAILS
     return _status(result, watched.interrupted, running.max_steps, output)
+
+
+def _looking(explain: str | None, svg: Path | None, svg_of: str | None) -> Looking | None:
+    """What is to be shown of the inside, if anything is: only then it is imported."""
+    if explain is None and svg is None and svg_of is None:
+        return None
+    from softmachine.cli.looking import Looking
+
+    return Looking.wanted(explain, svg, svg_of)
 
 
 def _say_saved(running: Running, output: Output) -> None:

@@ -73,7 +73,8 @@ def _answer(theorem: Theorem, *, whole: bool) -> dict[str, object]:
         "cost": theorem.cost,
         "length": theorem.length or None,
     }
-    return {**answer, "steps": list(theorem.steps), "text": theorem.text} if whole else answer
+    guide = [{"title": each.title, "text": each.text, "shows": list(each.shows)} for each in theorem.guide]
+    return {**answer, "steps": list(theorem.steps), "guide": guide, "text": theorem.text} if whole else answer
 
 
 def _facts(theorem: Theorem, output: Output) -> None:
@@ -113,4 +114,8 @@ def _show_whole(theorem: Theorem, output: Output) -> None:
         output.say("\nSteps")
         for number, step in enumerate(theorem.steps, 1):
             _say(f"{number}. {step}", output, INDENT + 3)
+    if theorem.guide:
+        output.say("\nAt one token of a run")
+        for each in theorem.guide:
+            _say(f"{each.title}{'' if each.title.endswith('?') else ':'} {each.text}", output, INDENT + 3)
     output.say(f"\n{theorem.text}")

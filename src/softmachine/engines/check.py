@@ -16,7 +16,8 @@ from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import SoftmachineError
 from softmachine.languages.source import Source
 from softmachine.model import Model
-from softmachine.text import html_table, many
+from softmachine.text import many
+from softmachine.views import html_table
 from softmachine.words import Word
 
 BATCH = 512
@@ -158,7 +159,7 @@ def check_words(
     for batch in _batches(words, lambda word: 1 if decodes else _together(len(codec.prompt(word).tokens))):
         prompt = codec.prompt(batch[0])
         allow_pass(engine, prompt.tokens, prompt.length, len(batch))
-        expected = [tuple(codec.expected(word, max_steps)) for word in batch]
+        expected = codec.expected_together(batch, max_steps)
         inputs += len(batch)
         tokens += sum(map(len, expected))
         if isinstance(codec, SegmentedCodec):
@@ -190,7 +191,7 @@ def _compare_run(
     engine: DenseEngine,
     word: Word,
     prompt: Prompt,
-    expected: tuple[str | None, ...],
+    expected: Sequence[str | None],
     careful_from: int | None = None,
 ) -> Disagreement | None:
     """The first token that differs, if any; from ``careful_from`` on the tokens are read one by one."""
@@ -231,7 +232,7 @@ def _compare_segments(
 
 
 def _compare_answers(
-    engine: DenseEngine, codec: Codec[Source], batch: list[Word], expected: list[tuple[str | None, ...]]
+    engine: DenseEngine, codec: Codec[Source], batch: list[Word], expected: Sequence[Sequence[str | None]]
 ) -> Iterator[Disagreement]:
     """For each word that an encoder gets wrong, the first position where it does."""
     prompts = [codec.prompt(word) for word in batch]

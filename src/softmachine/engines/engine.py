@@ -109,6 +109,13 @@ class Execution(Protocol):
     def size(self) -> int:
         """The bytes that it holds, if that is worth mentioning."""
 
+    @property
+    def ready(self) -> bool:
+        """Whether it can begin at once; else something has to be compiled first."""
+
+    def prepare(self) -> None:
+        """Do what is to be done before the first token."""
+
     def pieces(self) -> Iterator[Sequence[str]]:
         """Let it go on, and hand out new tokens as they come, until the run ends or all steps are made.
 

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Run", "Running"]
 
-SHORT = 2_000
+SHORT = 400
 """Runs of so many tokens, input included, are left to the dense engine: they end before the fast one has started."""
+SHORT_UNPREPARED = 2_000
+"""The same where the fast engine has to be compiled first."""
 FEW_HEADS = 8
 """With more heads than these the dense engine is slower, and so much earlier the fast one takes over."""
 BETWEEN_SAVES = 30.0
@@ -86,7 +88,8 @@ class Running:
         self.notes: list[str] = []
         """What there is to say of how it ran."""
         self._seconds = 0.0
-        prompt = self.task.prompt
+        """How long it has been decoding; getting ready to does not count."""
+        self._began = 0.0
         self._now = chosen.resume(self.task, Path(resume)) if resume and chosen.resume else self._start()
         self.resumed = len(self.tokens)
         """How many tokens the saved run had that it goes on from."""
@@ -94,7 +97,7 @@ class Running:
         """How many tokens the run had when it was saved."""
         self._may_hand_over = auto and self.arithmetic in ("float64", "exact") and isinstance(model.codec, DecoderCodec)
         self._may_take_back = False
-        self._short = SHORT * FEW_HEADS // max(FEW_HEADS, len(model.weights.heads)) - len(prompt.tokens)
+        self._short = self._shorter(SHORT)
         self._verifier = self._verifying(asked=verify)
         self._hand_over()
 
@@ -151,13 +154,14 @@ class Running:
 
     def pieces(self) -> Iterator[Sequence[str]]:
         """The tokens as they come: one at a time, and from the fast engine many."""
-        began = time.perf_counter() - self._seconds
+        self._now.prepare()
+        self._began = time.perf_counter() - self._seconds
         try:
             for piece in self._pieces():
-                self._seconds = time.perf_counter() - began
+                self._seconds = time.perf_counter() - self._began
                 yield piece
         finally:
-            self._seconds = time.perf_counter() - began
+            self._seconds = time.perf_counter() - self._began
 
     def _pieces(self) -> Iterator[Sequence[str]]:
         """The one loop: what the engine says, until the run ends or another engine takes over."""
@@ -189,17 +193,27 @@ class Running:
                 self.save()
                 raise
 
+    def _shorter(self, tokens: int) -> int:
+        """How many tokens are said until there are so many, input included; fewer if there are many heads."""
+        return tokens * FEW_HEADS // max(FEW_HEADS, len(self.model.weights.heads)) - len(self.task.prompt.tokens)
+
     def _hand_over(self) -> bool:
         """Let the fast engine go on if there are many tokens already, and it can; whether it does."""
         if not self._may_hand_over or len(self.tokens) < self._short or self._has_stopped():
             return False
-        self._may_hand_over, self.engine = False, "fast"
+        before = time.perf_counter()
         try:
-            self._now = self._start(self.tokens)
+            fast = engine_named("fast").start(self.task, self.numbers, self.tokens)
         except UsageError as reason:
-            self.engine, self.declined = "dense", reason.message
+            self._may_hand_over, self.declined = False, reason.message
             return False
-        self._may_take_back = True
+        longer = self._shorter(SHORT_UNPREPARED)
+        if not fast.ready and len(self.tokens) < longer:
+            self._short = longer
+            return False
+        fast.prepare()
+        self._began += time.perf_counter() - before
+        self._now, self.engine, self._may_hand_over, self._may_take_back = fast, "fast", False, True
         return True
 
     def _has_stopped(self) -> bool:

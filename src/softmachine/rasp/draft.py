@@ -10,7 +10,7 @@ from softmachine.languages.rasp.building import Builder
 from softmachine.languages.rasp.core import Apply, Constant, Definition, Node, Operator, Table, Value
 from softmachine.languages.rasp.inference import Inference
 from softmachine.languages.rasp.value_types import Finite, Type
-from softmachine.languages.rasp.values import identity
+from softmachine.languages.rasp.values import identity, is_number
 from softmachine.languages.text.problems import invalid
 from softmachine.rasp.terms import Argument, Literal, Term
 
@@ -75,6 +75,15 @@ class Draft:
         """All that a sequence operator may be, if these are finitely many values."""
         kind = self.type(reference)
         return kind.values if isinstance(kind, Finite) else None
+
+    def numeric(self, reference: str) -> bool:
+        """Whether a sequence operator is a number wherever it is defined."""
+        return all(map(is_number, self.finite(reference) or ()))
+
+    def always_selects(self, selector: str) -> bool:
+        """Whether every query is known to select something."""
+        facts = self._inference.facts[selector]
+        return facts is not None and not facts.empty
 
     def constant(self, value: Value) -> str:
         """The same value everywhere."""

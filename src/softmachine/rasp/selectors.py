@@ -249,7 +249,9 @@ class Aggregate(SOp):
 
     def define(self, draft: Draft, selector: str, sop: Column) -> Column:
         """Add the operations. Where nothing is selected, a number without bound is None beside its value."""
-        node = core.Aggregate(selector, sop.reference, draft.constant(self.default), self.reduction)
+        unused = self.default is None and draft.always_selects(selector) and draft.numeric(sop.reference)
+        default = draft.constant(0 if unused else self.default)
+        node = core.Aggregate(selector, sop.reference, default, self.reduction)
         if sop.present is None and draft.fits(node):
             return Column(draft.add(node))
         sop = Column(draft.filled(sop.reference), draft.presence(sop))

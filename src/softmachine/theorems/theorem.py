@@ -12,7 +12,9 @@ from softmachine.codec import Codec
 from softmachine.errors import ConstructionError, OutgrownError, Remedy
 from softmachine.languages.source import Source
 from softmachine.signals import Program
+from softmachine.text import family
 from softmachine.transformer.features import Feature, Relation
+from softmachine.transformer.sight import Sight
 
 API = 1
 """The version of what a theorem is; other people's theorems say which one they were written for."""
@@ -50,6 +52,13 @@ class Guide:
     text: str
     shows: tuple[str, ...] = ()
 
+    def covers(self, name: str) -> bool:
+        """Whether it shows the head, unit or coordinate of this name; a vector's name stands for its components."""
+        own = {name, family(name), family(name.split(":", maxsplit=1)[0])}
+        return any(
+            name.startswith(shown.removesuffix("…")) if shown.endswith("…") else shown in own for shown in self.shows
+        )
+
 
 @dataclass(frozen=True)
 class Theorem:
@@ -67,6 +76,7 @@ class Theorem:
         signals: From the codec and the kind of attention to the signals: the proof.
         steps: The proof in a few sentences.
         guide: The same at one token of a run: what is asked, and which heads answer it.
+        tells: From the codec and what a head saw to what that means, as a clause; None where it has no words for it.
         length: If the weights depend on a length: what it bounds. Empty if one model serves every length.
         certified: The variant that is certified for soft attention, if it is not the one for hard attention.
         features: Position features and relations of its own.
@@ -86,6 +96,7 @@ class Theorem:
     signals: Callable[[Any, str], Program]
     steps: tuple[str, ...] = ()
     guide: tuple[Guide, ...] = ()
+    tells: Callable[[Any, Sight], str | None] | None = None
     length: str = ""
     certified: str = "hard"
     features: tuple[type[Feature | Relation], ...] = ()

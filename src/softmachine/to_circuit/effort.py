@@ -46,7 +46,7 @@ def allow_circuit(transformer: Transformer, n: int, wires: Callable[[int], int])
         return
     more = (n / size) ** power
     estimate = Estimate(f"a circuit for words of {many(n, 'symbol')}", seconds * more, found * more * WIRE_BYTES)
-    allow(estimate, hint="choose a smaller --inputs")
+    allow(estimate, hint="ask for the circuit for shorter words")
 
 
 def _tried(wires: Callable[[int], int], most: int) -> tuple[int, float, int, float]:

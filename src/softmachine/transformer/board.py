@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from html import escape
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from softmachine.text import brief, family, listed, many
 from softmachine.transformer.features import Feature
+from softmachine.views import html_text
 
 if TYPE_CHECKING:
     from softmachine.transformer.weights import Block, FeedForward, Head, Transformer
@@ -20,19 +21,39 @@ Names = Callable[[Sequence[str]], str]
 """How some names are told."""
 
 
+@dataclass(frozen=True)
+class Row:
+    """A line of the board.
+
+    Args:
+        label: Where it is: "layer 2"; the head of a loop has nothing else.
+        what: What adds something there.
+        result: What it adds to.
+        inside: Whether it is in a loop.
+    """
+
+    label: str
+    what: str = ""
+    result: str = ""
+    inside: bool = False
+
+    def __str__(self) -> str:
+        return f"{'  ' * self.inside}{line(self.label, self.what, self.result)}" if self.what else f"  {self.label}"
+
+
 def board(transformer: Transformer, *, every: bool = False) -> str:
     """The board as text; long lists of names are folded, unless ``every`` name is wanted."""
-    return "\n".join([_title(transformer), *_body(transformer, ", ".join if every else brief)])
+    return "\n".join([title(transformer), *map(str, rows(transformer, ", ".join if every else brief))])
 
 
 def board_html(transformer: Transformer) -> str:
     """The board for notebooks."""
-    title, *body = board(transformer).split("\n")
-    lines = "\n".join(escape(line) for line in body)
-    return f"<div><b>{escape(title)}</b><pre style='line-height:1.3'>{lines}</pre></div>"
+    heading, *body = board(transformer).split("\n")
+    return html_text("\n".join(body), heading)
 
 
-def _title(transformer: Transformer) -> str:
+def title(transformer: Transformer) -> str:
+    """The first line: what it is, in numbers."""
     kinds = " and ".join(str(weighting) for weighting in transformer.weightings) or "no attention"
     return (
         f"Transformer  {transformer.name}  {'decoder' if transformer.causal else 'encoder'}, {kinds}, "
@@ -41,28 +62,27 @@ def _title(transformer: Transformer) -> str:
     )
 
 
-def _body(transformer: Transformer, names: Names) -> Iterable[str]:
-    yield line("embedding", "token", names(_written(transformer, transformer.embedding.rows)))
+def rows(transformer: Transformer, names: Names = brief) -> Iterator[Row]:
+    """The board, line by line."""
+    yield Row("embedding", "token", names(_written(transformer, transformer.embedding.rows)))
     if transformer.features:
         features = listed(feature.name for feature in transformer.features)
-        yield line("", f"position  {features}", names(_written(transformer, transformer.position_embedding.rows)))
+        yield Row("", f"position  {features}", names(_written(transformer, transformer.position_embedding.rows)))
     number = 0
     for block in transformer.blocks:
-        indent = ""
         if block.name:
-            yield f"  loop {block.name}, {_times(block)}"
-            indent = "  "
+            yield Row(f"loop {block.name}, {_times(block)}")
         for layer in block.layers:
             number += 1
-            label = f"layer {number}"
+            label, inside = f"layer {number}", bool(block.name)
             for head in layer.heads:
-                yield indent + line(label, _head(head), names(_written(transformer, _columns(head.output.rows))))
+                yield Row(label, _head(head), names(_written(transformer, _columns(head.output.rows))), inside=inside)
                 label = ""
             if layer.feed_forward.units:
                 what = f"feed-forward  {_units(layer.feed_forward, names)}"
                 changed = _columns(layer.feed_forward.second.weight.rows)
-                yield indent + line(label, what, names(_written(transformer, changed)))
-    yield line("logits", f"{many(len(transformer.outputs), 'output')}", "largest")
+                yield Row(label, what, names(_written(transformer, changed)), inside=inside)
+    yield Row("logits", f"{many(len(transformer.outputs), 'output')}", "largest")
 
 
 def line(label: str, what: str, result: str) -> str:

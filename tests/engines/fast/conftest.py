@@ -29,3 +29,4 @@ def own_cache(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """The generated code as plain Python: of a short run, compiling it would take nearly all the time."""
     monkeypatch.setattr("softmachine.engines.fast.engine.compiled", store.uncompiled)
+    monkeypatch.setattr("softmachine.engines.fast.engine.is_compiled", lambda _: True)

@@ -102,7 +102,7 @@ def test_gates_may_come_in_any_order_and_know_their_level() -> None:
     assert one.level_of == {"a": 0, "b": 0, "x": 1, "y": 2, "one": 0}
     assert one.depth == 2
     assert "3 gates (1 AND, 1 NOT, 1 ONE), depth 2" in str(one)
-    assert "<code>y = NOT(x)</code>" in one._repr_html_()
+    assert "<td>y = NOT(x)</td>" in one._repr_html_()
 
 
 def test_a_cycle_is_named() -> None:

@@ -181,9 +181,8 @@ def test_a_program_is_immutable_and_can_be_compared_and_printed() -> None:
 
 def test_a_program_shows_itself_as_a_table() -> None:
     shown = program(Compare(Relation.LESS, PrefixSum(Add(Integer(1), Integer(1))), Integer(2)))._repr_html_()
-    assert "<code>(psum j : 1 + 1) &lt; 2</code>" in shown
-    assert "v0 <small>output</small>" in shown
-    assert "<td>Boolean</td>" in shown
+    cells = ("v0", "Boolean", "(psum j : 1 + 1) &lt; 2", "output")
+    assert "".join(f"<td>{cell}</td>" for cell in cells) in shown
 
 
 def test_types_say_what_they_are() -> None:

@@ -38,6 +38,6 @@ def test_specifications_show_themselves() -> None:
     assert str(parse("Q_a -> prev Q_b")) == "temporal formula: Q_a → ⊖Q_b, over a b"
     assert str(parse("Q_a", name="mine")) == "temporal formula mine: Q_a, over a"
     html = parse("#<['<'] > 2", name="<x>")._repr_html_()
-    assert "<code>←#[&#x27;&lt;&#x27;] &gt; 2</code>" in html
+    assert "<td>←#[&#x27;&lt;&#x27;] &gt; 2</td>" in html
     assert "temporal formula &lt;x&gt;" in html
     assert "TL[#←, +]" in html

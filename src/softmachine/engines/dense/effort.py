@@ -33,9 +33,8 @@ def allow_pass(engine: DenseEngine, tokens: Sequence[str], length: int | None, s
         EffortError: If it takes too long, or too much memory, and nobody said yes.
     """
     count, blocks = len(tokens), engine.transformer.blocks
-    products = sequences * sum(block.count(length) * _products(block, count) for block in blocks)
     memory = sequences * _memory(engine, count, length)
-    seconds = products * engine.arithmetic.pace
+    seconds = sequences * longest(engine, count, length)
     if seconds > SHORT:
         seconds = sequences * _seconds(engine, tokens, length)
     elif memory < MOST_SCORES * AT_ONCE * engine.arithmetic.bytes:
@@ -45,6 +44,12 @@ def allow_pass(engine: DenseEngine, tokens: Sequence[str], length: int | None, s
     allow(
         Estimate(f"a pass over {many(sequences * count, 'token')}{around} in {engine.arithmetic.name}", seconds, memory)
     )
+
+
+def longest(engine: DenseEngine, count: int, length: int | None) -> float:
+    """So many seconds a pass over so many tokens takes at most."""
+    blocks = engine.transformer.blocks
+    return engine.arithmetic.pace * sum(block.count(length) * _products(block, count) for block in blocks)
 
 
 def _products(block: Block, count: int) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from softmachine.arithmetic import Arithmetic, Tensor, UndecidedError, Unreprese
 from softmachine.engines.dense.attention import joined, retrieved
 from softmachine.engines.dense.grouping import DenseLayer, operator
 from softmachine.engines.dense.memory import Memory
+from softmachine.engines.dense.watching import Watcher
 from softmachine.engines.dense.weights import place_of
 from softmachine.errors import AmbiguousTokenError, InputError, PrecisionError, UsageError
 from softmachine.transformer.features import Feature
@@ -97,6 +98,8 @@ class Pass:
         self.length = length
         self.read = 0
         self.memory = Memory()
+        self.watcher: Watcher | None = None
+        """Is shown all that is computed."""
         self._placed, self._placed_from = Tensor(np.empty((0, 0))), 0
 
     def extend(self, sequences: Sequence[Sequence[str]]) -> Tensor:
@@ -118,6 +121,8 @@ class Pass:
         if new and self.engine.transformer.features:
             stream = self.engine.arithmetic.add(stream, self._position_embedding(positions))
         self.read += new
+        if self.watcher:
+            self.watcher.embedded(stream, positions)
         return stream
 
     @_out_of_range_is_noticed_later
@@ -131,18 +136,24 @@ class Pass:
     def _layer(self, layer: DenseLayer, stream: Tensor, positions: range, where: tuple[int, int, int]) -> Tensor:
         """The residual stream after one layer: x += attention(x), then x += feed-forward(x)."""
         numbers, looped = self.engine.arithmetic, self.engine.transformer.blocks[where[0]].repeats != 1
+        watcher = self.watcher
         if layer.groups:
             found: list[Tensor] = []
             for index, group in enumerate(layer.parts(layer.project(stream))):
                 memory = self.memory.of((*where, index), looped=looped)
-                found += retrieved(numbers, group, positions, self.length, memory)
+                look = partial(watcher.searched, index) if watcher else None
+                found += retrieved(numbers, group, positions, self.length, memory, look)
             stream = numbers.add(stream, layer.output(joined([found[place] for place in layer.order], axis=-1)))
-        if layer.network is None:
-            return stream
-        try:
-            return layer.network(stream)
-        except UndecidedError as doubt:
-            raise PrecisionError(f"at position {positions[doubt.query]}: {doubt.reason}") from None
+            if watcher:
+                watcher.attended(where, stream, positions)
+        if layer.network is not None:
+            try:
+                stream = layer.network(stream)
+            except UndecidedError as doubt:
+                raise PrecisionError(f"at position {positions[doubt.query]}: {doubt.reason}") from None
+            if watcher:
+                watcher.fed_forward(where, stream, positions)
+        return stream
 
     @_out_of_range_is_noticed_later
     def decisions(self, stream: Tensor) -> NDArray[np.intp]:
@@ -160,6 +171,28 @@ class Pass:
         """Read more tokens of the one sequence; the output of the largest logit at each of the last positions."""
         stream = self.extend([tokens])
         return [self.engine.transformer.outputs[k] for k in self.decisions(stream[:, -last:])[0]]
+
+    def adopt(self, where: tuple[int, int, int, int], parts: Sequence[Tensor]) -> None:
+        """Take the keys of a group of heads, and the values of each, at more positions from somebody who knows them.
+
+        Args:
+            where: The block, the turn, the layer, and the group in it.
+            parts: The keys, then the values.
+        """
+        self.memory.of(where, looped=self.engine.transformer.blocks[where[0]].repeats != 1).append(parts)
+
+    def again(self, tokens: Sequence[str], position: int) -> Tensor:
+        """Compute one of the positions that were read again, to be watched; the stream there, after the last layer.
+
+        Nothing is forgotten: the keys and values that it writes are those that are there.
+        """
+        read = self.read
+        self.rewind(position)
+        try:
+            return self.extend([tokens[position : position + 1]])
+        finally:
+            self.read = read
+            self.memory.recall(read)
 
     def rewind(self, read: int) -> None:
         """Forget all but the first so many tokens, also if reading the others ended in an error."""

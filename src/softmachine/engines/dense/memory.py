@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,44 @@ from softmachine.arithmetic import Tensor
 from softmachine.arithmetic.base import Array, Flags, Map
 
 Found = TypeVar("Found")
+MOST_KEPT = 1 << 27
+"""So many flags of blocks of positions are kept for the next turn, at most."""
+
+
+class Chosen(NamedTuple):
+    """Which keys some queries choose.
+
+    Args:
+        keys: Those that any of them chooses.
+        flags: Who chooses which of these: (batch, queries, chosen keys).
+        among: How many keys there are.
+    """
+
+    keys: NDArray[np.intp]
+    flags: Flags
+    among: int
+
+    @staticmethod
+    def of(flags: Flags) -> Chosen:
+        """What these flags of all keys say."""
+        keys = np.flatnonzero(flags.any(axis=(0, 1)))
+        some = flags if len(keys) == flags.shape[-1] else flags[..., keys]
+        return Chosen(keys, some, flags.shape[-1])
+
+    def split(self, heads: int) -> list[Chosen]:
+        """What the queries of each head choose, if those of one come after those of another."""
+        return [self._replace(flags=part) for part in np.split(self.flags, heads, axis=1)]
+
+    def values(self, value: Tensor) -> Tensor:
+        """The values of the chosen keys."""
+        return value if len(self.keys) == self.among else value[:, self.keys]
+
+    @property
+    def every(self) -> Flags:
+        """Who chooses which of all keys."""
+        found = np.zeros((*self.flags.shape[:-1], self.among), dtype=bool)
+        found[..., self.keys] = self.flags
+        return found
 
 
 class Cache:
@@ -46,6 +84,12 @@ class Cache:
     def keep(self, positions: int) -> None:
         """Forget all but the first so many positions."""
         self._used = min(self._used, positions)
+
+    def recall(self, positions: int) -> None:
+        """Have so many positions again, of those that were forgotten last."""
+        assert self._value is not None
+        assert positions <= self._value.shape[1]
+        self._used = positions
 
 
 def _grown(old: Array | None, like: Array, used: int, capacity: int) -> Array:
@@ -83,6 +127,42 @@ class Turns(Generic[Found]):
         self._before.clear()
 
 
+class Blocks:
+    """What hard attention found, block by block of positions; in a loop kept for the next turn if that looks the same.
+
+    What softmax found is not kept: it has a number for each pair of positions, and hard attention few that are chosen.
+    """
+
+    def __init__(self, *, looped: bool) -> None:
+        self.looped = looped
+        self._before: tuple[Tensor, ...] = ()
+        self._chosen: dict[int, Chosen] = {}
+        self._kept = 0
+
+    def turn(self, *looked_at: Tensor) -> None:
+        """Begin a turn with these queries and keys of all positions."""
+        if not self.looped:
+            return
+        if len(looked_at) != len(self._before) or not all(map(_same, looked_at, self._before)):
+            self.forget()
+        self._before = looked_at
+
+    def find(self, start: int, query: Tensor, key: Tensor, look: Callable[[Tensor, Tensor], Chosen]) -> Chosen:
+        """What comes of the queries of the block that starts there."""
+        found = self._chosen.get(start)
+        if found is None:
+            found = look(*_once(query, key))
+            if self.looped and self._kept + found.flags.size <= MOST_KEPT:
+                self._chosen[start] = found
+                self._kept += found.flags.size
+        return found
+
+    def forget(self) -> None:
+        """Forget all of it."""
+        self._before, self._kept = (), 0
+        self._chosen.clear()
+
+
 class GroupMemory:
     """What is remembered of the heads of a group, which share their keys.
 
@@ -90,15 +170,11 @@ class GroupMemory:
         caches: Their keys, and the values of each; other turns of a loop have others.
         shares: What softmax found.
         chosen: What hard attention found.
+        blocks: The same where there are many positions.
     """
 
-    def __init__(self, caches: list[Cache], shares: Turns[Map], chosen: Turns[Flags]) -> None:
-        self.caches, self.shares, self.chosen = caches, shares, chosen
-
-    @staticmethod
-    def forgetful() -> GroupMemory:
-        """One that remembers nothing of what was found: where there are many scores, that would take much memory."""
-        return GroupMemory([], Turns(looped=False), Turns(looped=False))
+    def __init__(self, caches: list[Cache], shares: Turns[Map], chosen: Turns[Chosen], blocks: Blocks) -> None:
+        self.caches, self.shares, self.chosen, self.blocks = caches, shares, chosen, blocks
 
     def append(self, parts: Sequence[Tensor]) -> list[Tensor]:
         """Keys and values of new positions; those of all positions so far."""
@@ -111,22 +187,30 @@ class Memory:
 
     def __init__(self) -> None:
         self._caches: dict[tuple[int, int, int, int], list[Cache]] = {}
-        self._turns: dict[tuple[int, int, int], tuple[Turns[Map], Turns[Flags]]] = {}
+        self._turns: dict[tuple[int, int, int], tuple[Turns[Map], Turns[Chosen], Blocks]] = {}
 
     def of(self, where: tuple[int, int, int, int], *, looped: bool) -> GroupMemory:
         """What is remembered of a group of heads."""
         block, _, depth, index = where
-        turns = self._turns.setdefault((block, depth, index), (Turns(looped=looped), Turns(looped=looped)))
-        return GroupMemory(self._caches.setdefault(where, []), *turns)
+        place = block, depth, index
+        if place not in self._turns:
+            self._turns[place] = Turns(looped=looped), Turns(looped=looped), Blocks(looped=looped)
+        return GroupMemory(self._caches.setdefault(where, []), *self._turns[place])
 
     def rewind(self, read: int) -> None:
         """Forget all but the first so many positions."""
-        for shares, chosen in self._turns.values():
-            shares.forget()
-            chosen.forget()
+        for found in self._turns.values():
+            for part in found:
+                part.forget()
         for caches in self._caches.values():
             for cache in caches:
                 cache.keep(read)
+
+    def recall(self, read: int) -> None:
+        """Have so many positions again, of those that were forgotten last."""
+        for caches in self._caches.values():
+            for cache in caches:
+                cache.recall(read)
 
 
 def _same(x: Tensor, y: Tensor) -> bool:

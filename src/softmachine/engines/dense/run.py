@@ -29,6 +29,7 @@ class DenseRun:
     """
 
     size = 0
+    ready = True
 
     def __init__(self, task: Task, numbers: str | Arithmetic, said: Sequence[str] = ()) -> None:
         self.task = task
@@ -43,6 +44,9 @@ class DenseRun:
     def max_steps(self) -> int:
         """How many steps are allowed."""
         return max(MAX_STEPS, len(self.tokens)) if self.task.max_steps is None else self.task.max_steps
+
+    def prepare(self) -> None:
+        """Nothing is to be done before the first token."""
 
     def pieces(self) -> Iterator[Sequence[str]]:
         """Every token as it comes; all answers of an encoder at once."""

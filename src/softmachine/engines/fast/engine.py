@@ -17,7 +17,7 @@ from softmachine.engines.fast.analysis.grids import HORIZON
 from softmachine.engines.fast.codegen.emitted import Emitted, TooLong, emit
 from softmachine.engines.fast.growth import require_memory
 from softmachine.engines.fast.indexes.memory import Memory
-from softmachine.engines.fast.store import compiled, uncompiled
+from softmachine.engines.fast.store import compiled, is_compiled, uncompiled
 from softmachine.engines.fast.tables.interpreted import Interpreted, is_large, tables_of
 from softmachine.engines.fast.tables.memory import TableMemory
 from softmachine.errors import AmbiguousTokenError, EffortError, InputError, PrecisionError, Remedy
@@ -71,6 +71,11 @@ class FastEngine:
     def advance(self) -> Callable[..., None]:
         """The generated function."""
         return uncompiled(self.code.text) if self.plain else compiled(self.code.text)
+
+    @property
+    def ready(self) -> bool:
+        """Whether the generated function need not be compiled."""
+        return self.plain or is_compiled(self.code.text)
 
     def recording(self, atoms: tuple[int, ...]) -> tuple[Emitted, Callable[..., None]]:
         """Code that also writes down some atoms at every position, of a model that has code of its own."""
@@ -251,20 +256,19 @@ class FastPass:
             self.call(self.engine.advance, target)
         return self.stopped_by is None
 
+    def prepare(self) -> None:
+        """Have the machine code at hand: it computes no position."""
+        self._call(self.engine.advance, self.info.copy(), 0)
+
     def call(self, advance: Callable[..., None], target: int) -> None:
         """Compute positions up to one, or until something has to be seen to, and see to it."""
-        advance(
-            self.tokens,
-            self.said,
-            self.memory.tables,
-            self.follow,
-            self.info,
-            self.memory.scalars,
-            target,
-            self.first_answer,
-            *self.memory.arrays,
-        )
+        self._call(advance, self.info, target)
         self.settle()
+
+    def _call(self, advance: Callable[..., None], info: NDArray[np.int64], target: int) -> None:
+        memory = self.memory
+        before = (self.tokens, self.said, memory.tables, self.follow, info, memory.scalars)
+        advance(*before, target, self.first_answer, *memory.arrays)
 
     def answers(self) -> list[str]:
         """The outputs at all given positions."""

@@ -127,6 +127,15 @@ class FastRun:
         """The bytes that the run takes."""
         return self.run.size
 
+    @property
+    def ready(self) -> bool:
+        """Whether the machine code is there."""
+        return self.run.engine.ready
+
+    def prepare(self) -> None:
+        """Load the machine code, or make it."""
+        self.run.prepare()
+
     def pieces(self) -> Iterator[Sequence[str]]:
         """Many tokens at a time."""
         self.task.require_room(self.max_steps)

@@ -73,6 +73,10 @@ class SegmentedPass:
             known.extend(np.array([number[token] for token in said], dtype=np.int64))
             self.go_on_from(known)
 
+    def prepare(self) -> None:
+        """Have the machine code at hand."""
+        self.current.prepare()
+
     def go_on_from(self, said: Packed[str]) -> None:
         """Let this be what was said, in all segments, as far as it is allowed; nothing of it stops the run."""
         self.said = said

@@ -43,6 +43,12 @@ def compiled(text: str) -> Callable[..., None]:
         return anew()
 
 
+def is_compiled(text: str) -> bool:
+    """Whether the machine code of a text is on disk."""
+    folder = cache_folder()
+    return folder is not None and any((folder / "__pycache__").glob(f"{_file(text)}.advance-*.nbi"))
+
+
 class _Kept:
     """Machine code from disk; compiled in memory, if what is on disk turns out to be damaged.
 
@@ -117,6 +123,10 @@ def _defined(text: str, filename: str) -> Any:
     return module.__dict__["advance"]
 
 
+def _file(text: str) -> str:
+    return f"decoder_{_digest(text)[:32]}"
+
+
 def _digest(text: str) -> str:
     return hashlib.sha256(f"{_surroundings()}\0{text}".encode()).hexdigest()
 
@@ -138,7 +148,7 @@ def _kept(text: str) -> Path | None:
         folder = cache_folder()
         if folder is None:
             return None
-        path = folder / f"decoder_{_digest(text)[:32]}.py"
+        path = folder / f"{_file(text)}.py"
         if not path.is_file() or path.is_symlink() or path.read_text(encoding="utf-8") != text:
             _write(path, text)
     except OSError:

@@ -7,19 +7,21 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from html import escape
 from typing import ClassVar
 
 from softmachine.errors import InputError, InvalidError, Place
 from softmachine.languages.circuit.gates import Gate
 from softmachine.languages.source import read_word
 from softmachine.text import many
+from softmachine.views import html_table
 
 BITS = ("0", "1")
 MOST_GATES = 1 << 18
 """Circuits with more gates are refused."""
 MOST_PROBLEMS = 20
 """So many problems are listed."""
+SHOWN = 100
+"""So many gates a notebook shows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,9 +112,9 @@ class Circuit:
         )
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<tr><td><code>{escape(str(gate))}</code></td></tr>" for gate in self.ordered[:100])
-        more = f"<tr><td>… {many(self.size - 100, 'more gate')}</td></tr>" if self.size > 100 else ""
-        return f"<table><caption>{escape(str(self))}</caption><tbody>{rows}{more}</tbody></table>"
+        rows = [[str(gate)] for gate in self.ordered[:SHOWN]]
+        rows += [[f"… {many(self.size - SHOWN, 'more gate')}"]] if self.size > SHOWN else []
+        return html_table(rows, str(self))
 
 
 Problem = tuple[str, Place | None]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from html import escape
 from typing import TYPE_CHECKING
+
+from softmachine.views import html_table
 
 if TYPE_CHECKING:
     from softmachine.languages.counter.machine import CounterMachine, Transition
@@ -66,21 +67,20 @@ def _word(name: str) -> str:
 
 def machine_table(machine: CounterMachine) -> str:
     """A table of the machine's transitions: from where, if what holds, with which changes, to where."""
-    rows = "".join(
-        f"<tr><th>{escape(transition.source)}{_marks(machine, transition.source)}</th>"
-        f"<td>{escape(_test(transition))}</td>"
-        f"<td>{escape(_changes(transition, minus='−'))}</td>"
-        f"<td>{escape(transition.target)}{_marks(machine, transition.target)}</td></tr>"
+    rows = [
+        (
+            _marked(machine, transition.source),
+            _test(transition),
+            _changes(transition, minus="−"),
+            _marked(machine, transition.target),
+        )
         for transition in machine.transitions
-    )
-    return (
-        f"<table><caption>{escape(str(machine))}</caption>"
-        f"<thead><tr><th>state</th><th>test</th><th>changes</th><th>next state</th></tr></thead>"
-        f"<tbody>{rows}</tbody></table>"
-    )
+    ]
+    return html_table(rows, str(machine), head=("state", "test", "changes", "next state"))
 
 
-def _marks(machine: CounterMachine, state: str) -> str:
+def _marked(machine: CounterMachine, state: str) -> str:
+    """A state, with what is special about it."""
     verdict = machine.verdict(state)
     marks = [*(["start"] if state == machine.start else []), *([str(verdict)] if verdict else [])]
-    return f" <small>{', '.join(marks)}</small>" if marks else ""
+    return f"{state} ({', '.join(marks)})" if marks else state

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from html import escape
 from typing import TYPE_CHECKING
 
 from softmachine.languages.crasp.terms import Conditional, Count, Maximum, Minimum, NamedTerm, Number, Term, formulas_in
 from softmachine.languages.linear import Linear, linear_text
 from softmachine.languages.temporal.formula import subformulas
 from softmachine.languages.temporal.printing import ASCII, Level, Writer, quoted
+from softmachine.views import html_table
 
 if TYPE_CHECKING:
     from softmachine.languages.crasp.program import Program
@@ -77,10 +77,4 @@ def program_table(program: Program) -> str:
     rows += [(rule.token, "←", body_text(rule.body)) for rule in program.rules]
     if program.accept is not None:
         rows.append(("accept", "", body_text(program.accept)))
-    body = "".join(
-        f"<tr><th>{escape(head)}</th><td>{sign}</td><td><code>{escape(text)}</code></td></tr>"
-        for head, sign, text in rows
-    )
-    letters = " ".join(f"<code>{escape(letter)}</code>" for letter in program.alphabet)
-    caption = f"C-RASP program {escape(program.name)} over {letters}"
-    return f"<table><caption>{caption}</caption><tbody>{body}</tbody></table>"
+    return html_table(rows, f"C-RASP program {program.name} over {' '.join(program.alphabet)}")

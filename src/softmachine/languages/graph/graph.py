@@ -9,7 +9,8 @@ from functools import cached_property
 from typing import ClassVar
 
 from softmachine.errors import InputError, InvalidError, Place
-from softmachine.text import html_table, many
+from softmachine.text import many
+from softmachine.views import html_table
 
 MOST_VERTICES = 1 << 12
 """Graphs with more vertices are refused."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
 from softmachine.languages.srasp.expressions import quote, show
+from softmachine.views import html_table
 
 if TYPE_CHECKING:
     from softmachine.languages.srasp.program import Program
@@ -28,16 +28,11 @@ def to_text(program: Program) -> str:
 
 def program_table(program: Program) -> str:
     """A table of the program's vectors: a row a vector, with its type and its definition."""
-    rows = "".join(
-        f"<tr><th>{escape(entry.name)}{' <small>output</small>' if entry.name == program.output else ''}</th>"
-        f"<td>{escape(str(program.types[entry.name]))}</td>"
-        f'<td style="text-align: left"><code>{escape(show(entry.body))}</code></td></tr>'
+    rows = [
+        (entry.name, str(program.types[entry.name]), show(entry.body), "output" * (entry.name == program.output))
         for entry in program.definitions
-    )
-    return (
-        f"<table><caption>{escape(str(program))}</caption>"
-        f"<thead><tr><th>vector</th><th>type</th><th>definition</th></tr></thead><tbody>{rows}</tbody></table>"
-    )
+    ]
+    return html_table(rows, str(program), head=("vector", "type", "definition", ""))
 
 
 def _is_plain(word: str) -> bool:

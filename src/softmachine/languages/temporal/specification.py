@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from html import escape
 from typing import ClassVar
 
 from softmachine.errors import InvalidError, Place
 from softmachine.languages.source import OfWords
 from softmachine.languages.temporal.formula import Formula, formula_text
 from softmachine.languages.temporal.structure import fragment, symbols
+from softmachine.views import html_table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,13 +48,12 @@ class Specification(OfWords):
         return f"{what}: {text}, over {' '.join(self.alphabet) or 'the empty alphabet'}"
 
     def _repr_html_(self) -> str:
-        rows = {
-            "formula": f"<code>{escape(formula_text(self.formula, unicode=True))}</code>",
-            "alphabet": " ".join(f"<code>{escape(symbol)}</code>" for symbol in self.alphabet) or "empty",
-            "fragment": escape(str(fragment(self.formula))),
-        }
-        body = "".join(f"<tr><th>{title}</th><td>{content}</td></tr>" for title, content in rows.items())
-        return f"<table><caption>temporal formula {escape(self.name)}</caption><tbody>{body}</tbody></table>"
+        rows = (
+            ("formula", formula_text(self.formula, unicode=True)),
+            ("alphabet", " ".join(self.alphabet) or "empty"),
+            ("fragment", str(fragment(self.formula))),
+        )
+        return html_table(rows, f"temporal formula {self.name}")
 
 
 def _problems(specification: Specification) -> Iterator[str]:

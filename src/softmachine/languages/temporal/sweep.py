@@ -1,4 +1,4 @@
-"""The fast evaluator: the value of a formula at all positions of a word, in one sweep over the word a subformula.
+"""The fast evaluator: the value of a formula at all positions of many words at once, one array a subformula.
 
 `softmachine.languages.temporal.evaluate` says what formulas mean, and looks at all positions for every position; the
 tests hold this one to it.
@@ -7,19 +7,23 @@ tests hold this one to it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import accumulate
-from operator import add, and_, or_
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from softmachine.languages.linear import Linear
 from softmachine.languages.temporal import formula as tl
 from softmachine.languages.temporal import predicates
 from softmachine.languages.temporal.counting import Comparison, Count, LeftCount, Position, Predicate, RightCount
-from softmachine.languages.temporal.evaluate import meaning
 from softmachine.languages.temporal.formula import Formula, subformulas
 from softmachine.languages.temporal.specification import Specification
 
-Values = Sequence[bool]
-Table = dict[Formula, tuple[bool, ...]]
+Truth: TypeAlias = NDArray[np.bool_]
+"""[word, position]."""
+Table: TypeAlias = dict[Formula, Truth]
+LARGEST = 1 << 62
+"""Sums that cannot be larger are 64-bit integers."""
 
 
 def swept(specification: Specification, word: str | Iterable[str]) -> tuple[bool, ...]:
@@ -29,65 +33,105 @@ def swept(specification: Specification, word: str | Iterable[str]) -> tuple[bool
         InputError: If a symbol is not in the alphabet.
         InvalidError: If a predicate has no truth value at a number that occurs.
     """
-    symbols = specification.word(word)
+    return tuple(swept_together(specification, [specification.word(word)])[0].tolist())
+
+
+def swept_together(specification: Specification, words: Sequence[Sequence[str]]) -> Truth:
+    """The value of a formula at every position of words of one length, over its alphabet.
+
+    Raises:
+        InvalidError: If a predicate has no truth value at a number that occurs.
+    """
+    number = {symbol: code for code, symbol in enumerate(specification.alphabet)}
+    shape = len(words), len(words[0]) if words else 0
+    codes = np.array([[number[symbol] for symbol in word] for word in words], dtype=np.int64).reshape(shape)
     values: Table = {}
     for part in subformulas(specification.formula):
-        values[part] = tuple(_sweep(part, symbols, values))
+        values[part] = np.asarray(_sweep(part, codes, number, values), dtype=np.bool_)
     return values[specification.formula]
 
 
-def _sweep(formula: Formula, word: tuple[str, ...], values: Table) -> Iterable[bool]:
-    """The values of a formula, given those of its parts; what only looks at its own position is as it is defined."""
+def _sweep(formula: Formula, words: NDArray[np.int64], number: dict[str, int], values: Table) -> Any:
+    """The values of a formula, given those of its parts."""
     match formula:
+        case tl.Symbol(symbol):
+            return words == number.get(symbol, -1)
+        case tl.Constant(value):
+            return np.full(words.shape, value)
+        case tl.First():
+            return np.indices(words.shape)[1] == 0
+        case tl.Last():
+            return np.indices(words.shape)[1] == words.shape[1] - 1
+        case tl.Not(of):
+            return ~values[of]
+        case tl.And(operands):
+            return np.logical_and.reduce([values[operand] for operand in operands])
+        case tl.Or(operands):
+            return np.logical_or.reduce([values[operand] for operand in operands])
+        case tl.Implies(one, two):
+            return ~values[one] | values[two]
+        case tl.Iff(one, two):
+            return values[one] == values[two]
+        case tl.Previous(of):
+            return _shifted(values[of])
+        case tl.Next(of):
+            return _shifted(values[of][:, ::-1])[:, ::-1]
         case tl.Since(one, two, reading):
             return _held(values[one], values[two], reading)
         case tl.Until(one, two, reading):
-            return _backwards(lambda first, second: _held(first, second, reading), values[one], values[two])
+            return _held(values[one][:, ::-1], values[two][:, ::-1], reading)[:, ::-1]
         case tl.Once(of):
-            return accumulate(values[of], or_)
+            return np.logical_or.accumulate(values[of], axis=1)
         case tl.Historically(of):
-            return accumulate(values[of], and_)
+            return np.logical_and.accumulate(values[of], axis=1)
         case tl.Eventually(of):
-            return _backwards(lambda some: accumulate(some, or_), values[of])
+            return np.logical_or.accumulate(values[of][:, ::-1], axis=1)[:, ::-1]
         case tl.Always(of):
-            return _backwards(lambda some: accumulate(some, and_), values[of])
+            return np.logical_and.accumulate(values[of][:, ::-1], axis=1)[:, ::-1]
         case Comparison(one_side, relation, other_side):
-            sides = zip(_totals(one_side, len(word), values), _totals(other_side, len(word), values), strict=True)
-            return (relation.holds(one, other) for one, other in sides)
+            compared: Callable[[Any, Any], Any] = relation.meaning
+            return compared(_total(one_side, words, values), _total(other_side, words, values))
         case Predicate(name, what, parameters):
-            return (predicates.holds(name, number, parameters) for number in _numbers(what, len(word), values))
-    holds = meaning(formula, word, values)
-    return (holds(i) for i in range(1, len(word) + 1))
+            found, where = np.unique(_counted(what, words, values), return_inverse=True)
+            held = np.array([predicates.holds(name, int(each), parameters) for each in found], dtype=bool)
+            return held[where].reshape(words.shape)
+        case _:
+            raise TypeError(f"{type(formula).__name__} is not a formula of this logic")
 
 
-def _held(one: Values, two: Values, reading: tl.Reading) -> list[bool]:
-    """Where ``two`` has held before, and ``one`` ever since; in the paper's reading from that position on."""
-    found, held = [], False
-    for first, second in zip(one, two, strict=True):
-        held = first and (second or held) if reading is tl.Reading.PAPER else second or (first and held)
-        found.append(held)
+def _shifted(values: Truth) -> Truth:
+    """The values one position to the right; nothing holds before the first."""
+    found = np.zeros_like(values)
+    found[:, 1:] = values[:, :-1]
     return found
 
 
-def _backwards(sweep: Callable[..., Iterable[bool]], *values: Values) -> list[bool]:
-    """A sweep from the end of the word to its beginning."""
-    return list(sweep(*(some[::-1] for some in values)))[::-1]
+def _held(one: Truth, two: Truth, reading: tl.Reading) -> Truth:
+    """Where ``two`` has held before, and ``one`` ever since; in the paper's reading from that position on."""
+    found = np.zeros_like(one)
+    held = np.zeros(len(one), dtype=bool)
+    for i in range(one.shape[1]):
+        here, then = one[:, i], two[:, i]
+        held = here & (then | held) if reading is tl.Reading.PAPER else then | (here & held)
+        found[:, i] = held
+    return found
 
 
-def _totals(linear: Linear[Count], length: int, values: Table) -> list[int]:
-    totals = [linear.constant] * length
+def _total(linear: Linear[Count], words: NDArray[np.int64], values: Table) -> NDArray[Any]:
+    """A sum of counts at every position; of large coefficients in Python's own integers."""
+    large = linear.largest * (len(linear.terms) * words.shape[1] + 1) >= LARGEST
+    total = np.full(words.shape, linear.constant, dtype=object if large else np.int64)
     for coefficient, count in linear.terms:
-        numbers = _numbers(count, length, values)
-        totals = [total + coefficient * number for total, number in zip(totals, numbers, strict=True)]
-    return totals
+        total = total + coefficient * _counted(count, words, values).astype(total.dtype)
+    return total
 
 
-def _numbers(count: Position | LeftCount | RightCount, length: int, values: Table) -> list[int]:
+def _counted(count: Position | LeftCount | RightCount, words: NDArray[np.int64], values: Table) -> NDArray[np.int64]:
     """A count at every position."""
     match count:
         case LeftCount(counted):
-            return list(accumulate(map(int, values[counted]), add))
+            return np.cumsum(values[counted], axis=1, dtype=np.int64)
         case RightCount(counted):
-            return list(accumulate(map(int, reversed(values[counted])), add))[::-1]
+            return np.cumsum(values[counted][:, ::-1], axis=1, dtype=np.int64)[:, ::-1]
         case _:
-            return list(range(1, length + 1))
+            return np.broadcast_to(np.arange(1, words.shape[1] + 1), words.shape)

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from html import escape
 from typing import ClassVar
 
 from softmachine.errors import InvalidError, Place
 from softmachine.languages.source import OfWords
+from softmachine.views import html_table
 
 MOVES: Mapping[str, int] = {"L": -1, "S": 0, "R": +1}
 MOST_COLUMNS = 24
@@ -205,32 +205,27 @@ def machine_table(machine: TuringMachine) -> str:
     if machine.tapes == 1:
         readings = [(symbol,) for symbol in machine.symbols]
     shown = readings[:MOST_COLUMNS]
-    header = "".join(f"<th>{_code(read)}</th>" for read in shown) + ("<th>…</th>" if len(readings) > len(shown) else "")
-    rows = "".join(
-        f"<tr><th>{escape(state)}{_marks(machine, state)}</th>"
-        + "".join(f"<td>{_cell(machine.rule(state, read))}</td>" for read in shown)
-        + "</tr>"
-        for state in machine.states
-    )
-    return (
-        f"<table><caption>{escape(str(machine))}</caption>"
-        f"<thead><tr><th>state</th>{header}</tr></thead><tbody>{rows}</tbody></table>"
-    )
+    head = ["state", *map(_seen, shown), *(["…"] if len(readings) > len(shown) else [])]
+    rows = [
+        [_marked(machine, state), *(_action(machine.rule(state, read)) for read in shown)] for state in machine.states
+    ]
+    return html_table(rows, str(machine), head=head)
 
 
-def _marks(machine: TuringMachine, state: str) -> str:
+def _marked(machine: TuringMachine, state: str) -> str:
+    """A state, with what is special about it."""
     marks = [
         mark
         for mark, group in (("start", (machine.start,)), ("accept", machine.accept), ("reject", machine.reject))
         if state in group
     ]
-    return f" <small>{', '.join(marks)}</small>" if marks else ""
+    return f"{state} ({', '.join(marks)})" if marks else state
 
 
-def _cell(rule: Rule | None) -> str:
-    return "" if rule is None else f"{_code(rule.write)} {' '.join(rule.move)} {escape(rule.next)}"
+def _action(rule: Rule | None) -> str:
+    return "" if rule is None else f"{_seen(rule.write)} {' '.join(rule.move)} {rule.next}"
 
 
-def _code(symbols: tuple[str, ...]) -> str:
+def _seen(symbols: tuple[str, ...]) -> str:
     # A blank that is a blank should be seen.
-    return " ".join(f"<code>{escape(symbol if symbol.strip() else '␣')}</code>" for symbol in symbols)
+    return " ".join(symbol if symbol.strip() else "␣" for symbol in symbols)

@@ -19,6 +19,7 @@ from softmachine.languages.turing import Action, Tape, TuringMachine, Verdict
 from softmachine.signals import Program, Signal, Vocabulary, named, relu, stack
 from softmachine.signals.gadgets import Located, Row, first_of, gate, latest, locate, mean, where_zero
 from softmachine.signals.kinds import BIT
+from softmachine.theorems.chapter_8.telling import GUIDE, tell
 from softmachine.theorems.chapter_8.tokens import TuringCodec
 from softmachine.theorems.shared.transition import (
     action_labels,
@@ -158,6 +159,8 @@ THEOREMS = (
             "The symbol under a head is what was last written to its cell, or the input, or a blank.",
             "The transition: one unit a rule, and the action with all of its parts has the largest logit.",
         ),
+        guide=GUIDE,
+        tells=tell,
         rank=1,
     ),
 )

@@ -32,6 +32,7 @@ from softmachine.signals.gadgets.wiring import address_width, binary_address, fl
 from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import token
 from softmachine.theorems.circuit.layout import Layout, Slot
+from softmachine.theorems.circuit.telling import BINARY, UNIT_VECTORS, tell
 from softmachine.theorems.circuit.tokens import Addresses, CircuitCodec
 from softmachine.theorems.shared.special_tokens import PAD
 from softmachine.theorems.theorem import Theorem
@@ -179,6 +180,8 @@ THEOREMS = (
             "A gate finds the argument that decides it: a 0 for AND, a 1 for OR.",
             "Both are repeated as often as the circuit is deep.",
         ),
+        guide=BINARY,
+        tells=tell,
         rank=1,
     ),
     Theorem(
@@ -197,6 +200,8 @@ THEOREMS = (
             "A gate retrieves the share of its arguments that are 1, and compares it with its threshold.",
             "Both are repeated as often as the circuit is deep.",
         ),
+        guide=UNIT_VECTORS,
+        tells=tell,
         rank=2,
     ),
 )

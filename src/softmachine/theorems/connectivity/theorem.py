@@ -24,6 +24,7 @@ from softmachine.signals.gadgets.bit_addresses import UNIT, avoiding, by_bits, f
 from softmachine.signals.gadgets.wiring import binary_address, flag
 from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import token
+from softmachine.theorems.connectivity.telling import GUIDE, tell
 from softmachine.theorems.connectivity.tokens import GraphCodec
 from softmachine.theorems.shared.special_tokens import PAD
 from softmachine.theorems.theorem import Theorem
@@ -127,6 +128,8 @@ THEOREMS = (
             "A triple (i, k, j) fetches from (i, k) and (k, j) whether there are paths of half the length.",
             "A pair looks for a triple that has both; after ⌈log₂ N⌉ turns it knows.",
         ),
+        guide=GUIDE,
+        tells=tell,
         rank=1,
     ),
 )

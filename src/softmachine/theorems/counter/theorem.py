@@ -12,8 +12,10 @@ from __future__ import annotations
 
 from softmachine.languages.counter import CounterMachine
 from softmachine.signals import Program
+from softmachine.theorems.counter.telling import GUIDE
 from softmachine.theorems.counter.tokens import CounterCodec
 from softmachine.theorems.crasp.averages import InRelation
+from softmachine.theorems.crasp.telling import tell
 from softmachine.theorems.crasp.theorem import COST, POSITIONS, UNIFORM, of_program
 from softmachine.theorems.crasp.truth import Sign
 from softmachine.theorems.theorem import Theorem
@@ -43,6 +45,8 @@ def _theorem(name: str, sign: Sign, how: str, needs: str, rank: int, length: str
             "The test of a transition is a comparison of such sums; the state is that of the last transition.",
             "Each transition is a rule of C-RASP with chain of thought, and Proposition 2.1 does the rest.",
         ),
+        guide=GUIDE,
+        tells=tell,
         features=(InRelation,),
         length=length,
         rank=rank,

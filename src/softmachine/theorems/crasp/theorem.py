@@ -41,6 +41,7 @@ from softmachine.signals import Signal, relu, stack
 from softmachine.signals.primitives import one_hot
 from softmachine.theorems.crasp.averages import HALF, Averages, InRelation
 from softmachine.theorems.crasp.sums import SHARE, CountSum, Names
+from softmachine.theorems.crasp.telling import GUIDE, VERDICT, tell
 from softmachine.theorems.crasp.tokens import CraspAnswersCodec, CraspCodec, OfProgram, special_tokens
 from softmachine.theorems.crasp.truth import Logic, Sign, decided_by_token
 from softmachine.theorems.theorem import Theorem
@@ -127,6 +128,8 @@ def _theorem(name: str, sign: Sign, statement: str, needs: str, rank: int, lengt
             "Boolean operators are units; what is counted comes before what counts it, depth by depth.",
             "The rules: the first that holds has the largest logit; if none does, a token says so.",
         ),
+        guide=(*GUIDE, VERDICT),
+        tells=tell,
         features=(InRelation,),
         length=length,
         rank=rank,

@@ -60,8 +60,6 @@ class RunCodec(OfMachine, DecoderCodec[TuringMachine], Generic[M]):
     """Prompts and runs of a machine in tokens that mean something each: an action, a symbol, a verdict or a mark."""
 
     view: ClassVar[str] = "tape"
-    announces: ClassVar[bool] = False
-    """Whether a run's first token only says where it starts."""
 
     @abstractmethod
     def spelled(self) -> Iterator[tuple[str, M]]:

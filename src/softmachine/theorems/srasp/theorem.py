@@ -41,6 +41,7 @@ from softmachine.theorems.shared.special_tokens import START, unused
 from softmachine.theorems.srasp.lookups import looked_up
 from softmachine.theorems.srasp.numbers import Finder, Number, ShareAfterStart, here
 from softmachine.theorems.srasp.pointwise import Pointwise, Value, finite_value, over
+from softmachine.theorems.srasp.telling import GUIDE, tell
 from softmachine.theorems.srasp.tokens import SraspCodec
 from softmachine.theorems.theorem import Theorem
 
@@ -116,6 +117,8 @@ THEOREMS = (
             "rightmost, leftmost: a predicate is a sum of products of what query and key know; j/(2(n+1)) breaks ties.",
             "What was found is compared with what was asked for, and the default taken if it does not match.",
         ),
+        guide=GUIDE,
+        tells=tell,
         features=(ShareAfterStart,),
         rank=1,
     ),

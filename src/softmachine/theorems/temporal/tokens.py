@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from softmachine.codec import Interface, Word
 from softmachine.languages.temporal import Specification
-from softmachine.languages.temporal.sweep import swept
+from softmachine.languages.temporal.sweep import swept_together
 from softmachine.theorems.shared.recogniser import StartedCodec
 
 
@@ -34,6 +34,10 @@ class TemporalCodec(StartedCodec[Specification]):
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
         """The truth value at every position; nobody cares for the start token's."""
-        yield None
-        for value in swept(self.source, word):
-            yield "true" if value else "false"
+        yield from self.expected_together([self.source.word(word)], max_steps)[0]
+
+    def expected_together(self, words: Sequence[tuple[str, ...]], max_steps: int) -> list[Sequence[str | None]]:
+        return [
+            (None, *("true" if value else "false" for value in row))
+            for row in swept_together(self.source, words).tolist()
+        ]

@@ -39,6 +39,7 @@ from softmachine.theorems.ternary.following import (
     transition,
     verdict_logits,
 )
+from softmachine.theorems.ternary.telling import GUIDE, SUMMARY
 from softmachine.theorems.ternary.tokens import LEAST_BITS, Mark, TernaryCodec
 from softmachine.theorems.theorem import Theorem
 from softmachine.transformer.features import ceil_log2
@@ -143,6 +144,7 @@ THEOREMS = (
         codec=lambda machine, length: TernaryCodec(machine, bits_for(length)),
         length="the number of tokens of prompt and run together",
         steps=STEPS,
+        guide=GUIDE,
         rank=3,
     ),
     _theorem(
@@ -152,6 +154,7 @@ THEOREMS = (
         codec=lambda machine, length: TernaryCodec(machine, bits_for(length), summarises=True),
         length="the number of tokens of one segment: five times the cells in use, and some",
         steps=(*STEPS, "When the run is three times as long as its prompt, a summary is written: the next prompt."),
+        guide=(*GUIDE, SUMMARY),
         rank=4,
     ),
 )

@@ -61,13 +61,17 @@ Atom = Position | Unit | Retrieved
 
 @dataclass(frozen=True, eq=False)
 class FlowHead:
-    """A head, its maps as forms over what is known before its layer. Components that nothing reads are left out."""
+    """A head, its maps as forms over what is known before its layer.
+
+    Components of queries and keys that do not matter are left out; ``every_key`` has them.
+    """
 
     name: str
     layer: str
     query: tuple[Form, ...]
     key: tuple[Form, ...]
     value: tuple[Form, ...]
+    every_key: tuple[Form, ...]
     mask: Mask
     weighting: Weighting
     bias: Relation | None
@@ -197,6 +201,7 @@ class _Unfolding:
                 query=tuple(query[c] for c in matter),
                 key=tuple(key[c] for c in matter),
                 value=tuple(value),
+                every_key=tuple(key),
                 mask=head.mask,
                 weighting=head.weighting,
                 bias=head.bias,

@@ -174,7 +174,10 @@ class Numbers:
         table: tuple[int, ...] = ()
         low, high, size = 0, 0, 0
         if form.tokens:
-            table = tuple(int(form.tokens.get(token, 0) * grid.over) for token in range(self.flow.vocabulary))
+            entries = [0] * self.flow.vocabulary
+            for token, value in form.tokens.items():
+                entries[token] = value.numerator * (grid.over // value.denominator)
+            table = tuple(entries)
             low, high = _stretched(min(table), max(table), self.horizon**grid.power)
             size = max(abs(low), abs(high))
         constants = {grid.power: int(form.constant * grid.over)}
@@ -195,7 +198,8 @@ class Numbers:
                 terms.append((constant, power, ONE))
                 least, most = _stretched(constant, constant, self.horizon**power)
                 low, high, size = low + least, high + most, size + max(abs(least), abs(most))
-        if any(abs(part) >= SAFE for part in [*table, *(coefficient for coefficient, _, _ in terms)]):
+        coefficients = [coefficient for coefficient, _, _ in terms]
+        if any(part and (max(part) >= SAFE or min(part) <= -SAFE) for part in (table, coefficients)):
             raise Declined("its weights are not integers of 62 bits over a common denominator")
         return Linear(grid, table, tuple(terms), low, high, size)
 

@@ -113,26 +113,12 @@ def decision(writer: Writer, flow: Flow, tail: Tail | None) -> None:
         *(f"directions[{k}] = {name}" for k, name in enumerate(names)),
         f"out = decide(token, directions, hidden, logits, {', '.join(f'tail{k}' for k in range(len(tail.data)))})",
     ]
-    if not tail.memory:
-        for line in compute:
-            writer.write(line)
-        return
-    span = 2 * tail.reach + 2
     chosen = [names[k] for k in tail.independent]
-    within = " and ".join(f"{-tail.reach} <= {name} <= {tail.reach + 1}" for name in chosen) or "True"
-    index = f"token * {tail.memory}"
-    for k, name in enumerate(chosen):
-        index += f" + ({name} + {tail.reach}) * {span**k}"
-    writer.write("at = -1")
-    writer.write("out = -1")
-    writer.write(f"if {within}:")
-    writer.write(f"    at = {index}")
-    writer.write("    out = memory[at]")
+    for line in tail.memory.find(chosen):
+        writer.write(line)
     writer.write("if out < 0:")
-    for line in compute:
+    for line in (*compute, *tail.memory.keep(chosen)):
         writer.write(f"    {line}")
-    writer.write("    if at >= 0 and out >= 0:")
-    writer.write("        memory[at] = out")
 
 
 def _largest(writer: Writer, flow: Flow) -> None:

@@ -71,8 +71,8 @@ class Emitted:
         lines = [f"{many(len(self.plans), 'head')}, {numbers} a position; what only the token decides is in {tables}"]
         if self.tail:
             count = many(len(self.tail.independent), "number")
-            kept = f"remembered for small values of {count}" if self.tail.memory else "computed each time"
-            lines.append(f"the last {many(len(self.tail.units), 'unit')} and the logits are {kept}")
+            units = many(len(self.tail.units), "unit")
+            lines.append(f"the last {units} and the logits are {self.tail.memory} of {count}")
         if self.proof:
             lines.append(
                 f"softmax decides as hard attention does: up to {self.horizon:,} positions no logit is off by more "

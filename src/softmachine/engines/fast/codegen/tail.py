@@ -1,12 +1,11 @@
 """The end of a step: the last hidden units, the logits, and which of them is largest.
 
-What the next token is depends on the token and on a few numbers, most of them small. So the answers are remembered: a
-pure function of small integers is computed once for each.
+What the next token is depends on the token and on a few numbers. So the answers are remembered, see `remembering`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd
@@ -15,12 +14,11 @@ import numpy as np
 
 from softmachine.engines.fast.analysis.flow import Flow, FlowHead, Unit
 from softmachine.engines.fast.analysis.grids import ONE, SAFE, Linear, Numbers
+from softmachine.engines.fast.codegen.remembering import Direct, Hashed, remembering
 from softmachine.engines.fast.indexes.kernels import Integers, kernel
 
 Direction = tuple[tuple[int, int], ...]
-UNKNOWN, TIED = -1, -2
-LARGEST_MEMORY = 1 << 20
-"""The table of remembered answers has at most so many entries."""
+TIED = -2
 
 
 @dataclass(frozen=True)
@@ -32,19 +30,14 @@ class Tail:
         directions: The linear combinations of other atoms that they and the logits depend on, with integers.
         independent: Which of them decide the others.
         data: The arrays for `decide`.
-        reach: Answers are remembered for combinations from -reach to reach + 1.
+        memory: How answers are remembered.
     """
 
     units: frozenset[int]
     directions: tuple[Direction, ...]
     independent: tuple[int, ...]
     data: tuple[Integers, ...]
-    reach: int
-
-    @property
-    def memory(self) -> int:
-        """How many answers are remembered for a token; 0 if too many to remember."""
-        return (2 * self.reach + 2) ** len(self.independent) if self.reach >= 0 else 0
+    memory: Direct | Hashed
 
 
 def tail_of(flow: Flow, numbers: Numbers) -> Tail | None:
@@ -59,8 +52,9 @@ def tail_of(flow: Flow, numbers: Numbers) -> Tail | None:
     if any(part.grid.power or part.size >= SAFE for part in (*first, *logits)):
         return None
     directions: dict[Direction, int] = {}
-    unit_rows = [_row(part, directions, ()) for part in first]
-    logit_rows = [_row(part, directions, tuple(forms)) for part in logits]
+    unit_rows = [_row(part, directions, {}) for part in first]
+    columns = {number: column for column, number in enumerate(forms)}
+    logit_rows = [_row(part, directions, columns) for part in logits]
     steps = [int(item.step) for number in forms if isinstance(item := flow.atoms[number], Unit)]
     data = (
         _tables(first, flow.vocabulary),
@@ -70,15 +64,7 @@ def tail_of(flow: Flow, numbers: Numbers) -> Tail | None:
         *_sparse(logit_rows),
     )
     independent = _independent(list(directions))
-    return Tail(frozenset(units), tuple(directions), independent, data, _reach(flow.vocabulary, len(independent)))
-
-
-def _reach(vocabulary: int, count: int) -> int:
-    """How far the remembered combinations may go; -1 if there are too many of them."""
-    reach = -1
-    while reach < 7 and vocabulary * (2 * (reach + 1) + 2) ** count <= LARGEST_MEMORY:
-        reach += 1
-    return reach
+    return Tail(frozenset(units), tuple(directions), independent, data, remembering(flow.vocabulary, len(independent)))
 
 
 def _last_units(flow: Flow) -> list[int]:
@@ -90,10 +76,12 @@ def _last_units(flow: Flow) -> list[int]:
     return [n for n in flow.order if isinstance(n, int) and isinstance(flow.atoms[n], Unit) and n not in read]
 
 
-def _row(part: Linear, directions: dict[Direction, int], units: Sequence[int]) -> list[tuple[int, int]]:
-    """A numerator as (column, coefficient): the units, then the directions."""
-    rest = tuple((number, coefficient) for coefficient, _, number in part.terms if number not in (ONE, *units))
-    row = [(units.index(number), coefficient) for coefficient, _, number in part.terms if number in units]
+def _row(part: Linear, directions: dict[Direction, int], units: Mapping[int, int]) -> list[tuple[int, int]]:
+    """A numerator as (column, coefficient): the units, which have a column each, then the directions."""
+    rest = tuple(
+        (number, coefficient) for coefficient, _, number in part.terms if number != ONE and number not in units
+    )
+    row = [(units[number], coefficient) for coefficient, _, number in part.terms if number in units]
     if rest:
         common = gcd(*(coefficient for _, coefficient in rest)) * (1 if rest[0][1] > 0 else -1)
         direction = tuple((number, coefficient // common) for number, coefficient in rest)
@@ -103,12 +91,11 @@ def _row(part: Linear, directions: dict[Direction, int], units: Sequence[int]) -
 
 def _tables(parts: Sequence[Linear], vocabulary: int) -> Integers:
     """For each token, what it and the constants add."""
-    constants = [sum(coefficient for coefficient, _, number in part.terms if number == ONE) for part in parts]
-    rows = [
-        [constant + (part.table[token] if part.table else 0) for part, constant in zip(parts, constants, strict=True)]
-        for token in range(vocabulary)
-    ]
-    return np.array(rows, dtype=np.int64).reshape(vocabulary, len(parts))
+    found = np.zeros((vocabulary, len(parts)), dtype=np.int64)
+    for column, part in enumerate(parts):
+        found[:, column] = part.table or 0
+        found[:, column] += sum(coefficient for coefficient, _, number in part.terms if number == ONE)
+    return found
 
 
 def _sparse(rows: Sequence[Sequence[tuple[int, int]]]) -> tuple[Integers, ...]:

@@ -26,7 +26,7 @@ class Memory:
         self.tables: Integers = np.ascontiguousarray(code.tables).reshape(-1)
         self.scalars: Integers = np.zeros(code.scalars, dtype=np.int64)
         tail = code.tail
-        self.remembered = np.full(max(tail.memory * code.flow.vocabulary, 1) if tail else 1, -1, dtype=np.int64)
+        self.remembered = tail.memory.fresh() if tail else np.zeros(1, dtype=np.int64)
         self.directions = np.zeros(max(len(tail.directions), 1) if tail else 1, dtype=np.int64)
         self.hidden = np.zeros(max(len(tail.units), 1) if tail else 1, dtype=np.int64)
         self.logits = np.zeros(len(code.flow.logits), dtype=np.int64)

@@ -1,0 +1,164 @@
+"""One position of a run as text: what each head saw, how the residual stream changes, and what the logits say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from textwrap import wrap
+
+from softmachine.inspection.moment import Logits, Moment, Stream
+from softmachine.inspection.sentences import sentence
+from softmachine.inspection.stage import ATTENTION, Stage
+from softmachine.model import Model
+from softmachine.text import cut
+from softmachine.transformer.sight import Enclosure, Number, least, most, told
+
+WIDTH = 80
+"""Columns."""
+_BLANK = "\x1f"
+"""Stands for a blank while lines are filled."""
+MOST_CHANGES = 12
+"""So many coordinates are told that a sublayer changes."""
+MOST_LOGITS = 4
+"""So many logits are told, the largest first."""
+MOST_SCORES = 2_000
+"""So many scores of a head are written to JSON; of more, only the best."""
+
+
+def explanation(moment: Moment, model: Model) -> str:
+    """What happened at a position, in lines of at most 80 columns."""
+    return "\n".join([*_title(moment), *_embedding(moment), *_layers(moment, model), *_logits(moment.logits)])
+
+
+def _title(moment: Moment) -> Iterator[str]:
+    step = "" if moment.step is None else f"step {moment.step:,}, decided at "
+    where = f" of the run, {moment.place:,} of segment {moment.segment + 1:,}" if moment.segment else ""
+    yield from _filled(f"{step}position {moment.position:,}{where}: the token is {cut(moment.token)}", "")
+
+
+def _embedding(moment: Moment) -> Iterator[str]:
+    first = moment.streams[0]
+    yield "embedding"
+    yield from _changes([(name, value) for name, value in first if value != 0])
+
+
+def _layers(moment: Moment, model: Model) -> Iterator[str]:
+    """Layer by layer: sentences, and what was added."""
+    before, label = moment.streams[0], ""
+    for stream in moment.streams[1:]:
+        changed = list(_changed(before, stream))
+        if (name := _layer(stream.stage)) != label and (changed or stream.stage.sublayer == ATTENTION):
+            label = name
+            yield name
+        if stream.stage.sublayer == ATTENTION:
+            for head in moment.heads:
+                if head.stage == stream.stage:
+                    yield from _filled(sentence(head, model), "  ", hanging="    ")
+        if stream.stage.sublayer != ATTENTION and changed:
+            yield "  feed-forward"
+        yield from _changes(changed)
+        before = stream
+
+
+def _layer(stage: Stage) -> str:
+    turn = f", turn {stage.turn} of {stage.loop}" if stage.turn else ""
+    return f"layer {stage.layer}{turn}"
+
+
+def _changed(before: Stream, after: Stream) -> Iterator[tuple[str, Number]]:
+    for (name, old), (_, new) in zip(before, after, strict=True):
+        if old != new:
+            yield name, new
+
+
+def _changes(changed: Sequence[tuple[str, Number]]) -> Iterator[str]:
+    """What coordinates are now."""
+    if not changed:
+        return
+    items = [_whole(f"{cut(name)} = {told(value)}") for name, value in changed[:MOST_CHANGES]]
+    more = f" and {len(changed) - MOST_CHANGES:,} more" if len(changed) > MOST_CHANGES else ""
+    yield from _filled(f"→ {', '.join(items)}{more}", "    ", hanging="      ")
+
+
+def _logits(logits: Logits) -> Iterator[str]:
+    yield "logits"
+    ranked = sorted(zip(logits.values, logits.outputs, strict=True), key=lambda pair: -most(pair[0]))
+    items = [_whole(f"{cut(output)} {told(value)}") for value, output in ranked[:MOST_LOGITS]]
+    more = f" and {len(ranked) - MOST_LOGITS:,} more" if len(ranked) > MOST_LOGITS else ""
+    yield from _filled(f"{', '.join(items)}{more}", "  ", hanging="    ")
+    if logits.winner is None:
+        verdict = f"{len(logits.rivals):,} outputs tie, so that none is said"
+        verdict += "; nobody listens here" if logits.said is None else ""
+    else:
+        margin = "" if logits.margin is None else f", by {_margin(logits.margin, logits.bounded)}"
+        heard = "nobody listens here, but it would be " if logits.said is None else "it says "
+        verdict = f"{heard}{cut(logits.winner)}{margin}"
+    yield from _filled(verdict, "  ", hanging="    ")
+
+
+def _margin(margin: Fraction, bounded: bool) -> str:
+    """By how much the winner wins; of a bound, so many digits as are certain."""
+    return f"at least {float(Fraction(math.floor(margin * 10**6), 10**6)):.6f}" if bounded else told(margin)
+
+
+def _whole(text: str) -> str:
+    """A text that is not broken into lines at its blanks."""
+    return text.replace(" ", _BLANK)
+
+
+def _filled(text: str, indent: str, hanging: str | None = None) -> list[str]:
+    hanging = indent if hanging is None else hanging
+    return [line.replace(_BLANK, " ") for line in wrap(text, WIDTH, initial_indent=indent, subsequent_indent=hanging)]
+
+
+def explained(moment: Moment, model: Model) -> dict[str, object]:
+    """The same for programs: numbers are texts like "3/4", or two such texts where the true one lies between."""
+    return {
+        "position": moment.position,
+        "step": moment.step,
+        "segment": moment.segment,
+        "place": moment.place,
+        "token": moment.token,
+        "heads": [
+            {
+                "layer": head.stage.layer,
+                "turn": head.stage.turn,
+                "index": head.index,
+                "head": head.name,
+                "sentence": sentence(head, model),
+                "visible": len(head.visible),
+                "chosen": list(head.chosen),
+                "tied": len(head.tied),
+                "best": _json(head.best),
+                "gap": _json(head.gap),
+                "next_best": list(head.next_best),
+                "scores": {k: _json(v) for k, v in head.scores.items()} if len(head.visible) <= MOST_SCORES else None,
+                **({} if head.head.weighting.hard else {"weights": {k: _json(v) for k, v in head.weights.items()}}),
+                "retrieved": {name: _json(value) for name, value in head.added.items()},
+            }
+            for head in moment.heads
+        ],
+        "stream": [
+            {
+                "layer": stream.stage.layer,
+                "turn": stream.stage.turn,
+                "sublayer": stream.stage.sublayer,
+                "values": {name: _json(value) for name, value in stream},
+            }
+            for stream in moment.streams
+        ],
+        "logits": {
+            "winner": moment.logits.winner,
+            "said": moment.logits.said,
+            "runner_up": moment.logits.runner_up,
+            "margin": _json(moment.logits.margin),
+            "values": dict(zip(moment.logits.outputs, map(_json, moment.logits.values), strict=True)),
+        },
+    }
+
+
+def _json(number: Number | None) -> object:
+    if isinstance(number, Enclosure):
+        return [str(least(number)), str(most(number))]
+    return None if number is None else str(number)

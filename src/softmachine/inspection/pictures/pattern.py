@@ -1,0 +1,155 @@
+"""Attention patterns: for each position, which positions a head chose, or what weights it gave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import groupby
+
+from softmachine.errors import UsageError
+from softmachine.inspection.choices import members
+from softmachine.inspection.inspection import Inspection
+from softmachine.inspection.pictures.svg import SOFT, Drawing, Picture, width_of
+from softmachine.text import cut
+from softmachine.transformer.attention import Mask
+
+MOST = 48
+"""So many positions a side are drawn: the last ones up to the one that is asked for."""
+LARGE, SMALL = 16.0, 5.0
+"""The side of a square of one pattern, and of many."""
+ACROSS = 720.0
+"""Patterns are put side by side up to this width."""
+LEFT = 16.0
+UNSEEN = "#f4f4f4"
+LONGEST = 12
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The weights of one head, as shares of 1.
+
+    Args:
+        name: The head.
+        layer: Its layer, as the board counts.
+        mask: Which positions it sees.
+        rows: For each position in view, the weights of those that have one.
+    """
+
+    name: str
+    layer: int
+    mask: Mask
+    rows: dict[int, dict[int, float]]
+
+
+def attention_picture(inspection: Inspection, head: str | None = None, position: int = -1) -> Picture:
+    """What heads chose at every position up to one: a row a position, a column a position that it looks at.
+
+    Args:
+        inspection: The run.
+        head: The name of a head; None for all of them, smaller.
+        position: The last position that is drawn; of a model that looks ahead, all are.
+
+    Raises:
+        UsageError: If there is no such head.
+    """
+    names = list(dict.fromkeys(one.name for one in inspection.transformer.heads))
+    if head is not None and head not in names:
+        raise UsageError(f"there is no head {head!r}", hint=f"the heads are {', '.join(map(cut, names[:24]))}")
+    tokens, view = _view(inspection, inspection.index(position))
+    found = [one for one in _weights(inspection, view, position) if head in (None, one.name)]
+    about = f"{cut(inspection.run.model.source.name)}: what {'all heads' if head is None else cut(head)} looked at"
+    drawing = Drawing(about)
+    drawing.text(LEFT, 24, about, bold=True)
+    if head is not None and found:
+        _large(drawing, found[-1], tokens, view)
+    else:
+        _many(drawing, found, view)
+    return drawing.picture()
+
+
+def _view(inspection: Inspection, position: int) -> tuple[list[str], range]:
+    """The tokens of the context, and the positions of it in view."""
+    contexts = inspection.contexts
+    context = contexts.of(position)
+    tokens = contexts.tokens(context)
+    last = len(tokens) if inspection.looks_ahead else context.place(position) + 1
+    return tokens, range(max(0, last - MOST), last)
+
+
+def _weights(inspection: Inspection, view: range, position: int) -> list[Weights]:
+    """The weights of all heads; those of a loop in its last turn."""
+    found: dict[tuple[int, int], Weights] = {}
+    if inspection.soft:
+        offset = inspection.index(position) - view[-1] if not inspection.looks_ahead else 0
+        for moment in inspection.moments(place + offset for place in view):
+            for sight in moment.heads:
+                key = (sight.stage.layer, sight.index)
+                weights = found.setdefault(key, Weights(sight.name, sight.stage.layer, sight.head.mask, {}))
+                weights.rows[moment.place] = {j: float(weight) for j, weight in sight.weights.items()}
+        return list(found.values())
+    for pattern in inspection.patterns(position):
+        rows = {}
+        for place in view:
+            chosen = members(pattern.rows[place])
+            rows[place] = dict.fromkeys(chosen, float(Fraction(1, max(1, len(chosen)))))
+        found[pattern.stage.layer, pattern.index] = Weights(
+            pattern.head.name, pattern.stage.layer, pattern.head.mask, rows
+        )
+    return list(found.values())
+
+
+def _large(drawing: Drawing, weights: Weights, tokens: list[str], view: range) -> None:
+    """One pattern with its tokens."""
+    labels = [_short(tokens[position]) for position in view]
+    edge = max(map(width_of, labels), default=0.0)
+    left, top = LEFT + edge + 34, 44 + edge + 34
+    for k, (position, label) in enumerate(zip(view, labels, strict=True)):
+        middle = LARGE * k + 0.7 * LARGE
+        drawing.text(left - 34, top + middle, label, anchor="end")
+        drawing.text(left - 6, top + middle, f"{position}", size=9, anchor="end", colour=SOFT)
+        drawing.text(left + middle, top - 34, label, turned=True)
+        drawing.text(left + middle, top - 6, f"{position}", size=9, colour=SOFT, turned=True)
+    _squares(drawing, weights, view, left, top, LARGE)
+    drawing.text(left, top + LARGE * len(view) + 16, "row: the position that looks; column: what it looks at", size=9)
+
+
+def _many(drawing: Drawing, found: list[Weights], view: range) -> None:
+    """All patterns, side by side."""
+    side = SMALL * len(view)
+    x, y = LEFT, 44.0
+    for weights in found:
+        wide = max(side, 150.0) + 16
+        if x > LEFT and x + wide > ACROSS:
+            x, y = LEFT, y + side + 40
+        drawing.text(x, y + 8, f"{weights.layer} {_short(weights.name, 20)}", size=10)
+        _squares(drawing, weights, view, x, y + 16, SMALL)
+        x += wide
+
+
+def _squares(drawing: Drawing, weights: Weights, view: range, left: float, top: float, side: float) -> None:
+    for r, query in enumerate(view):
+        start = 0
+        for fill, squares in groupby(_fill(weights, query, key) for key in view):
+            wide = len(list(squares))
+            if fill:
+                drawing.box(left + side * start, top + side * r, side * wide, side, fill=fill, edge=0)
+            start += wide
+    drawing.box(left, top, side * len(view), side * len(view), colour="#888888", edge=0.6)
+
+
+def _fill(weights: Weights, query: int, key: int) -> str:
+    """The colour of a square; none for paper."""
+    if not weights.mask.sees(key, query):
+        return UNSEEN
+    share = weights.rows[query].get(key, 0.0)
+    return _grey(share) if share else ""
+
+
+def _grey(share: float) -> str:
+    """The larger the weight, the darker; a weight that is there is always seen."""
+    level = round(225 - 210 * min(share, 1.0) ** 0.5)
+    return f"#{level:02x}{level:02x}{level:02x}"
+
+
+def _short(text: str, most: int = LONGEST) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -1,0 +1,204 @@
+"""One step of a run as a picture: the tokens, who looked where, why, and what is on the tape or in the word."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from textwrap import wrap
+
+from softmachine.inspection.inspection import Inspection
+from softmachine.inspection.moment import Moment
+from softmachine.inspection.pictures.columns import columns
+from softmachine.inspection.pictures.svg import COLOURS, FAINT, INK, SIZE, SOFT, Drawing, Picture, width_of
+from softmachine.inspection.seeing import HeadSight
+from softmachine.inspection.sentences import sentence
+from softmachine.text import cut
+
+LEFT = 16.0
+MOST_ARCS = 4
+"""So many positions a head has arcs to; of more, there is a bar above them."""
+MOST_HEADS = 24
+"""So many heads are drawn."""
+LONGEST = 14
+"""So many letters of a token are shown."""
+COLUMNS_OF_TEXT = 110
+ROOM = 820.0
+"""So wide the tokens may be that are not all shown."""
+DASHES = ("", "6 2", "2 2", "8 2 2 2")
+LINE = 1.4 * SIZE
+"""From one line of text to the next."""
+
+
+def step_picture(inspection: Inspection, position: int = -1) -> Picture:
+    """What happened at a position: an arc from it to each position that a head chose, and a sentence a head."""
+    moment = inspection.at(position)
+    heads = _last_turns(moment)
+    drawing = Drawing(_title(inspection, moment))
+    drawing.text(LEFT, 24, _title(inspection, moment), bold=True)
+    places = _places(moment, heads)
+    floor = 56.0 + _ceiling(heads, places, moment.place)
+    _tokens(drawing, moment, places, floor)
+    bars = 0
+    for number, head in enumerate(heads[:MOST_HEADS]):
+        if len(head.chosen) > MOST_ARCS:
+            _bar(drawing, head, number, places, floor - 14 - 9 * bars)
+            bars += 1
+        else:
+            _arcs(drawing, head, number, places, moment.place, floor - 6)
+    below = _legend(drawing, inspection, moment, heads, floor + 48)
+    _object(drawing, inspection, moment, below)
+    return drawing.picture()
+
+
+def _title(inspection: Inspection, moment: Moment) -> str:
+    run = inspection.run
+    word = cut(run.model.codec.text_of(run.outcome.word))
+    where = f"position {moment.position:,}" if moment.step is None else f"step {moment.step:,}"
+    return f"{cut(run.model.source.name)} on {word or 'the empty word'}, {where}"
+
+
+def _last_turns(moment: Moment) -> list[HeadSight]:
+    """What heads saw; of a loop, in its last turn."""
+    last = {(head.stage.layer, head.index): head for head in moment.heads}
+    return list(last.values())
+
+
+def _ceiling(heads: list[HeadSight], places: Places, here: int) -> float:
+    """How much room there has to be for arcs and bars."""
+    arcs = [
+        0.75 * _high(number, places[here].middle - places[chosen].middle)
+        for number, head in enumerate(heads[:MOST_HEADS])
+        if len(head.chosen) <= MOST_ARCS
+        for chosen in head.chosen
+        if chosen in places
+    ]
+    return max([*arcs, 14.0 + 9 * sum(len(head.chosen) > MOST_ARCS for head in heads)])
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a token is drawn: from the left, so wide, and whether some are left out before it."""
+
+    left: float
+    wide: float
+    after_gap: bool
+
+    @property
+    def middle(self) -> float:
+        """Where arcs lead to."""
+        return self.left + self.wide / 2
+
+
+Places = dict[int, Place]
+
+
+def _places(moment: Moment, heads: list[HeadSight]) -> Places:
+    """Where tokens are drawn: all of them if there is room, else those that matter."""
+
+    def wide(position: int) -> float:
+        return max(width_of(_short(moment.tokens[position])), width_of(f"{position}", 9)) + 10
+
+    matter = [j for head in heads if len(head.chosen) <= MOST_ARCS for j in head.chosen]
+    places: Places = {}
+    x, before = LEFT, -1
+    for position in columns(len(moment.tokens), moment.place, matter, lambda p: wide(p) + 3, ROOM):
+        gap = position != before + 1
+        x += 16 * gap
+        places[position] = Place(x, wide(position), gap)
+        x, before = x + wide(position) + 3, position
+    return places
+
+
+def _tokens(drawing: Drawing, moment: Moment, places: Places, floor: float) -> None:
+    """The tokens side by side, each with its position below."""
+    for position, place in places.items():
+        if place.after_gap:
+            drawing.text(place.left - 14, floor + 14, "…", colour=SOFT)
+        here = position == moment.place
+        drawing.box(
+            place.left, floor, place.wide, 20, fill="#f3f3f3" if here else "none", colour=INK if here else FAINT
+        )
+        drawing.text(place.middle, floor + 14, _short(moment.tokens[position]), anchor="middle", bold=here)
+        drawing.text(place.middle, floor + 31, f"{position}", size=9, anchor="middle", colour=SOFT)
+
+
+def _short(token: str) -> str:
+    return token if len(token) <= LONGEST else f"{token[: LONGEST - 1]}…"
+
+
+def _arcs(drawing: Drawing, head: HeadSight, number: int, places: Places, here: int, floor: float) -> None:
+    """From the position that looks to those that it chose; those of several heads side by side."""
+    colour, dash = _style(number)
+    apart = 4 * (number % 5 - 2)
+    for chosen in head.chosen:
+        if chosen not in places:
+            continue
+        start, end = places[here].middle + apart, places[chosen].middle + apart
+        high = _high(number, start - end)
+        if chosen == here:
+            start, end = start - 8, start + 8
+        drawing.path(_curve(start, end, floor, high), colour=colour, wide=1.5, dash=dash)
+        drawing.path(f"M{end - 3:.1f} {floor - 7:.1f}l3 7l3 -7", colour=colour)
+        along = 0.35 + 0.06 * (number % 7)  # so that numbers do not stand on each other
+        x = start + (end - start) * along * along * (3 - 2 * along)
+        y = floor - 3 * high * along * (1 - along)
+        drawing.text(x, y - 3, f"{number + 1}", size=9, anchor="middle", colour=colour)
+
+
+def _high(number: int, far: float) -> float:
+    """How high the ends of an arc are drawn up; its own height is three quarters of that."""
+    return min(150.0, 30 + abs(far) / 3) + 6 * (number % 5)
+
+
+def _curve(start: float, end: float, floor: float, high: float) -> str:
+    top = floor - high
+    return f"M{start:.1f} {floor:.1f}C{start:.1f} {top:.1f} {end:.1f} {top:.1f} {end:.1f} {floor:.1f}"
+
+
+def _bar(drawing: Drawing, head: HeadSight, number: int, places: Places, y: float) -> None:
+    """A bar above all positions that are chosen, where these are many."""
+    colour, dash = _style(number)
+    shown = [places[position].middle for position in head.chosen if position in places]
+    for x in shown:
+        drawing.line(x - 4, y, x + 4, y, colour=colour, wide=2.5)
+    if shown:
+        drawing.line(min(shown), y, max(shown), y, colour=colour, wide=0.8, dash=dash)
+        drawing.text(max(shown) + 8, y + 3, f"{number + 1}", size=9, colour=colour)
+
+
+def _style(number: int) -> tuple[str, str]:
+    return COLOURS[number % len(COLOURS)], DASHES[number // len(COLOURS) % len(DASHES)]
+
+
+def _legend(drawing: Drawing, inspection: Inspection, moment: Moment, heads: list[HeadSight], y: float) -> float:
+    """A sentence for each head, and what the logits say; where the next line may be."""
+    for number, head in enumerate(heads[:MOST_HEADS]):
+        colour, dash = _style(number)
+        drawing.line(LEFT, y - 4, LEFT + 22, y - 4, colour=colour, wide=1.5, dash=dash)
+        drawing.text(LEFT + 28, y, f"{number + 1}", colour=colour, bold=True)
+        for line in wrap(sentence(head, inspection.run.model), COLUMNS_OF_TEXT):
+            drawing.text(LEFT + 50, y, line)
+            y += LINE
+    if len(heads) > MOST_HEADS:
+        drawing.text(LEFT + 50, y, f"and {len(heads) - MOST_HEADS:,} more heads", colour=SOFT)
+        y += LINE
+    said = moment.logits.said
+    if said is not None:
+        drawing.text(LEFT, y, "→", bold=True)
+        drawing.text(LEFT + 50, y, f"says {cut(said)}", bold=True)
+        y += LINE
+    return y
+
+
+def _object(drawing: Drawing, inspection: Inspection, moment: Moment, y: float) -> None:
+    """The tape, the counters, or the word with its values: as the trace has them, before and after a step."""
+    trace = inspection.run.outcome.trace()
+    if moment.step is not None:
+        shown = list(islice(trace, max(moment.step - 1, 0), moment.step + 1))
+    elif inspection.contexts.decodes:
+        shown = []
+    else:
+        shown = list(islice(trace, 4))
+    for line in (line for text in shown for line in text.split("\n")):
+        drawing.text(LEFT, y + 6, line[: 2 * COLUMNS_OF_TEXT])
+        y += LINE

@@ -1,0 +1,127 @@
+"""Long contexts: what keys and values are at earlier positions, from the fast engine, which computes them as integers.
+
+The dense engine would compare every query with every key to know them; n positions cost n² scores. The fast engine does
+the same exact numbers in about n steps. The position that is looked at is still computed by the dense engine, every
+score of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from flint import fmpq
+from numpy.typing import NDArray
+
+from softmachine.arithmetic import Tensor
+from softmachine.arithmetic.base import Array
+from softmachine.engines.dense.engine import Pass
+from softmachine.engines.fast.analysis.flow import FlowHead, Position
+from softmachine.engines.fast.analysis.forms import Form
+from softmachine.engines.fast.analysis.grids import Declined
+from softmachine.engines.fast.columns import Block, OfAtom, OfPosition
+from softmachine.engines.fast.engine import FastEngine
+from softmachine.engines.fast.recording import recorded
+from softmachine.errors import PrecisionError, UsageError
+from softmachine.estimates import Estimate, allow
+from softmachine.text import many
+
+SIZE = 1 << 14
+"""So many positions are read at a time."""
+PLAIN = 20_000
+"""Shorter contexts are read by the same code in plain Python: it is there at once."""
+SECONDS, BYTES = 1.5e-6, 24
+"""What a number of a key or a value takes at most, with all that belongs to it; most are shared."""
+
+
+def adopt_prefix(reading: Pass, tokens: Sequence[str]) -> bool:
+    """Let a pass that has read nothing know what it would know after these tokens; whether that could be done.
+
+    Raises:
+        EffortError: If it takes too long, or too much memory, and nobody said yes.
+    """
+    transformer = reading.engine.transformer
+    try:
+        fast = FastEngine(transformer, plain=len(tokens) < PLAIN)
+    except (Declined, UsageError):
+        return False
+    heads = fast.flow.heads
+    forms = [form for head in heads for form in (*head.every_key, *head.value)]
+    atoms = sorted({number for form in forms for number in form.terms})
+    written = [number for number in atoms if not isinstance(fast.flow.atoms[number], Position)]
+    if not set(written) <= {item for item in fast.flow.order if isinstance(item, int)}:
+        return False  # something is computed that nobody reads
+    count = len(tokens) * len(forms)
+    allow(Estimate(f"reading {many(len(tokens), 'token')} again", count * SECONDS, count * BYTES))
+    codes = np.array([transformer.token_index[token] for token in tokens], dtype=np.int64)
+    try:
+        for block in _blocks(fast, codes, written):
+            columns = _Columns(fast, block)
+            for where, parts in _groups(reading, heads):
+                reading.adopt(where, [columns.tensor(part) for part in parts])
+    except PrecisionError:  # a number has left the range of the fast engine
+        reading.rewind(0)
+        return False
+    reading.read = len(tokens)
+    return True
+
+
+def _blocks(fast: FastEngine, codes: NDArray[np.int64], atoms: Sequence[int]) -> Iterator[Block]:
+    """The positions in blocks, with these atoms."""
+    records = recorded(fast, codes, atoms, SIZE) if atoms else None
+    places = {number: 2 * k for k, number in enumerate(atoms)}
+    for first in range(0, len(codes), SIZE):
+        yield Block(first, codes[first : first + SIZE], next(records) if records else None, places)
+
+
+def _groups(
+    reading: Pass, heads: Sequence[FlowHead]
+) -> Iterator[tuple[tuple[int, int, int, int], list[Sequence[Form]]]]:
+    """Where the dense engine remembers keys and values: of a group of heads, its keys and the values of each."""
+    engine, following = reading.engine, iter(heads)
+    for b, block in enumerate(engine.transformer.blocks):
+        for turn in range(block.count(reading.length)):
+            for depth, dense in enumerate(engine.blocks[b]):
+                own = [next(following) for _ in block.layers[depth].heads]
+                placed = dict(zip(dense.order, own, strict=True))
+                start = 0
+                for index, group in enumerate(dense.groups):
+                    members = [placed[start + k] for k in range(len(group))]
+                    yield (b, turn, depth, index), [members[0].every_key, *(head.value for head in members)]
+                    start += len(group)
+
+
+class _Columns:
+    """The numbers of a block as rationals; equal ones are one object."""
+
+    def __init__(self, fast: FastEngine, block: Block) -> None:
+        self.fast, self.block = fast, block
+        self._atoms: dict[int, Array] = {}
+
+    def tensor(self, forms: Sequence[Form]) -> Tensor:
+        """Some forms at every position: (1, position, form)."""
+        value = np.empty((1, len(self.block.tokens), len(forms)), dtype=object)
+        for k, form in enumerate(forms):
+            value[0, :, k] = self._form(form)
+        return Tensor(value)
+
+    def _form(self, form: Form) -> Array:
+        table = np.array([form.at_token(token) for token in range(self.fast.flow.vocabulary)], dtype=object)
+        exact = np.array([fmpq(entry.numerator, entry.denominator) for entry in table], dtype=object)
+        total: Array = exact[self.block.tokens]
+        for number, weight in form.terms.items():
+            total = total + self._atom(number) * fmpq(weight.numerator, weight.denominator)
+        return total
+
+    def _atom(self, number: int) -> Array:
+        if number not in self._atoms:
+            atom = self.fast.flow.atoms[number]
+            name = OfPosition(atom.feature) if isinstance(atom, Position) else OfAtom(number)
+            column = self.block.column(name)
+            below = np.broadcast_to(column.d, column.n.shape).tolist()
+            known: dict[tuple[int, int], fmpq] = {}
+            self._atoms[number] = np.array(
+                [known.setdefault(pair, fmpq(*pair)) for pair in zip(column.n.tolist(), below, strict=True)],
+                dtype=object,
+            )
+        return self._atoms[number]

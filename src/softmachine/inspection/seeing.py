@@ -1,0 +1,188 @@
+"""What one head saw at one position, from the numbers of the pass that computed it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from flint import fmpq
+from numpy.typing import NDArray
+
+from softmachine.arithmetic import Tensor
+from softmachine.arithmetic.objects import Objects
+from softmachine.engines.dense.attention import Search
+from softmachine.inspection.numbers import number, numbers
+from softmachine.inspection.stage import Stage
+from softmachine.transformer.sight import Number
+from softmachine.transformer.weights import Head
+
+Places = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A head's part of a search, at one position.
+
+    Args:
+        arithmetic: What the numbers are.
+        search: What the group of the head looked at and found.
+        member: Which head of the group.
+        row: Which of the positions of the search.
+    """
+
+    arithmetic: Objects
+    search: Search
+    member: int
+    row: int
+
+    @property
+    def query(self) -> Tensor:
+        """Its query there."""
+        return self.search.group.queries[self.member][:1, self.row : self.row + 1]
+
+    @property
+    def bias(self) -> Tensor | None:
+        """What is added to its scores there."""
+        return None if self.search.bias is None else self.search.bias[self.row : self.row + 1]
+
+    @property
+    def seen(self) -> Places:
+        """The keys that count."""
+        return np.flatnonzero(self.search.visible[self.row])
+
+    def scores(self) -> NDArray[Any]:
+        """The scores of these keys, in the numbers of the arithmetic."""
+        seen, key, bias = self.seen, self.search.group.key, self.bias
+        with self.arithmetic.precisely():
+            found: NDArray[Any] = self.arithmetic.scores(
+                self.query, key[:1, seen], None if bias is None else bias[:, seen]
+            )[0, 0]
+        return found
+
+    def shares(self) -> NDArray[Any]:
+        """The weights of these keys."""
+        seen, search = self.seen, self.search
+        if search.scale is None:
+            chosen = search.chosen[self.member][0, self.row][seen]
+            shares = np.full(len(seen), self.arithmetic.number(fmpq(0)), dtype=object)
+            shares[chosen] = self.arithmetic.number(fmpq(1, max(1, int(chosen.sum()))))
+            return shares
+        scale, visible = search.scale[self.row : self.row + 1], search.visible[self.row : self.row + 1]
+        shares = self.arithmetic.shares(self.query, search.group.key[:1], self.bias, visible, scale)
+        found: NDArray[Any] = shares[0, 0, seen]
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class HeadSight:
+    """What a head saw at one position of a context; see :class:`~softmachine.transformer.sight.Sight`.
+
+    Args:
+        head: The head.
+        stage: The layer that it belongs to.
+        index: Which head of the layer, from 0 on.
+        position: Where it looked from.
+        tokens: The tokens of the context, up to the last one that it could see.
+        coordinates: The names of the residual stream's coordinates.
+        before: The residual stream that it read there.
+        retrieved: The mean of the values.
+        added: What it added to the residual stream, by name.
+        asked: The numbers that it is all made of.
+    """
+
+    head: Head
+    stage: Stage
+    index: int
+    position: int
+    tokens: Sequence[str]
+    coordinates: Sequence[str]
+    before: Sequence[Number]
+    retrieved: Sequence[Number]
+    added: dict[str, Number]
+    asked: Asked
+
+    @property
+    def name(self) -> str:
+        """The name of the head."""
+        return self.head.name
+
+    @property
+    def read(self) -> dict[str, Number]:
+        """The residual stream that it read here, by name."""
+        return dict(zip(self.coordinates, self.before, strict=True))
+
+    @cached_property
+    def query(self) -> tuple[Number, ...]:
+        """What it looked for."""
+        return numbers(self.asked.query.value[0, 0])
+
+    @cached_property
+    def visible(self) -> tuple[int, ...]:
+        """The positions that it could see."""
+        return tuple(self.asked.seen.tolist())
+
+    @cached_property
+    def _scores(self) -> NDArray[Any]:
+        return self.asked.scores()
+
+    @cached_property
+    def scores(self) -> dict[int, Number]:
+        """The score of every position that it could see."""
+        return dict(zip(self.visible, numbers(self._scores), strict=True))
+
+    @cached_property
+    def weights(self) -> dict[int, Number]:
+        """How much of the mean every position has that it could see: they add up to 1."""
+        return dict(zip(self.visible, numbers(self.asked.shares()), strict=True))
+
+    @cached_property
+    def _order(self) -> tuple[Places, Places, Number | None]:
+        """Of what it could see: the places of maximal score, those of the next best, and how far these are below."""
+        scores, nobody = self._scores, np.empty(0, dtype=np.intp)
+        if not len(scores):
+            return nobody, nobody, None
+        with self.asked.arithmetic.precisely():
+            top = _largest(scores)
+            best = ~(scores < scores[top])
+            below = np.flatnonzero(~best)
+            if not len(below):
+                return np.flatnonzero(best), nobody, None
+            second = below[_largest(scores[below])]
+            following = below[~(scores[below] < scores[second])]
+            return np.flatnonzero(best), following, number(scores[top] - scores[second])
+
+    @cached_property
+    def best(self) -> Number | None:
+        """The largest score; None if it could see nothing."""
+        return number(self._scores[_largest(self._scores)]) if self.visible else None
+
+    @cached_property
+    def tied(self) -> tuple[int, ...]:
+        """The positions of maximal score; of softmax, all that are not certainly below."""
+        return tuple(self.asked.seen[self._order[0]].tolist())
+
+    @cached_property
+    def chosen(self) -> tuple[int, ...]:
+        """The positions that hard attention takes the mean of; of softmax, those of maximal score."""
+        chosen = self.asked.search.chosen
+        if not chosen:
+            return self.tied
+        return tuple(np.flatnonzero(chosen[self.asked.member][0, self.asked.row]).tolist())
+
+    @property
+    def next_best(self) -> tuple[int, ...]:
+        """The positions of the next best score."""
+        return tuple(self.asked.seen[self._order[1]].tolist())
+
+    @property
+    def gap(self) -> Number | None:
+        """How far the next best score is below; None if there is none."""
+        return self._order[2]
+
+
+def _largest(scores: NDArray[Any]) -> int:
+    """The place of the largest score, of balls that of the largest midpoint."""
+    return int(np.argmax(scores if isinstance(scores[0], fmpq) else np.array([score.mid() for score in scores])))

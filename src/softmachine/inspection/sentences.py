@@ -1,0 +1,87 @@
+"""What a head saw, in a sentence: in the words of its theorem if that has some, and else in those of attention."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from softmachine.codec import Codec
+from softmachine.inspection.seeing import HeadSight
+from softmachine.languages.source import Source
+from softmachine.model import Model
+from softmachine.text import cut, many
+from softmachine.transformer.attention import Choice
+from softmachine.transformer.sight import Enclosure, Number, told
+
+FEW = 4
+"""So many positions are named; of more it is said how many they are."""
+
+
+def sentence(sight: HeadSight, model: Model) -> str:
+    """Which positions a head chose, by how much, and what it retrieved; a theorem may say it in its own words."""
+    own = model.theorem.tells(model.codec, sight) if model.theorem.tells else None
+    clause = own or "; ".join([_chose(sight, model.codec), *_retrieved(sight)])
+    return "; ".join([f"{cut(sight.name)}: {clause}", *_rivals(sight)])
+
+
+def _chose(sight: HeadSight, codec: Codec[Source]) -> str:
+    """The default: which positions it took its values from."""
+    del codec
+    chosen, seen = sight.chosen, len(sight.visible)
+    if not seen:
+        return "sees nothing, so that it adds 0"
+    if len(chosen) == 1:
+        return f"chose position {chosen[0]:,} ({cut(sight.tokens[chosen[0]])}){_of_equals(sight)}{_weight(sight)}"
+    if len(chosen) == seen:
+        return f"takes the mean of all {many(seen, 'position')}"
+    return f"takes the mean of {_positions(chosen)}, which tie{_weight(sight)}"
+
+
+def _of_equals(sight: HeadSight) -> str:
+    """Which of several equal positions the chosen one is, if it matters."""
+    order = {Choice.LEFTMOST: "first", Choice.RIGHTMOST: "last"}.get(sight.head.weighting.choice)
+    return f", the {order} of {len(sight.tied):,} that tie" if order and len(sight.tied) > 1 else ""
+
+
+def _weight(sight: HeadSight) -> str:
+    """Of softmax, how much of all weight the best positions have."""
+    if sight.head.weighting.hard:
+        return ""
+    return f" with weight {told(total_weight(sight, sight.chosen))}"
+
+
+def total_weight(sight: HeadSight, positions: Sequence[int]) -> Number:
+    """How much of all weight some positions have."""
+    weights = [sight.weights[position] for position in positions]
+    low = sum((w.lower if isinstance(w, Enclosure) else w for w in weights), Fraction(0))
+    high = sum((w.upper if isinstance(w, Enclosure) else w for w in weights), Fraction(0))
+    return low if low == high else Enclosure(low, high)
+
+
+def _rivals(sight: HeadSight) -> Iterator[str]:
+    """How far the next best are below."""
+    if sight.gap is None:
+        return
+    rivals = sight.next_best
+    if len(rivals) == 1:
+        yield f"the next best is {told(sight.gap)} below, at position {rivals[0]:,}"
+    else:
+        yield f"{many(len(rivals), 'other position')} are {told(sight.gap)} below"
+
+
+def _retrieved(sight: HeadSight) -> Iterator[str]:
+    """What it added, but for zeros."""
+    added = [f"{cut(name)} = {told(value)}" for name, value in sight.added.items() if value != 0]
+    if not added:
+        yield "retrieved 0"
+    elif len(added) > FEW:
+        yield f"retrieved {', '.join(added[:FEW])} and {len(added) - FEW:,} more"
+    else:
+        yield f"retrieved {', '.join(added)}"
+
+
+def _positions(chosen: Sequence[int]) -> str:
+    if len(chosen) > FEW:
+        return f"{many(len(chosen), 'position')} from {chosen[0]:,} to {chosen[-1]:,}"
+    *first, last = (f"{position:,}" for position in chosen)
+    return f"positions {', '.join(first)} and {last}"

@@ -1,0 +1,99 @@
+"""Who watches a pass of the dense engine, and keeps what it computes at some positions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+
+from softmachine.arithmetic import Tensor
+from softmachine.arithmetic.objects import Objects
+from softmachine.engines.dense.attention import Search
+from softmachine.engines.dense.engine import DenseEngine
+from softmachine.engines.dense.watching import Where
+from softmachine.inspection.moment import Stream
+from softmachine.inspection.numbers import numbers
+from softmachine.inspection.seeing import Asked, HeadSight
+from softmachine.inspection.stage import ATTENTION, EMBEDDING, FEED_FORWARD, Stage, Stages, searches_of
+from softmachine.transformer.sight import Enclosure, Number
+from softmachine.transformer.weights import Head, Matrix
+
+
+class Notebook:
+    """Keeps streams and sights at some positions of a context.
+
+    Args:
+        engine: What runs the model.
+        tokens: The tokens of the context.
+        wanted: The positions.
+    """
+
+    def __init__(self, engine: DenseEngine, tokens: Sequence[str], wanted: Iterable[int]) -> None:
+        self.engine, self.tokens = engine, tokens
+        assert isinstance(engine.arithmetic, Objects)
+        self.arithmetic: Objects = engine.arithmetic
+        self.streams: dict[int, list[Stream]] = {position: [] for position in wanted}
+        self.heads: dict[int, list[HeadSight]] = {position: [] for position in self.streams}
+        self._found: list[tuple[int, Search]] = []
+        self._stages = Stages(engine.transformer)
+
+    def embedded(self, stream: Tensor, positions: range) -> None:
+        """Keep the embedding."""
+        self._keep(Stage(0, EMBEDDING), stream, positions)
+
+    def searched(self, group: int, search: Search) -> None:
+        """Keep what heads looked at, until those of all groups of the layer are there."""
+        self._found.append((group, search))
+
+    def attended(self, where: Where, stream: Tensor, positions: range) -> None:
+        """Put down what each head saw, and the stream after them."""
+        stage = self._stages.of(where, ATTENTION)
+        for index, head, member, searches in searches_of(self.engine, where, self._found):
+            for search in searches:
+                for position in self._wanted(search.positions):
+                    asked = Asked(self.arithmetic, search, member, position - search.positions.start)
+                    self.heads[position].append(self._sight(stage, index, head, position, asked))
+        self._found.clear()
+        self._keep(stage, stream, positions)
+
+    def fed_forward(self, where: Where, stream: Tensor, positions: range) -> None:
+        """Keep the stream after a feed-forward."""
+        self._keep(self._stages.of(where, FEED_FORWARD), stream, positions)
+
+    def _sight(self, stage: Stage, index: int, head: Head, position: int, asked: Asked) -> HeadSight:
+        retrieved = numbers(asked.search.found[asked.member].value[0, asked.row])
+        return HeadSight(
+            head=head,
+            stage=stage,
+            index=index,
+            position=position,
+            tokens=self.tokens,
+            coordinates=self.engine.transformer.coordinates,
+            before=self.streams[position][-1].values,
+            retrieved=retrieved,
+            added=self._named(head.output, retrieved),
+            asked=asked,
+        )
+
+    def _wanted(self, positions: range) -> list[int]:
+        return [position for position in self.streams if position in positions]
+
+    def _keep(self, stage: Stage, stream: Tensor, positions: range) -> None:
+        names = self.engine.transformer.coordinates
+        for position in self._wanted(positions):
+            self.streams[position].append(Stream(stage, names, numbers(stream.value[0, position - positions.start])))
+
+    def _named(self, output: Matrix, retrieved: Sequence[Number]) -> dict[str, Number]:
+        """What a retrieved vector adds to the coordinates that the head may change."""
+        names = self.engine.transformer.coordinates
+        return {
+            names[c]: total([(weight, retrieved[k]) for k, weight in row]) for c, row in enumerate(output.rows) if row
+        }
+
+
+def total(terms: Iterable[tuple[Fraction, Number]]) -> Number:
+    """A sum of multiples."""
+    low = high = Fraction(0)
+    for weight, value in terms:
+        ends = (value.lower, value.upper) if isinstance(value, Enclosure) else (value, value)
+        low, high = low + min(weight * end for end in ends), high + max(weight * end for end in ends)
+    return low if low == high else Enclosure(low, high)

@@ -1,0 +1,28 @@
+"""A walk through one token of a counter machine's run: counters are sums of counts, and C-RASP does the rest."""
+
+from __future__ import annotations
+
+from softmachine.theorems.crasp.telling import RULES
+from softmachine.theorems.theorem import Guide
+
+GUIDE = (
+    Guide(
+        "Which transition was last?",
+        "Lemma 3.5. A run has a token for each transition; the state is the one that the last transition leads to, so "
+        "that the token here says it.",
+        ("token",),
+    ),
+    Guide(
+        "What is in the counters?",
+        "Lemma 3.5. A counter is the number of its letter in the input, plus what the transitions so far have added: a "
+        "sum of counts. Uniform attention gives each sum over i+1 (Proposition 2.1), and 1/(i+1) beside them.",
+        ("mean…",),
+    ),
+    Guide(
+        "Which tests hold?",
+        "Proposition 2.1. A test compares a counter with a number: the sign of a sum that is never nearer to 0 than "
+        "1/(2(i+1)).",
+        ("a ≥ …", "a ≤ …"),
+    ),
+    RULES,
+)

@@ -1,0 +1,55 @@
+"""A walk through one position of an S-RASP program, and what its heads saw: sums, numbers, matches."""
+
+from __future__ import annotations
+
+from softmachine.languages.srasp import Lookup, normalise, operations
+from softmachine.theorems.srasp.tokens import SraspCodec
+from softmachine.theorems.theorem import Guide
+from softmachine.transformer.sight import Enclosure, Sight
+
+GUIDE = (
+    Guide(
+        "What is here?",
+        "Letters are looked up from the token, and what depends on one position is a feed-forward layer (Section 5). "
+        "The start token at position 0 holds nothing: it adds nothing to sums and matches no predicate.",
+        ("in", "i", "i/(n+1)"),
+    ),
+    Guide(
+        "Add up",
+        "A prefix sum is a mean times i+1: uniform attention gives c/(i+1), and the score (2 c j - j²)/(i+1) is "
+        "largest at position c, which is retrieved (Appendix E).",
+        ("mean of …", "find …"),
+    ),
+    Guide(
+        "Look for a match",
+        "rightmost and leftmost: a predicate is a sum of products of what query and key know, and equal integers are "
+        "those with (x - y)² = 0. The term j/(2(n+1)) breaks ties (Appendix E).",
+        ("length", "before…", "reverse…", "next…"),
+    ),
+    Guide(
+        "Did it match?",
+        "What the predicate needs is retrieved with what is read. A unit compares it with what was asked for, and the "
+        "default is taken if they differ. Behind softmax bits are rounded first (Lemma 9).",
+        ("length matches", "length or default…", "reverse matches", "before or default…", "next or default…"),
+    ),
+)
+
+
+def tell(codec: SraspCodec, sight: Sight) -> str | None:
+    """What a head of the program's vectors found out; None of one that it has no words for."""
+    if sight.name.startswith("mean of "):
+        return _sum(sight)
+    for step in operations(normalise(codec.source)):
+        if isinstance(step, Lookup) and step.name == sight.name and sight.chosen:
+            position = sight.chosen[0]
+            return f"position {position:,} ({sight.tokens[position]}) is the {step.attention.choice} that fits best"
+    return None
+
+
+def _sum(sight: Sight) -> str | None:
+    """A prefix sum, from its share of i+1."""
+    share = sight.added.get(sight.name)
+    if share is None:
+        return None
+    total = (share.middle if isinstance(share, Enclosure) else share) * len(sight.visible)
+    return f"{sight.name.removeprefix('mean of ')} adds up to {round(total):,} over {len(sight.visible):,} positions"

@@ -1,0 +1,80 @@
+"""A walk through one position of a formula, and what its heads saw: deciders, neighbours, counts."""
+
+from __future__ import annotations
+
+from softmachine.languages.temporal import Since, Until, core, subformulas
+from softmachine.theorems.temporal.tokens import TemporalCodec
+from softmachine.theorems.theorem import Guide
+from softmachine.transformer.sight import Enclosure, Sight
+
+GUIDE = (
+    Guide(
+        "Which symbol is here?",
+        "Symbols are looked up from the token, one-hot; position 0 holds a start token, at which no formula counts. "
+        "Boolean operators are units of a feed-forward layer.",
+        ("symbol",),
+    ),
+    Guide(
+        "Previous and next",
+        "The nearest even and the nearest odd position are found, and of these the one that is not here "
+        "(Theorems 12 and 13). Nearness is a small term of the score that (-1)^i overrules (Lemma 8).",
+        ("(-1)^i", "first", "previous…", "Y …"),
+    ),
+    Guide(
+        "Who decides since and until?",
+        "The nearest position where the one side fails or the other holds says which it was (Theorems 15 and 16): "
+        "the head finds it (Lemma 8) and retrieves the truth value there.",
+        ("decides …", "i/(n+1)"),
+    ),
+    Guide(
+        "How many?",
+        "Uniform attention gives the share of the positions that count, c/(i+1). A lookup among the positions finds c "
+        "(Theorems 20 and 21, Lemma 7), and comparisons of counts are units.",
+        ("share of …", "counted in …", "#…"),
+    ),
+    Guide(
+        "Round it",
+        "Softmax may be off by 1/4 at the stated scale (Lemma 6); two units behind the head give the right bit "
+        "(Lemma 9). With hard attention nothing changes.",
+        ("Q_a since Q_b…",),
+    ),
+)
+
+
+def tell(codec: TemporalCodec, sight: Sight) -> str | None:
+    """What a head of the theorems found out; None of one that it has no words for."""
+    name, chosen = sight.name, sight.chosen
+    if name.startswith("share of "):
+        return _share(sight)
+    if not chosen:
+        return None
+    there = f"position {chosen[0]:,} ({sight.tokens[chosen[0]]})"
+    for parity in ("even", "odd"):
+        if name.endswith(f": nearest {parity}"):
+            return f"{there} is the nearest {parity} one"
+    for formula in subformulas(core(codec.source.formula)):
+        if isinstance(formula, Since | Until) and str(formula) == name:
+            holding, reached = formula.parts
+            if chosen[0] == 0:
+                return "there is nothing to see but the start token"
+            value = sight.added.get(name)
+            if value is None:
+                return None
+            if float(value) > 0.5:
+                return (
+                    f"{there} is the nearest where ({holding}) fails or ({reached}) holds, and ({reached}) holds there"
+                )
+            return (
+                f"{there} is the nearest where ({holding}) fails, if it fails anywhere, and ({reached}) does not hold"
+            )
+    return f"the count is {chosen[0]:,}, which {there} stands for" if "#" in name else None
+
+
+def _share(sight: Sight) -> str | None:
+    """A count, from its share of the positions."""
+    share = sight.added.get(sight.name)
+    if share is None:
+        return None
+    seen = len(sight.visible)
+    value = share.middle if isinstance(share, Enclosure) else share
+    return f"{round(value * seen):,} of the {seen:,} positions that it sees count"

@@ -1,0 +1,41 @@
+"""What notebooks show of any object: one style for all, in the colours of the page around it, and no scripts.
+
+Whatever comes from a source is text here: everything is escaped that HTML would take for its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from softmachine.text import printable
+
+_FACE = "font-family:ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace;font-size:13px;line-height:1.35"
+_CARD = f"{_FACE};max-width:100%;overflow-x:auto;border:1px solid rgba(128,128,128,.5);border-radius:4px"
+_PLAIN = "margin:0;padding:0;border:0;background:none;color:inherit"
+
+
+def html_card(heading: str, body: str) -> str:
+    """A heading, and below it a body of HTML."""
+    top = f'<div style="font-weight:bold;padding-bottom:4px">{_text(heading)}</div>' if heading else ""
+    return f'<div style="{_CARD};padding:8px 12px">{top}{body}</div>'
+
+
+def html_text(text: str, heading: str = "") -> str:
+    """Lines of text, as a terminal has them."""
+    return html_card(heading, f'<pre style="{_FACE};{_PLAIN}">{_text(text)}</pre>')
+
+
+def html_table(rows: Sequence[Sequence[str]], heading: str, *, head: Sequence[str] = ()) -> str:
+    """A table of texts."""
+
+    def line(cells: Sequence[str], tag: str) -> str:
+        return f"<tr>{''.join(f'<{tag}>{_text(cell)}</{tag}>' for cell in cells)}</tr>"
+
+    top = f"<thead>{line(head, 'th')}</thead>" if head else ""
+    body = "".join(line(row, "td") for row in rows)
+    return html_card(heading, f'<table style="{_FACE};{_PLAIN}">{top}<tbody>{body}</tbody></table>')
+
+
+def _text(text: str) -> str:
+    return escape(printable(text))

@@ -1,0 +1,84 @@
+"""Answers that are remembered are those of their own key: small integers index a table, others are compared."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+import softmachine as sm
+from softmachine.engines.fast.codegen.remembering import LARGEST_TABLE, SLOTS, Direct, Hashed, remembering
+from softmachine.engines.fast.engine import FastEngine
+
+
+def lookup(memory: Direct | Hashed, slots: int | None = None) -> object:
+    """The generated lines as a function: the answer, and whether it was remembered."""
+    names = [f"z{k}" for k in range(memory.count)]
+    found = [f"    {line}" for line in memory.find(names)]
+    kept = [f"        {line}" for line in memory.keep(names)]
+    lines = [
+        f"def ask(memory, answer, token, {', '.join(names)}):",
+        *found,
+        "    known = out >= 0",
+        "    if out < 0:",
+        "        out = answer",
+        *kept,
+        "    return out, known",
+    ]
+    space: dict[str, object] = {"np": np}
+    exec("\n".join(lines), space)
+    return space["ask"]
+
+
+@pytest.mark.parametrize("memory", [Direct(5, 2, 3), Hashed(2), Hashed(9)])
+def test_what_is_remembered_is_what_was_computed(memory: Direct | Hashed) -> None:
+    ask, kept, chooser = lookup(memory), memory.fresh(), random.Random(1)
+    truth: dict[tuple[int, ...], int] = {}
+    remembered = 0
+    for _ in range(20_000):
+        far = 2**61 if chooser.random() < 0.1 else 3
+        key = (chooser.randrange(5), *(chooser.randint(-far, far) for _ in range(memory.count)))
+        right = truth.setdefault(key, len(truth))
+        out, known = ask(kept, right, *key)  # type: ignore[operator]
+        assert out == right
+        remembered += known
+    assert remembered > (15_000 if memory.count == 2 else 0)
+
+
+def test_a_slot_belongs_to_the_last_who_took_it() -> None:
+    """More keys than slots, each asked twice in turn: all answers are right, and many slots changed hands."""
+    memory = Hashed(1)
+    ask, kept = lookup(memory), memory.fresh()
+    for _ in range(2):
+        for key in range(2 * SLOTS):
+            assert ask(kept, key % 7, 0, key)[0] == key % 7  # type: ignore[operator]
+
+
+def test_tables_are_for_few_small_integers() -> None:
+    for vocabulary in (3, 20, 200):
+        for count in range(12):
+            memory = remembering(vocabulary, count)
+            if isinstance(memory, Direct):
+                assert len(memory.fresh()) <= LARGEST_TABLE
+                assert memory.reach >= 1
+            else:
+                assert vocabulary * 4**count > LARGEST_TABLE
+
+
+@pytest.mark.parametrize(
+    ("source", "word", "kind"),
+    [
+        ("palindrome", "abba", Direct),
+        ("binary-multiplication", "101*11", Hashed),
+        ("three-tape-addition", "11+1", Hashed),
+    ],
+)
+@pytest.mark.usefixtures("uncompiled")
+def test_machines_of_both_kinds_run_as_their_interpreter_does(source: str, word: str, kind: type) -> None:
+    model = sm.compile(source)
+    code = FastEngine(model.weights).code
+    assert isinstance(code.tail.memory, kind)  # type: ignore[union-attr]
+    run = sm.run(model, word, engine="fast", verify=True)
+    assert run.verified == len(run.tokens)
+    assert not run.differs
