@@ -129,7 +129,7 @@ COMPUTED: dict[str, Callable[[Letters], Sequence[object]]] = {
 }  # fmt: skip
 
 
-def words(alphabet: tuple[str, ...], limit: int = 800) -> list[Letters]:
+def words(alphabet: tuple[str, ...], limit: int = 250) -> list[Letters]:
     """All words up to a length, as long as they are not too many; and a few longer ones."""
     found: list[Letters] = []
     for length in range(7):

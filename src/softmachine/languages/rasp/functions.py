@@ -17,12 +17,12 @@ from softmachine.languages.rasp.things import (
 )
 
 if TYPE_CHECKING:
-    from softmachine.languages.rasp.elaborate import Elaborator
+    from softmachine.languages.rasp.terms import Terms
 
 LONGEST_LIST: Final = 20_000
 
 
-def _select(making: Elaborator, arguments: list[Any], call: trees.Call) -> Thing:
+def _select(making: Terms, arguments: list[Any], call: trees.Call) -> Thing:
     key, query, how = arguments
     names = making.sequence(key, call.arguments[0]), making.sequence(query, call.arguments[1])
     if isinstance(how, RelationThing):
@@ -36,7 +36,7 @@ def _select(making: Elaborator, arguments: list[Any], call: trees.Call) -> Thing
     )
 
 
-def _aggregate(making: Elaborator, arguments: list[Any], call: trees.Call) -> Thing:
+def _aggregate(making: Terms, arguments: list[Any], call: trees.Call) -> Thing:
     selector, values, *rest = arguments
     if not isinstance(selector, SelectorThing):
         hint = "what comes first in aggregate is made by select"
@@ -51,21 +51,21 @@ def _aggregate(making: Elaborator, arguments: list[Any], call: trees.Call) -> Th
     return making.made(core.Aggregate(selector.reference, sequence, default, reduction))
 
 
-def _width(making: Elaborator, arguments: list[Any], call: trees.Call) -> Thing:
+def _width(making: Terms, arguments: list[Any], call: trees.Call) -> Thing:
     if not isinstance(arguments[0], SelectorThing):
         hint = "selector_width counts the keys that a selector selects"
         raise making.mistake(f"this is {described(arguments[0])}, not a selector", call.arguments[0], hint)
     return making.made(core.Width(arguments[0].reference))
 
 
-def _elementwise(operator: Operator) -> Callable[[Elaborator, list[Any], trees.Call], Thing]:
-    def call(making: Elaborator, arguments: list[Any], call: trees.Call) -> Thing:
+def _elementwise(operator: Operator) -> Callable[[Terms, list[Any], trees.Call], Thing]:
+    def call(making: Terms, arguments: list[Any], call: trees.Call) -> Thing:
         return making.applied(operator, list(zip(arguments, call.arguments, strict=True)), call)
 
     return call
 
 
-def _table(making: Elaborator, arguments: list[Any], call: trees.Call) -> Thing:
+def _table(making: Terms, arguments: list[Any], call: trees.Call) -> Thing:
     *operands, rows = arguments
     if not isinstance(rows, dict):
         hint = 'write the rows as a dictionary, as in table(x, {"a": 1})'
@@ -74,7 +74,7 @@ def _table(making: Elaborator, arguments: list[Any], call: trees.Call) -> Thing:
     return table(making, tuple(names), rows, call)
 
 
-def table(making: Elaborator, names: tuple[str, ...], rows: dict[Any, Thing], at: trees.Expression) -> Thing:
+def table(making: Terms, names: tuple[str, ...], rows: dict[Any, Thing], at: trees.Expression) -> Thing:
     """A table over sequence operators, from a dictionary."""
     found: list[tuple[tuple[Value, ...], Value]] = []
     for key, result in making.entries(rows):
@@ -87,26 +87,26 @@ def table(making: Elaborator, names: tuple[str, ...], rows: dict[Any, Thing], at
     return making.made(core.Table(names, tuple(found)))
 
 
-def _constant(making: Elaborator, arguments: list[Any], call: trees.Call) -> Thing:
+def _constant(making: Terms, arguments: list[Any], call: trees.Call) -> Thing:
     if not is_value(arguments[0]):
         raise making.mistake(f"this is {described(arguments[0])}, not a value", call.arguments[0], "write a value")
     return making.made(core.Constant(arguments[0]))
 
 
-def _zip(making: Elaborator, arguments: list[Any], call: trees.Call) -> Thing:
+def _zip(making: Terms, arguments: list[Any], call: trees.Call) -> Thing:
     lists = [making.items(thing, written) for thing, written in zip(arguments, call.arguments, strict=True)]
     return [tuple(entries) for entries in zip(*lists, strict=False)]
 
 
-def _enumerate(making: Elaborator, arguments: list[Any], call: trees.Call) -> Thing:
+def _enumerate(making: Terms, arguments: list[Any], call: trees.Call) -> Thing:
     return list(enumerate(making.items(arguments[0], call.arguments[0])))
 
 
-def _len(making: Elaborator, arguments: list[Any], call: trees.Call) -> Thing:
+def _len(making: Terms, arguments: list[Any], call: trees.Call) -> Thing:
     return len(making.items(arguments[0], call.arguments[0]))
 
 
-def _range(making: Elaborator, arguments: list[Any], call: trees.Call) -> Thing:
+def _range(making: Terms, arguments: list[Any], call: trees.Call) -> Thing:
     for argument, written in zip(arguments, call.arguments, strict=True):
         if not isinstance(argument, int):
             raise making.mistake(f"this is {described(argument)}, but range takes integers", written, "as in range(3)")
@@ -141,7 +141,7 @@ PRIMITIVES: Final = {
 }
 
 
-def given(making: Elaborator, name: str) -> Thing | None:
+def given(making: Terms, name: str) -> Thing | None:
     """What a name stands for that every text may use; None if it is none of those."""
     match name:
         case "tokens":

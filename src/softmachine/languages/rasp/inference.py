@@ -13,7 +13,7 @@ from math import prod
 from typing import Final
 
 from softmachine.languages.rasp import core
-from softmachine.languages.rasp.core import UNDEFINED, Definition, Node, Operator, Reduction, Value
+from softmachine.languages.rasp.core import UNDEFINED, Definition, Node, Operator, Reduction, Undefined, Value
 from softmachine.languages.rasp.counting import counted, summed
 from softmachine.languages.rasp.expressions import shown
 from softmachine.languages.rasp.ranges import (
@@ -33,7 +33,7 @@ from softmachine.languages.rasp.ranges import (
 )
 from softmachine.languages.rasp.selection import MOST_CASES, Facts, Selection
 from softmachine.languages.rasp.value_types import LENGTH, ONE, ZERO, Finite, Integer, Type
-from softmachine.languages.rasp.values import apply, identity, is_number, plain
+from softmachine.languages.rasp.values import Result, apply, identity, is_number, plain
 from softmachine.languages.text.problems import Problem
 
 BOOLEAN: Final = Finite((False, True))
@@ -131,7 +131,7 @@ class Inference:
         return tried
 
     def _enumerated(
-        self, names: Sequence[str], found: Sequence[Type], result: Callable[[tuple[Value, ...]], object]
+        self, names: Sequence[str], found: Sequence[Type], result: Callable[[tuple[Value, ...]], Result]
     ) -> Finite | None:
         """All results of finitely many cases; None if there are more, or too many."""
         distinct_names = list(dict.fromkeys(names))
@@ -142,8 +142,8 @@ class Inference:
         places = [distinct_names.index(name) for name in names]
         results = [result(tuple(case[place] for place in places)) for case in product(*choices)]
         partial = any(entry.partial for entry in found) or UNDEFINED in results
-        values = distinct([value for value in results if value is not UNDEFINED])  # type: ignore[misc]
-        if any(is_number(value) and abs(value) > LARGEST_COEFFICIENT for value in values):
+        values = distinct([value for value in results if not isinstance(value, Undefined)])
+        if any(not -LARGEST_COEFFICIENT <= value <= LARGEST_COEFFICIENT for value in values if is_number(value)):
             raise Mismatch("a number becomes too large here; use smaller ones")
         return Finite(values, partial) if len(values) <= MOST_VALUES else None
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from softmachine.errors import SoftmachineError
 from softmachine.languages.rasp import core
 from softmachine.languages.rasp.building import distinguished
 from softmachine.languages.rasp.core import Definition, Node
@@ -23,34 +22,15 @@ DEEPEST: Final = 12
 WIDEST: Final = 100
 
 
-def to_text(program: Program) -> str:
-    """A program as text. Reading it gives the same program back.
+def written_text(program: Program, *, readable: bool) -> str:
+    """A program as text.
 
-    Operations that nobody named stand where they are used, if that is one place. Where this would not give the same
-    program, every operation has a line of its own.
+    Args:
+        program: The program.
+        readable: Whether operations that nobody named stand where they are used, if that is one place. A text that is
+            read makes them in one order (see `canonical`), so a program that has them in another comes back only if
+            every operation has a line of its own.
     """
-    readable = _text(program, readable=True)
-    return readable if _reads_as(readable, program) else _text(program, readable=False)
-
-
-def _reads_as(text: str, program: Program) -> bool:
-    from softmachine.languages.rasp.syntax import parse
-
-    try:
-        again = parse(text, name=program.name)
-    except SoftmachineError:
-        return False
-    return _content(again) == _content(program)
-
-
-def _content(program: Program) -> object:
-    return (
-        program.alphabet, distinguished(program.letters), distinguished(program.definitions), program.output,
-        program.causal, program.stop, program.example,
-    )  # fmt: skip
-
-
-def _text(program: Program, *, readable: bool) -> str:
     printer = _Printer(program.definitions, program.output, readable)
     return "\n".join([*_headers(program, exact=not readable), *printer.lines()]) + "\n"
 

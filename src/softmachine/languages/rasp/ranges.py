@@ -200,13 +200,18 @@ def _modulo(one: Range, other: Range) -> tuple[Range, bool]:
 
 
 def _minimum(one: Range, other: Range) -> tuple[Range, bool]:
-    high = other.high if one.high.at_least(other.high) else one.high
-    return replace(_hull(one, other), high=high), False
+    return replace(_hull(one, other), high=_lesser(one.high, other.high)), False
 
 
 def _maximum(one: Range, other: Range) -> tuple[Range, bool]:
-    low = one.low if one.low.at_least(other.low) else other.low
-    return replace(_hull(one, other), low=low), False
+    return replace(_hull(one, other), low=-_lesser(-one.low, -other.low)), False
+
+
+def _lesser(one: Line, other: Line) -> Line:
+    """Of two bounds that both hold from above: the one that is never more, or else the one that grows less."""
+    if one.at_least(other):
+        return other
+    return other if other.degree < one.degree and not other.at_least(one) else one
 
 
 def _negate(one: Range) -> tuple[Range, bool]:

@@ -19,15 +19,16 @@ from functools import cache
 from importlib.resources import files
 from typing import Final, NoReturn
 
-from softmachine.errors import Place
+from softmachine.errors import Place, SoftmachineError
 from softmachine.languages.formats import Format
+from softmachine.languages.rasp.building import distinguished
 from softmachine.languages.rasp.canonical import canonical
 from softmachine.languages.rasp.core import Value
 from softmachine.languages.rasp.elaborate import Elaborator
 from softmachine.languages.rasp.headers import Headers, read_headers
 from softmachine.languages.rasp.loading import Loader
 from softmachine.languages.rasp.mistakes import explain
-from softmachine.languages.rasp.printing import to_text
+from softmachine.languages.rasp.printing import written_text
 from softmachine.languages.rasp.program import OpenProgram, Program
 from softmachine.languages.rasp.reading import TreeBuilder
 from softmachine.languages.rasp.trees import At, Name, Statement
@@ -58,6 +59,22 @@ def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Pr
     """The program that a text describes."""
     check_size(text, source, "a program may have")
     return _read(text, source, name, None)
+
+
+def to_text(program: Program) -> str:
+    """A program as text, for people if possible. Reading it gives the same program back."""
+    text = written_text(program, readable=True)
+    try:
+        again = parse(text, name=program.name)
+    except SoftmachineError:
+        return written_text(program, readable=False)
+    return text if _content(again) == _content(program) else written_text(program, readable=False)
+
+
+def _content(program: Program) -> object:
+    """What a program is, where True is not 1."""
+    values = distinguished(program.letters), distinguished(program.definitions)
+    return (program.alphabet, *values, program.output, program.causal, program.stop, program.example)
 
 
 def _read(text: str, source: str, name: str | None, alphabet: tuple[str, ...] | None) -> Program:

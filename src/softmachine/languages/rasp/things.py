@@ -11,7 +11,7 @@ from softmachine.languages.rasp.core import Operator, Value
 from softmachine.languages.rasp.values import is_number
 
 if TYPE_CHECKING:
-    from softmachine.languages.rasp.elaborate import Elaborator
+    from softmachine.languages.rasp.terms import Terms
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Primitive:
     name: str
     usage: str
     counts: tuple[int, ...]
-    call: Callable[[Elaborator, list[Any], trees.Call], Thing]
+    call: Callable[[Terms, list[Any], trees.Call], Thing]
 
 
 Thing: TypeAlias = (

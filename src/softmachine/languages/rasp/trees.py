@@ -15,6 +15,11 @@ class At:
     line: int
     column: int
 
+    @property
+    def place(self) -> tuple[int, int]:
+        """Both."""
+        return self.line, self.column
+
 
 @dataclass(frozen=True)
 class Name:
