@@ -253,6 +253,11 @@ def test_where_a_number_is_none_the_program_is_undefined_and_the_list_has_none()
     assert list(run(rasp.program(previous, "abc"), "abc")) == [UNDEFINED, 0, 1]
 
 
+def test_a_vocabulary_may_be_large() -> None:
+    program = rasp.program(sort(), range(1000))
+    assert list(run(program, map(str, [999, 3, 500, 3]))) == [3, 3, 500, 999]
+
+
 def test_a_causal_program_sees_what_was_read() -> None:
     program = rasp.program(hist(), "ab", causal=True)
     assert list(run(program, "aba")) == [1, 1, 2]

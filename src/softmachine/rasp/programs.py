@@ -151,7 +151,7 @@ def program(
         output=result,
         causal=causal,
         stop=stop,
-        example=tuple(spelled(value_of(item)) for item in example),
+        example=tuple(_letter(value_of(item)) for item in example),
         place=output.place,
     )
 
@@ -171,13 +171,18 @@ def letters_of(vocabulary: Iterable[object]) -> dict[str, Value]:
         except ValueError as error:
             problems.append(str(error))
             continue
-        text = spelled(value).replace(" ", "") or spelled(value)
+        text = _letter(value)
         if text in letters and identity(letters[text]) != identity(value):
             problems.append(f"{item!r} and {letters[text]!r} are two letters that are both written {text}; keep one")
         letters[text] = value
     if problems or not letters:
         raise InvalidError("the vocabulary", problems or ["it is empty; name the letters that an input may have"])
     return letters
+
+
+def _letter(value: Value) -> str:
+    """How a letter that means a value is written: without blanks, unless it is one."""
+    return spelled(value).replace(" ", "") or spelled(value)
 
 
 def _rank(item: object) -> tuple[str, Any]:
