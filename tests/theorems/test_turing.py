@@ -11,7 +11,7 @@ import softmachine as sm
 from softmachine.engines.check import check_words
 from softmachine.errors import ConstructionError, InputError
 from softmachine.languages.crasp import run as evaluate
-from softmachine.languages.turing import TuringMachine, execute
+from softmachine.languages.turing import Rule, TuringMachine, execute
 from softmachine.theorems.turing.tokens import CountingCodec
 
 
@@ -87,3 +87,23 @@ def _takes(codec: CountingCodec, word: tuple[str, ...]) -> bool:
     except InputError:
         return False
     return True
+
+
+def test_steps_that_do_not_move_the_head_are_steps_of_the_run_that_is_compared() -> None:
+    """They cost no token, so that a run can have more steps than its chain of thought has tokens."""
+    machine = TuringMachine(
+        name="stays",
+        states=("look", "yes"),
+        alphabet=("a",),
+        symbols=("_", "a"),
+        blank="_",
+        rules=(
+            Rule(state="look", read=("a",), write=("_",), move=("S",), next="look"),
+            Rule(state="look", read=("_",), write=("a",), move=("R",), next="yes"),
+        ),
+        start="look",
+        accept=("yes",),
+    )
+    run = sm.run(sm.compile(machine, "turing-counter"), "a")
+    assert run.verdict == "accept"
+    assert len(run.tokens) <= execute(machine, "a").steps

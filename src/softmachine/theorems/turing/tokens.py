@@ -77,9 +77,14 @@ class CountingCodec(OfMachine, DecoderCodec[TuringMachine]):
         for count, token in enumerate(self._thought.expected(self.machine.word(word), max_steps)):
             yield self._verdict(word, count) if token in VERDICTS else token
 
-    def _verdict(self, word: Word, most_steps: int) -> str:
-        """What a chain of thought ends with; it has a token or more for every step of the machine."""
-        verdict = execute(self.machine, word, max_steps=most_steps).verdict
+    def _verdict(self, word: Word, tokens: int) -> str:
+        """What a chain of thought of so many tokens ends with.
+
+        It has a token or more for every step that moves the head. Others cost nothing; there are at most as many in a
+        row as there are states and symbols, or they would never end.
+        """
+        in_a_row = len(self.machine.states) * len(self.machine.symbols)
+        verdict = execute(self.machine, word, max_steps=(tokens + 1) * (in_a_row + 1)).verdict
         return ACCEPT if verdict in (Verdict.ACCEPT, Verdict.HALT) else REJECT
 
     def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
