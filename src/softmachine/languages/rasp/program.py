@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from functools import cached_property
-from typing import ClassVar
+from itertools import chain
+from typing import ClassVar, Final
 
 from softmachine.errors import Place
-from softmachine.languages.rasp.core import Definition, Node, Value
+from softmachine.languages.rasp.core import Definition, Length, Node, Repeat, Value
 from softmachine.languages.rasp.expressions import literal
 from softmachine.languages.rasp.inference import infer
 from softmachine.languages.rasp.validation import letter_problems, shape_problems
@@ -16,6 +17,8 @@ from softmachine.languages.rasp.value_types import Finite, Type
 from softmachine.languages.rasp.values import Result, same, spelled
 from softmachine.languages.source import OfWords
 from softmachine.languages.text.problems import Problem, invalid
+
+CAUSAL_LENGTH: Final = "the program is causal, so length is the number of letters up to each position, not of all"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +68,14 @@ class Program(OfWords):
             raise invalid(f"RASP program {self.name!r}", problems, self.place, lines)
         # What a cached property does, only earlier.
         self.__dict__["types"] = types
+        if self.causal and CAUSAL_LENGTH not in self.notes and self._reads_length:
+            object.__setattr__(self, "notes", (*self.notes, CAUSAL_LENGTH))
+
+    @property
+    def _reads_length(self) -> bool:
+        loops = [definition.node.body for definition in self.definitions if isinstance(definition.node, Repeat)]
+        everything = chain(self.definitions, *loops)
+        return any(isinstance(definition.node, Length) for definition in everything)
 
     def _problems(self) -> Iterator[Problem]:
         if self.stop is not None and not self.causal:
