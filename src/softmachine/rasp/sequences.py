@@ -57,10 +57,6 @@ class SOp(Expression, Operators["SOp"]):
             hint="use & | ~ in place of and, or, not; rasp.Map or rasp.SequenceMap in place of if",
         )
 
-    def define(self, draft: Draft, *children: Any) -> Column:
-        """Add the operations that compute it."""
-        raise NotImplementedError
-
     @property
     def children(self) -> Sequence[Expression]:
         """The expressions that it is computed from."""
