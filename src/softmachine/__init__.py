@@ -13,6 +13,7 @@ TYPE_CHECKING = False  # nothing is imported here, not even typing: Ctrl-C would
 if TYPE_CHECKING:
     from typing import Any
 
+    from softmachine import rasp
     from softmachine.api import (
         certificate,
         check,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from softmachine.errors import SoftmachineError
     from softmachine.languages.turing import Rule, Tape, TuringMachine
     from softmachine.model import Model
+    from softmachine.rasp.foreign import from_tracr
     from softmachine.theorems.theorem import Theorem
     from softmachine.transformer.weights import Transformer
 
@@ -51,11 +53,13 @@ __all__ = [
     "compile",
     "dataset",
     "export",
+    "from_tracr",
     "gallery",
     "inspect",
     "load",
     "page",
     "picture",
+    "rasp",
     "run",
     "save",
     "soften",
@@ -83,15 +87,18 @@ _HOMES = {
     "Model": "softmachine.model",
     "Theorem": "softmachine.theorems.theorem",
     "Transformer": "softmachine.transformer.weights",
+    "from_tracr": "softmachine.rasp.foreign",
 }
 
 
 def __getattr__(name: str) -> Any:
     """Public names are imported when they are first used, so that ``import softmachine`` is quick."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'softmachine' has no attribute {name!r}")
     from importlib import import_module
 
+    if name == "rasp":
+        return import_module("softmachine.rasp")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'softmachine' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)
 
 

@@ -11,7 +11,7 @@ from softmachine.languages.rasp import core
 from softmachine.languages.rasp.core import UNDEFINED, Node, Operator
 from softmachine.languages.rasp.ranges import Mismatch, range_of
 from softmachine.languages.rasp.value_types import LENGTH, ONE, ZERO, Finite, Integer, Type
-from softmachine.languages.rasp.values import apply, identity
+from softmachine.languages.rasp.values import apply, identity, is_number
 
 MOST_CASES: Final = 1 << 14
 """So many combinations of values are tried."""
@@ -119,12 +119,10 @@ class Selection:
 
     def _may_be_undefined(self, node: core.Select, key: Type, query: Type) -> bool:
         """Whether some key and query cannot be compared; a `Mismatch` if none can."""
-        if isinstance(key, Finite) and isinstance(query, Finite):
-            if len(key.values) * len(query.values) > MOST_CASES:
-                raise Mismatch("there are too many pairs of keys and queries to try them all")
-            results = [apply(node.comparison, pair) for pair in product(key.values, query.values)]
-        else:
-            results = [apply(node.comparison, pair) for pair in product(_some(key), _some(query))]
+        keys, queries = _some(key), _some(query)
+        if len(keys) * len(queries) > MOST_CASES:
+            raise Mismatch("there are too many pairs of keys and queries to try them all")
+        results = [apply(node.comparison, pair) for pair in product(keys, queries)]
         if results and all(result is UNDEFINED for result in results):
             raise Mismatch(f"{node.comparison.value!r} cannot compare a key that is {key} with a query that is {query}")
         return UNDEFINED in results
@@ -173,8 +171,13 @@ def _joined(operator: Operator, parts: list[Facts]) -> Facts:
 
 
 def _some(found: Type) -> tuple[core.Value, ...]:
-    """Values that stand for all of a type when it is asked what can be compared."""
-    return found.values if isinstance(found, Finite) else (0,)
+    """Values that stand for all of a type when it is asked what can be compared: one of each kind, but every tuple."""
+    if not isinstance(found, Finite):
+        return (0,)
+    kinds: dict[object, core.Value] = {}
+    for value in found.values:
+        kinds.setdefault(value if isinstance(value, tuple) else int if is_number(value) else type(value), value)
+    return tuple(kinds.values())
 
 
 def _unambiguous(found: Type) -> bool:
