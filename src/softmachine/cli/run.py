@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.models import Wanted, noted, open_for, view_of
+from softmachine.cli.models import Wanted, noted, open_for, rasp_theorem, view_of
 from softmachine.cli.options import Status, file, switch, value
 from softmachine.cli.output import Output
 from softmachine.errors import Remedy, SoftmachineError, UsageError
@@ -17,6 +17,7 @@ from softmachine.text import many
 
 if TYPE_CHECKING:
     from softmachine.cli.looking import Looking
+    from softmachine.cli.pages import Paging
     from softmachine.cli.watching import Watched, Watcher
     from softmachine.comparing import Difference
     from softmachine.engines.engine import Audited as AuditReport
@@ -115,6 +116,14 @@ Tabled = Annotated[
         "--table",
     ),
 ]
+Html = Annotated[
+    Path | None,
+    file("Write a page to FILE that shows the run from the inside; a browser opens it, and it needs nothing else."),
+]
+HtmlAt = Annotated[
+    str | None,
+    value("STEP", "With --html: where the page opens, and what it has a window around if the run is long."),
+]
 Traced = Annotated[bool, switch("Print one line a step.", "--trace")]
 
 
@@ -132,6 +141,8 @@ def command(
     checkpoint: Checkpoint = None,
     resume: Resume = None,
     theorem: options.TheoremName = None,
+    causal: options.Causal = False,
+    generate: options.Generate = False,
     attention: options.AttentionName = None,
     context: options.RunContext = None,
     length: options.CertifiedLength = None,
@@ -142,6 +153,8 @@ def command(
     svg: Picture = None,
     svg_of: PictureOf = None,
     table: Tabled = False,
+    html: Html = None,
+    html_at: HtmlAt = None,
     format_name: options.Format = None,
     output: Output,
 ) -> int:
@@ -178,10 +191,21 @@ def command(
             table=table,
             explain=explain,
             svg=svg,
+            html=html,
             engine=engine == "fast",
         )
     looking = _looking(explain, svg, svg_of, table=table)
-    wanted = Wanted(format_name, theorem, attention, alphabet, context, length)
+    chosen = rasp_theorem(theorem, causal=causal, generate=generate)
+    made: dict[str, object] = {
+        "theorem": chosen,
+        "attention": attention,
+        "context": context,
+        "length": length,
+        "alphabet": alphabet,
+    }
+    made |= {"format": format_name, "max_steps": max_steps, "html_at": html_at}
+    paging = _paging(html, html_at, (source, word, made))
+    wanted = Wanted(format_name, chosen, attention, alphabet, context, length)
     model, text = open_for(source, word, wanted, max_steps, output)
     if sample:
         from softmachine.cli.sampling import draw
@@ -217,6 +241,7 @@ def command(
         lines: dict[str, object] = {} if watched.lines is None else {"trace": watched.lines}
         lines |= {"trace_tokens": list(result.tokens)} if tokens else {}
         inside = looking.at(result, output) if looking else {}
+        inside |= paging.write(result, output) if paging else {}
         output.answer({**_answer(result, text), "interrupted": watched.interrupted, **checked, **lines, **inside})
     else:
         show_run(result, output, watched)
@@ -224,6 +249,8 @@ def command(
             output.say(f"audit: {audited}")
         if looking:
             looking.at(result, output)
+        if paging:
+            paging.write(result, output)
     if result.differs or (audited and not audited.holds):
         return Status.FAILS
     return _status(result, watched.interrupted, running.max_steps, output)
@@ -236,6 +263,15 @@ def _looking(explain: str | None, svg: Path | None, svg_of: str | None, *, table
     from softmachine.cli.looking import Looking
 
     return Looking.wanted(explain, svg, svg_of, table=table)
+
+
+def _paging(html: Path | None, at: str | None, made: tuple[str, str | None, dict[str, object]]) -> Paging | None:
+    """The page that is to be written, if one is: only then it is imported."""
+    if html is None and at is None:
+        return None
+    from softmachine.cli.pages import Paging, command_of
+
+    return Paging.wanted(html, at, command_of(*made))
 
 
 def _say_saved(running: Running, output: Output) -> None:
