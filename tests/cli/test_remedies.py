@@ -44,8 +44,14 @@ REFUSED = (
     "check 'Q_a since Q_b' --up-to 3 --attention soft --length 20",
     "dataset palindrome --sample 3 --length 4 --near-misses -o {folder}.jsonl",
     "dataset palindrome --up-to 3 --max-steps 8 -o {folder}.jsonl",
+    "check {product} --up-to 2",
+    "check {product} --up-to 2 --context 3000",
+    "run 'Q_a since Q_b' ab --theorem temporal-masked --checkpoint {folder}/run.npz",
+    "run palindrome abba --html-at 3",
 )
 """Commands that are refused with a hint that names options."""
+PRODUCT = "# alphabet: a b\nx = selector_width(select(tokens, tokens, ==)) * length;\n"
+"""A RASP program that takes a table for each length."""
 
 BEYOND = {
     "codec.py": "models that part from their source, which none of ours does: tests/engines/test_verify.py",
@@ -96,9 +102,12 @@ def test_every_remedy_works_when_it_is_followed(cli: Cli, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(Remedy, "__init__", recorded)
     reached: set[Site] = set()
+    product = tmp_path / "product.rasp"
+    product.write_text(PRODUCT, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
     for number, command in enumerate(REFUSED):
         folder = tmp_path / str(number)
-        arguments = shlex.split(command.format(folder=folder))
+        arguments = shlex.split(command.format(folder=folder, product=product))
         if "--checkpoint" in arguments:
             folder.mkdir()
         made.clear()

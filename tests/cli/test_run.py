@@ -278,6 +278,7 @@ IN_EVERY_FORMAT = {
     "counter": "parity-counter",
     "crasp": "majority-crasp",
     "srasp": "reverse-program",
+    "rasp": "histogram-rasp",
     "temporal": "response-formula",
     "bench": "and-or",
     "blif": "and-or",

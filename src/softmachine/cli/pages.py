@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from softmachine.cli.output import Output
 from softmachine.cli.progress import working
-from softmachine.errors import UsageError
+from softmachine.errors import Remedy, UsageError
 from softmachine.files import require_new
 from softmachine.inspection.spot import Spot
 
@@ -41,7 +41,10 @@ class Paging:
         """
         if file is None:
             if at is not None:
-                raise UsageError("--html-at says where the page of --html opens", hint="name its file: --html FILE")
+                raise UsageError(
+                    "--html-at says where the page of --html opens",
+                    hint=Remedy("say where it is written, for example {}", html="run.html"),
+                )
             return None
         if file.suffix.lower() not in (".html", ".htm"):
             raise UsageError(f"{file} should end in .html")
