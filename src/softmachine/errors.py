@@ -6,6 +6,7 @@ and exits with status 2; nothing in the family ever needs a traceback to be unde
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -64,6 +65,10 @@ class SoftmachineError(Exception):
         where = f"{self.place}: " if self.place else ""
         hint = f"\n  {self.hint}" if self.hint else ""
         return f"{where}{self.message}{hint}"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """What a worker of another process sends home: all attributes, whatever the constructor takes."""
+        return copyreg.__newobj__, (type(self),), {**vars(self), "args": self.args}
 
 
 class SourceError(SoftmachineError):
@@ -129,3 +134,11 @@ class StuckError(SoftmachineError):
 
 class PartedError(SoftmachineError):
     """What a model says is not a run of the source that it was made for: the message says where they part."""
+
+
+class WorkersError(SoftmachineError):
+    """Workers of a sweep are lost, or cannot do what they are asked for."""
+
+
+class MismatchError(WorkersError):
+    """A worker has another version, or makes other weights of the same source."""
