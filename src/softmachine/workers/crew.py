@@ -6,7 +6,9 @@ import os
 import signal
 import threading
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import get_context, parent_process
 from typing import TYPE_CHECKING
@@ -89,8 +91,11 @@ class Processes(Crew):
         return self.count
 
     def open(self) -> Executor:
-        """A pool of them."""
-        return ProcessPoolExecutor(self.count, mp_context=get_context("spawn"), initializer=_begin)
+        """A pool of them, all started."""
+        pool = ProcessPoolExecutor(self.count, mp_context=get_context("spawn"), initializer=_begin)
+        with _undisturbed():
+            pool.submit(_ready)
+        return pool
 
     def close(self, executor: Executor) -> None:
         """End them; Python's own way would wait until each has done its part."""
@@ -102,6 +107,23 @@ class Processes(Crew):
     def lost(self, error: BaseException) -> bool:
         """A pool that has lost a process is broken, and all that was handed to it is lost."""
         return isinstance(error, BrokenExecutor)
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Ctrl-C waits, and processes that are started meanwhile never hear of it: not even while they begin."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _ready() -> None:
+    """The first thing that a pool is asked for, so that it starts its processes."""
 
 
 def _begin() -> None:

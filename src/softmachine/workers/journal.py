@@ -69,6 +69,7 @@ class Journal:
             file = self.path.open("xb")
         except FileExistsError:
             return self._continued(header)
+        self._lock(file)
         file.write(_sealed(header))
         file.flush()
         return file
@@ -77,23 +78,45 @@ class Journal:
         """The file, to be added to behind its last whole line."""
         if not self.path.is_file():
             raise SourceError("is no file", place=Place(str(self.path)))
+        file = self.path.open("r+b")
+        try:
+            self._lock(file)
+            end = self._end(file, header)
+            file.truncate(end)
+            file.seek(end)
+        except BaseException:
+            file.close()
+            raise
+        return file
+
+    def _end(self, file: IO[bytes], header: Json) -> int:
+        """Where the last whole line ends; all parts before it are known then."""
         end = 0
-        with self.path.open("rb") as file:
-            for number, line in enumerate(_lines(file), 1):
-                if number > 1 and not line.endswith(b"\n"):
-                    break  # torn when the sweep was interrupted
-                data = self._read(line, number)
-                if number == 1:
-                    self._require_same(data, header)
-                else:
-                    self._know(data, number)
-                end += len(line)
+        for number, line in enumerate(_lines(file), 1):
+            if number > 1 and not line.endswith(b"\n"):
+                break  # torn when the sweep was interrupted
+            data = self._read(line, number)
+            if number == 1:
+                self._require_same(data, header)
+            else:
+                self._know(data, number)
+            end += len(line)
         if not end:
             raise self._foreign()
-        opened = self.path.open("r+b")
-        opened.truncate(end)
-        opened.seek(end)
-        return opened
+        return end
+
+    def _lock(self, file: IO[bytes]) -> None:
+        """See that nobody else adds to the file, where the system can tell."""
+        try:
+            import fcntl
+        except ImportError:
+            return
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(f"somebody else is writing the journal {self.path}") from None
+        except OSError:  # there are file systems without locks
+            return
 
     def _read(self, line: bytes, number: int) -> Json:
         try:

@@ -186,7 +186,9 @@ class _Away:
             part = future.result()
         except BaseException as error:
             if isinstance(error, ImportError):
-                raise WorkersError(f"a worker cannot begin: {error}", hint="install softmachine where it runs") from None
+                raise WorkersError(
+                    f"a worker cannot begin: {error}", hint="install softmachine where it runs"
+                ) from None
             if not self.crew.lost(error):
                 raise
             self._lose(taken)
