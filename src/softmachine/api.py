@@ -376,8 +376,8 @@ def check(
         arithmetic: The arithmetic to run the model in.
         max_steps: Longer runs are compared up to here.
         first: Whether to stop at the first input on which they differ.
-        workers: How many processes work on it, if it takes a while. They start as Python's own do, so a script that asks
-            for them keeps its work below ``if __name__ == "__main__"``.
+        workers: How many processes work on it, if it takes a while. They start as Python's own do, so a script that
+            asks for them keeps its work below ``if __name__ == "__main__"``.
         cluster: The address of a Dask scheduler, whose workers do it; see ``docs/cluster.md``.
         journal: A file that keeps what is done; a sweep that was interrupted goes on from it.
         yes: Whether to go on, even if it takes more than ten minutes or half of the free memory.

@@ -1,4 +1,4 @@
-"""Checks in parts: the report is the same at any number of workers, after an interruption, and up to the first mistake."""
+"""Checks in parts: the same report at any number of workers, after an interruption, and up to the first mistake."""
 
 from __future__ import annotations
 

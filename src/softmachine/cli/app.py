@@ -31,6 +31,7 @@ COMMANDS = (
     "theorems",
     "zoo",
     "atlas",
+    "bench",
 )
 """The modules of the commands, in the order in which they are told."""
 LONG = ("run", "check", "show", "compile", "certify", "export", "slices", "circuit")

@@ -1,8 +1,8 @@
-"""How a model is made: the text that travels to a worker in place of its weights, and a digest to compare what it makes.
+"""How a model is made: the text that travels to a worker in place of its weights, and the digest of what it makes.
 
 A model is known by its theorem, its source as text, its attention and its lengths. A worker compiles that; the digest
-tells whether it has the same weights. It has not, if its version of softmachine is another, or if the weights were made or
-changed in another way, as those of a folder may be: such a model stays in its own process.
+tells whether it has the same weights. It has not, if its version of softmachine is another, or if the weights were
+made or changed in another way, as those of a folder may be: such a model stays in its own process.
 """
 
 from __future__ import annotations

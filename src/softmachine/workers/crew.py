@@ -1,4 +1,4 @@
-"""Who works: processes of this machine, or the workers of a Dask cluster. Both are a ``concurrent.futures.Executor``."""
+"""Who works: processes of this machine, or the workers of a Dask cluster; each is a ``concurrent.futures.Executor``."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The journal of a sweep: a file with a line for each part that is done, from which an interrupted sweep goes on.
 
-The first line says which sweep it is, by which version, of which weights. Each further line is a part, with a digest. Only a
-file that begins as one of ours, about the same sweep, is ever added to; one that is damaged is refused, and left as it is.
-The last line may be torn, if that is where the sweep was interrupted: it is written anew.
+The first line says which sweep it is, by which version, of which weights. Each further line is a part, with a digest.
+Only a file that begins as one of ours, about the same sweep, is ever added to; one that is damaged is refused, and left
+as it is. The last line may be torn, if that is where the sweep was interrupted: it is written anew.
 """
 
 from __future__ import annotations
