@@ -6,7 +6,6 @@ and exits with status 2; nothing in the family ever needs a traceback to be unde
 
 from __future__ import annotations
 
-import copyreg
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -68,7 +67,12 @@ class SoftmachineError(Exception):
 
     def __reduce__(self) -> tuple[object, ...]:
         """What a worker of another process sends home: all attributes, whatever the constructor takes."""
-        return copyreg.__newobj__, (type(self),), {**vars(self), "args": self.args}
+        return _empty, (type(self),), {**vars(self), "args": self.args}
+
+
+def _empty(kind: type[SoftmachineError]) -> SoftmachineError:
+    """An error of a kind, before anything is said in it."""
+    return kind.__new__(kind)
 
 
 class SourceError(SoftmachineError):

@@ -13,7 +13,16 @@ import pytest
 from softmachine.cli.app import COMMANDS, EXAMPLES
 from tests.cli.conftest import Cli
 
-SLOW = ("export --set", "check increment --sample 20", "atlas", "--length 256", "bb4", "increment-bf16", "reverse-bert")
+SLOW = (
+    "export --set",
+    "check increment --sample 20",
+    "atlas",
+    "bench",
+    "--length 256",
+    "bb4",
+    "increment-bf16",
+    "reverse-bert",
+)
 """Examples that take more than some seconds, or torch."""
 NEEDS_TORCH = importlib.util.find_spec("torch") is None or importlib.util.find_spec("transformers") is None
 

@@ -10,6 +10,7 @@ from softmachine.bench.result import Result, alternately
 from softmachine.engines.check import check_words
 from softmachine.errors import SoftmachineError
 from softmachine.languages.temporal import Specification, truth
+from softmachine.model import Model
 
 FORMULAS = ("Q_a since Q_b", "#<[Q_a] >= 2*#>[Q_b]", "odd(#<[Q_a]) and always (Q_a -> once Q_b)")
 LENGTH, WORDS = 16, 4096
@@ -23,7 +24,7 @@ def checking() -> Iterator[Result]:
         model = api.compile(source)
         words = list(islice(product("ab", repeat=LENGTH), WORDS))
 
-        def checked(model: api.Model = model, words: list[tuple[str, ...]] = words) -> None:
+        def checked(model: Model = model, words: list[tuple[str, ...]] = words) -> None:
             if not check_words(model, words).holds:
                 raise SoftmachineError(f"the transformer of {model.name!r} is wrong")
 

@@ -82,14 +82,17 @@ def _generated(source: str) -> tuple[float | None, tuple[str, ...]]:
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
+        from softmachine.exports.checkpoint import quiet
+
         before = torch.get_num_threads()
         torch.set_num_threads(1)  # everything is measured on one core
         try:
-            tokenizer = AutoTokenizer.from_pretrained(folder)
-            stock = AutoModelForCausalLM.from_pretrained(folder)
-            prompt = tokenizer("", return_tensors="pt", return_token_type_ids=False)
-            began = time.process_time()
-            said = stock.generate(**prompt)[0]
-            return len(said) / (time.process_time() - began), ()
+            with quiet():
+                tokenizer = AutoTokenizer.from_pretrained(folder)
+                stock = AutoModelForCausalLM.from_pretrained(folder)
+                prompt = tokenizer("", return_tensors="pt", return_token_type_ids=False)
+                began = time.process_time()
+                said = stock.generate(**prompt)[0]
+                return len(said) / (time.process_time() - began), ()
         finally:
             torch.set_num_threads(before)

@@ -70,7 +70,7 @@ def new_checkpoint(
 
     If the format that the weights are in holds, the others are tried as well, if wanted.
     """
-    with _quiet():
+    with quiet():
         rounded, parameters = _save(placed, folder, dtype, dialogue)
         _save_tokenizer(placed.model, folder, dialogue)
         _require_tokenizer(placed, folder, dialogue)
@@ -292,7 +292,7 @@ for layer, heads in enumerate(facts["layers"]):
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Without the notes and progress bars of the libraries; their errors stay errors."""
     from transformers.utils import logging
 
