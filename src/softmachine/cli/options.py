@@ -131,7 +131,7 @@ Workers = Annotated[
     int | None,
     value(
         "N",
-        "How many processes work on it, with the same answer; by default all cores, if it takes more than seconds.",
+        "How many processes work on it, with the same answer; by default all cores, if it takes a while.",
         "--workers",
         least=1,
     ),

@@ -82,8 +82,8 @@ def slices(
         tell: Is told if nobody can help.
     """
     letters = len(source.alphabet)
+    here = work_on(source, lengths, max_steps)
     wanted = require_few(letters, lengths)
-    here = work_on(source, wanted, max_steps)
     hands = crew.size if crew else 1
 
     def job() -> Job:
