@@ -23,7 +23,7 @@ NAMES = ("decoding", "checking", "starting")
 Name = Annotated[
     str | None,
     typer.Argument(
-        metavar="[NAME]",
+        metavar="NAME",
         show_default=False,
         autocompletion=one_of(*NAMES),
         help="What to measure: decoding, checking or starting; by default all.",
