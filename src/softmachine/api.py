@@ -486,6 +486,7 @@ def export(
     construction: str | None = None,
     force: bool = False,
     tell: Tell = nobody,
+    workers: int = 1,
 ) -> Exported:
     """Write a model (or a source, compiled on the way) so that other people's software loads it.
 
@@ -502,8 +503,10 @@ def export(
         construction: An older name of ``theorem``.
         force: Whether to replace a model that is there.
         tell: Is told what is being done, since it may take minutes.
+        workers: How many processes run the stock model on sample inputs, if that takes a while; see :func:`check`.
     """
     from softmachine.exports.export import DEFAULT_LENGTH, positions_of, ready, stock_theorem, written
+    from softmachine.workers import Processes, hired, hiring
 
     item = load(model)
     wanted, dtype, folder = theorem or construction, dtype or "float32", Path(folder)
@@ -521,4 +524,5 @@ def export(
             chosen = stock_theorem(item, form, dtype) or chosen
         attention = "hard" if "hard" in chosen.attentions else "soft"
         compiled = compile(item, chosen, attention=attention, length=positions if chosen.length else None)
-    return written(compiled, folder, form, length=positions, dtype=dtype, force=force, tell=tell)
+    with hiring(Processes(workers, asked=False) if workers > 1 else hired()):
+        return written(compiled, folder, form, length=positions, dtype=dtype, force=force, tell=tell)

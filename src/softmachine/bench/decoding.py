@@ -82,7 +82,7 @@ def _generated(source: str) -> tuple[float | None, tuple[str, ...]]:
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
-        from softmachine.exports.checkpoint import quiet
+        from softmachine.exports.stored import quiet
 
         before = torch.get_num_threads()
         torch.set_num_threads(1)  # everything is measured on one core

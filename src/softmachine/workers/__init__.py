@@ -4,9 +4,9 @@
 done is kept in a :class:`.journal.Journal`, if somebody wants to go on with it later. See ``docs/cluster.md``.
 """
 
-from softmachine.workers.crew import Cluster, Crew, Processes, crew_of
+from softmachine.workers.crew import Cluster, Crew, Processes, crew_of, hired, hiring
 from softmachine.workers.in_parts import parts
 from softmachine.workers.journal import Journal
 from softmachine.workers.part import Json, Part, Work
 
-__all__ = ["Cluster", "Crew", "Journal", "Json", "Part", "Processes", "Work", "crew_of", "parts"]
+__all__ = ["Cluster", "Crew", "Journal", "Json", "Part", "Processes", "Work", "crew_of", "hired", "hiring", "parts"]

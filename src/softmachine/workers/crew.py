@@ -7,10 +7,10 @@ import signal
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, CancelledError, Executor
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
-from multiprocessing import get_context, parent_process
 from typing import TYPE_CHECKING
 
 from softmachine.errors import UsageError, WorkersError
@@ -92,6 +92,9 @@ class Processes(Crew):
 
     def open(self) -> Executor:
         """A pool of them, all started."""
+        from concurrent.futures import ProcessPoolExecutor
+        from multiprocessing import get_context
+
         pool = ProcessPoolExecutor(self.count, mp_context=get_context("spawn"), initializer=_begin)
         with _undisturbed():
             pool.submit(_ready)
@@ -135,6 +138,8 @@ def _begin() -> None:
 
 
 def _end_with_parent() -> None:
+    from multiprocessing import parent_process
+
     parent = parent_process()
     if parent is not None:
         parent.join()
@@ -238,3 +243,21 @@ def _cores() -> int:
     """How many cores this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+_hired: ContextVar[Crew | None] = ContextVar("hired", default=None)
+
+
+@contextmanager
+def hiring(crew: Crew | None) -> Iterator[None]:
+    """Who may be called by what is done inside, where whoever does the work is not asked directly."""
+    token = _hired.set(crew)
+    try:
+        yield
+    finally:
+        _hired.reset(token)
+
+
+def hired() -> Crew | None:
+    """Who may be called."""
+    return _hired.get()
