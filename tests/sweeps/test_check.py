@@ -12,6 +12,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,9 +26,11 @@ from softmachine.languages.words import ordered_words_from, words_from
 from softmachine.sweeps import check as sweeps
 from softmachine.sweeps.check import Checking, Wanted
 from softmachine.sweeps.recipe import Recipe, weights_digest
-from softmachine.words import random_words
-from softmachine.workers import Crew
+from softmachine.theorems import theorem_for
+from softmachine.words import count_words, random_words, words_of
+from softmachine.workers import Crew, in_parts
 from tests.cli.conftest import Cli, cli  # noqa: F401 - a fixture
+from tests.models import rewrite
 from tests.workers.crews import Threads
 
 MANY = Wanted(up_to=7, arithmetic="fixed:2")
@@ -156,12 +159,46 @@ def test_words_from_any_number_on_are_those_that_follow() -> None:
 
 
 @pytest.mark.parametrize("theorem", ["turing-counter", "chapter-8"])
-def test_sweeps_from_any_word_on(theorem: str) -> None:
-    sweep = Sweep.every(sm.compile("palindrome", theorem), 5)
-    whole = list(sweep.words)
-    assert len(whole) == sweep.total
-    for start in range(0, len(whole) + 1, 3):
-        assert list(sweep.part(start, start + 7)) == whole[start : start + 7]
+def test_words_of_all_lengths_from_any_word_on(theorem: str) -> None:
+    source = sm.load("palindrome")
+    assert isinstance(source, Source)
+    codec = theorem_for(source, theorem).codec_for(source, None)
+    whole = list(words_of(codec, range(6)))
+    assert len(whole) == count_words(codec, range(6))
+    for start in range(len(whole) + 2):
+        assert list(words_of(codec, range(6), start)) == whole[start:]
+
+
+def test_a_part_of_a_sweep_is_its_words_from_one_number_to_another(counting: sm.Model) -> None:
+    for sweep in (Sweep.every(counting, 4), Sweep.random(counting, 40, 3)):
+        whole = list(sweep.words)
+        for start in range(0, len(whole), 3):
+            assert list(sweep.part(start, start + 7)) == whole[start : start + 7]
+
+
+def test_a_saved_model_travels_as_text_and_an_edited_one_stays(
+    cli: Cli,  # noqa: F811
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cli("compile", "parity", "-o", tmp_path / "model")
+    crew = Threads(2)
+    monkeypatch.setattr("softmachine.workers.crew_of", lambda *_: crew)
+    monkeypatch.setattr(in_parts, "Processes", Threads)
+    line = ("check", tmp_path / "model", "--up-to", "4", "--json")
+    called = cli(*line)
+    assert (called.status, called.err, called.json["inputs"]) == (0, "", 31)
+    assert crew.opened
+
+    def swap(data: dict[str, Any]) -> None:
+        machine = json.loads(data["source"]["text"])
+        machine["accept"], machine["reject"] = machine["reject"], machine["accept"]
+        data["source"]["text"] = json.dumps(machine)
+
+    rewrite(tmp_path / "model", swap)
+    called = cli(*line)
+    assert (called.status, called.json["disagreement_count"]) == (1, 31)
+    assert "one process goes on alone: what a worker makes of 'parity' by chapter-8 are other weights" in called.err
 
 
 def test_random_words_from_any_number_on_and_the_first_as_ever() -> None:

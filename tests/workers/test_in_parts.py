@@ -126,6 +126,19 @@ def test_workers_and_a_cluster_are_not_both_said() -> None:
     assert crew_of(1, None) is None
 
 
+def test_a_process_does_one_part_at_a_time() -> None:
+    busy: list[int] = []
+
+    def alone(start: int, stop: int) -> Json:
+        busy.append(start)
+        time.sleep(0.002)
+        assert busy == [start]
+        busy.clear()
+        return squares(start, stop)
+
+    assert swept(40, Threads(4), work=alone) == [k * k for k in range(40)]
+
+
 @pytest.mark.parametrize(
     "error",
     [

@@ -15,7 +15,7 @@ from hashlib import sha256
 from softmachine import __version__
 from softmachine.certify import certify, softened
 from softmachine.compiler import compile_program
-from softmachine.errors import MismatchError, UsageError
+from softmachine.errors import MismatchError, Remedy, UsageError
 from softmachine.exports.native import made_from, written_source
 from softmachine.exports.native_data import to_data
 from softmachine.model import Model
@@ -75,7 +75,9 @@ class Recipe:
             raise MismatchError(
                 f"what a worker makes of {name!r} by {self.theorem} are other weights: their digest is "
                 f"{found[:12]}…, not {self.digest[:12]}…",
-                hint="weights that were not compiled by this version are checked in one process: --workers 1",
+                hint=Remedy(
+                    "weights that this version did not compile are for one process: {}", workers=1, cluster=None
+                ),
             )
         return model
 

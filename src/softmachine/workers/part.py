@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,8 +24,13 @@ class Part:
     result: Json
 
 
+_one_at_a_time = threading.Lock()
+"""Models that are prepared once in a process are not for several threads, which a worker of a cluster may have."""
+
+
 def done(work: Work, start: int, stop: int) -> Part:
-    """Do a part."""
-    began = time.perf_counter()
-    result = work(start, stop)
-    return Part(start, stop, time.perf_counter() - began, result)
+    """Do a part; a process does one at a time."""
+    with _one_at_a_time:
+        began = time.perf_counter()
+        result = work(start, stop)
+        return Part(start, stop, time.perf_counter() - began, result)
