@@ -17,10 +17,11 @@ from typing import Any
 import pytest
 
 import softmachine as sm
+from softmachine.cli.failures import followed
 from softmachine.codec import Codec
 from softmachine.engines.check import Report, check_words
 from softmachine.engines.sweep import Sweep
-from softmachine.errors import MismatchError
+from softmachine.errors import MismatchError, Remedy
 from softmachine.languages.source import Source
 from softmachine.languages.words import ordered_words_from, words_from
 from softmachine.sweeps import check as sweeps
@@ -141,8 +142,10 @@ def test_a_worker_of_another_version_or_with_other_weights_says_so(counting: sm.
     assert recipe is not None
     with pytest.raises(MismatchError, match=r"a worker has softmachine \S+, and not 0\.0\.1"):
         replace(recipe, version="0.0.1").model()
-    with pytest.raises(MismatchError, match="are other weights: their digest is"):
+    with pytest.raises(MismatchError, match="are other weights: their digest is") as refused:
         replace(recipe, digest="0" * 64).model()
+    assert isinstance(refused.value.hint, Remedy)
+    assert followed(refused.value.hint, ["check", "x", "--cluster", "tcp://a:1"]) == ["check", "x", "--workers", "1"]
     outputs = counting.weights.outputs
     swapped = replace(counting, weights=replace(counting.weights, outputs=outputs[::-1]))
     with pytest.raises(MismatchError, match="other weights"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 ROUNDS = 3
 
@@ -52,18 +53,22 @@ def alternately(*actions: Callable[[], object]) -> list[float]:
 
 
 def table(results: Sequence[Result]) -> str:
-    """Results for people: a line each, a column for everything that they are compared with."""
+    """Results for people: a line each, below what those of their benchmark are compared with."""
+    blocks = (_block(name, list(alike)) for name, alike in groupby(results, lambda result: result.benchmark))
+    return "\n\n".join(blocks)
+
+
+def _block(name: str, results: Sequence[Result]) -> str:
+    """The results of one benchmark; a dash where there is nothing to compare with."""
     against = list(dict.fromkeys(name for result in results for name in result.ratios))
-    rows = [["benchmark", "", "rate", *(f"against {name}" for name in against)]]
+    rows = [[name, "rate", *(f"against {other}" for other in against)]]
     for result in results:
-        ratios = (ratio(result.ratios[name]) if name in result.ratios else "–" for name in against)
-        rows.append([result.benchmark, result.subject, f"{figures(result.rate)} {result.unit}/s", *ratios])
+        ratios = (ratio(result.ratios[other]) if other in result.ratios else "–" for other in against)
+        rows.append([result.subject, f"{figures(result.rate)} {result.unit}/s", *ratios])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for row in rows:
-        cells = [cell.ljust(w) if k < 2 else cell.rjust(w) for k, (cell, w) in enumerate(zip(row, widths, strict=True))]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
+    return "\n".join(
+        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in rows
+    )
 
 
 def ratio(value: float) -> str:
