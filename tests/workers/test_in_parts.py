@@ -59,7 +59,7 @@ def test_a_process_that_is_killed_loses_nothing(tmp_path: Path) -> None:
 
 
 def test_a_crew_that_is_lost_again_and_again_is_given_up() -> None:
-    with pytest.raises(WorkersError, match="lost again and again; the first thing that is not done is number 1"):
+    with pytest.raises(WorkersError, match="lost again and again, with the part from number 1 to"):
         swept(100, Threads(2, losing=1.0))
 
 

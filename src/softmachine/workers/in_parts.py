@@ -208,9 +208,9 @@ class _Away:
         self.again.sort(reverse=True)
         self.losses += 1
         if self.losses > LOSSES * AHEAD * self.crew.size:
-            first, last = self.again[-1]
+            first, last = min([*self.again, *self.out.values()])
             raise WorkersError(
-                f"workers are lost again and again; the first thing that is not done is number {first:,} of "
-                f"{first:,} to {last - 1:,}",
-                hint="a worker that has not enough memory is ended by the system: try fewer",
+                f"workers are lost again and again, with the part from number {first:,} to number {last - 1:,}",
+                hint="a worker that has not enough memory is ended by the system: try fewer; and a Python script "
+                'that asks for workers keeps its work below `if __name__ == "__main__":`',
             )
