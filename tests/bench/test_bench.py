@@ -46,6 +46,13 @@ def test_people_see_a_table(cli: Cli) -> None:  # noqa: F811
     assert len(said) == 4
 
 
+def test_a_command_takes_longer_than_nothing_but_not_for_ever(cli: Cli) -> None:  # noqa: F811
+    first, second = cli("bench", "starting", "--json").json["results"]
+    for result in (first, second):
+        (ratio_,) = result["ratios"].values()
+        assert 1e-3 < ratio_ < 1
+
+
 def test_a_benchmark_that_is_not_there_is_named(cli: Cli) -> None:  # noqa: F811
     called = cli("bench", "speed")
     assert called.status == 2
