@@ -46,6 +46,7 @@ def test_people_see_a_table(cli: Cli) -> None:  # noqa: F811
     assert len(said) == 4
 
 
+@pytest.mark.slow
 def test_a_command_takes_longer_than_nothing_but_not_for_ever(cli: Cli) -> None:  # noqa: F811
     first, second = cli("bench", "starting", "--json").json["results"]
     for result in (first, second):

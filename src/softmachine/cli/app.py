@@ -30,6 +30,7 @@ COMMANDS = (
     "circuit",
     "theorems",
     "zoo",
+    "gallery",
     "atlas",
     "bench",
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.models import Wanted, alphabet_line, open_model
+from softmachine.cli.models import Wanted, alphabet_line, open_model, rasp_theorem
 from softmachine.cli.options import Status, switch, value
 from softmachine.cli.output import Output
 from softmachine.errors import SoftmachineError
@@ -54,6 +54,7 @@ def command(
     arithmetic: options.ArithmeticName = "float64",
     max_steps: MaxSteps = 10_000,
     theorem: options.TheoremName = None,
+    causal: options.Causal = False,
     attention: options.AttentionName = None,
     certified: options.Certified = None,
     context: options.Context = None,
@@ -73,7 +74,7 @@ def command(
     from softmachine.workers import crew_of
 
     crew = crew_of(workers, cluster)
-    made = Wanted(format_name, theorem, attention, alphabet, context, certified)
+    made = Wanted(format_name, rasp_theorem(theorem, causal=causal), attention, alphabet, context, certified)
     model = open_model(source, made, output, two_letters=True)
     wanted = sweeps.Wanted(up_to, sample, length, seed, arithmetic, max_steps, first)
     checking = sweeps.Checking(model, wanted, crew=crew, journal=journal, tell=output.warn)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.models import Wanted, noted, open_for, view_of
+from softmachine.cli.models import Wanted, noted, open_for, rasp_theorem, view_of
 from softmachine.cli.options import Status, file, switch, value
 from softmachine.cli.output import Output
 from softmachine.errors import Remedy, SoftmachineError, UsageError
@@ -17,6 +17,7 @@ from softmachine.text import many
 
 if TYPE_CHECKING:
     from softmachine.cli.looking import Looking
+    from softmachine.cli.pages import Paging
     from softmachine.cli.watching import Watched, Watcher
     from softmachine.comparing import Difference
     from softmachine.engines.engine import Audited as AuditReport
@@ -95,6 +96,14 @@ PictureOf = Annotated[
         "--svg-of",
     ),
 ]
+Html = Annotated[
+    Path | None,
+    file("Write a page to FILE that shows the run from the inside; a browser opens it, and it needs nothing else."),
+]
+HtmlAt = Annotated[
+    str | None,
+    value("STEP", "With --html: where the page opens, and what it has a window around if the run is long."),
+]
 Traced = Annotated[bool, switch("Print one line a step.", "--trace")]
 
 
@@ -111,6 +120,8 @@ def command(
     checkpoint: Checkpoint = None,
     resume: Resume = None,
     theorem: options.TheoremName = None,
+    causal: options.Causal = False,
+    generate: options.Generate = False,
     attention: options.AttentionName = None,
     context: options.RunContext = None,
     length: options.CertifiedLength = None,
@@ -120,6 +131,8 @@ def command(
     explain: Explained = None,
     svg: Picture = None,
     svg_of: PictureOf = None,
+    html: Html = None,
+    html_at: HtmlAt = None,
     format_name: options.Format = None,
     output: Output,
 ) -> int:
@@ -144,7 +157,17 @@ def command(
         assert require_free is not None
         require_free(checkpoint)
     looking = _looking(explain, svg, svg_of)
-    wanted = Wanted(format_name, theorem, attention, alphabet, context, length)
+    chosen = rasp_theorem(theorem, causal=causal, generate=generate)
+    made: dict[str, object] = {
+        "theorem": chosen,
+        "attention": attention,
+        "context": context,
+        "length": length,
+        "alphabet": alphabet,
+    }
+    made |= {"format": format_name, "max_steps": max_steps, "html_at": html_at}
+    paging = _paging(html, html_at, (source, word, made))
+    wanted = Wanted(format_name, chosen, attention, alphabet, context, length)
     model, text = open_for(source, word, wanted, max_steps, output)
     if looking:
         looking.require(model)
@@ -176,6 +199,7 @@ def command(
         lines: dict[str, object] = {} if watched.lines is None else {"trace": watched.lines}
         lines |= {"trace_tokens": list(result.tokens)} if tokens else {}
         inside = looking.at(result, output) if looking else {}
+        inside |= paging.write(result, output) if paging else {}
         output.answer({**_answer(result, text), "interrupted": watched.interrupted, **checked, **lines, **inside})
     else:
         show_run(result, output, watched)
@@ -183,6 +207,8 @@ def command(
             output.say(f"audit: {audited}")
         if looking:
             looking.at(result, output)
+        if paging:
+            paging.write(result, output)
     if result.differs or (audited and not audited.holds):
         return Status.FAILS
     return _status(result, watched.interrupted, running.max_steps, output)
@@ -195,6 +221,15 @@ def _looking(explain: str | None, svg: Path | None, svg_of: str | None) -> Looki
     from softmachine.cli.looking import Looking
 
     return Looking.wanted(explain, svg, svg_of)
+
+
+def _paging(html: Path | None, at: str | None, made: tuple[str, str | None, dict[str, object]]) -> Paging | None:
+    """The page that is to be written, if one is: only then it is imported."""
+    if html is None and at is None:
+        return None
+    from softmachine.cli.pages import Paging, command_of
+
+    return Paging.wanted(html, at, command_of(*made))
 
 
 def _say_saved(running: Running, output: Output) -> None:

@@ -16,6 +16,7 @@ PREFERRED = {
     "turing": "chapter-8",
     "temporal": "temporal-encoder",
     "srasp": "srasp",
+    "rasp": "rasp",
     "crasp": "crasp",
     "counter": "counter",
     "circuit": "circuit-binary",

@@ -78,6 +78,8 @@ class Theorem:
         guide: The same at one token of a run: what is asked, and which heads answer it.
         tells: From the codec and what a head saw to what that means, as a clause; None where it has no words for it.
         length: If the weights depend on a length: what it bounds. Empty if one model serves every length.
+        bounded: For which sources a length may be given that the weights are then made for, though for others, or
+            without one, a model serves every length.
         certified: The variant that is certified for soft attention, if it is not the one for hard attention.
         features: Position features and relations of its own.
         stock: The stock checkpoints that it is made for.
@@ -98,6 +100,7 @@ class Theorem:
     guide: tuple[Guide, ...] = ()
     tells: Callable[[Any, Sight], str | None] | None = None
     length: str = ""
+    bounded: Callable[[Any], bool] | None = None
     certified: str = "hard"
     features: tuple[type[Feature | Relation], ...] = ()
     stock: Stock | None = None
@@ -157,4 +160,14 @@ class Theorem:
                 f"the weights of the theorem {self.name} depend on a length: {self.length}",
                 hint=Remedy("say which, for example {}", context=256),
             )
-        return self.codec(source, length if self.length else None)
+        return self.codec(source, length if self.takes_length(source) else None)
+
+    def takes_length(self, source: Source) -> bool:
+        """Whether weights can be made for a length: they have to be, or this source is one for which they may."""
+        return bool(self.length) or (self.bounded is not None and self.bounded(source))
+
+    def wants_length(self, source: Source, word: str | tuple[str, ...], max_steps: int) -> bool:
+        """Whether a run on a word needs weights that are made for a length."""
+        if self.length or not self.takes_length(source):
+            return bool(self.length)
+        return not self.codec(source, None).fits(word, len(source.word(word)), max_steps)
