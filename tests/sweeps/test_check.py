@@ -64,7 +64,9 @@ def test_reports_are_the_same_at_any_number_of_workers(counting: sm.Model, wante
     assert report.disagreements
 
 
-@pytest.mark.parametrize("source", ["parity", "full-adder", "majority-crasp", "parity-counter", "reverse-program", "copy-rasp"])
+@pytest.mark.parametrize(
+    "source", ["parity", "full-adder", "majority-crasp", "parity-counter", "reverse-program", "copy-rasp"]
+)
 def test_models_of_all_languages_travel_as_text(source: str) -> None:
     model = sm.compile(source)
     wanted = Wanted(up_to=3)
