@@ -67,7 +67,19 @@ Verified = Annotated[
     bool,
     switch("Compare every token with the reference interpreter, while it runs; status 1 if one differs.", "--verify"),
 ]
-Seed = Annotated[int, value("N", "With --audit: what the random steps are drawn by; 0 if nothing is said.", least=0)]
+Seed = Annotated[
+    int,
+    value("N", "What --sample draws tokens by, and --audit random steps; 0 if nothing is said.", least=0),
+]
+Sampled = Annotated[
+    bool,
+    switch(
+        "Draw every token from the softmax of the logits, as language models do, instead of taking the one of the "
+        "largest; and say where the run first parts from the interpreter. It is for seeing how sharp the logits are: "
+        "such a run shows nothing about the machine.",
+        "--sample",
+    ),
+]
 Checkpoint = Annotated[
     Path | None,
     file("Write the run to FILE now and then, when it is interrupted and when it ends (fast engine)."),
@@ -96,6 +108,14 @@ PictureOf = Annotated[
         "--svg-of",
     ),
 ]
+Tabled = Annotated[
+    bool,
+    switch(
+        "Afterwards, print the worked table of the theorem, a row for each position: for chapter-8 the state q, the "
+        "symbol b that was written, the move m, the head h and the symbol a under it, read off the residual stream.",
+        "--table",
+    ),
+]
 Html = Annotated[
     Path | None,
     file("Write a page to FILE that shows the run from the inside; a browser opens it, and it needs nothing else."),
@@ -116,6 +136,7 @@ def command(
     max_steps: MaxSteps = None,
     audit: Audited = 0,
     verify: Verified = False,
+    sample: Sampled = False,
     seed: Seed = 0,
     checkpoint: Checkpoint = None,
     resume: Resume = None,
@@ -131,6 +152,7 @@ def command(
     explain: Explained = None,
     svg: Picture = None,
     svg_of: PictureOf = None,
+    table: Tabled = False,
     html: Html = None,
     html_at: HtmlAt = None,
     format_name: options.Format = None,
@@ -156,7 +178,23 @@ def command(
         require_free = engine_named("fast").require_free
         assert require_free is not None
         require_free(checkpoint)
-    looking = _looking(explain, svg, svg_of)
+    if sample:
+        from softmachine.cli.sampling import require_alone
+
+        require_alone(
+            verify=verify,
+            audit=audit,
+            checkpoint=checkpoint,
+            resume=resume,
+            trace=trace,
+            tokens=tokens,
+            table=table,
+            explain=explain,
+            svg=svg,
+            html=html,
+            engine=engine == "fast",
+        )
+    looking = _looking(explain, svg, svg_of, table=table)
     chosen = rasp_theorem(theorem, causal=causal, generate=generate)
     made: dict[str, object] = {
         "theorem": chosen,
@@ -169,6 +207,10 @@ def command(
     paging = _paging(html, html_at, (source, word, made))
     wanted = Wanted(format_name, chosen, attention, alphabet, context, length)
     model, text = open_for(source, word, wanted, max_steps, output)
+    if sample:
+        from softmachine.cli.sampling import draw
+
+        return draw(model, text, arithmetic, seed, max_steps, output)
     if looking:
         looking.require(model)
     with working("preparing the weights", output):
@@ -214,13 +256,13 @@ def command(
     return _status(result, watched.interrupted, running.max_steps, output)
 
 
-def _looking(explain: str | None, svg: Path | None, svg_of: str | None) -> Looking | None:
+def _looking(explain: str | None, svg: Path | None, svg_of: str | None, *, table: bool) -> Looking | None:
     """What is to be shown of the inside, if anything is: only then it is imported."""
-    if explain is None and svg is None and svg_of is None:
+    if explain is None and svg is None and svg_of is None and not table:
         return None
     from softmachine.cli.looking import Looking
 
-    return Looking.wanted(explain, svg, svg_of)
+    return Looking.wanted(explain, svg, svg_of, table=table)
 
 
 def _paging(html: Path | None, at: str | None, made: tuple[str, str | None, dict[str, object]]) -> Paging | None:

@@ -248,7 +248,7 @@ def _rows(model: Model) -> Iterator[tuple[str, str]]:
 
     weights, theorem = model.weights, model.theorem
     yield "theorem", f"{theorem.name}: {theorem.statement}"
-    yield "needs", theorem.needs
+    yield "needs", str(theorem.needs)
     others = ", ".join(item.name for item in theorems_for(model.source) if item.name != theorem.name)
     if others:
         yield "others", f"{others} (--theorem)"

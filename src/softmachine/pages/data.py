@@ -113,7 +113,7 @@ def _theorem(theorem: Theorem) -> Json:
         "name": theorem.name,
         "statement": theorem.statement,
         "reference": theorem.reference,
-        "needs": theorem.needs,
+        "needs": str(theorem.needs),
         "cost": theorem.cost,
         "steps": list(theorem.steps),
         "guide": guide,

@@ -56,7 +56,7 @@ from softmachine.theorems.rasp.build import Build, construction_of
 from softmachine.theorems.rasp.frame import AtLetters, Frame
 from softmachine.theorems.rasp.outputs import logits, next_tokens
 from softmachine.theorems.rasp.tokens import CausalRaspCodec, GeneratingRaspCodec, RaspCodec, bounded, causal
-from softmachine.theorems.theorem import Guide, Theorem
+from softmachine.theorems.theorem import Guide, Needs, Theorem
 
 REFERENCE = "Thinking Like Transformers, for the language; the constructions are our own"
 COST = "a head a product of a selector and one a number that is looked up; independent of the length"
@@ -123,12 +123,16 @@ def _built(program: rasp.Program, length: int | None) -> Build:
     return build
 
 
+BACK = Needs("position features i, i², 1/(i+1), [i=1], as far as used", also="nothing of the length")
+
 THEOREMS = (
     Theorem(
         "rasp",
         "RASP by an encoder that knows the length; a causal program by one that looks back only",
         REFERENCE,
-        "the length (causal: not); position features i, i², 1/(i+1), 1/(n+1), n, i·n, n², as far as used",
+        Needs(
+            "position features i, i², 1/(i+1), 1/(n+1), n, i·n, n², as far as used", first="the length (causal: not)"
+        ),
         COST,
         rasp.Program,
         ("hard",),
@@ -144,7 +148,7 @@ THEOREMS = (
         "rasp-causal",
         "RASP made causal: selectors see only keys up to the query, as in a decoder",
         REFERENCE,
-        "position features i, i², 1/(i+1), [i=1], as far as used; nothing of the length",
+        BACK,
         COST,
         rasp.Program,
         ("hard",),
@@ -160,7 +164,7 @@ THEOREMS = (
         "rasp-generate",
         "a causal RASP program that feeds on its own output: a decoder writes until the stop symbol",
         REFERENCE,
-        "position features i, i², 1/(i+1), [i=1], as far as used; nothing of the length",
+        BACK,
         f"{COST}; one token a step",
         rasp.Program,
         ("hard",),
