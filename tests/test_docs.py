@@ -32,8 +32,10 @@ PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**
 NOT_RUN = {
     "pip ": "needs the network; .ci/run does it",
     "pytest ": "is what runs this",
+    "dask ": "starts servers that do not end; tests/sweeps/test_cluster.py does it",
     "softmachine run busy-beaver-5 --engine dense": "takes a day; the page says so",
     'softmachine run "at least 3"': "needs the format that the page describes; tests/outside has one",
+    'softmachine check "Q_a since Q_b" --up-to 26': "needs a cluster; tests/sweeps/test_cluster.py has one",
     "softmachine --install-completion": "would change the shell of whoever runs the tests",
 }
 """How commands begin that are not tried, and why."""
@@ -51,6 +53,7 @@ SLOW = (
     "check increment",
     "slices majority-crasp",
     "atlas",
+    "softmachine bench",
     "universal",
 )
 """What takes more than two seconds has one of these in it."""

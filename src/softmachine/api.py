@@ -425,6 +425,10 @@ def check(
     format: str | None = None,  # noqa: A002
     arithmetic: str | Arithmetic = "float64",
     max_steps: int = 10_000,
+    first: bool = False,
+    workers: int = 1,
+    cluster: str | None = None,
+    journal: str | Path | None = None,
     yes: bool = False,
 ) -> Report:
     """Compare a model with the reference interpreter: on every input up to a length, or on a random sample.
@@ -444,10 +448,15 @@ def check(
         format: The format of the source; by default it is recognised.
         arithmetic: The arithmetic to run the model in.
         max_steps: Longer runs are compared up to here.
+        first: Whether to stop at the first input on which they differ.
+        workers: How many processes work on it, if it takes a while. They start as Python's own do, so a script that
+            asks for them keeps its work below ``if __name__ == "__main__"``.
+        cluster: The address of a Dask scheduler, whose workers do it; see ``docs/cluster.md``.
+        journal: A file that keeps what is done; a sweep that was interrupted goes on from it.
         yes: Whether to go on, even if it takes more than ten minutes or half of the free memory.
     """
-    from softmachine.engines.check import check_words
-    from softmachine.engines.sweep import Sweep
+    from softmachine.sweeps.check import Checking, Wanted
+    from softmachine.workers import crew_of
 
     item = load(model, format, alphabet=alphabet)
     if alphabet is None and source is None:
@@ -457,9 +466,12 @@ def check(
         other = theorem_for(source, compiled.theorem.name)
         compiled = replace(compiled, codec=other.codec_for(source, compiled.length), theorem=other)
     with consent(yes):
-        sweep = Sweep.of(compiled, up_to=up_to, sample=sample, length=length, seed=seed)
-        words = sweep.foreseen(arithmetic, max_steps)
-        return check_words(compiled, words, arithmetic=arithmetic, max_steps=max_steps)
+        crew = crew_of(None if cluster is not None and workers == 1 else workers, cluster)
+        wanted = Wanted(up_to, sample, length, seed, arithmetic, max_steps, first)
+        checking = Checking(compiled, wanted, crew=crew, journal=None if journal is None else Path(journal))
+        for _ in checking:
+            pass
+        return checking.report
 
 
 def dataset(
@@ -547,6 +559,7 @@ def export(
     construction: str | None = None,
     force: bool = False,
     tell: Tell = nobody,
+    workers: int = 1,
 ) -> Exported:
     """Write a model (or a source, compiled on the way) so that other people's software loads it.
 
@@ -563,8 +576,10 @@ def export(
         construction: An older name of ``theorem``.
         force: Whether to replace a model that is there.
         tell: Is told what is being done, since it may take minutes.
+        workers: How many processes run the stock model on sample inputs, if that takes a while; see :func:`check`.
     """
     from softmachine.exports.export import DEFAULT_LENGTH, positions_of, ready, stock_theorem, written
+    from softmachine.workers import Processes, hired, hiring
 
     item = load(model)
     wanted, dtype, folder = theorem or construction, dtype or "float32", Path(folder)
@@ -582,4 +597,5 @@ def export(
             chosen = stock_theorem(item, form, dtype) or chosen
         attention = "hard" if "hard" in chosen.attentions else "soft"
         compiled = compile(item, chosen, attention=attention, length=positions if chosen.length else None)
-    return written(compiled, folder, form, length=positions, dtype=dtype, force=force, tell=tell)
+    with hiring(Processes(workers, asked=False) if workers > 1 else hired()):
+        return written(compiled, folder, form, length=positions, dtype=dtype, force=force, tell=tell)

@@ -11,7 +11,6 @@ import random
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import ClassVar, Generic, TypeAlias, TypeVar
 
 from softmachine.comparing import Comparison, in_pieces
@@ -19,6 +18,7 @@ from softmachine.errors import PartedError, Remedy, UsageError
 from softmachine.languages.formats import source_text
 from softmachine.languages.scene import Rows, Scene, Stretch
 from softmachine.languages.source import Source, spelled
+from softmachine.languages.words import words_from
 
 Word: TypeAlias = str | Iterable[str]
 """An input: text, or its symbols."""
@@ -124,9 +124,9 @@ class Codec(ABC, Generic[S_co]):
         """An input as it is written at the command line."""
         return spelled(word, self.alphabet)
 
-    def words(self, length: int) -> Iterable[tuple[str, ...]]:
-        """Every word of a length that the theorem is about, in the order of the alphabet."""
-        return product(self.alphabet, repeat=length) if self.input_length in (None, length) else ()
+    def words(self, length: int, start: int = 0) -> Iterable[tuple[str, ...]]:
+        """Every word of a length that the theorem is about, in the order of the alphabet, from the start-th on."""
+        return words_from(self.alphabet, length, start) if self.input_length in (None, length) else ()
 
     def word_count(self, length: int) -> int:
         """How many words of a length there are."""

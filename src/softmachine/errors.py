@@ -65,6 +65,15 @@ class SoftmachineError(Exception):
         hint = f"\n  {self.hint}" if self.hint else ""
         return f"{where}{self.message}{hint}"
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """What a worker of another process sends home: all attributes, whatever the constructor takes."""
+        return _empty, (type(self),), {**vars(self), "args": self.args}
+
+
+def _empty(kind: type[SoftmachineError]) -> SoftmachineError:
+    """An error of a kind, before anything is said in it."""
+    return kind.__new__(kind)
+
 
 class SourceError(SoftmachineError):
     """A source cannot be read: no such file, an unknown format, a syntax error."""
@@ -129,3 +138,11 @@ class StuckError(SoftmachineError):
 
 class PartedError(SoftmachineError):
     """What a model says is not a run of the source that it was made for: the message says where they part."""
+
+
+class WorkersError(SoftmachineError):
+    """Workers of a sweep are lost, or cannot do what they are asked for."""
+
+
+class MismatchError(WorkersError):
+    """A worker has another version, or makes other weights of the same source."""

@@ -78,6 +78,11 @@ def consent(yes: bool, tell: Tell | None = None) -> Iterator[None]:
         _given.reset(token)
 
 
+def consented() -> bool:
+    """Whether who asked for what is being done said yes to all of it."""
+    return _given.get().yes
+
+
 def allow(estimate: Estimate, hint: str | None = None) -> None:
     """Go on with work; tell those who want to know how long it takes, if that is long.
 
@@ -99,6 +104,44 @@ def allow(estimate: Estimate, hint: str | None = None) -> None:
         given.tell(f"{estimate.what} takes about {estimate}")
 
 
+class Foresight:
+    """How long work on many things takes, judged once, soon after it began.
+
+    Args:
+        total: How many things there are.
+        what: The work.
+        later: How many seconds a later thing takes, where they take longer than the first ones; it may try some.
+        hint: What would take less.
+        hands: How many will work on them at the same time.
+    """
+
+    def __init__(
+        self,
+        total: float,
+        what: str,
+        later: Callable[[], float] | None = None,
+        hint: str | None = None,
+        hands: int = 1,
+    ) -> None:
+        self.total, self.what, self.later, self.hint, self.hands = total, what, later, hint, hands
+        self._began, self._asked = time.perf_counter(), False
+
+    def judge(self, done: int) -> None:
+        """Allow all of it or not, once some of it was done; nothing happens before there is anything to judge by.
+
+        Raises:
+            EffortError: If it takes too long and nobody said yes.
+        """
+        spent = time.perf_counter() - self._began
+        if not done or self._asked or spent <= SOON:
+            return
+        self._asked = True
+        seconds = spent / done * self.total / self.hands
+        if self.later is not None and WORTH_SAYING < seconds <= MOST_SECONDS:
+            seconds = spent + self.later() * (self.total - done) / self.hands
+        allow(Estimate(self.what, seconds), self.hint)
+
+
 def foreseen(
     items: Iterable[Item],
     total: float,
@@ -118,15 +161,9 @@ def foreseen(
     Raises:
         EffortError: Soon, if it takes too long and nobody said yes.
     """
-    began, asked = time.perf_counter(), False
+    foresight = Foresight(total, what, later, hint)
     for done, item in enumerate(items):
-        spent = time.perf_counter() - began
-        if done and not asked and spent > SOON:
-            asked = True
-            seconds = spent / done * total
-            if later is not None and WORTH_SAYING < seconds <= MOST_SECONDS:
-                seconds = spent + later() * (total - done)
-            allow(Estimate(what, seconds), hint)
+        foresight.judge(done)
         yield item
 
 

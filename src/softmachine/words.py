@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator
-from itertools import chain
-from typing import TypeAlias
 
 from softmachine.codec import Codec
 from softmachine.errors import Remedy, UsageError
 from softmachine.languages.source import Source
+from softmachine.languages.words import Word, words_of_lengths
 
-Word: TypeAlias = tuple[str, ...]
+__all__ = ["Word", "count_words", "lengths_up_to", "one_length", "random_words", "require_choice", "words_of"]
 
 FEW = 5_000
 """So many inputs are all tried unasked, if there are no others."""
 COUNTABLE = 10**12
 """A larger number of inputs is not spelled out."""
+BLOCK = 1_000
+"""So many random words come from one seed."""
 UNCOUNTED = 10**30
 """Nobody wants to know a larger number of words exactly."""
 
@@ -89,9 +90,9 @@ def lengths_up_to(codec: Codec[Source], up_to: int | None) -> range:
     return range(only, only + 1)
 
 
-def words_of(codec: Codec[Source], lengths: range) -> Iterator[Word]:
-    """Every word of these lengths that the theorem of a codec is about."""
-    return chain.from_iterable(map(codec.words, lengths))
+def words_of(codec: Codec[Source], lengths: range, start: int = 0) -> Iterator[Word]:
+    """Every word of these lengths that the theorem of a codec is about, from the start-th on, counted from 0."""
+    return words_of_lengths(lengths, codec.words, codec.word_count, start)
 
 
 def count_words(codec: Codec[Source], lengths: range) -> int | float:
@@ -104,7 +105,15 @@ def count_words(codec: Codec[Source], lengths: range) -> int | float:
     return total
 
 
-def random_words(codec: Codec[Source], count: int, length: int, seed: int = 0) -> Iterator[Word]:
-    """Random words of one length that the theorem of a codec is about."""
-    chooser = random.Random(seed)
-    return (codec.random_word(chooser, length) for _ in range(count))
+def random_words(codec: Codec[Source], count: int, length: int, seed: int = 0, start: int = 0) -> Iterator[Word]:
+    """Random words of one length that the theorem of a codec is about, from the start-th on.
+
+    They are drawn in blocks, each from a seed of its own, so that whoever begins later draws less than a block in vain.
+    """
+    for block in range(start // BLOCK, -(-count // BLOCK)):
+        chooser = random.Random(f"{seed}, block {block}" if block else seed)
+        first = block * BLOCK
+        for number in range(first, min(first + BLOCK, count)):
+            word = codec.random_word(chooser, length)
+            if number >= start:
+                yield word

@@ -57,6 +57,7 @@ BEYOND = {
     "codec.py": "models that part from their source, which none of ours does: tests/engines/test_verify.py",
     "exports/folder.py": "a folder that is there: tests/exports/test_folders.py",
     "files.py": "a file that is there: tests/test_files.py",
+    "sweeps/recipe.py": "a cluster that makes other weights: tests/sweeps/test_check.py",
     "estimates.py": "what is refused takes more than ten minutes",
     "engines/fast/engine.py": "numbers of more than 62 bits, which no zoo entry has",
     "engines/fast/indexes/dense.py": "likewise",

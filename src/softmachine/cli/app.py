@@ -32,6 +32,7 @@ COMMANDS = (
     "zoo",
     "gallery",
     "atlas",
+    "bench",
 )
 """The modules of the commands, in the order in which they are told."""
 LONG = ("run", "check", "show", "compile", "certify", "export", "slices", "circuit")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,21 +9,21 @@ import typer
 
 from softmachine.cli import options
 from softmachine.cli.models import Wanted, alphabet_line, open_model, rasp_theorem
-from softmachine.cli.options import Status, value
+from softmachine.cli.options import Status, switch, value
 from softmachine.cli.output import Output
 from softmachine.errors import SoftmachineError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from softmachine.engines.check import Disagreement, Report
-    from softmachine.engines.sweep import Sweep
     from softmachine.model import Model
-    from softmachine.words import Word
+    from softmachine.sweeps.check import Checking
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine check palindrome --up-to 6
-  softmachine check increment --sample 20 --length 100 --arithmetic exact"""
+  softmachine check increment --sample 20 --length 100 --arithmetic exact
+  softmachine check "Q_a since Q_b" --up-to 12 --workers 2 --journal since.jsonl"""
 
 LISTED = 10
 """So many disagreements are listed as JSON."""
@@ -33,10 +31,6 @@ SHOWN = 3
 """So many are shown to people, with both traces."""
 AROUND = 3
 """So many tokens to each side of the first difference."""
-WORTH_IT = 20
-"""A portion of inputs should take so many times longer than it takes to prepare the weights."""
-A_WHILE = 2.0
-"""A portion should take so many seconds: inputs that are read together take less time."""
 
 
 UpTo = Annotated[
@@ -46,6 +40,7 @@ UpTo = Annotated[
 Sample = Annotated[int | None, value("K", "Try K random inputs ...", least=1)]
 SampleLength = Annotated[int | None, value("N", "... of length N; those of a circuit or graph have one.", least=0)]
 Seed = Annotated[int, typer.Option(metavar="S", help="Which random inputs.")]
+First = Annotated[bool, switch("Stop at the first input on which they differ.", "--first")]
 MaxSteps = Annotated[int, typer.Option(metavar="N", min=0, help="Compare longer runs up to here.")]
 
 
@@ -65,18 +60,26 @@ def command(
     context: options.Context = None,
     alphabet: options.Alphabet = None,
     format_name: options.Format = None,
+    first: First = False,
+    workers: options.Workers = None,
+    cluster: options.Cluster = None,
+    journal: options.JournalFile = None,
     output: Output,
 ) -> int:
     """Compare the transformer of a machine with the reference interpreter, token for token.
 
     Exit status 0: they agree on every input that was tried; 1: they do not, and the first differences are shown.
     """
-    from softmachine.engines.sweep import Sweep
+    from softmachine.sweeps import check as sweeps
+    from softmachine.workers import crew_of
 
-    wanted = Wanted(format_name, rasp_theorem(theorem, causal=causal), attention, alphabet, context, certified)
-    model = open_model(source, wanted, output, two_letters=True)
-    sweep = Sweep.of(model, up_to=up_to, sample=sample, length=length, seed=seed)
-    report, stopped = _checked(sweep, arithmetic, max_steps, output)
+    crew = crew_of(workers, cluster)
+    made = Wanted(format_name, rasp_theorem(theorem, causal=causal), attention, alphabet, context, certified)
+    model = open_model(source, made, output, two_letters=True)
+    wanted = sweeps.Wanted(up_to, sample, length, seed, arithmetic, max_steps, first)
+    checking = sweeps.Checking(model, wanted, crew=crew, journal=journal, tell=output.warn)
+    stopped = _checked(checking, output)
+    report = checking.report
     if output.as_json:
         holds = None if stopped and report.holds else report.holds
         over = {"holds": holds, "interrupted": stopped, "alphabet": list(model.codec.alphabet)}
@@ -88,50 +91,20 @@ def command(
             if letters := alphabet_line(model.source):
                 output.say(letters)
             _show(report.disagreements, model, output, arithmetic, max_steps)
-    return _status(report, stopped, sweep.total, output)
+    return _status(report, stopped, checking.sweep.total, output)
 
 
-def _checked(sweep: Sweep, arithmetic: str, max_steps: int, output: Output) -> tuple[Report, bool]:
-    """What came of it, and whether Ctrl-C ended it before all words were tried."""
+def _checked(checking: Checking, output: Output) -> bool:
+    """Whether Ctrl-C ended it before all words were tried; one part of them is lost at most."""
     from softmachine.cli.progress import bar
-    from softmachine.engines.check import Report
 
-    report = Report(inputs=0, tokens=0, disagreements=(), seconds=0.0, notes=sweep.model.notes)
     try:
-        words = sweep.foreseen(arithmetic, max_steps)
-        with bar("checking", sweep.total, output) as advance:
-            for portion in _portions(sweep.model, words, arithmetic, max_steps, advance):
-                report = _joined(report, portion)
+        with bar("checking", checking.sweep.total, output) as advance:
+            for part in checking:
+                advance(part.stop - part.start)
     except KeyboardInterrupt:
-        return report, True
-    return report, False
-
-
-def _portions(
-    model: Model, words: Iterator[Word], arithmetic: str, max_steps: int, advance: Callable[[], None]
-) -> Iterator[Report]:
-    """Check the words in portions, so that Ctrl-C loses one of them at most; larger ones where that takes less time."""
-    from softmachine.cli.progress import counted
-    from softmachine.engines.check import check_words
-
-    size = 1
-    while portion := tuple(islice(words, size)):
-        began = time.perf_counter()
-        report = check_words(model, counted(portion, advance), arithmetic=arithmetic, max_steps=max_steps)
-        yield report
-        prepared = time.perf_counter() - began - report.seconds
-        if 2 * report.seconds < max(A_WHILE, WORTH_IT * prepared):
-            size *= 2
-
-
-def _joined(first: Report, second: Report) -> Report:
-    return replace(
-        first,
-        inputs=first.inputs + second.inputs,
-        tokens=first.tokens + second.tokens,
-        disagreements=first.disagreements + second.disagreements,
-        seconds=first.seconds + second.seconds,
-    )
+        return True
+    return False
 
 
 def _status(report: Report, stopped: bool, total: float, output: Output) -> Status:

@@ -104,7 +104,7 @@ def command(
         format=format_name,
     )
     with bar("rows", rows.total, output) as advance:
-        written = rows.save(path, force=force, advance=advance)
+        written = rows.save(path, force=force, advance=lambda: advance(1))
     if output.as_json:
         output.answer(written.to_json() | noted(rows.notes))
     else:

@@ -61,6 +61,12 @@ Positions = Annotated[
 Dtype = Annotated[
     str | None, value("NAME", "The format of the weights: float32 (the default), bfloat16, float16 or float64.")
 ]
+Workers = Annotated[
+    int,
+    value(
+        "N", "How many processes run the stock model on sample inputs, if that takes a while; by default 1.", least=1
+    ),
+]
 SetName = Annotated[
     str | None,
     value(
@@ -80,6 +86,7 @@ def command(
     dtype: Dtype = None,
     set_name: SetName = None,
     force: options.Force = False,
+    workers: Workers = 1,
     theorem: options.TheoremName = None,
     causal: options.Causal = False,
     alphabet: options.Alphabet = None,
@@ -111,7 +118,9 @@ def command(
     from softmachine.cli.progress import working
 
     with working("exporting", output) as tell:
-        exported = api.export(item, folder, to=to, length=length, dtype=dtype, theorem=theorem, force=force, tell=tell)
+        exported = api.export(
+            item, folder, to=to, length=length, dtype=dtype, theorem=theorem, force=force, tell=tell, workers=workers
+        )
     if output.as_json:
         output.answer(_answer(exported, to))
         return

@@ -127,6 +127,22 @@ ArithmeticName = Annotated[
         "fractional bits; fixed:B:C with C inside attention).",
     ),
 ]
+Workers = Annotated[
+    int | None,
+    value(
+        "N",
+        "How many processes work on it, with the same answer; by default all cores, if it takes a while.",
+        "--workers",
+        least=1,
+    ),
+]
+Cluster = Annotated[
+    str | None,
+    value("ADDRESS", "The workers of a Dask scheduler do it, such as tcp://10.0.0.1:8786.", "--cluster"),
+]
+JournalFile = Annotated[
+    Path | None, file("Keep what is done in a file; what was interrupted goes on from there.", "--journal")
+]
 Folder = Annotated[Path, value("DIR", "The folder to write.", "--output", "-o")]
 Force = Annotated[bool, switch("Replace a model that was written there before; other files stay.", "--force")]
 Yes = Annotated[bool, switch("Go on, even if it takes more than ten minutes or half of the free memory.", "--yes")]

@@ -45,26 +45,26 @@ def _working(what: str, output: Output) -> Iterator[Tell]:
 
 
 @contextmanager
-def bar(what: str, total: float, output: Output) -> Iterator[Callable[[], None]]:
-    """A bar that the returned function moves on by one; the total may be infinite."""
+def bar(what: str, total: float, output: Output) -> Iterator[Callable[[int], None]]:
+    """A bar that the returned function moves on by so many; the total may be infinite."""
     with noted(what):
         yield from _bar(what, total, output)
 
 
-def _bar(what: str, total: float, output: Output) -> Iterator[Callable[[], None]]:
+def _bar(what: str, total: float, output: Output) -> Iterator[Callable[[int], None]]:
     if not output.progress:
-        yield lambda: None
+        yield lambda _: None
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=output.err, transient=True) as progress:
         task = progress.add_task(what, total=total if math.isfinite(total) else None)
-        yield lambda: progress.advance(task)
+        yield lambda count: progress.advance(task, count)
 
 
-def counted(items: Iterable[Item], advance: Callable[[], None]) -> Iterator[Item]:
+def counted(items: Iterable[Item], advance: Callable[[int], None]) -> Iterator[Item]:
     """The items one by one; a bar moves on when one is done with."""
     for item in items:
         yield item
-        advance()
+        advance(1)

@@ -40,6 +40,9 @@ def command(
     plot: Plot = None,
     alphabet: options.Alphabet = None,
     format_name: options.Format = None,
+    workers: options.Workers = None,
+    cluster: options.Cluster = None,
+    journal: options.JournalFile = None,
     output: Output,
 ) -> None:
     """Count the states that an automaton needs for the words of one length, and see how the number grows.
@@ -48,10 +51,11 @@ def command(
     """
     from softmachine import api
     from softmachine.cli.progress import bar
-    from softmachine.languages.deciding import decider
     from softmachine.languages.source import Source
-    from softmachine.measure.slices import describe, draw_slices, growth, slices, table
+    from softmachine.measure.slices import Slice, describe, draw_slices, growth, table
     from softmachine.model import Model
+    from softmachine.sweeps.slices import slices
+    from softmachine.workers import crew_of
 
     item = api.load(source, format_name)
     language, notes = (item.source, item.notes) if isinstance(item, Model) else (item, ())
@@ -59,12 +63,12 @@ def command(
         language = api.extended(language, alphabet)
     if not isinstance(language, Source):
         raise UsageError(f"{source!r} does not say what it was made from")
-    accepts = decider(language, max_steps=max_steps)
-    found: list[Slice] = []
+    crew, found = crew_of(workers, cluster), list[Slice]()
+    made = slices(language, range(1, up_to + 1), max_steps, crew=crew, journal=journal, tell=output.warn)
     with bar("lengths", up_to, output) as advance:
-        for each in slices(accepts, language.alphabet, range(1, up_to + 1)):
+        for each in made:
             found.append(each)
-            advance()
+            advance(1)
     if plot is not None:
         draw_slices(language.name, found, plot)
     if output.as_json:

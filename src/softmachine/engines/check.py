@@ -126,6 +126,16 @@ class Report:
             "seconds": round(self.seconds, 6),
         }
 
+    def joined(self, other: Report) -> Report:
+        """What was found on these inputs and on those that came after them."""
+        return replace(
+            self,
+            inputs=self.inputs + other.inputs,
+            tokens=self.tokens + other.tokens,
+            disagreements=self.disagreements + other.disagreements,
+            seconds=self.seconds + other.seconds,
+        )
+
     def _repr_html_(self) -> str:
         rows = [
             [problem.text, str(problem.step), problem.expected or "", problem.found or "", problem.reason or ""]
@@ -143,15 +153,16 @@ def check_words(
     model: Model,
     words: Iterable[Sequence[str]],
     *,
-    arithmetic: str | Arithmetic = "float64",
+    arithmetic: str | Arithmetic | DenseEngine = "float64",
     max_steps: int = 10_000,
 ) -> Report:
     """Compare, token for token, with what the reference interpreter says; runs longer than ``max_steps`` up to there.
 
     The model reads the interpreter's tokens and must predict each of them from those before, which holds exactly if it
-    produces them by itself.
+    produces them by itself. Who checks often gives an engine that has its weights, in place of the arithmetic.
     """
-    codec, engine = model.codec, DenseEngine(model.weights, arithmetic)
+    codec = model.codec
+    engine = arithmetic if isinstance(arithmetic, DenseEngine) else DenseEngine(model.weights, arithmetic)
     decodes = isinstance(codec, DecoderCodec)
     began = time.perf_counter()
     inputs = tokens = 0

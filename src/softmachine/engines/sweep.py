@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from softmachine.arithmetic import Arithmetic
 from softmachine.engines.check import BATCH, check_words
 from softmachine.errors import SoftmachineError
-from softmachine.estimates import Estimate, allow, foreseen
+from softmachine.estimates import Estimate, Foresight, allow
 from softmachine.model import Model
 from softmachine.text import many
 from softmachine.words import Word, count_words, lengths_up_to, one_length, random_words, require_choice, words_of
@@ -27,13 +28,22 @@ class Sweep:
         model: The model.
         longest: The length of the longest words, which is that of most of them.
         total: How many words there are; infinite, if that is too large to be of interest.
-        words: The words.
+        words_from: The words from the one of this number on, counted from 0.
     """
 
     model: Model
     longest: int
     total: int | float
-    words: Iterator[Word]
+    words_from: Callable[[int], Iterator[Word]]
+
+    @property
+    def words(self) -> Iterator[Word]:
+        """All of them."""
+        return self.words_from(0)
+
+    def part(self, start: int, stop: int) -> Iterator[Word]:
+        """Those from one number up to another, which is not among them."""
+        return islice(self.words_from(start), stop - start)
 
     @staticmethod
     def of(model: Model, *, up_to: int | None, sample: int | None, length: int | None, seed: int = 0) -> Sweep:
@@ -52,28 +62,25 @@ class Sweep:
         """All words up to a length, or all that there are."""
         lengths = lengths_up_to(model.codec, up_to)
         _allow_length(lengths[-1])
-        return Sweep(model, lengths[-1], count_words(model.codec, lengths), words_of(model.codec, lengths))
+        total = count_words(model.codec, lengths)
+        return Sweep(model, lengths[-1], total, lambda start: words_of(model.codec, lengths, start))
 
     @staticmethod
     def random(model: Model, count: int, wanted: int | None, seed: int = 0) -> Sweep:
         """So many random words of a length, or of the one that all have."""
         length = one_length(model.codec, wanted)
         _allow_length(length)
-        return Sweep(model, length, count, random_words(model.codec, count, length, seed))
+        return Sweep(model, length, count, lambda start: random_words(model.codec, count, length, seed, start))
 
-    def foreseen(self, arithmetic: str | Arithmetic, max_steps: int) -> Iterator[Word]:
-        """The words, to be checked one by one; soon it is known how long all of them take.
-
-        Raises:
-            EffortError: If that is too long, and nobody said yes.
-        """
+    def foresight(self, arithmetic: str | Arithmetic, max_steps: int, hands: int = 1, known: int = 0) -> Foresight:
+        """What is judged soon after the first words were checked: whether all that are not known take too long."""
         number = many(self.total, "input") if isinstance(self.total, int) else "more than 10^30 inputs"
-        return foreseen(
-            self.words,
-            self.total,
+        return Foresight(
+            self.total - known,
             f"checking {number}",
             lambda: self._seconds(arithmetic, max_steps),
             hint="check shorter inputs, or fewer of them at random",
+            hands=hands,
         )
 
     def _seconds(self, arithmetic: str | Arithmetic, max_steps: int) -> float:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
@@ -15,7 +13,8 @@ from softmachine.exports.lower import lower
 from softmachine.exports.lowered import Lowered
 from softmachine.exports.manual import SEPARATED, Manual
 from softmachine.exports.placed import Placed
-from softmachine.exports.verify import Verification, verify
+from softmachine.exports.stored import Stored, quiet, verify
+from softmachine.exports.verify import Verification
 from softmachine.exports.writing import Filled
 from softmachine.model import Model
 from softmachine.progress import Tell, nobody
@@ -70,7 +69,7 @@ def new_checkpoint(
 
     If the format that the weights are in holds, the others are tried as well, if wanted.
     """
-    with _quiet():
+    with quiet():
         rounded, parameters = _save(placed, folder, dtype, dialogue)
         _save_tokenizer(placed.model, folder, dialogue)
         _require_tokenizer(placed, folder, dialogue)
@@ -168,16 +167,10 @@ def _verified(
     placed: Placed, folder: Path, dtype: str, dialogue: Dialogue, *, every_format: bool, tell: Tell
 ) -> tuple[Verification, ...]:
     """What the written files say in each format, the one that they are in first."""
-    import torch
-    import transformers
-
-    stock = getattr(transformers, placed.auto_class)
     results: list[Verification] = []
     for name in (dtype, *(other for other in DTYPES if other != dtype)):
-        model = stock.from_pretrained(folder, dtype=getattr(torch, name)).eval()
-        results.append(
-            verify(model, placed.model, dialogue, dtype=name, gain=placed.gain, generating=name == dtype, tell=tell)
-        )
+        stored, generating = Stored(str(folder.absolute()), placed.auto_class, name), name == dtype
+        results.append(verify(stored, placed.model, dialogue, gain=placed.gain, generating=generating, tell=tell))
         if not results[0].holds or not every_format:
             break
     return tuple(results)
@@ -289,21 +282,3 @@ for layer, heads in enumerate(facts["layers"]):
     for head in heads["heads"]:
         print(layer, head["name"], [round(weight, 3) for weight in maps[layer][0, head["index"], -1].tolist()])
 ```"""
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Without the notes and progress bars of the libraries; their errors stay errors."""
-    from transformers.utils import logging
-
-    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logging.set_verbosity(level)
-        if bars:
-            logging.enable_progress_bar()

@@ -52,7 +52,7 @@ def save(model: Model, folder: Path, *, force: bool = False) -> None:
         "length": model.length,
         **({} if model.certified is None else {"certified": model.certified}),
         **({"notes": list(model.notes)} if model.notes else {}),
-        "source": _written(model.source, theorem),
+        "source": written_source(model.source, theorem),
         "weights": names,
     }
     with new_folder(folder, force=force) as new:
@@ -84,7 +84,7 @@ def _difference(found: tuple[str, ...], right: tuple[str, ...]) -> str:
     return f"entry {place} is {pair[0]!r}, not {pair[1]!r}"
 
 
-def _written(source: Source, theorem: Theorem) -> dict[str, str] | None:
+def written_source(source: Source, theorem: Theorem) -> dict[str, str] | None:
     """The source as text; nothing if the theorem is about this one object."""
     if source == theorem.source:
         return None
@@ -154,20 +154,31 @@ def _model(facts: Json, tensors: Mapping[str, Array]) -> Model:
     """The model that the facts and all of the tensors make up."""
     notes = (UNVERIFIED,) if facts["version"] == 1 else _notes(facts.get("notes", []))
     data = version1.upgraded(facts) if facts["version"] == 1 else facts
-    theorem = theorem_named(str(data["theorem"]))
+    theorem, source = made_from(str(data["theorem"]), data["source"])
+    length, certified = _length(data["length"]), _length(data.get("certified"))
+    weights = transformer_from(data["weights"], tensors, (*FEATURES, *theorem.features))
+    return Model(weights, theorem.codec_for(source, length), theorem, length, certified, notes)
+
+
+def made_from(name: str, written: Mapping[str, str] | None) -> tuple[Theorem, Source]:
+    """The theorem of a name, and the source that :func:`written_source` wrote.
+
+    Raises:
+        SourceError: If one of them is not known here.
+        ValueError: If they do not belong together.
+    """
+    theorem = theorem_named(name)
     if theorem is None:
-        raise SourceError(f"the theorem {data['theorem']!r}, which made the model, is not known here")
-    if data["source"] is None:
+        raise SourceError(f"the theorem {name!r}, which made the model, is not known here")
+    if written is None:
         if isinstance(theorem.source, type):
             raise ValueError("there is no source")
         source: Source = theorem.source
     else:
-        source = source_from(*(str(data["source"][key]) for key in ("language", "name", "text")))
+        source = source_from(*(str(written[key]) for key in ("language", "name", "text")))
     if not theorem.applies_to(source):
         raise ValueError(f"{theorem.name} is not about {source.name!r}")
-    length, certified = _length(data["length"]), _length(data.get("certified"))
-    weights = transformer_from(data["weights"], tensors, (*FEATURES, *theorem.features))
-    return Model(weights, theorem.codec_for(source, length), theorem, length, certified, notes)
+    return theorem, source
 
 
 def _notes(notes: object) -> tuple[str, ...]:

@@ -6,8 +6,9 @@ The numbers that come back are compared in one place, :class:`Hearing`, whoever 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,8 @@ from numpy.typing import NDArray
 
 from softmachine.exports.dialogue import Dialogue, Sample
 from softmachine.exports.lowered import Lowered
-from softmachine.progress import Tell, nobody, told
+from softmachine.progress import Tell, nobody
+from softmachine.workers import Crew, Json, Work, parts
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
 GENERATED = 256
 """Runs up to so many tokens are generated; longer ones are read in pieces, predicting each token from those before."""
 BATCH, PIECE = 32, 256
-SMALL = 1 << 20
-"""Vocabulary times width: below, a model is small."""
 
 
 @dataclass(frozen=True)
@@ -54,33 +54,8 @@ class Verification:
         return self.failure is None
 
 
-def verify(
-    model: PreTrainedModel,
-    lowered: Lowered,
-    dialogue: Dialogue,
-    *,
-    dtype: str,
-    gain: float,
-    generating: bool,
-    tell: Tell = nobody,
-) -> Verification:
-    """Let a loaded model speak, and compare.
-
-    Args:
-        model: The stock model.
-        lowered: What it should be.
-        dialogue: What it should say.
-        dtype: The format that it was loaded in, for people.
-        gain: What a margin of 1 has become.
-        generating: Whether short runs are also generated, in left-padded batches.
-        tell: Is told how far it is.
-    """
-    with _threads(1 if lowered.embedding.size < SMALL else None):
-        return _Verifier(model, lowered, dialogue, dtype).verification(gain=gain, generating=generating, tell=tell)
-
-
 @contextlib.contextmanager
-def _threads(wanted: int | None) -> Iterator[None]:
+def threads(wanted: int | None) -> Iterator[None]:
     """Small matrices are multiplied faster by one thread."""
     import torch
 
@@ -144,27 +119,57 @@ class Hearing:
         return Verification(self.dtype, len(samples), tokens, longest, smallest, failure)
 
 
-class _Verifier(Hearing):
-    """Listens to a model of transformers."""
+class Verifier(Hearing):
+    """Listens to a model of transformers: to batches that it generates, and then to single inputs, or batches.
 
-    def __init__(self, model: PreTrainedModel, lowered: Lowered, dialogue: Dialogue, dtype: str) -> None:
+    Args:
+        model: The model.
+        lowered: What it should be.
+        dialogue: What it should say.
+        dtype: The format in which it speaks, for people.
+        generating: Whether short runs are also generated.
+    """
+
+    def __init__(
+        self, model: PreTrainedModel, lowered: Lowered, dialogue: Dialogue, dtype: str, *, generating: bool
+    ) -> None:
         super().__init__(lowered, dialogue, dtype)
-        self.model, self.pad, self.causal = model, lowered.pad, lowered.causal
+        self.model, self.pad, self.causal, self.generating = model, lowered.pad, lowered.causal, generating
+        samples = sorted(dialogue.samples, key=lambda sample: len(sample.expected))
+        short = [sample for sample in samples if len(sample.expected) <= GENERATED]
+        self.to_generate = [*self.batches(short)] if dialogue.decodes and generating else []
+        self.to_read = [[sample] for sample in samples] if self.causal else [*self.batches(samples)]
 
-    def verification(self, *, gain: float, generating: bool, tell: Tell) -> Verification:
-        samples = sorted(self.dialogue.samples, key=lambda sample: len(sample.expected))
-        decodes, failure, margin = self.dialogue.decodes, None, float("inf")
-        if decodes and generating:
-            short = [sample for sample in samples if len(sample.expected) <= GENERATED]
-            for batch in told([*self.batches(short)], f"generating in {self.dtype}: batch", tell):
-                failure = failure or self.generated(batch)
-        groups = [[sample] for sample in samples] if self.causal else [*self.batches(samples)]
-        for group in told(groups, f"verifying in {self.dtype}: {'input' if self.causal else 'batch'}", tell):
-            if failure is None:
-                failure, smallest = self.read(group[0]) if self.causal else self.answered(group)
-                margin = min(margin, smallest)
+    def verification(self, gain: float, tell: Tell, crew: Crew | None, away: Callable[[], Work | None]) -> Verification:
+        """What came of all of it, up to the first thing that is wrong."""
+        total, failure, margin = len(self.to_generate) + len(self.to_read), None, float("inf")
+        found = parts(partial(self.part, tell=tell), total, away=away, crew=crew, tell=tell)
+        with contextlib.closing(found):
+            for part in found:
+                failure, margin = part.result["failure"], min(margin, part.result["margin"])
+                if failure is not None:
+                    break
+        samples, decodes = self.dialogue.samples, self.dialogue.decodes
         longest = max((len(s.prompt) + (len(s.expected) if decodes else 0) for s in samples), default=0)
         return self.summary(longest, margin / gain, failure)
+
+    def part(self, start: int, stop: int, tell: Tell = nobody) -> Json:
+        """What is wrong with some of what there is to do, if anything; and the smallest margin of what is right."""
+        failure, margin = None, float("inf")
+        for number in range(start, stop):
+            if number < len(self.to_generate):
+                tell(f"generating in {self.dtype}: batch {number + 1:,} of {len(self.to_generate):,}")
+                failure = self.generated(self.to_generate[number])
+            else:
+                place = number - len(self.to_generate)
+                what = "input" if self.causal else "batch"
+                tell(f"verifying in {self.dtype}: {what} {place + 1:,} of {len(self.to_read):,}")
+                group = self.to_read[place]
+                failure, smallest = self.read(group[0]) if self.causal else self.answered(group)
+                margin = min(margin, smallest)
+            if failure is not None:
+                break
+        return {"failure": failure, "margin": margin}
 
     def batches(self, samples: Sequence[Sample]) -> Iterator[list[Sample]]:
         """Samples together, as long as none of them runs out of positions while others go on."""

@@ -15,11 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice, product
+from functools import partial
+from itertools import islice
 from pathlib import Path
 
 from softmachine.errors import UsageError
-from softmachine.estimates import foreseen
+from softmachine.estimates import Foresight
+from softmachine.languages.words import words_from, words_of_lengths
 from softmachine.measure.figures import picture, styles
 from softmachine.measure.fitting import Fit, fit
 from softmachine.text import many
@@ -68,19 +70,50 @@ def slices(
     Raises:
         UsageError: If there are too many words of a length.
     """
-    wanted, letters = list[int](), len(alphabet)
+    wanted = require_few(len(alphabet), lengths)
+    foresight = deciding(len(alphabet), wanted)
+
+    def truth() -> Iterator[bool]:
+        for done, word in enumerate(words_between(alphabet, wanted)):
+            foresight.judge(done)
+            yield bool(accepts(word))
+
+    return slices_of(truth(), len(alphabet), wanted)
+
+
+def require_few(letters: int, lengths: Iterable[int]) -> list[int]:
+    """The lengths.
+
+    Raises:
+        UsageError: If there are too many words of one of them.
+    """
+    wanted = list[int]()
     for length in lengths:
         if len(wanted) == MOST_WORDS or letters ** min(length, MOST_WORDS) > MOST_WORDS:
             number = f"{letters**length:,}" if length <= COUNTED else f"{letters}^{length}"
             message = f"there are {number} words of length {length}, too many to try"
             raise UsageError(message, hint=f"{MOST_WORDS:,} are possible; go up to length {length - 1}")
         wanted.append(length)
-    every = chain.from_iterable(product(alphabet, repeat=length) for length in wanted)
-    total = sum(letters**length for length in wanted)
-    words = foreseen(every, total, f"deciding {many(total, 'word')}", hint="go up to a smaller length")
-    return (
-        _slice([bool(accepts(word)) for word in islice(words, letters**length)], letters, length) for length in wanted
-    )
+    return wanted
+
+
+def deciding(letters: int, lengths: Sequence[int], hands: int = 1, known: int = 0) -> Foresight:
+    """What is judged soon after the first words were decided: whether all that are not known take too long."""
+    total = sum(letters**length for length in lengths)
+    return Foresight(total - known, f"deciding {many(total, 'word')}", hint="go up to a smaller length", hands=hands)
+
+
+def words_between(
+    alphabet: Sequence[str], lengths: Sequence[int], start: int = 0, stop: int | None = None
+) -> Iterator[tuple[str, ...]]:
+    """The words of these lengths in lexicographic order, from one number up to another."""
+    every = words_of_lengths(lengths, partial(words_from, alphabet), lambda length: len(alphabet) ** length, start)
+    return islice(every, None if stop is None else stop - start)
+
+
+def slices_of(truth: Iterator[bool], letters: int, lengths: Sequence[int]) -> Iterator[Slice]:
+    """The slices at these lengths, given for every word in order whether it is in the language."""
+    return (_slice(list(islice(truth, letters**length)), letters, length) for length in lengths)
 
 
 def _slice(truth: list[bool], letters: int, length: int) -> Slice:

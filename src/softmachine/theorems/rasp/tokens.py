@@ -149,9 +149,9 @@ class GeneratingRaspCodec(DecoderCodec[Program]):
         """Whether it is the stop symbol, or nothing can follow."""
         return token in (self.stop, self.stuck)
 
-    def words(self, length: int) -> Iterable[tuple[str, ...]]:
+    def words(self, length: int, start: int = 0) -> Iterable[tuple[str, ...]]:
         """Every word of a length but the empty one, which has no last position."""
-        return super().words(length) if length else ()
+        return super().words(length, start) if length else ()
 
     def word_count(self, length: int) -> int:
         """How many there are."""

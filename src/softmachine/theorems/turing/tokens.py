@@ -6,8 +6,6 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations_with_replacement
-from math import comb
 
 from softmachine.codec import DecoderCodec, Outcome, Prompt, Word
 from softmachine.errors import InputError, Remedy
@@ -16,6 +14,7 @@ from softmachine.languages.crasp.from_turing import bounded_program, turing_prog
 from softmachine.languages.crasp.incremental import VERDICTS
 from softmachine.languages.scene import Scene, Stretch
 from softmachine.languages.turing import TuringMachine, Verdict, execute
+from softmachine.languages.words import count_ordered_words, ordered_words_from
 from softmachine.theorems.crasp.tokens import CraspCodec
 from softmachine.theorems.shared.turing_tokens import OfMachine
 
@@ -40,14 +39,14 @@ class CountingCodec(OfMachine, DecoderCodec[TuringMachine]):
     def _thought(self) -> CraspCodec:
         return CraspCodec(self.program)
 
-    def words(self, length: int) -> Iterable[tuple[str, ...]]:
+    def words(self, length: int, start: int = 0) -> Iterable[tuple[str, ...]]:
         """Those with their letters in order, if no others can be told."""
-        return super().words(length) if self.relative else combinations_with_replacement(self.alphabet, length)
+        return super().words(length, start) if self.relative else ordered_words_from(self.alphabet, length, start)
 
     def word_count(self, length: int) -> int:
         if self.relative:
             return super().word_count(length)
-        return comb(length + len(self.alphabet) - 1, length) if self.alphabet else int(not length)
+        return count_ordered_words(len(self.alphabet), length)
 
     def random_word(self, chooser: random.Random, length: int) -> tuple[str, ...]:
         word = super().random_word(chooser, length)

@@ -1,0 +1,90 @@
+"""A Turing machine as a loop in C, if there is a compiler: as fast as a table of rules gets without thinking."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from softmachine.errors import SoftmachineError
+from softmachine.languages.turing import TuringMachine, execute
+from softmachine.languages.turing.machine import MOVES, Tape
+
+PROGRAM = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+static const unsigned char written[] = {%(written)s};
+static const signed char moved[] = {%(moved)s};
+static const int next[] = {%(next)s};
+int main(int count, char **arguments) {
+  long most = atol(arguments[1]), step = 0, half = most + 1;
+  unsigned char *tape = calloc(2 * half + 1, 1);
+  unsigned char *head = tape + half;
+  int state = %(start)d;
+  clock_t began = clock();
+  for (; step < most; step++) {
+    int rule = state * %(symbols)d + *head;
+    if (next[rule] < 0) break;
+    *head = written[rule];
+    head += moved[rule];
+    state = next[rule];
+  }
+  double seconds = (double)(clock() - began) / CLOCKS_PER_SEC;
+  printf("%%.9f %%ld %%d %%ld\\n", seconds, step, state, (long)(head - tape) - half);
+  return 0;
+}
+"""
+
+
+def compiler() -> str | None:
+    """The C compiler of this machine, if it has one."""
+    return next((found for name in ("cc", "gcc", "clang") if (found := shutil.which(name))), None)
+
+
+def looped(machine: TuringMachine, steps: int, rounds: int) -> float | None:
+    """Steps a second of a loop in C, at best; None without a compiler.
+
+    Raises:
+        SoftmachineError: If it does not do what the interpreter does.
+    """
+    with_c = compiler()
+    if with_c is None or machine.tapes != 1 or machine.tape is not Tape.TWO_WAY:
+        return None
+    with tempfile.TemporaryDirectory() as scratch:
+        source, program = Path(scratch) / "machine.c", Path(scratch) / "machine"
+        source.write_text(_text(machine), encoding="utf-8")
+        made = subprocess.run([with_c, "-O2", "-o", program, source], capture_output=True, check=False)
+        if made.returncode:
+            return None
+        best = min(_once(machine, program, steps) for _ in range(rounds))
+    return steps / best
+
+
+def _once(machine: TuringMachine, program: Path, steps: int) -> float:
+    """How many seconds so many steps take."""
+    said = subprocess.run([program, str(steps)], capture_output=True, text=True, check=True).stdout.split()
+    seconds, done, state, head = float(said[0]), int(said[1]), machine.states[int(said[2])], int(said[3])
+    right = execute(machine, "", max_steps=steps)
+    if (done, state, head) != (right.steps, right.state, right.heads[0]):
+        raise SoftmachineError(f"the loop in C does not do what {machine.name!r} does")
+    return max(seconds, 1e-9)
+
+
+def _text(machine: TuringMachine) -> str:
+    """The program; blank is symbol 0."""
+    symbols = (machine.blank, *(symbol for symbol in machine.symbols if symbol != machine.blank))
+    written, moved, following = [], [], []
+    for state in machine.states:
+        for symbol in symbols:
+            rule = None if state in machine.final else machine.rule(state, (symbol,))
+            written.append(symbols.index(rule.write[0]) if rule else 0)
+            moved.append(MOVES[rule.move[0]] if rule else 0)
+            following.append(machine.states.index(rule.next) if rule else -1)
+    lists = {"written": written, "moved": moved, "next": following}
+    return PROGRAM % {
+        **{name: ", ".join(map(str, numbers)) for name, numbers in lists.items()},
+        "start": machine.states.index(machine.start),
+        "symbols": len(symbols),
+    }

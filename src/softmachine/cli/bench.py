@@ -1,0 +1,55 @@
+"""``softmachine bench``: how fast it is, as ratios."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from softmachine.cli.names import one_of
+from softmachine.cli.output import Output
+from softmachine.errors import UsageError
+
+if TYPE_CHECKING:
+    from softmachine.bench import Result
+
+EXAMPLES = """[dim]Examples:[/]
+  softmachine bench
+  softmachine bench starting --json"""
+
+NAMES = ("decoding", "checking", "starting")
+
+
+Name = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="NAME",
+        show_default=False,
+        autocompletion=one_of(*NAMES),
+        help="What to measure: decoding, checking or starting; by default all.",
+    ),
+]
+
+
+def command(name: Name = None, *, output: Output) -> None:
+    """Measure how fast it is on this machine, on one core, in less than a minute.
+
+    What counts are the ratios: everything is measured in turn with what it is compared with.
+    """
+    from softmachine.bench import BENCHMARKS, table
+    from softmachine.cli.progress import working
+
+    if name not in (None, *BENCHMARKS):
+        raise UsageError(f"there is no benchmark {name!r}", hint=f"there are {', '.join(BENCHMARKS)}")
+    results: list[Result] = []
+    with working("measuring", output) as tell:
+        for each in BENCHMARKS if name is None else (name,):
+            tell(f"measuring: {each}")
+            results += BENCHMARKS[each]()
+    notes = dict.fromkeys(note for result in results for note in result.notes)
+    if output.as_json:
+        output.answer({"results": [result.to_json() for result in results], "notes": list(notes)})
+        return
+    output.say(table(results))
+    for note in notes:
+        output.say(f"  note: {note}")

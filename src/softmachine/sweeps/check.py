@@ -1,0 +1,184 @@
+"""Checking a model on many words: in this process, or wherever a part of them travels, with the same report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterator
+from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache, partial
+from itertools import islice
+from pathlib import Path
+
+from softmachine.arithmetic import Arithmetic
+from softmachine.engines import check
+from softmachine.engines.check import Disagreement, Report
+from softmachine.engines.dense.engine import DenseEngine
+from softmachine.engines.sweep import Sweep
+from softmachine.errors import Place, SourceError, UsageError
+from softmachine.estimates import consent, consented
+from softmachine.model import Model
+from softmachine.progress import Tell, nobody
+from softmachine.sweeps.recipe import Recipe
+from softmachine.workers import Crew, Journal, Json, Part, Work, parts
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which words are checked, and how; all of it travels.
+
+    Args:
+        up_to: Every word up to this length.
+        sample: So many random words …
+        length: … of this length.
+        seed: Which ones.
+        arithmetic: The arithmetic; one that is no name stays in its process.
+        max_steps: Longer runs are compared up to here.
+        first: Whether to stop at the first word on which model and interpreter differ.
+    """
+
+    up_to: int | None = None
+    sample: int | None = None
+    length: int | None = None
+    seed: int = 0
+    arithmetic: str | Arithmetic = "float64"
+    max_steps: int = 10_000
+    first: bool = False
+
+    def sweep(self, model: Model) -> Sweep:
+        """The words."""
+        return Sweep.of(model, up_to=self.up_to, sample=self.sample, length=self.length, seed=self.seed)
+
+
+@dataclass(frozen=True)
+class Job:
+    """What travels to a worker: how the model is made, and what to do with it.
+
+    Args:
+        recipe: How the model is made.
+        wanted: Which words are checked, and how.
+        yes: Whether it may take as much memory as it likes.
+    """
+
+    recipe: Recipe
+    wanted: Wanted
+    yes: bool
+
+
+def work_on(model: Model, wanted: Wanted) -> Work:
+    """What checks some of the words in this process; the weights are prepared once."""
+    sweep, engine = wanted.sweep(model), DenseEngine(model.weights, wanted.arithmetic)
+
+    def work(start: int, stop: int) -> Json:
+        report = _checked(sweep, engine, wanted, start, stop)
+        return {
+            "inputs": report.inputs,
+            "tokens": report.tokens,
+            "disagreements": [asdict(each) for each in report.disagreements],
+        }
+
+    return work
+
+
+def _checked(sweep: Sweep, engine: DenseEngine, wanted: Wanted, start: int, stop: int) -> Report:
+    """What came of some of the words; up to the first that is wrong, if that is wanted."""
+
+    def checked(count: int) -> Report:
+        words = islice(sweep.part(start, stop), count)
+        return check.check_words(sweep.model, words, arithmetic=engine, max_steps=wanted.max_steps)
+
+    report = checked(stop - start)
+    if report.holds or not wanted.first:
+        return report
+    # Words before it are right, so that the same ones are counted whatever the part was.
+    wrong = report.disagreements[0].word
+    return checked(next(k for k, word in enumerate(sweep.part(start, stop), 1) if word == wrong))
+
+
+@lru_cache(maxsize=2)
+def _prepared(recipe: Recipe, wanted: Wanted) -> Work:
+    return work_on(recipe.model(), wanted)
+
+
+def do(job: Job, start: int, stop: int) -> Json:
+    """What a worker does with a part."""
+    with consent(job.yes):
+        return _prepared(job.recipe, job.wanted)(start, stop)
+
+
+class Checking:
+    """A check of a model: iterate over it for what is known so far, which is the report when all words were tried.
+
+    Reports are the same at any number of workers, but for their seconds: all words are tried, in one order; or all up
+    to the first that is wrong.
+
+    Args:
+        model: The model.
+        wanted: Which words, and how.
+        crew: Who helps, if it takes a while.
+        journal: The file that keeps what is done.
+        tell: Is told if nobody can help.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        wanted: Wanted,
+        *,
+        crew: Crew | None = None,
+        journal: Path | None = None,
+        tell: Tell = nobody,
+    ) -> None:
+        self.model, self.wanted, self.crew, self.tell = model, wanted, crew, tell
+        self.sweep = wanted.sweep(model)
+        self.journal = journal
+        self.report = Report(inputs=0, tokens=0, disagreements=(), seconds=0.0, notes=model.notes)
+
+    def __iter__(self) -> Iterator[Part]:
+        began = time.perf_counter()
+        with self._opened() as journal, closing(self._parts(journal)) as found:
+            for part in found:
+                self.report = replace(self.report.joined(self._read(part)), seconds=time.perf_counter() - began)
+                yield part
+                if self.wanted.first and not self.report.holds:
+                    return
+
+    def _parts(self, journal: Journal | None) -> Generator[Part, None, None]:
+        hands, known = self.crew.size if self.crew else 1, journal.count if journal else 0
+        foresight = self.sweep.foresight(self.wanted.arithmetic, self.wanted.max_steps, hands, known)
+        here = work_on(self.model, self.wanted)
+        return parts(
+            here,
+            self.sweep.total,
+            away=self._away,
+            crew=self.crew,
+            journal=journal,
+            judge=foresight.judge,
+            tell=self.tell,
+        )
+
+    def _away(self) -> Work | None:
+        recipe = self._recipe()
+        return None if recipe is None else partial(do, Job(recipe, self.wanted, consented()))
+
+    def _recipe(self) -> Recipe | None:
+        return Recipe.of(self.model) if isinstance(self.wanted.arithmetic, str) else None
+
+    def _opened(self) -> AbstractContextManager[Journal | None]:
+        if self.journal is None:
+            return nullcontext()
+        recipe = self._recipe()
+        if recipe is None:
+            raise UsageError(f"a sweep of {self.model.name!r} has no journal: there is no text that tells its weights")
+        return closing(Journal(self.journal, {"sweep": "check", **asdict(recipe), **asdict(self.wanted)}))
+
+    def _read(self, part: Part) -> Report:
+        """The report of a part; a journal that is ours and has none is one that somebody changed."""
+        try:
+            found = [
+                Disagreement(**{**each, **{name: tuple(each[name]) for name in ("word", "before", "names")}})
+                for each in part.result["disagreements"]
+            ]
+            return Report(int(part.result["inputs"]), int(part.result["tokens"]), tuple(found), part.seconds)
+        except (LookupError, TypeError, ValueError):
+            raise SourceError("the journal is damaged: this is no report", place=Place(str(self.journal))) from None

@@ -1,0 +1,108 @@
+"""How a model is made: the text that travels to a worker in place of its weights, and the digest of what it makes.
+
+A model is known by its theorem, its source as text, its attention and its lengths. A worker compiles that; the digest
+tells whether it has the same weights. It has not, if its version of softmachine is another, or if the weights were
+made or changed in another way, as those of a folder may be: such a model stays in its own process.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+
+from softmachine import __version__
+from softmachine.certify import certify, softened
+from softmachine.compiler import compile_program
+from softmachine.errors import MismatchError, Remedy, UsageError
+from softmachine.exports.native import made_from, written_source
+from softmachine.exports.native_data import to_data
+from softmachine.model import Model
+from softmachine.transformer.weights import Transformer
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a model is made.
+
+    Args:
+        theorem: The name of the theorem.
+        source: The source, as text: its language, its name, its text; nothing if the theorem is about one object.
+        attention: The kind of attention.
+        length: The length that the weights are made for.
+        certified: The length that softmax is certified for.
+        digest: That of the weights.
+        version: That of softmachine.
+    """
+
+    theorem: str
+    source: tuple[tuple[str, str], ...] | None
+    attention: str
+    length: int | None
+    certified: int | None
+    digest: str
+    version: str = __version__
+
+    @staticmethod
+    def of(model: Model) -> Recipe | None:
+        """The recipe of a model; None if there is no text or digest of it."""
+        try:
+            written = written_source(model.source, model.theorem)
+            digest = weights_digest(model.weights)
+        except UsageError:
+            return None
+        theorem = model.theorem
+        attention = model.attention if model.attention in theorem.attentions else theorem.attentions[0]
+        source = None if written is None else tuple(written.items())
+        return Recipe(theorem.name, source, attention, model.length, model.certified, digest)
+
+    def model(self) -> Model:
+        """The model, made once in a process.
+
+        Raises:
+            MismatchError: If it is another than that of who wrote the recipe.
+        """
+        if self.version != __version__:
+            raise MismatchError(
+                f"a worker has softmachine {__version__}, and not {self.version}",
+                hint="install the same version wherever workers run",
+            )
+        model = _made(self)
+        found = weights_digest(model.weights)
+        if found != self.digest:
+            name = model.name
+            raise MismatchError(
+                f"what a worker makes of {name!r} by {self.theorem} are other weights: their digest is "
+                f"{found[:12]}…, not {self.digest[:12]}…",
+                hint=Remedy(
+                    "weights that this version did not compile are for one process: {}", workers=1, cluster=None
+                ),
+            )
+        return model
+
+
+@lru_cache(maxsize=4)
+def _made(recipe: Recipe) -> Model:
+    theorem, source = made_from(recipe.theorem, None if recipe.source is None else dict(recipe.source))
+    codec = theorem.codec_for(source, recipe.length)
+    if recipe.certified is None:
+        program = theorem.signals(codec, recipe.attention)
+    else:
+        hard = theorem.signals(codec, theorem.certified)
+        program = softened(hard, certify(hard, recipe.certified))
+    return Model(compile_program(program), codec, theorem, recipe.length, recipe.certified)
+
+
+def weights_digest(weights: Transformer) -> str:
+    """The digest of weights and of their names.
+
+    Raises:
+        UsageError: If a number of them does not fit in 64 bits.
+    """
+    names, tensors = to_data(weights)
+    hashed = sha256(json.dumps(names, sort_keys=True).encode())
+    for name, tensor in sorted(tensors.items()):
+        hashed.update(f"{name} {tensor.shape} {tensor.dtype.str}".encode())
+        hashed.update(tensor.tobytes())
+    return hashed.hexdigest()

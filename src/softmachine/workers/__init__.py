@@ -1,0 +1,12 @@
+"""Work over many things, done in parts: here, by processes of this machine, or by those of a cluster.
+
+:func:`.in_parts.parts` is the one function over which sweeps run; who works is a :class:`.crew.Crew`, and what was
+done is kept in a :class:`.journal.Journal`, if somebody wants to go on with it later. See ``docs/cluster.md``.
+"""
+
+from softmachine.workers.crew import Cluster, Crew, Processes, crew_of, hired, hiring
+from softmachine.workers.in_parts import parts
+from softmachine.workers.journal import Journal
+from softmachine.workers.part import Json, Part, Work
+
+__all__ = ["Cluster", "Crew", "Journal", "Json", "Part", "Processes", "Work", "crew_of", "hired", "hiring", "parts"]

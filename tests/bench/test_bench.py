@@ -1,0 +1,94 @@
+"""``softmachine bench``: one table of ratios, from what the package itself has."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import pytest
+
+from softmachine import bench
+from softmachine.bench import c_loop
+from softmachine.bench.result import Result, figures, ratio, table
+from softmachine.cli.bench import NAMES
+from softmachine.errors import SoftmachineError
+from softmachine.languages.turing import TuringMachine
+from softmachine.sources import read_source
+from tests.cli.conftest import Cli, cli  # noqa: F401 - a fixture
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Benchmarks that take no time, and mean nothing."""
+    for name, value in (
+        ("decoding.STEPS", 40_000),
+        ("decoding.BEGINNING", 30_000),
+        ("decoding.MACHINES", {"bouncer": "1RB1LA_1LA1RB"}),
+        ("decoding.DENSE_STEPS", 5),
+        ("decoding._generated", lambda _: (None, ("there is no torch",))),
+        ("checking.WORDS", 16),
+    ):
+        module, attribute = name.split(".")
+        monkeypatch.setattr(import_module(f"softmachine.bench.{module}"), attribute, value)
+
+
+def test_results_have_ratios_that_are_numbers(cli: Cli) -> None:  # noqa: F811
+    answer = cli("bench", "decoding", "--json").json
+    (result,) = answer["results"]
+    assert (result["benchmark"], result["subject"], result["unit"]) == ("decoding", "bouncer", "tokens")
+    assert {"interpreter", "dense engine"} <= set(result["ratios"])
+    assert all(value > 0 for value in result["ratios"].values())
+    assert "there is no torch" in answer["notes"]
+
+
+def test_people_see_a_table(cli: Cli) -> None:  # noqa: F811
+    said = cli("bench", "checking").out.splitlines()
+    assert said[0].split() == ["checking", "rate", "against", "plain", "Python"]
+    assert len(said) == 4
+
+
+@pytest.mark.slow
+def test_a_command_takes_longer_than_nothing_but_not_for_ever(cli: Cli) -> None:  # noqa: F811
+    first, second = cli("bench", "starting", "--json").json["results"]
+    for result in (first, second):
+        (ratio_,) = result["ratios"].values()
+        assert 1e-3 < ratio_ < 1
+
+
+def test_a_benchmark_that_is_not_there_is_named(cli: Cli) -> None:  # noqa: F811
+    called = cli("bench", "speed")
+    assert called.status == 2
+    assert "there is no benchmark 'speed'" in called.err
+    assert tuple(bench.BENCHMARKS) == NAMES
+
+
+def test_every_benchmark_has_its_columns_and_what_is_not_compared_a_dash() -> None:
+    results = [Result("a", "x", 1234.0, "words", {"C": 0.25}), Result("a", "y", 3.0, "words", {"D": 7.0})]
+    assert table([*results, Result("b", "z", 30.0, "calls", {"E": 12.0})]).splitlines() == [
+        "a           rate  against C  against D",
+        "x  1,200 words/s      1/4.0          –",
+        "y    3.0 words/s          –      × 7.0",
+        "",
+        "b        rate  against E",
+        "z  30 calls/s       × 12",
+    ]
+
+
+@pytest.mark.parametrize(("value", "said"), [(1.0, "× 1.0"), (38_712.0, "× 39,000"), (0.19, "1/5.3"), (0.004, "1/250")])
+def test_ratios_have_as_many_digits_as_they_are_good_for(value: float, said: str) -> None:
+    assert ratio(value) == said
+
+
+def test_numbers_below_one() -> None:
+    assert figures(0.051) == "0.051"
+
+
+@pytest.mark.skipif(c_loop.compiler() is None, reason="there is no C compiler")
+def test_the_loop_in_c_is_held_to_the_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = read_source("busy-beaver-4", None)
+    assert isinstance(machine, TuringMachine)
+    speed = c_loop.looped(machine, 50, 1)
+    assert speed is not None
+    assert speed > 0
+    monkeypatch.setattr(c_loop, "PROGRAM", c_loop.PROGRAM.replace("step++", "step += 2"))
+    with pytest.raises(SoftmachineError, match="does not do what 'busy-beaver-4' does"):
+        c_loop.looped(machine, 50, 1)

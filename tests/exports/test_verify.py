@@ -1,0 +1,66 @@
+"""Verifying stock models by several processes: the same results as by one, and the same first failure."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from softmachine import api
+from softmachine.errors import PrecisionError
+from softmachine.exports import export as exporting
+from softmachine.exports import verify
+from softmachine.exports.dialogue import Dialogue, dialogue_of
+from softmachine.workers import Crew, hiring
+from tests.workers.crews import Eager, Threads
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("torch") is None or importlib.util.find_spec("transformers") is None,
+    reason="exports need torch: pip install 'softmachine[hf]'",
+)
+
+
+def wrong(dialogue: Dialogue) -> Dialogue:
+    """A dialogue in which two runs, one of them long, should end otherwise than they do."""
+    samples = list(dialogue.samples)
+    for place in (3, 7):
+        right = samples[place].expected
+        samples[place] = replace(samples[place], expected=(*right[:-1], right[0]))
+    return replace(dialogue, samples=tuple(samples))
+
+
+@pytest.mark.parametrize("source", [pytest.param("parity", marks=pytest.mark.slow), "reverse-program"])
+def test_several_verify_what_one_does(source: str, tmp_path: Path) -> None:
+    to = "gpt2" if source == "parity" else "bert"
+    alone = api.export(source, tmp_path / "alone", to=to, length=24)
+    crew = Threads(1, losing=0.2)  # transformers loads one model at a time in a process
+    with hiring(crew):
+        together = api.export(source, tmp_path / "together", to=to, length=24)
+    assert together.verified == alone.verified
+    assert crew.opened
+    for file in sorted((tmp_path / "alone").iterdir()):
+        assert file.read_bytes() == (tmp_path / "together" / file.name).read_bytes()
+
+
+def test_the_first_failure_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exporting, "dialogue_of", lambda *given: wrong(dialogue_of(*given)))
+    monkeypatch.setattr(verify, "GENERATED", 0)
+    said = set()
+    helping = Threads(1, losing=0.2)
+    crews: tuple[Crew | None, ...] = (None, helping)
+    for crew in crews:
+        with hiring(crew), pytest.raises(PrecisionError) as refused:
+            api.export("parity", tmp_path / "model", length=24)
+        said.add(str(refused.value))
+    assert len(said) == 1
+    assert helping.opened
+
+
+@pytest.mark.slow
+def test_processes_verify_what_one_does(tmp_path: Path) -> None:
+    alone = api.export("parity", tmp_path / "alone", length=24)
+    with hiring(Eager(2)):
+        together = api.export("parity", tmp_path / "together", length=24)
+    assert together.verified == alone.verified

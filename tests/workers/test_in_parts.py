@@ -1,0 +1,158 @@
+"""A range in parts: whoever works, and whatever gets lost, what comes of it is the same and in order."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import time
+from itertools import chain, pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from softmachine.errors import InvalidError, MismatchError, Place, SoftmachineError, UsageError, WorkersError
+from softmachine.workers import Crew, Journal, Json, Part, Work, crew_of, in_parts, parts
+from tests.workers.crews import Eager, Killed, Threads, dies, differs, squares
+
+
+def joined(found: list[Part]) -> list[int]:
+    """What came of a range, after seeing that its parts follow each other."""
+    assert not found or found[0].start == 0
+    assert all(one.stop == two.start for one, two in pairwise(found))
+    return list(chain.from_iterable(part.result["squares"] for part in found))
+
+
+def swept(total: int, crew: Crew | None, journal: Journal | None = None, work: Work = squares) -> list[int]:
+    return joined(list(parts(squares, total, away=lambda: work, crew=crew, journal=journal)))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 300), st.integers(1, 4), st.floats(0, 0.5), st.integers(0, 9))
+def test_parts_that_are_late_or_lost_come_in_order(total: int, count: int, losing: float, seed: int) -> None:
+    crew = Threads(count, losing, seed)
+    assert swept(total, crew) == [k * k for k in range(total)]
+    assert crew.closed == len(crew.opened)
+
+
+def test_nobody_is_called_for_short_work() -> None:
+    crew = Threads(2, patience=60.0)
+    assert swept(100, crew) == [k * k for k in range(100)]
+    assert not crew.opened
+
+
+def test_who_was_not_asked_for_is_called_only_if_much_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    crew = Threads(2, asked=False)
+    swept(100, crew)
+    assert not crew.opened
+    monkeypatch.setattr(in_parts, "WORTH", 0.0)
+    swept(100, crew)
+    assert crew.opened
+
+
+def test_a_process_that_is_killed_loses_nothing(tmp_path: Path) -> None:
+    work = Killed(tmp_path, os.getpid(), 40)
+    found = joined(list(parts(squares, 60, away=lambda: work, crew=Eager(2))))
+    assert found == [k * k for k in range(60)]
+    assert (tmp_path / "killed").exists()
+
+
+def test_a_crew_that_is_lost_again_and_again_is_given_up() -> None:
+    with pytest.raises(WorkersError, match="lost again and again, with the part from number 1 to"):
+        swept(100, Threads(2, losing=1.0))
+
+
+def test_processes_that_die_at_once_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(in_parts, "LOSSES", 0)
+    with pytest.raises(WorkersError, match="lost again and again"):
+        joined(list(parts(squares, 60, away=lambda: dies, crew=Eager(1))))
+
+
+def test_other_weights_stay_in_their_process_and_that_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    crew = Threads(2)
+    with pytest.raises(MismatchError):
+        list(parts(squares, 50, away=lambda: differs, crew=crew))
+    monkeypatch.setattr(in_parts, "Processes", Threads)
+    found = list(parts(squares, 50, away=lambda: differs, crew=crew, tell=told.append))
+    assert joined(found) == [k * k for k in range(50)]
+    assert told == ["one process goes on alone: a worker has other weights"]
+    told.clear()
+    assert joined(list(parts(squares, 9, crew=crew, tell=told.append))) == [k * k for k in range(9)]
+    assert told == ["one process goes on alone: what it works on cannot be written as text"]
+
+
+def test_whoever_stops_listening_sends_the_crew_home() -> None:
+    crew = Threads(2)
+    found = parts(squares, 10**9, away=lambda: squares, crew=crew)
+    for _ in range(5):
+        next(found)
+    found.close()
+    assert crew.opened
+    assert crew.closed == len(crew.opened)
+
+
+def test_parts_grow_and_shrink_to_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(in_parts, "A_WHILE", 0.01)
+    sizes = [part.stop - part.start for part in parts(slowly, 200, away=lambda: slowly, crew=Threads(2))]
+    assert sizes[0] == 1
+    assert 2 <= max(sizes) <= 40
+
+
+def test_what_a_journal_has_is_not_done_again(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "j", {"sweep": "squares"})
+    for start, stop in ((3, 10), (20, 22)):
+        journal.add(Part(start, stop, 0.0, squares(start, stop)))
+    journal.close()
+    seen: list[int] = []
+
+    def work(start: int, stop: int) -> Json:
+        seen.extend(range(start, stop))
+        return squares(start, stop)
+
+    journal = Journal(tmp_path / "j", {"sweep": "squares"})
+    assert joined(list(parts(work, 30, journal=journal))) == [k * k for k in range(30)]
+    assert seen == [*range(3), *range(10, 20), *range(22, 30)]
+    journal.close()
+    whole = Journal(tmp_path / "j", {"sweep": "squares"})
+    whole.close()
+    assert whole.count == 30
+
+
+def test_workers_and_a_cluster_are_not_both_said() -> None:
+    with pytest.raises(UsageError, match="say one of them"):
+        crew_of(2, "tcp://nowhere:1")
+    assert crew_of(1, None) is None
+
+
+def test_a_process_does_one_part_at_a_time() -> None:
+    busy: list[int] = []
+
+    def alone(start: int, stop: int) -> Json:
+        busy.append(start)
+        time.sleep(0.002)
+        assert busy == [start]
+        busy.clear()
+        return squares(start, stop)
+
+    assert swept(40, Threads(4), work=alone) == [k * k for k in range(40)]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        InvalidError("it", ["a", "b"], place=Place("file", 3)),
+        UsageError("no", hint="so"),
+        MismatchError("other"),
+    ],
+)
+def test_errors_come_home_as_they_are(error: SoftmachineError) -> None:
+    back = pickle.loads(pickle.dumps(error))
+    assert type(back) is type(error)
+    assert (str(back), vars(back), back.args) == (str(error), vars(error), error.args)
+
+
+def slowly(start: int, stop: int) -> Json:
+    time.sleep(0.001 * (stop - start))
+    return squares(start, stop)
