@@ -12,7 +12,7 @@ from rich.text import Text
 
 from softmachine.cli.output import printable
 from softmachine.languages.turing import Action, Configuration, Tape, TuringMachine
-from softmachine.packed import Coded
+from softmachine.packed import Codes
 
 WIDEST_NAME = 16
 """Longer names of states and symbols are cut."""
@@ -109,13 +109,13 @@ class TapeView:
     def follow_all(self, tokens: Sequence[str]) -> None:
         """Apply what many tokens say; the last ones so that they can be shown step by step."""
         quick = len(tokens) - (self._past.maxlen or 0) - 1
-        if isinstance(tokens, Coded) and quick > MANY and self._begun:
+        if isinstance(tokens, Codes) and quick > MANY and self._begun:
             self._leap(tokens[:quick])
             tokens = tokens[quick:]
         for token in tokens:
             self.follow(token)
 
-    def _leap(self, tokens: Coded[str]) -> None:
+    def _leap(self, tokens: Codes[str]) -> None:
         """Apply many actions in one go; other tokens change nothing."""
         from softmachine.languages.turing.compiled import replay
 

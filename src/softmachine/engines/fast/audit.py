@@ -105,7 +105,7 @@ class _Auditor:
     def __init__(self, run: FastPass, steps: Sequence[int]) -> None:
         self.run = run
         self.flow = run.engine.flow
-        self.steps = [_Step(position, int(run.tokens[position]), {}) for position in steps]
+        self.steps = [_Step(position, run.tokens[position], {}) for position in steps]
         self.scores = 0
 
     def answers(self) -> list[str | None]:
@@ -159,11 +159,12 @@ class _Auditor:
 
     def _blocks(self, atoms: Sequence[int]) -> Iterator[Block]:
         """All keys that some step sees besides its own, with these atoms."""
-        tokens = self.run.tokens[: self.steps[-1].position]
-        records = recorded(self.run.engine, tokens, atoms, BLOCK) if atoms else None
+        tokens, count = self.run.tokens, self.steps[-1].position
+        records = recorded(self.run.engine, tokens, count, atoms, BLOCK) if atoms else None
         places = {number: 2 * k for k, number in enumerate(atoms)}
-        for first in range(0, len(tokens), BLOCK):
-            yield Block(first, tokens[first : first + BLOCK], next(records) if records else None, places)
+        for first in range(0, count, BLOCK):
+            here = tokens.between(first, min(first + BLOCK, count))
+            yield Block(first, here, next(records) if records else None, places)
 
 
 class _Asking:

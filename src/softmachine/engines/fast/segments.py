@@ -116,7 +116,7 @@ class SegmentedPass:
         """All that is known to follow, without what stopped the run."""
         if self._beyond is not None:
             return self._beyond
-        return self.said if self.stopped_by is None else self.said[:-1]
+        return self.said.renamed(self.said.names)[: -1 if self.stopped_by is not None else None]
 
     def advance(self, count: int) -> None:
         """Say so many tokens more, or a few more than that, unless the run ends before.
@@ -143,7 +143,7 @@ class SegmentedPass:
         """Keep what was said since the last time, as far as it is allowed."""
         begin = run.prompt + self._taken
         end = run.known + (run.stopped_by is not None)
-        codes = run.tokens[begin:end]
+        codes = run.tokens.between(begin, end)
         steps = np.flatnonzero(self._is_step[codes])
         allowed = len(codes)
         if self.steps + len(steps) > self.most_steps:
@@ -162,7 +162,7 @@ class SegmentedPass:
 
     def _next_segment(self, run: FastPass) -> None:
         """Start on the summary that was written last."""
-        codes = run.tokens[run.prompt : run.known + 1]
+        codes = run.tokens.between(run.prompt, run.known + 1)
         beginnings = np.flatnonzero(self._begins[codes])
         if not len(beginnings):
             raise InputError(f"{run.stopped_by!r} ends a summary that was not begun")

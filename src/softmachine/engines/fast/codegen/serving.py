@@ -25,12 +25,14 @@ class HeadWriter(Writer):
         commits: (scalar, expression): what they become at the end of a step.
         storages: Arrays that are kept.
         early: Lines that come before everything else in a step: keys that only later positions see.
+        distant: What is asked of the tokens of other positions.
     """
 
     scalars: list[str] = field(default_factory=list)
     commits: list[tuple[str, str]] = field(default_factory=list)
     storages: list[Storage] = field(default_factory=list)
     early: list[str] = field(default_factory=list)
+    distant: list[Form] = field(default_factory=list)
 
     def scalar(self, name: str, becomes: str) -> str:
         """A number that is kept from position to position, and what it becomes at the end of a step."""

@@ -14,6 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
+PAGE_BITS = 12
+PAGE = 1 << PAGE_BITS
+"""So many positions are a page of older tokens."""
 LIMIT = 4.0e18
 """Numbers whose floating-point estimate is below this fit into 64 bits, with room for the estimate's rounding."""
 
@@ -104,6 +107,15 @@ def top_of_parabola(slope: int, curve: int, last: int) -> tuple[int, int, int]:
         j += 1
     j = min(max(j, 0), last)
     return SINGLE, j, j
+
+
+@kernel
+def token_at(tokens: Integers, base: int, pages: Integers, kept: Integers, j: int) -> int:
+    """The token at a position that was read, or one that is as good; those from ``base`` on are in the array."""
+    if j >= base:
+        return int(tokens[j - base])
+    page = pages[j >> PAGE_BITS]
+    return -1 - page if page < 0 else int(kept[page + (j & (PAGE - 1))])
 
 
 @kernel
