@@ -220,7 +220,7 @@ class Packed(Codes[Item]):
                 self._room = larger
             self._room[used : used + step] = codes[done : done + step]
             if used + step == BLOCK:
-                self._blocks[self._length // BLOCK :] = [self._squeezed(self._room)]
+                self._blocks[self._length // BLOCK :] = [self._squeezed(self._room[:BLOCK])]
             self._length += step  # last, so that an interrupt leaves what was there before
             done += step
 

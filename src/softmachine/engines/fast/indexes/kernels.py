@@ -110,12 +110,12 @@ def top_of_parabola(slope: int, curve: int, last: int) -> tuple[int, int, int]:
 
 
 @kernel
-def token_at(tokens: Integers, base: int, pages: Integers, kept: Integers, j: int) -> int:
+def token_at(tokens: Integers, base: int, pages: Integers, kept: Integers, j: int) -> np.int64 | int:
     """The token at a position that was read, or one that is as good; those from ``base`` on are in the array."""
     if j >= base:
-        return int(tokens[j - base])
+        return np.int64(tokens[j - base])
     page = pages[j >> PAGE_BITS]
-    return -1 - page if page < 0 else int(kept[page + (j & (PAGE - 1))])
+    return -1 - page if page < 0 else np.int64(kept[page + (j & (PAGE - 1))])
 
 
 @kernel
