@@ -39,7 +39,7 @@ FORMAT = "softmachine checkpoint 2"
 SEGMENTS_FORMAT = "softmachine checkpoint of segments 2"
 _OURS = (FORMAT, SEGMENTS_FORMAT, "softmachine checkpoint 1", "softmachine checkpoint of segments 1")
 """What may be overwritten: also what older versions wrote, with a byte a token."""
-_DTYPES = {"uint8": "U8", "int32": "I32", "int64": "I64"}
+_DTYPES = {"uint8": "U8", "int8": "I8", "int16": "I16", "int32": "I32", "int64": "I64"}
 _LARGEST = 2**62
 _LONGEST_HEADER = 1 << 24
 _MOST_DIGITS = 30

@@ -131,9 +131,9 @@ def neighbours(there: Integers, first: int, least: int, most: int, n: int, d: in
         return most, most
     if above <= least:
         return least, least
-    while there[below - first] < 0:
+    while there[below - first] == 0:
         below -= 1
-    while there[above - first] < 0:
+    while there[above - first] == 0:
         above += 1
     return below, above
 
@@ -152,9 +152,9 @@ def closest(there: Integers, first: int, least: int, most: int, q: int, reach: i
     away = 0
     while away <= reach:
         below, above = -1, -1
-        if least <= q - away <= most and there[q - away - first] >= 0:
+        if least <= q - away <= most and there[q - away - first] > 0:
             below = q - away - first
-        if least <= q + away <= most and there[q + away - first] >= 0:
+        if least <= q + away <= most and there[q + away - first] > 0:
             above = q + away - first
         if below >= 0 and above >= 0:
             return below if (there[below] > there[above]) == later else above
