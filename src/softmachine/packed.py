@@ -85,6 +85,23 @@ class Codes(Sequence[Item]):
             result.extend(number[part[wanted[part]]])
         return result
 
+    def joined(self, between: str) -> str:
+        """All names as one text, in little more memory than that takes."""
+        return between.join(self._texts(between))
+
+    def _texts(self, between: str) -> Iterator[str]:
+        import numpy as np
+
+        names = [str(name) for name in self.names]
+        letters = np.array([ord(name) for name in names], dtype="<u4") if _plain(names) and not between else None
+        for part in self.parts():
+            for start in range(0, len(part), PIECE):
+                codes = part[start : start + PIECE]
+                if letters is not None:
+                    yield letters[codes].tobytes().decode("utf-32-le", "surrogatepass")
+                else:
+                    yield between.join([names[code] for code in codes.tolist()])
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sequence) or isinstance(other, str):
             return NotImplemented
@@ -96,6 +113,10 @@ class Codes(Sequence[Item]):
     def __repr__(self) -> str:
         shown = ", ".join(map(repr, islice(self, 6)))
         return f"{type(self).__name__}({shown}{', …' if len(self) > 6 else ''})  # {len(self):,} items"
+
+
+def _plain(names: Sequence[str]) -> bool:
+    return all(len(name) == 1 for name in names)
 
 
 class Coded(Codes[Item]):

@@ -11,7 +11,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from softmachine.cli.output import printable
-from softmachine.languages.turing import Action, Configuration, Tape, TuringMachine
+from softmachine.languages.turing import Action, Configuration, Contents, Tape, TuringMachine
 from softmachine.packed import Codes
 
 WIDEST_NAME = 16
@@ -121,11 +121,11 @@ class TapeView:
 
         actions = tokens.chosen(lambda name: found if isinstance(found := self.meanings[name], Action) else None)
         now = self.configuration
-        for part in actions.parts():
-            replay(self._machine, now, tuple(actions.names), part)
+        replay(self._machine, now, tuple(actions.names), actions.parts())
         self._past.clear()
         for k, (low, high) in enumerate(self._reach):
-            written = [now.heads[k], *now.cells[k]]
+            contents = Contents.of(now.cells[k], now.blank)
+            written = (now.heads[k], contents.first, contents.first + max(len(contents.symbols) - 1, 0))
             self._reach[k] = (min(low, *written), max(high, *written))
 
     def rows(self, width: int, height: int) -> Sequence[Text]:
