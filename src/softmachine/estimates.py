@@ -99,6 +99,11 @@ def allow(estimate: Estimate, hint: str | None = None) -> None:
         given.tell(f"{estimate.what} takes about {estimate}")
 
 
+def mention(sentence: str) -> None:
+    """Tell those who want to know how long work takes something that is no reason to refuse it."""
+    _given.get().tell(sentence)
+
+
 def foreseen(
     items: Iterable[Item],
     total: float,

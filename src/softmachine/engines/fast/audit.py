@@ -22,13 +22,17 @@ from softmachine.engines.fast.analysis.forms import ZERO, Form
 from softmachine.engines.fast.columns import Block, Name, OfAtom, OfBias, OfPosition, OfToken
 from softmachine.engines.fast.every_score import Question, Search, Sum
 from softmachine.engines.fast.recording import recorded
+from softmachine.estimates import Estimate, allow
+from softmachine.text import many
 from softmachine.transformer.attention import Mask
 
 if TYPE_CHECKING:
-    from softmachine.engines.fast.engine import FastPass
+    from softmachine.engines.fast.engine import FastEngine, FastPass
 
 BLOCK = 1 << 16
 """So many keys are looked at together."""
+PER_NUMBER, PER_SCORE, PER_POSITION, BYTES = 50e-6, 2.5e-9, 30e-9, 200
+"""Seconds for a number of a step in rationals, a score, and a position that is read again; bytes of such a number."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +74,33 @@ class Audit:
 
 
 def audit(run: FastPass, count: int, seed: int = 0) -> Audit:
-    """Do random steps of a run again, drawn from all."""
+    """Do random steps of a run again, drawn from all.
+
+    Raises:
+        EffortError: If that takes too long, and nobody said yes.
+    """
+    foresee(run.engine, min(count, len(run.spoken)), run.known, run.known)
     steps = drawn(run.spoken, count, seed)
     return Audit(steps, *done_again(run, steps), len(run.spoken), seed)
+
+
+def foresee(engine: FastEngine, count: int, context: float, read: int) -> None:
+    """See that steps can be done again in reasonable time and memory: before they are drawn, which takes memory, too.
+
+    Args:
+        engine: The engine.
+        count: How many steps.
+        context: How many positions the context of one has, on average.
+        read: How many positions are read again.
+
+    Raises:
+        EffortError: If they cannot, and nobody said yes.
+    """
+    flow = engine.flow
+    heads = sum(isinstance(item, FlowHead) for item in flow.order)
+    numbers = count * (len(flow.order) + len(flow.logits))
+    seconds = numbers * PER_NUMBER + count * heads * context / 2 * PER_SCORE + heads * read * PER_POSITION
+    allow(Estimate(f"doing {many(count, 'step')} again", seconds, numbers * BYTES), hint="ask for fewer steps")
 
 
 def drawn(candidates: range, count: int, seed: int) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.engines.fast.audit import Audit, Difference, done_again, drawn
+from softmachine.engines.fast.audit import Audit, Difference, done_again, drawn, foresee
 from softmachine.errors import InputError
 from softmachine.packed import Codes, Packed
 
@@ -170,7 +170,13 @@ class SegmentedPass:
         self._taken = 0
 
     def audit(self, count: int, seed: int) -> Audit:
-        """Do random steps of all segments again."""
+        """Do random steps of all segments again.
+
+        Raises:
+            EffortError: If that takes too long, and nobody said yes.
+        """
+        count, mean = min(count, len(self.said)), sum(self.segments) / max(len(self.segments), 1)
+        foresee(self.engine, count, mean, int(min(count * mean, sum(self.segments))))
         steps = drawn(range(len(self.said)), count, seed)
         differences: list[Difference] = []
         scores, begin = 0, 0

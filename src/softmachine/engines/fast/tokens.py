@@ -17,7 +17,7 @@ from softmachine.engines.fast.older import Older
 from softmachine.packed import BLOCK, Packed, Stretch
 
 Array = NDArray[Any]
-WINDOW = 1 << 24
+WINDOW = 1 << 23
 """So many bytes the array has at most; shorter runs are never packed."""
 START = 1024
 """It begins with room for so many tokens."""
@@ -119,9 +119,8 @@ class Tokens:
 
     def pack(self, end: int) -> None:
         """Pack the tokens up to a position; those that are in the window stay there, too."""
-        begin = len(self.packed)
-        if begin < end:
-            codes = self.window[begin - self.base : end - self.base]
+        while (begin := len(self.packed)) < end:
+            codes = self.window[begin - self.base : min(end, begin + BLOCK) - self.base]
             self.older.see(begin, codes)
             self.packed.extend(codes)
 
