@@ -248,7 +248,8 @@ class Packed(Codes[Item]):
     def _squeezed(self, codes: Numbers) -> bytes:
         """Numbers as few bytes."""
         if self._halves:
-            codes = codes[0::2] | codes[1::2] << 4
+            pairs = codes.view("<u2")  # the second number is the upper byte
+            codes = (pairs | pairs >> 4).astype("u1")
         return zlib.compress(codes.tobytes(), 1)
 
     def _released(self, block: bytes) -> Numbers:
@@ -269,8 +270,8 @@ class Packed(Codes[Item]):
             raise ValueError("a block is not as long as blocks are")
         found = np.frombuffer(data, dtype=np.uint8 if self._halves else self._dtype)
         if self._halves:
-            pairs, found = found, np.empty(BLOCK, dtype=self._dtype)
-            found[0::2], found[1::2] = pairs & 15, pairs >> 4
+            pairs = found.astype("<u2")
+            found = ((pairs | pairs << 4) & 0x0F0F).view(np.uint8)
         return found
 
     def copy(self) -> Packed[Item]:
