@@ -1,100 +1,239 @@
-"""docs/own-theorem.md says what is so: its Python is run from top to bottom, and its commands in a fresh process."""
+"""The pages and the help say what is so: every command and every piece of Python in them is tried.
+
+How a page is read is in ``tests/pages.py``. Times, speeds and sizes of files are not compared. What a page shows is
+what a terminal of 100 columns shows.
+"""
 
 from __future__ import annotations
 
-import contextlib
-import io
-import os
+import importlib.util
 import re
-import subprocess
-import sys
+import shlex
+import shutil
 import tomllib
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import softmachine
+from softmachine.cli.app import COMMANDS, EXAMPLES
+from tests import pages
+from tests.net import commands as net
+from tests.pages import Item
+from tests.shell import in_a_shell, installed
 
 ROOT = Path(__file__).parent.parent
+ZOO = Path(softmachine.__file__).parent / "zoo"
 EXAMPLE = ROOT / "examples" / "own-theorem"
-PAGE = (ROOT / "docs" / "own-theorem.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
-ELSEWHERE = ("pip ", "softmachine export ")
-"""Commands that need the network, or torch."""
+OWN = ROOT / "docs" / "own-theorem.md"
+PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md"), *ROOT.glob("src/**/*.md")]
 
-BETWEEN = "<<<>>>"
-CARRY_OUT = f"""
-import contextlib, io, sys
-from softmachine.cli import main
-for command in sys.argv[1:]:
-    print({BETWEEN!r})
-    errors = io.StringIO()
-    with contextlib.redirect_stderr(errors):
-        main(command.split()[1:])
-    print(errors.getvalue())
-"""
-
-
-def dialogues() -> list[list[tuple[str, str]]]:
-    """The commands of each console block, with what they print."""
-    consoles = (text.split("$ ")[1:] for language, text in BLOCKS if language == "console")
-    return [[(command, said) for command, _, said in (item.partition("\n") for item in items)] for items in consoles]
-
-
-def installed(folder: Path, module: str) -> Path:
-    """A folder with what installing the example would add to the path, with the entry point that is given."""
-    info = folder / "own_theorem-0.1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: own-theorem\nVersion: 0.1.0\n", encoding="utf-8")
-    (info / "entry_points.txt").write_text(f"[softmachine.theorems]\nmajority = {module}\n", encoding="utf-8")
-    return folder
-
-
-def printed(commands: list[str], place: Path) -> list[str]:
-    """What each command prints, errors last, in one process that sees the example."""
-    path = [str(place), str(EXAMPLE / "src"), str(Path(softmachine.__file__).parent.parent)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path), "COLUMNS": "140"}
-    words = [sys.executable, "-c", CARRY_OUT, *commands]
-    done = subprocess.run(words, capture_output=True, text=True, env=environment, check=True)
-    return [tidy(item) for item in done.stdout.split(BETWEEN)[1:]]
+NOT_RUN = {
+    "pip ": "needs the network; .ci/run does it",
+    "pytest ": "is what runs this",
+    "softmachine run busy-beaver-5 --engine dense": "takes a day; the page says so",
+    'softmachine run "at least 3"': "needs the format that the page describes; tests/outside has one",
+    "softmachine --install-completion": "would change the shell of whoever runs the tests",
+}
+"""How commands begin that are not tried, and why."""
+MENTIONED = ("run", "export", "certify", "check", "show", "compile", "circuit", "slices", "dataset")
+"""Commands whose bare name, in the text, is no call."""
+SLOW = (
+    "busy-beaver-5",
+    "export",
+    "transformers",
+    "0RA0RA",
+    "turing-relative",
+    "ternary-summary",
+    "dataset palindrome --sample",
+    "dataset division-counter",
+    "check increment",
+    "slices majority-crasp",
+    "atlas",
+    "universal",
+)
+"""What takes more than two seconds has one of these in it."""
+NEEDS = {
+    "transformer_lens": ("transformer_lens", "def write(stream"),
+    "torch": ("softmachine export", "from transformers"),
+    "pyarrow": (".parquet",),
+    "matplotlib": ("--plot",),
+}
+"""Packages, and what can be tried only with them."""
+MISSING = [package for package in NEEDS if importlib.util.find_spec(package) is None]
+FILES = {"loop.bench": "INPUT(x)\nOUTPUT(y)\ny = AND(x, z)\nz = NOT(y)\n"}
+"""Files that a page speaks of; those of the zoo are there too."""
 
 
-def tidy(text: str) -> str:
-    return re.sub(r"\(\d+\.\d s\)", "(0.0 s)", "\n".join(line.rstrip() for line in text.strip().splitlines()))
+def texts() -> dict[str, list[Item]]:
+    """Every page and every help text, by name."""
+    found = {page.relative_to(ROOT).as_posix(): pages.items(page.read_text(encoding="utf-8")) for page in PAGES}
+    found["--help"] = pages.examples(EXAMPLES)
+    for name in COMMANDS:
+        found[f"{name} --help"] = pages.examples(import_module(f"softmachine.cli.{name}").EXAMPLES)
+    return found
 
 
-def test_the_python_of_the_page_prints_what_the_page_says() -> None:
-    names: dict[str, object] = {}
-    for (language, text), (following, said) in zip(BLOCKS, [*BLOCKS[1:], ("", "")], strict=True):
-        if language == "python":
-            output = io.StringIO()
-            with contextlib.redirect_stdout(output):
-                exec(compile(text, "docs/own-theorem.md", "exec"), names)
-            assert tidy(output.getvalue()) == (tidy(said) if following == "text" else "")
+def is_tried(item: Item) -> bool:
+    """Whether an item is tried here."""
+    mention = item.kind == "command" and item.text.removeprefix("softmachine ") in MENTIONED
+    return not item.text.startswith(tuple(NOT_RUN)) and not mention
 
 
-def test_the_commands_of_the_page_print_what_the_page_says(tmp_path: Path) -> None:
+def cases() -> list[object]:
+    """What needs one another, as one case each."""
+    found: list[object] = []
+    seen: set[str] = set()
+    for page, items in texts().items():
+        for group in pages.groups([item for item in items if is_tried(item)]):
+            whole = "\n".join(item.text for item in group)
+            if whole in seen and not any(item.said for item in group):
+                continue
+            seen.add(whole)
+            lacking = {item: package for item in group for package in MISSING if needs(item, package)}
+            tried = [item for item in group if item not in lacking]
+            marks = [pytest.mark.slow] if any(part in whole for part in SLOW) else []
+            found += [case(page, tried, *marks)] if tried else []
+            found += [case(page, [item], pytest.mark.skip(reason=f"needs {lacking[item]}")) for item in lacking]
+    return found
+
+
+def case(page: str, group: list[Item], *marks: pytest.MarkDecorator) -> object:
+    """One case of the test below."""
+    return pytest.param(page, group, marks=marks, id=f"{page}:{group[0].line} {group[0].text[:50]!r}")
+
+
+def needs(item: Item, package: str) -> bool:
+    """Whether an item can be tried only with a package."""
+    return any(part in item.text for part in NEEDS[package])
+
+
+def with_the_example(item: Item, folder: Path) -> tuple[int, str]:
+    """What a command does in a shell, in a process that sees the example package."""
     entry = tomllib.loads((EXAMPLE / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]
-    place = installed(tmp_path, entry["softmachine.theorems"]["majority"])
-    commands = [pair for pair in dialogues()[0] if not pair[0].startswith(ELSEWHERE)]
-    assert [command.split()[1] for command, _ in commands] == ["run", "check", "certify", "show", "theorems"]
-    for (_, said), found in zip(commands, printed([command for command, _ in commands], place), strict=True):
-        whole = tidy(said)
-        assert found.startswith(whole.removesuffix("\n…")) if whole.endswith("…") else found == whole
+    broken = "own_theorem.majorty:MAJORITY"
+    module = broken if broken in (item.said or "") else entry["softmachine.theorems"]["majority"]
+    place = installed(folder / "site", "own_theorem", "softmachine.theorems", f"majority = {module}")
+    done = in_a_shell(item.text, folder, [place, EXAMPLE / "src"], **net.ENVIRONMENT)
+    return done.returncode, done.stdout + done.stderr
 
 
-def test_a_broken_package_is_named(tmp_path: Path) -> None:
-    (command, said) = dialogues()[-1][0]
-    assert printed([command], installed(tmp_path, "own_theorem.majorty:MAJORITY")) == [tidy(said)]
+def called(item: Item, folder: Path) -> tuple[int, str]:
+    """What a command does: in this process if it can."""
+    if " | " in item.text or re.search(r"\bmajority\b(?!-)", item.text):
+        status, printed = with_the_example(item, folder)
+        return status, "\n".join(net.normalised(printed, folder))
+    program, *words = shlex.split(item.text)
+    assert program == "softmachine"
+    (did,) = net.carried_out(net.Line("", shlex.join(words)), folder)
+    return did["status"], "\n".join([*did["out"], *did["err"]])
+
+
+def difference(item: Item, names: dict[str, object], shown: str, folder: Path) -> str:
+    """Where what happens is not what a page shows, whose text is given; empty if nowhere."""
+    if item.kind != "command":
+        printed, wrong = pages.carried_out(item, names)
+        if item.said is not None:
+            return wrong + pages.parted(printed, item.said)
+        return wrong + "".join(f"not on the page: {x}\n" for x in printed.splitlines() if x.strip() not in shown)
+    status, printed = called(item, folder)
+    if (status != 0) != item.fails:
+        return f"status {status}\n{printed}"
+    return pages.parted(printed, "\n".join(net.normalised(item.said, folder))) if item.said else ""
+
+
+@pytest.mark.parametrize(("page", "group"), cases())
+def test_what_a_page_shows_is_what_happens(
+    page: str, group: list[Item], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shown = (ROOT / page).read_text(encoding="utf-8") if page.endswith(".md") else ""
+    names: dict[str, object] = {}
+    for item in group:
+        give_files(item.text, shown, tmp_path)
+        wrong = difference(item, names, shown, tmp_path)
+        assert not wrong, f"{page}:{item.line}: {item.text}\n{wrong}"
+
+
+def give_files(text: str, shown: str, folder: Path) -> None:
+    """Put the files there that a text names, and those that its page shows: blocks whose first line is ``# file``."""
+    for name, block in re.findall(r"^```\w+\n# ([\w-]+\.\w+)\n(.*?)^```$", shown, flags=re.MULTILINE | re.DOTALL):
+        (folder / name).write_text(block, encoding="utf-8")
+    for name in re.findall(r"[\w-]+\.(?:bench|cm|crasp)\b", text):
+        if name in FILES:
+            (folder / name).write_text(FILES[name], encoding="utf-8")
+        for known in ZOO.glob(f"*/{name}"):
+            shutil.copy(known, folder)
 
 
 @pytest.mark.parametrize("part", ["signals", "theorem", "entry"])
 def test_the_example_is_what_the_page_builds(part: str) -> None:
+    page = OWN.read_text(encoding="utf-8")
     if part == "entry":
-        page = next(text for language, text in BLOCKS if language == "toml")
-        assert page in (EXAMPLE / "pyproject.toml").read_text(encoding="utf-8")
+        (entry,) = re.findall(r"^```toml\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
+        assert entry in (EXAMPLE / "pyproject.toml").read_text(encoding="utf-8")
         return
     module = (EXAMPLE / "src" / "own_theorem" / "majority.py").read_text(encoding="utf-8")
     begins = {"signals": "    # Step 1.", "theorem": "MAJORITY = "}[part]
-    page = next(text[text.index(begins) :] for language, text in BLOCKS if language == "python" and begins in text)
-    assert page in module
+    built = next(item.text for item in pages.items(page) if item.kind == "python" and begins in item.text)
+    assert built[built.index(begins) :] in module
+
+
+def test_every_exception_is_needed() -> None:
+    everything = [item for items in texts().values() for item in items]
+    for start in NOT_RUN:
+        assert any(item.text.startswith(start) for item in everything), start
+    for part in SLOW:
+        assert any(part in item.text for item in everything), part
+
+
+PAGE = """
+Try `softmachine zoo`, `softmachine run FILE` and
+
+    $ softmachine run parity 11 --quiet
+    {verdict}  '11'  after {steps} steps, 5 tokens, 80 tokens/s (dense, float64)
+
+    softmachine compile parity -o model    # keeps it
+
+    $ softmachine run model 11 --arithmetic fixed:x
+    error: …
+
+```python
+1 + 1  # {sum}
+print("hello")
+```
+
+```text
+{greeting}
+```
+
+    >>> 2 + 2
+    {value}
+"""
+RIGHT = {"verdict": "reject", "steps": 3, "sum": 2, "greeting": "hello", "value": 4}
+
+
+def test_what_a_page_shows_is_found() -> None:
+    found = pages.items(PAGE.format(**RIGHT))
+    assert [(item.kind, item.text.splitlines()[0], item.line) for item in found] == [
+        ("command", "softmachine zoo", 2),
+        ("command", "softmachine run parity 11 --quiet", 4),
+        ("command", "softmachine compile parity -o model", 7),
+        ("command", "softmachine run model 11 --arithmetic fixed:x", 9),
+        ("python", "1 + 1  # 2", 13),
+        ("session", ">>> 2 + 2", 21),
+    ]
+    assert [item.said for item in found[2:5]] == [None, "error: …", "hello\n"]
+    assert [item.fails for item in found[:4]] == [False, False, False, True]
+    assert [[found.index(item) for item in group] for group in pages.groups(found)] == [[0], [1], [2, 3], [4, 5]]
+
+
+@pytest.mark.parametrize("stale", [{"verdict": "accept"}, {"steps": 4}, {"sum": 3}, {"greeting": "bye"}, {"value": 5}])
+def test_a_page_that_is_stale_is_noticed(stale: dict[str, object], tmp_path: Path) -> None:
+    def wrong(said: dict[str, object]) -> str:
+        group = [item for item in pages.items(PAGE.format(**said)) if item.line in (4, 13, 21)]
+        return "".join(difference(item, {}, "page", tmp_path) for item in group)
+
+    assert not wrong(RIGHT)
+    assert wrong(RIGHT | stale)

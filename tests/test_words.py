@@ -23,9 +23,13 @@ def test_every_input_up_to_a_length_or_all_of_the_one_length() -> None:
 
 def test_what_does_not_say_which_inputs_is_refused() -> None:
     palindrome, adder = sm.compile("palindrome"), sm.compile("full-adder")
-    for up_to, sample, length in ((None, None, None), (3, 3, None), (None, None, 3), (None, 3, None), (3, None, 3)):
+    for up_to, sample, length in ((None, None, None), (None, None, 3), (None, 3, None)):
         with pytest.raises(UsageError, match="say which inputs"):
             Sweep.of(palindrome, up_to=up_to, sample=sample, length=length)
+    with pytest.raises(UsageError, match="say which, not both"):
+        Sweep.of(palindrome, up_to=3, sample=3, length=None)
+    with pytest.raises(UsageError, match="--length is that of random ones"):
+        Sweep.of(palindrome, up_to=3, sample=None, length=3)
     with pytest.raises(UsageError, match="none up to length 2"):
         Sweep.of(adder, up_to=2, sample=None, length=None)
     with pytest.raises(UsageError, match="no inputs up to length -1"):

@@ -9,13 +9,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from softmachine.errors import SoftmachineError
-
+TYPE_CHECKING = False  # nothing is imported here, not even typing: Ctrl-C would find nobody who can answer it
 if TYPE_CHECKING:
+    from typing import Any
+
     from softmachine.api import certificate, check, compile, dataset, export, inspect, load, picture, run, save, soften  # noqa: A004
     from softmachine.engines.result import Run
+    from softmachine.errors import SoftmachineError
     from softmachine.languages.turing import Rule, Tape, TuringMachine
     from softmachine.model import Model
     from softmachine.theorems.theorem import Theorem
@@ -61,6 +61,7 @@ _HOMES = {
     "Tape": "softmachine.languages.turing",
     "TuringMachine": "softmachine.languages.turing",
     "Run": "softmachine.engines.result",
+    "SoftmachineError": "softmachine.errors",
     "Model": "softmachine.model",
     "Theorem": "softmachine.theorems.theorem",
     "Transformer": "softmachine.transformer.weights",

@@ -34,7 +34,10 @@ def html_table(rows: Sequence[Sequence[str]], heading: str, *, head: Sequence[st
 
     top = f"<thead>{line(head, 'th')}</thead>" if head else ""
     body = "".join(line(row, "td") for row in rows)
-    return html_card(heading, f'<table style="{_FACE};{_PLAIN}">{top}<tbody>{body}</tbody></table>')
+    return html_card(
+        heading,
+        f'<table style="{_FACE};{_PLAIN};text-align:left;border-spacing:12px 1px">{top}<tbody>{body}</tbody></table>',
+    )
 
 
 def _text(text: str) -> str:

@@ -28,7 +28,15 @@ def require_choice(*, up_to: int | None, sample: int | None, length: object) -> 
     Raises:
         UsageError: If they are asked for in two, or a length without a number.
     """
-    if None not in (up_to, sample) or (sample is None and length is not None):
+    if up_to is not None and sample is not None:
+        hint = Remedy("leave out --sample, or --up-to (in Python: sample, or up_to)", sample=None, length=None)
+        raise UsageError("every input up to a length, or random ones: say which, not both", hint=hint)
+    if up_to is not None and length is not None:
+        hint = Remedy("leave out --length, or ask for random ones (--sample)", length=None)
+        raise UsageError(
+            f"every input up to length {up_to} is asked for, and --length is that of random ones", hint=hint
+        )
+    if sample is None and length is not None:
         raise _unsaid()
 
 

@@ -10,6 +10,7 @@ import softmachine as sm
 from softmachine import estimates
 from softmachine.api import certificate
 from softmachine.certify import certificate as certificates
+from softmachine.certify import measure as measuring
 from softmachine.certify.budget import least_gap
 from softmachine.errors import EffortError
 from softmachine.estimates import Estimate
@@ -45,6 +46,15 @@ def test_a_certificate_that_takes_years_is_refused_at_once(source: str) -> None:
     with pytest.raises(EffortError):
         sm.soften(model, length=10**12)
     assert time.process_time() - began < 2
+
+
+def test_measuring_a_format_is_refused_where_it_would_take_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, _ = sm.soften("palindrome", length=10**6)
+    monkeypatch.setattr(measuring, "TWICE_AS_LONG", 10**6)
+    began = time.process_time()
+    with pytest.raises(EffortError, match=r"measuring in float32:plain at length \d+ would take about"):
+        measuring.measure(model, "float32", 10**6)
+    assert time.process_time() - began < 5
 
 
 def test_where_no_gap_depends_on_the_position_any_length_is_fine() -> None:

@@ -1,7 +1,8 @@
 """The error budget: how far softmax can move any number from what hard attention gives, for every input up to a length.
 
 Follows the signals from the tokens to the logits. A head whose scores have a gap spreads a little weight on wrong keys
-(Lemmas 6, 7 and 33); feed-forward units and affine maps pass errors on, at most by their weights (biases cancel in
+(Lemmas 6, 7 and 33); one that takes a mean of tied keys whose scores have errors also weighs these unevenly (the tie
+bound, :mod:`.ties`); feed-forward units and affine maps pass errors on, at most by their weights (biases cancel in
 differences); a rounding gadget takes away an error of at most 1/4 (Lemma 9). Bounds are for the worst case over all
 positions and all words, so that they hold for words nobody tried.
 """
@@ -9,10 +10,12 @@ positions and all words, so that they hold for words nobody tried.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 
+from softmachine.certify.ties import Tail, sharpness_for_ties, uneven
 from softmachine.errors import ConstructionError
 from softmachine.signals.primitives import Attention, Fall, Loop, Named, Position, Token, Unit, outside_loops
 from softmachine.signals.program import Program
@@ -30,6 +33,8 @@ _DEEP = 700.0
 
 LEMMAS = {Fall.FLAT: "Lemma 33", Fall.LINEAR: "Lemma 6", Fall.QUADRATIC: "Lemma 7"}
 """What bounds the weight on wrong keys. Lemma 8 makes scores that fall as Lemma 6 wants, by a term that breaks ties."""
+TIES = "tie bound"
+"""Our own lemma, not the paper's: it also bounds how unevenly keys are weighed that should tie, see :mod:`.ties`."""
 EXACT = "exact"
 """In place of a lemma: uniform attention is the same hard and soft."""
 
@@ -84,11 +89,13 @@ class Budget:
         rows: The heads, in order.
         margin: What is left of the distance between the right logit and the others; it holds if this is positive.
         failure: Where and why the budget breaks down before the logits, if it does.
+        own: The scaled gap of heads that take means; it is smaller than that of others where they do better so.
     """
 
     rows: tuple[HeadRow, ...]
     margin: float
     failure: str | None
+    own: Mapping[Node, Fraction] = field(default_factory=dict, kw_only=True, repr=False, compare=False)
 
     @property
     def holds(self) -> bool:
@@ -107,7 +114,8 @@ def budget(program: Program, length: int, sharpness: int) -> Budget:
     Args:
         program: The signals, with gaps promised at every head.
         length: n: inputs have at most so many positions after position 0, if it is not padding that decides.
-        sharpness: The scale of each head is this, divided by the head's gap.
+        sharpness: The scale of each head is this, divided by the head's gap; heads that take means of keys whose scores
+            have errors may have less, see :func:`.ties.sharpness_for_ties`.
     """
     return _Ledger(program, length, sharpness).settle()
 
@@ -148,6 +156,7 @@ class _Ledger:
         self.sharpness = sharpness
         self.errors: dict[Node, tuple[float, ...]] = {}
         self.rows: dict[Node, HeadRow] = {}
+        self.own: dict[Node, Fraction] = {}
 
     def settle(self) -> Budget:
         if self.program.margin is None:
@@ -156,8 +165,8 @@ class _Ledger:
             self.follow(self.program.logits.forms)
             worst = max(map(self.of_form, self.program.logits.forms), default=0.0)
         except _BrokenError as broken:
-            return Budget(tuple(self.rows.values()), 0.0, str(broken))
-        return Budget(tuple(self.rows.values()), float(self.program.margin) - 2 * worst * _UP, None)
+            return Budget(tuple(self.rows.values()), 0.0, str(broken), own=self.own)
+        return Budget(tuple(self.rows.values()), float(self.program.margin) - 2 * worst * _UP, None, own=self.own)
 
     def follow(self, forms: tuple[Affine, ...]) -> None:
         """The errors of all that forms depend on; what loops carry is known, and a loop's body is its own affair."""
@@ -227,19 +236,33 @@ class _Ledger:
         if node.gap is None:
             raise ConstructionError(f"head {node.name!r} does not say what gap its scores have")
         gap = least_gap(node.gap, self.length)
-        doubt = self.score_error(node)
-        scaled = self.sharpness * (1 - 2 * doubt / float(gap))
-        read = max(map(self.of_form, (*node.query, *node.key, *node.value)), default=0.0)
-        if doubt > 0 and not node.single:
-            raise _BrokenError(f"head {node.name!r} takes a mean of keys whose scores have errors up to {doubt:.2g}")
-        if scaled <= 0:
+        doubt = self.score_error(node) if node.single else self.doubt_of_ties(node)
+        share = doubt / float(gap)
+        if self.sharpness <= 0 or share >= 1 / 2:
             raise _BrokenError(f"head {node.name!r}: errors of the scores up to {doubt:.2g} use up the gap {gap}")
+        sharpness = self.sharpness if node.single else float(self.sharpness_of_mean(node, share))
+        scaled = sharpness * (1 - 2 * share)
+        ties = 0.0 if node.single else uneven(sharpness * share)
         result = tuple(
-            (error + self.leak(node, form, scaled, error)) * _UP for form, error in zip(node.value, values, strict=True)
+            (error + self.leak(node, form, scaled, error) + ties * self.spread(form)) * _UP
+            for form, error in zip(node.value, values, strict=True)
         )
-        worst = max(result, default=0.0)
-        self.note(node, HeadRow(node.name, LEMMAS[node.fall], node.gap, scaled, read, worst))
+        lemma = TIES if ties else LEMMAS[node.fall]
+        read = max(map(self.of_form, (*node.query, *node.key, *node.value)), default=0.0)
+        self.note(node, HeadRow(node.name, lemma, node.gap, scaled, read, max(result, default=0.0)))
         return result
+
+    def sharpness_of_mean(self, node: Attention, share: float) -> Fraction:
+        """The scaled gap of a head that takes means; in a loop, the one of its first turn."""
+        if node not in self.own:
+            chosen = sharpness_for_ties(self.sharpness, share, self.tail(node.fall))
+            if chosen is None:
+                raise _BrokenError(
+                    f"head {node.name!r} takes a mean of keys whose scores have errors up to {share:.2g} of the gap: "
+                    f"at no scale up to {self.sharpness} / gap do tied keys weigh alike and all others little"
+                )
+            self.own[node] = chosen
+        return self.own[node]
 
     def note(self, node: Attention, row: HeadRow) -> None:
         """Of the turns of a loop, the worst is kept."""
@@ -259,24 +282,51 @@ class _Ledger:
                 total += query_error * (self.size(key) + key_error) + self.size(query) * key_error
         return total * _UP
 
+    def doubt_of_ties(self, node: Attention) -> float:
+        """How far errors can move a score, but for what they add to all scores of a query alike.
+
+        An error of the query adds its product with the middle of the key's range to every score, which no weight
+        notices; so only half the range counts.
+        """
+        total = 0.0
+        for query, key in zip(node.query, node.key, strict=True):
+            query_error, key_error = self.of_form(query), self.of_form(key)
+            total += query_error * (self.spread(key) / 2 + key_error) + self.size(query) * key_error
+        return total * _UP
+
     def is_position(self, form: Affine) -> bool:
         return len(form.terms) == 1 and all(isinstance(node, Position) and node.feature == I for node, _ in form.terms)
 
+    def spread(self, form: Affine) -> float:
+        """How far two values of a form can be apart, with hard attention."""
+        kind = form.kind
+        return float(kind.high.at(self.positions) - kind.low.at(self.positions))
+
     def leak(self, node: Attention, value: Affine, scaled: float, error: float) -> float:
         """How much the weight on wrong keys can change a retrieved value."""
-        kind = value.kind
-        spread = float(kind.high.at(self.positions) - kind.low.at(self.positions)) + 2 * error
-        match node.fall:
-            case Fall.FLAT:
-                return min(1.0, (self.positions - 1) * _fallen(scaled)) * spread
-            case Fall.LINEAR:
-                return min(1.0, _fallen(scaled) / -math.expm1(-scaled)) * spread
-        near = range(1, min(self.positions, math.isqrt(int(_DEEP / scaled))) + 1)
-        far = 2 * self.positions**2 * _fallen(_DEEP)  # 2k e^-_DEEP for every k beyond
-        if self.is_position(value):  # The value is the index itself: a key k places away is off by k.
+        if node.fall is Fall.QUADRATIC and node.single and self.is_position(value):
+            # The value is the index itself: a key k places away is off by k.
             slope = abs(float(next(iter(value.terms.values()))))
-            return (sum(2 * k * _fallen(scaled * k * k) for k in near) + far) * slope
-        return min(1.0, sum(2 * _fallen(scaled * k * k) for k in near) + far) * spread
+            return (sum(2 * k * _fallen(scaled * k * k) for k in self.near(scaled)) + self.far) * slope
+        return self.tail(node.fall)(scaled) * (self.spread(value) + 2 * error)
+
+    def tail(self, fall: Fall) -> Tail:
+        """From a scaled gap to a bound of the weight on wrong keys."""
+        match fall:
+            case Fall.FLAT:
+                return lambda scaled: min(1.0, (self.positions - 1) * _fallen(scaled))
+            case Fall.LINEAR:
+                return lambda scaled: min(1.0, _fallen(scaled) / -math.expm1(-scaled))
+        return lambda scaled: min(1.0, sum(2 * _fallen(scaled * k * k) for k in self.near(scaled)) + self.far)
+
+    def near(self, scaled: float) -> range:
+        """The distances of keys whose weights are told from 0."""
+        return range(1, min(self.positions, math.isqrt(int(_DEEP / scaled))) + 1)
+
+    @property
+    def far(self) -> float:
+        """A bound of what all further keys add: 2k e^-_DEEP for every distance k."""
+        return 2 * self.positions**2 * _fallen(_DEEP)
 
 
 def _fallen(exponent: float) -> float:

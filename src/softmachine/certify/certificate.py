@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -35,7 +36,7 @@ class Certificate(Budget):
 
     Args:
         length: Inputs have at most so many positions after position 0.
-        sharpness: The scale of every head is this, divided by the gap of its scores.
+        sharpness: The scale of a head is this, divided by the gap of its scores; or less, and then its row says so.
         theorem: What Theorem 26 would ask for, from the weights alone.
         gap: The smallest gap of any head at this length; None if no head chooses.
     """
@@ -66,7 +67,8 @@ class Certificate(Budget):
     @property
     def claim(self) -> str:
         """What it is about."""
-        return f"certificate for every input up to {self.length} symbols, scale {self.sharpness} / gap"
+        less = "up to " if any(own < self.sharpness for own in self.own.values()) else ""
+        return f"certificate for every input up to {self.length} symbols, scale {less}{self.sharpness} / gap"
 
     @property
     def result(self) -> str:
@@ -122,10 +124,10 @@ def certify(program: Program, length: int, sharpness: int | None = None) -> Cert
     theorem = theorem26(transformer, length, positions, gap or Fraction(1), program.margin or Fraction(1))
     layers = {head.name: k for k, layer in enumerate(transformer.layers, 1) for head in layer.heads}
     heads = [node for node in inputs_first(program.logits.forms) if isinstance(node, Attention)]
-    scales = {node.name: _scale(node, chosen) for node in heads if not is_uniform(node)}
     found = budget(program, length, chosen)
+    scales = {node.name: _scale(node, found.own.get(node, chosen)) for node in heads if not is_uniform(node)}
     rows = tuple(replace(row, layer=layers.get(row.head), scale=scales.get(row.head)) for row in found.rows)
-    return Certificate(rows, found.margin, found.failure, length, chosen, theorem, gap)
+    return Certificate(rows, found.margin, found.failure, length, chosen, theorem, gap, own=found.own)
 
 
 def _allow(program: Program, length: int) -> None:
@@ -179,11 +181,18 @@ def softened(program: Program, certificate: Certificate) -> Program:
     """
     if not certificate.holds:
         raise ConstructionError(f"the certificate does not hold: {certificate.why}")
-    return with_softmax(program, certificate.sharpness)
+    # Found anew: the program may be another object than the one that was certified.
+    own = budget(program, certificate.length, certificate.sharpness).own
+    return with_softmax(program, certificate.sharpness, own)
 
 
-def with_softmax(program: Program, sharpness: int) -> Program:
+def with_softmax(program: Program, sharpness: int, own: Mapping[Node, Fraction] | None = None) -> Program:
     """The same signals with softmax in place of hard attention: only the weighting differs.
+
+    Args:
+        program: The signals.
+        sharpness: The scaled gap of every head,
+        own: but for these.
 
     Raises:
         ConstructionError: If a head is not average-hard; it says which.
@@ -197,16 +206,16 @@ def with_softmax(program: Program, sharpness: int) -> Program:
         rebuilt[node] = new = node.over(forms)
         if isinstance(new, Attention):
             require_average_hard(new)
-            rebuilt[node] = replace(new, weighting=softmax(_scale(new, sharpness)))
+            rebuilt[node] = replace(new, weighting=softmax(_scale(new, (own or {}).get(node, sharpness))))
     return replace(program, logits=Signal(forms(program.logits.forms), program.logits.kinds))
 
 
-def _scale(node: Attention, sharpness: int) -> Fraction | Feature:
+def _scale(node: Attention, sharpness: int | Fraction) -> Fraction | Feature:
     """The scale that makes a head's gap as large as the sharpness."""
     if is_uniform(node):
         return Fraction(1)
     if isinstance(node.gap, Fraction):
-        return sharpness / node.gap
+        return Fraction(sharpness) / node.gap
     if not isinstance(node.gap, Monomial):
         raise ConstructionError(f"head {node.name!r}: no scale is known for the gap {node.gap}")
     return sharpness / node.gap

@@ -6,16 +6,20 @@ its error bounds no longer prove them right, which is earlier.
 
 from __future__ import annotations
 
+import time
 from dataclasses import asdict, dataclass
 
 from softmachine.arithmetic.plain import FORMATS
 from softmachine.engines.check import check_words
+from softmachine.estimates import SOON, Estimate, allow
 from softmachine.model import Model
 from softmachine.progress import Tell, nobody
 from softmachine.words import random_words
 
 SAMPLES = 5
 """So many random inputs of each length are tried."""
+TWICE_AS_LONG = 4
+"""So many times longer it takes, at least, to read what is twice as long."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,11 @@ class Measurement:
 
 
 def measure(model: Model, arithmetic: str, up_to: int, tell: Tell = nobody) -> Measurement:
-    """Measure a format on a model; arithmetics other than floats have nothing plain about them."""
+    """Measure a format on a model; arithmetics other than floats have nothing plain about them.
+
+    Raises:
+        EffortError: Where the next length would take too long, and nobody said yes.
+    """
     plain = f"{arithmetic}:plain" if f"{arithmetic}:plain" in FORMATS else arithmetic
     holds_to, fails_at, reason = _search(model, plain, up_to, tell)
     return Measurement(arithmetic, holds_to, fails_at, reason, _search(model, arithmetic, up_to, tell)[0])
@@ -63,11 +71,18 @@ def _search(model: Model, arithmetic: str, up_to: int, tell: Tell) -> tuple[int,
     Lengths double; then the distance to the first one that fails is halved. The steps of a machine are limited so that
     input and run together stay within the length.
     """
+    spent = 0.0
 
     def problem(length: int) -> str | None:
+        nonlocal spent
+        if spent > SOON:
+            what = f"measuring in {arithmetic} at length {length:,}"
+            allow(Estimate(what, TWICE_AS_LONG * spent), "certify for a shorter length, or without --arithmetic")
         tell(f"measuring in {arithmetic}: length {length:,}")
+        began = time.perf_counter()
         words = random_words(model.codec, SAMPLES, length, seed=length)
         report = check_words(model, words, arithmetic=arithmetic, max_steps=max(up_to - length - 2, 0))
+        spent = time.perf_counter() - began
         return str(report.disagreements[0]) if report.disagreements else None
 
     good, bad, reason = 0, None, problem(0)

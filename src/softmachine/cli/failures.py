@@ -114,7 +114,16 @@ def _answer(problem: dict[str, object], arguments: Sequence[str]) -> None:
 def _sentence(error: typer.BadParameter) -> str:
     """The message of click, in the form of ours."""
     message = str(error.format_message()).strip().rstrip(".")
+    message = message.replace(error.message.rstrip("."), _objection(error.__cause__) or error.message.rstrip("."))
     return message[:1].lower() + message[1:]
+
+
+def _objection(cause: object) -> str:
+    """What pydantic, by which typer reads numbers, has against one, with the number; empty if it was somebody else."""
+    found = cause.errors()[0] if hasattr(cause, "errors") else {}
+    if found.get("type") == "greater_than_equal":
+        return f"{found['input']} is less than {found['ctx']['ge']}"
+    return f"{found['input']!r} is not a whole number" if str(found.get("type")).startswith("int_") else ""
 
 
 def _help_on(error: typer.BadParameter) -> str:

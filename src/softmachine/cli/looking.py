@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from softmachine.cli.output import Output
+from softmachine.cli.output import Output, require_svg
 from softmachine.cli.progress import working
-from softmachine.errors import UsageError
-from softmachine.files import require_new
+from softmachine.errors import Remedy, UsageError
 from softmachine.inspection.spot import Spot
 
 if TYPE_CHECKING:
     from softmachine.engines.result import Run
     from softmachine.inspection import Inspection
     from softmachine.inspection.pictures import Picture
+    from softmachine.model import Model
 
 STEP, ATTENTION = "step", "attention"
 
@@ -44,20 +44,37 @@ class Looking:
             UsageError: If they cannot be followed; it is said before the run.
         """
         if of is not None and picture is None:
-            raise UsageError("--svg-of says what the picture of --svg shows", hint="name its file: --svg FILE")
+            raise UsageError(
+                "--svg-of says what the picture of --svg shows",
+                hint=Remedy("name its file, or leave it out", svg_of=None),
+            )
         if of is not None and of != STEP and of.partition(":")[0] != ATTENTION:
             raise UsageError(
                 f"there is no picture of {of!r}",
-                hint="choose step, attention, or attention:HEAD; `softmachine show SOURCE --svg FILE` draws the board",
+                hint=Remedy("use {}, attention or attention:HEAD; `softmachine show` draws the board", svg_of=STEP),
             )
         if explain is None and picture is None:
             return None
         if picture is not None:
-            if picture.suffix.lower() != ".svg":
-                raise UsageError(f"{picture} should end in .svg")
-            require_new(picture)
+            require_svg(picture)
         spot = Spot() if explain is None else Spot.parse(explain)
         return Looking(spot, explain is not None, picture, of or STEP)
+
+    @property
+    def head(self) -> str | None:
+        """The one head whose attention is drawn, if it is one."""
+        return self.of.partition(":")[2] or None
+
+    def require(self, model: Model) -> None:
+        """Complain before the run about a head that the model does not have.
+
+        Raises:
+            UsageError: If so.
+        """
+        from softmachine.inspection.pictures.pattern import require_head
+
+        if self.head is not None:
+            require_head(model.weights, self.head)
 
     def at(self, run: Run, output: Output) -> dict[str, object]:
         """Look into a run: write the picture, say what is to be said, or give it as JSON has it."""
@@ -86,4 +103,4 @@ class Looking:
 
         if self.of == STEP:
             return step_picture(inspection, position)
-        return attention_picture(inspection, self.of.partition(":")[2] or None, position)
+        return attention_picture(inspection, self.head, position)

@@ -7,13 +7,16 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import IO
 
 from rich.console import Console
 
+from softmachine.errors import UsageError
+from softmachine.files import require_new
 from softmachine.text import printable
 
-__all__ = ["Output", "print_json", "printable"]
+__all__ = ["Output", "print_json", "printable", "require_svg"]
 
 NARROWEST = 20
 
@@ -86,3 +89,14 @@ def print_json(result: Mapping[str, object]) -> None:
     except UnicodeEncodeError:
         text = json.dumps(result, indent=2)
     print(text)
+
+
+def require_svg(file: Path) -> None:
+    """Complain before the work about a file that a picture cannot be written to.
+
+    Raises:
+        UsageError: If it has another ending, exists already, or there is no folder for it.
+    """
+    if file.suffix.lower() != ".svg":
+        raise UsageError(f"{file} should end in .svg")
+    require_new(file)

@@ -146,6 +146,8 @@ def command(
     looking = _looking(explain, svg, svg_of)
     wanted = Wanted(format_name, theorem, attention, alphabet, context, length)
     model, text = open_for(source, word, wanted, max_steps, output)
+    if looking:
+        looking.require(model)
     with working("preparing the weights", output):
         running = Running(
             model,

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from softmachine.cli import options
 from softmachine.cli.models import Wanted, noted, open_model, say_notes
-from softmachine.cli.options import switch, value
-from softmachine.cli.output import Output, printable
+from softmachine.cli.options import file, switch, value
+from softmachine.cli.output import Output, printable, require_svg
 from softmachine.errors import UsageError
 from softmachine.text import listed
 
@@ -41,6 +41,7 @@ INDENT = " " * 14
 
 Every = Annotated[bool, switch("Tell every name; by default long lists of names are folded.", "--all")]
 Coordinates = Annotated[bool, switch("List every coordinate of the residual stream by name.", "--coordinates")]
+Picture = Annotated[Path | None, file("Draw it to FILE as SVG.", "--svg")]
 Engine = Annotated[str | None, value("NAME", "With [b]fast[/]: how the fast engine would serve each head, and why.")]
 Growth = Annotated[
     str | None,
@@ -60,6 +61,7 @@ def command(
     coordinates: Coordinates = False,
     engine: Engine = None,
     growth: Growth = None,
+    svg: Picture = None,
     theorem: options.TheoremName = None,
     attention: options.AttentionName = None,
     context: options.Context = None,
@@ -79,7 +81,13 @@ def command(
         return
     from softmachine.transformer.board import board as board_of
 
+    if svg is not None:
+        require_svg(svg)
     model = open_model(source, wanted, output)
+    if svg is not None:
+        from softmachine.inspection.pictures import board_picture
+
+        board_picture(model.weights).save(svg)
     if output.as_json:
         served = {"fast": _served(model.weights)} if engine == "fast" else {}
         output.answer({**_answer(model), **served})
@@ -98,6 +106,8 @@ def command(
         output.say("\nCoordinates of the residual stream")
         for number, name in enumerate(model.weights.coordinates):
             output.say(f"  {number:>4}  {name}")
+    if svg is not None:
+        output.say(f"wrote {svg}")
 
 
 def _show_exported(source: str, every: bool, output: Output) -> bool:

@@ -74,6 +74,11 @@ class Running:
         if self.checkpoint:
             if engine == "dense":
                 raise UsageError("only the fast engine has checkpoints", hint=Remedy(engine="fast"))
+            if model.weights.causal and not isinstance(model.codec, DecoderCodec):
+                raise UsageError(
+                    f"{model.name!r} answers at once: there is no run to save or to go on with",
+                    hint=Remedy("leave out --checkpoint and --resume", checkpoint=None, resume=None),
+                )
             chosen, auto = engine_named("fast"), False
             if checkpoint and not self.checkpoint.absolute().parent.is_dir():
                 raise UsageError(f"there is no folder {self.checkpoint.parent} for the checkpoint")
@@ -95,11 +100,18 @@ class Running:
         """How many tokens the saved run had that it goes on from."""
         self._written = self.resumed if checkpoint is None else -1
         """How many tokens the run had when it was saved."""
-        self._may_hand_over = auto and self.arithmetic in ("float64", "exact") and isinstance(model.codec, DecoderCodec)
-        self._may_take_back = False
         self._short = self._shorter(SHORT)
+        self._may_hand_over = auto and self.arithmetic in ("float64", "exact") and self._is_for_fast()
+        self._may_take_back = False
         self._verifier = self._verifying(asked=verify)
         self._hand_over()
+
+    def _is_for_fast(self) -> bool:
+        """Whether the fast engine may be worth it: for decoders, and for many answers of which each takes little."""
+        if isinstance(self.model.codec, DecoderCodec):
+            return True
+        quick = engine_named("fast").quick
+        return self._short <= 0 and quick is not None and quick(self.task)
 
     def _verifying(self, *, asked: bool) -> Verifier | None:
         """Who compares, if it was asked for, or the arithmetic rounds (that of the engine is not always the given)."""
@@ -217,8 +229,9 @@ class Running:
         return True
 
     def _has_stopped(self) -> bool:
+        """Whether nothing more will be said: a token stopped it, or everything was answered."""
         codec, tokens = self.model.codec, self.tokens
-        return bool(tokens) and isinstance(codec, DecoderCodec) and codec.stops(tokens[-1])
+        return bool(tokens) and (not isinstance(codec, DecoderCodec) or codec.stops(tokens[-1]))
 
     def _take_back(self, problem: SoftmachineError) -> bool:
         """Let the dense engine go on from what was said, if it had handed over and can; whether it does."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from textwrap import wrap
@@ -12,7 +11,7 @@ from softmachine.inspection.sentences import sentence
 from softmachine.inspection.stage import ATTENTION, Stage
 from softmachine.model import Model
 from softmachine.text import cut
-from softmachine.transformer.sight import Enclosure, Number, least, most, told
+from softmachine.transformer.sight import Enclosure, Number, least, most, told, told_below
 
 WIDTH = 80
 """Columns."""
@@ -99,7 +98,7 @@ def _logits(logits: Logits) -> Iterator[str]:
 
 def _margin(margin: Fraction, bounded: bool) -> str:
     """By how much the winner wins; of a bound, so many digits as are certain."""
-    return f"at least {float(Fraction(math.floor(margin * 10**6), 10**6)):.6f}" if bounded else told(margin)
+    return f"at least {told_below(margin)}" if bounded else told(margin)
 
 
 def _whole(text: str) -> str:

@@ -15,7 +15,7 @@ from softmachine.codec import DecoderCodec
 from softmachine.engines.dense.effort import allow_pass, longest
 from softmachine.engines.dense.engine import DenseEngine, Pass
 from softmachine.engines.result import Run
-from softmachine.errors import PartedError, PrecisionError, UsageError
+from softmachine.errors import PartedError, PrecisionError, Remedy, UsageError
 from softmachine.estimates import consent
 from softmachine.inspection.choices import Choices, Pattern
 from softmachine.inspection.contexts import Context, Contexts
@@ -26,6 +26,8 @@ from softmachine.text import many
 from softmachine.transformer.sight import Number
 from softmachine.transformer.weights import Head, Transformer
 
+PIECE = 1024
+"""So many positions are read at a time, where the model looks back: scores take memory."""
 PATIENCE = 2.0
 """Where reading a context may take more seconds, the fast engine is asked."""
 
@@ -52,6 +54,8 @@ class Inspection:
         self.transformer: Transformer = run.model.weights
         self.arithmetic = arithmetic_for(run)
         """The name of the arithmetic: "exact", or balls."""
+        self.adopted = False
+        """Whether what is known of earlier positions comes from the fast engine."""
         self._reading: tuple[int, list[str], Pass] | None = None
 
     def __len__(self) -> int:
@@ -97,13 +101,12 @@ class Inspection:
             EffortError: If it takes too long, or too much memory, and nobody said yes.
         """
         wanted = [self.index(position) for position in positions]
-        with consent(self.yes):
-            if self.looks_ahead:
-                yield from self._of_one_pass(wanted)
-            else:
-                yield from map(self._alone, wanted)
+        for some in [wanted] if self.looks_ahead else [[position] for position in wanted]:
+            with consent(self.yes):
+                found = self._of_one_pass(some) if self.looks_ahead else [self._alone(*some)]
+            yield from found
 
-    def _of_one_pass(self, wanted: list[int]) -> Iterator[Moment]:
+    def _of_one_pass(self, wanted: list[int]) -> list[Moment]:
         """Several positions of an encoder: one pass over its input."""
         context = self.contexts.of(0)
         tokens = self.contexts.tokens(context)
@@ -111,9 +114,8 @@ class Inspection:
         reading = self.engine.start(length=self.run.prompt.length)
         reading.watcher = notebook = Notebook(self.engine, tokens, wanted)
         stream = reading.extend([tokens])
-        for position in wanted:
-            logits = self.engine.unembedding(stream[:, position : position + 1])
-            yield self._moment(position, context, notebook, numbers(logits.value[0, 0]))
+        logits = self.engine.unembedding(stream)
+        return [self._moment(position, context, notebook, numbers(logits.value[0, position])) for position in wanted]
 
     def _alone(self, position: int) -> Moment:
         """One position, after those that it sees were read."""
@@ -133,24 +135,35 @@ class Inspection:
             length = self.run.prompt.length
             self._reading = context.segment, self.contexts.tokens(context), self.engine.start(length=length)
         _, tokens, reading = self._reading
-        if reading.read == 0 and self.arithmetic == "exact" and self._takes_long(place):
+        if self._takes_long(reading, place):
             from softmachine.inspection.prefix import adopt_prefix
 
-            adopt_prefix(reading, tokens)
+            far = self.engine.start()
+            if adopt_prefix(far, tokens[: 1 << place.bit_length()]):  # and some more, for who goes on from there
+                self.adopted, reading = True, far
+                self._reading = context.segment, tokens, far
         if reading.read <= place:
             allow_pass(self.engine, tokens[: place + 1], self.run.prompt.length)
             reading.extend([tokens[reading.read : place + 1]])
         return tokens, reading
 
-    def _takes_long(self, place: int) -> bool:
-        """Whether the dense engine would take long to read the positions before one."""
-        return self.transformer.causal and longest(self.engine, place, None) > PATIENCE
+    def _takes_long(self, reading: Pass, place: int) -> bool:
+        """Whether the dense engine would take long to read on up to a position, and others may know it."""
+        if reading.read > place or self.arithmetic != "exact" or not self.transformer.causal:
+            return False
+        return longest(self.engine, place, None) - longest(self.engine, reading.read, None) > PATIENCE
 
     def _moment(self, position: int, context: Context, notebook: Notebook, logits: tuple[Number, ...]) -> Moment:
         place, said = context.place(position), self.contexts.said(position)
         found = Logits(self.transformer.outputs, logits, said)
-        if said is not None and found.winner not in (said, None):
-            raise PartedError(f"at position {position} the model says {found.winner!r}, but the run has {said!r} there")
+        if said is not None and found.winner is None and found.bounded:
+            raise PrecisionError(
+                f"at position {position} the bits of {self.arithmetic} do not tell which logit is the largest",
+                hint=Remedy("run it with more: {}", arithmetic="ball:1024"),
+            )
+        if said is not None and found.winner != said:
+            says = "nothing: logits tie" if found.winner is None else repr(found.winner)
+            raise PartedError(f"at position {position} the model says {says}, but the run has {said!r} there")
         return Moment(
             position=position,
             place=place,
@@ -189,7 +202,9 @@ class Inspection:
         allow_pass(engine, tokens, self.run.prompt.length)
         reading = engine.start(length=self.run.prompt.length)
         reading.watcher = choices = Choices(engine)
-        reading.extend([tokens])
+        piece = max(len(tokens), 1) if self.looks_ahead else PIECE
+        for start in range(0, len(tokens), piece):
+            reading.extend([tokens[start : start + piece]])
         return list(choices.patterns.values())
 
     def step_of(self, position: int) -> int | None:

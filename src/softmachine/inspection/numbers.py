@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from flint import arb, fmpq
 
-from softmachine.errors import PrecisionError, Remedy
+from softmachine.errors import PrecisionError
 from softmachine.transformer.sight import Enclosure, Number
 
 
@@ -20,7 +20,7 @@ def number(value: fmpq | arb) -> Number:
     if isinstance(value, fmpq):
         return Fraction(int(value.p), int(value.q))
     if not value.is_finite():
-        raise PrecisionError("a number has left the range of balls", hint=Remedy("use {}", arithmetic="ball:1024"))
+        raise PrecisionError("a number has left the range of balls")
     if value.is_exact():
         return _dyadic(value)
     middle, radius = _dyadic(value.mid()), _dyadic(value.rad())

@@ -30,7 +30,7 @@ SIZE = 1 << 14
 """So many positions are read at a time."""
 PLAIN = 20_000
 """Shorter contexts are read by the same code in plain Python: it is there at once."""
-SECONDS, BYTES = 1.5e-6, 24
+SECONDS, BYTES = 2e-6, 32
 """What a number of a key or a value takes at most, with all that belongs to it; most are shared."""
 
 

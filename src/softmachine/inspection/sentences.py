@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from softmachine.codec import Codec
 from softmachine.inspection.seeing import HeadSight
-from softmachine.languages.source import Source
 from softmachine.model import Model
 from softmachine.text import cut, many
 from softmachine.transformer.attention import Choice
 from softmachine.transformer.sight import Enclosure, Number, told
 
+_AGAIN = re.compile(r" \(\d+\)$")
+"""Heads of the same name are numbered."""
+LONGEST = 400
+"""So many characters of a clause are told: names may be very long."""
 FEW = 4
 """So many positions are named; of more it is said how many they are."""
 
@@ -20,13 +23,13 @@ FEW = 4
 def sentence(sight: HeadSight, model: Model) -> str:
     """Which positions a head chose, by how much, and what it retrieved; a theorem may say it in its own words."""
     own = model.theorem.tells(model.codec, sight) if model.theorem.tells else None
-    clause = own or "; ".join([_chose(sight, model.codec), *_retrieved(sight)])
+    clause = own or "; ".join([_chose(sight), *_retrieved(sight)])
+    clause = clause if len(clause) <= LONGEST else f"{clause[:LONGEST]}…"
     return "; ".join([f"{cut(sight.name)}: {clause}", *_rivals(sight)])
 
 
-def _chose(sight: HeadSight, codec: Codec[Source]) -> str:
+def _chose(sight: HeadSight) -> str:
     """The default: which positions it took its values from."""
-    del codec
     chosen, seen = sight.chosen, len(sight.visible)
     if not seen:
         return "sees nothing, so that it adds 0"
@@ -71,13 +74,19 @@ def _rivals(sight: HeadSight) -> Iterator[str]:
 
 def _retrieved(sight: HeadSight) -> Iterator[str]:
     """What it added, but for zeros."""
-    added = [f"{cut(name)} = {told(value)}" for name, value in sight.added.items() if value != 0]
+    added = [f"{cut(_own(sight, name))} = {told(value)}" for name, value in sight.added.items() if value != 0]
     if not added:
         yield "retrieved 0"
     elif len(added) > FEW:
         yield f"retrieved {', '.join(added[:FEW])} and {len(added) - FEW:,} more"
     else:
         yield f"retrieved {', '.join(added)}"
+
+
+def _own(sight: HeadSight, name: str) -> str:
+    """What a coordinate is called that holds several numbers in turn: that of this head, if it is named after it."""
+    plain = _AGAIN.sub("", sight.name)
+    return next((part for part in name.split(" / ") if part.startswith(plain)), name)
 
 
 def _positions(chosen: Sequence[int]) -> str:

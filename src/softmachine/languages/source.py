@@ -120,9 +120,10 @@ def spelled_out(text: str | Iterable[str], alphabet: Iterable[str]) -> tuple[str
     """The symbols that a text writes: characters, or what stands between blanks."""
     if not isinstance(text, str):
         return tuple(text)
-    apart = text.split()
-    one_by_one = " " not in alphabet and all(len(symbol) == 1 for symbol in apart)
-    return tuple(apart if one_by_one or any(len(symbol) > 1 for symbol in alphabet) else text)
+    apart, blanks = text.split(), " " in alphabet
+    one_by_one = not blanks and all(len(symbol) == 1 for symbol in apart)
+    together = text if blanks else text.strip()
+    return tuple(apart if one_by_one or any(len(symbol) > 1 for symbol in alphabet) else together)
 
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_UP, Decimal, localcontext
 from fractions import Fraction
 from typing import Protocol, TypeAlias
 
 DIGITS = 6
-"""Decimal places of a number that is not told exactly."""
+"""Digits of a number that is not told exactly."""
+CERTAIN = 12
+"""Digits of a number that is near a shorter one, but is not it."""
 LONGEST = 12
 """A fraction that takes more characters is told as a decimal number."""
 
@@ -32,8 +35,14 @@ class Enclosure:
         return float(self.middle)
 
     def __str__(self) -> str:
-        radius = float(self.upper - self.lower) / 2
-        return f"{_decimal(self.middle)} ± {radius:.0e}"
+        """Digits that are all certain, with "…" after them; or a number, and how far it can be off at most."""
+        short, longer = (_rounded(self.middle, digits) for digits in (DIGITS, CERTAIN))
+        inside = next((number for number in (short, longer) if self.lower <= number <= self.upper), None)
+        low, high = (_rounded(end, CERTAIN, ROUND_DOWN) for end in (self.lower, self.upper))
+        if inside is None and low == high:
+            return f"{_text(low)}…"
+        near = short if inside is None else inside
+        return f"{_text(near)} ± {_text(_rounded(max(self.upper - near, near - self.lower), 1, ROUND_UP))}"
 
 
 Number: TypeAlias = Fraction | Enclosure
@@ -51,18 +60,30 @@ def most(number: Number) -> Fraction:
 
 
 def told(number: Number) -> str:
-    """A number for people: a fraction if it is short, else its decimals after ≈; ± if even the exact one is unknown."""
+    """A number for people: a fraction if it is short, else digits of it after ≈; of an enclosure, what is certain."""
     if isinstance(number, Enclosure):
         return str(number)
     text = str(number)
-    return text if len(text) <= LONGEST else f"≈ {_decimal(number)}"
+    return text if len(text) <= LONGEST else f"≈ {_text(_rounded(number, DIGITS))}"
 
 
-def _decimal(number: Fraction) -> str:
-    size = abs(number)
-    if size and not Fraction(1, 10**DIGITS) <= size < 10**LONGEST:
-        return f"{float(number):.{DIGITS}g}"
-    return f"{float(number):.{DIGITS}f}".rstrip("0").rstrip(".")
+def told_below(number: Fraction) -> str:
+    """A number that is at most this one, in few digits."""
+    return _text(_rounded(number, DIGITS, ROUND_FLOOR))
+
+
+def _rounded(number: Fraction, digits: int, how: str = ROUND_HALF_EVEN) -> Fraction:
+    """A number with so many significant digits."""
+    with localcontext(prec=digits, rounding=how, Emin=MIN_EMIN, Emax=MAX_EMAX):
+        return Fraction(Decimal(number.numerator) / Decimal(number.denominator))
+
+
+def _text(number: Fraction) -> str:
+    """A decimal fraction of few digits."""
+    with localcontext(prec=CERTAIN, Emin=MIN_EMIN, Emax=MAX_EMAX):
+        decimal = (Decimal(number.numerator) / Decimal(number.denominator)).normalize()
+        small = not decimal or -DIGITS <= decimal.adjusted() < LONGEST
+        return f"{decimal:f}" if small else f"{decimal:e}".replace("e+", "e")
 
 
 class Sight(Protocol):

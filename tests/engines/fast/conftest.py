@@ -30,3 +30,9 @@ def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """The generated code as plain Python: of a short run, compiling it would take nearly all the time."""
     monkeypatch.setattr("softmachine.engines.fast.engine.compiled", store.uncompiled)
     monkeypatch.setattr("softmachine.engines.fast.engine.is_compiled", lambda _: True)
+
+
+@pytest.fixture(autouse=True)
+def no_rehearsal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short runs are not left to plain Python, so that it is machine code that is tested."""
+    monkeypatch.setattr("softmachine.engines.fast.engine.REHEARSED", 0)

@@ -15,8 +15,9 @@ from softmachine.engines.fast.indexes import finding, groups
 from softmachine.engines.fast.indexes.storages import KeyGroups
 
 
-def _plain(module: ModuleType, name: str) -> Callable[..., Any]:
-    return cast(Callable[..., Any], store.plain_names(vars(module))[name])
+def kernel_of(module: ModuleType, name: str, *, plain: bool) -> Callable[..., Any]:
+    """A kernel as plain Python, or as machine code."""
+    return cast(Callable[..., Any], store.plain_names(vars(module))[name]) if plain else _compiled(module, name)
 
 
 @cache
@@ -24,16 +25,13 @@ def _compiled(module: ModuleType, name: str) -> Callable[..., Any]:
     """A kernel as decoders call it, kept on disk as they are."""
     parameters = ", ".join(inspect.signature(getattr(module, name).py_func).parameters)
     text = f"from {module.__name__} import {name}\n\n\ndef advance({parameters}, found):\n"
-    text += (
-        f"    found[0] = {name}({parameters})\n"
-        if name == "insert"
-        else (f"    found[0], found[1] = {name}({parameters})\n")
-    )
+    inserts = name.startswith("insert")
+    text += f"    {'found[0]' if inserts else 'found[0], found[1]'} = {name}({parameters})\n"
     advance, found = store.compiled(text), np.zeros(2, dtype=np.int64)
 
     def call(*arguments: Any) -> Any:
         advance(*arguments, found)
-        return found[0] if name == "insert" else found
+        return found[0] if inserts else found
 
     return call
 
@@ -63,8 +61,7 @@ class Index:
         self.fractional_keys, self.fractions = fractional_keys, fractions
         self.count = 0
         self._insert, self._search = (
-            _plain(module, name) if plain else _compiled(module, name)
-            for module, name in ((groups, "insert"), (finding, "search"))
+            kernel_of(module, name, plain=plain) for module, name in ((groups, "insert"), (finding, "search"))
         )
 
     def insert(self, key: Sequence[int], value: Sequence[int]) -> None:

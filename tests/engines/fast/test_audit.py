@@ -97,7 +97,7 @@ def test_a_change_of_plan_while_a_run_is_read_again_begins_again(run: FastPass) 
     for number, part in enumerate(recorded(run.engine, run.tokens, 50, atoms, 16)):
         parts.append(part.copy())
         if number == 1:
-            run.engine.use_general(frozenset({"last write"}))
+            run.engine.assume_less(frozenset({"last write"}), frozenset())
     for old, new in zip(before, parts, strict=True):
         assert [Fraction(*map(int, pair)) for pair in old.reshape(-1, 2)] == [
             Fraction(*map(int, pair)) for pair in new.reshape(-1, 2)

@@ -4,6 +4,7 @@ import pytest
 
 from softmachine.errors import SourceError
 from softmachine.languages.temporal import parse, parse_formula
+from softmachine.sources import read_source
 
 
 def message(text: str) -> str:
@@ -107,3 +108,16 @@ def test_deep_nesting_is_refused_and_parentheses_are_not_nesting(before: str, af
 def test_chains_of_and_and_or_are_not_nesting() -> None:
     assert parse_formula(" and ".join(["Q_a"] * 3_000)).depth == 1
     assert parse_formula("(" * 3_000 + "Q_a" + ")" * 3_000).depth == 0
+
+
+@pytest.mark.parametrize("text", ["G(a -> F b)", "F a", "a U b", "!a", "a -> b", "a && b", "G(F(a))", "a since b"])
+def test_a_formula_with_bare_symbols_is_told_how_to_write_them(text: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        read_source(text)
+    assert caught.value.hint == "to say that the symbol here is a, write Q_a"
+
+
+@pytest.mark.parametrize("text", ["palindrom", "busy beaver", "F", "1RB1LB|1LA1RZ", "a b", "notes/G(1).txt"])
+def test_names_are_not_taken_for_formulas(text: str) -> None:
+    with pytest.raises(SourceError, match="is not in the zoo, not a file"):
+        read_source(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from softmachine.engines.fast import status
 from softmachine.engines.fast.analysis.flow import Flow, require_causal, unfold
 from softmachine.engines.fast.analysis.grids import HORIZON
+from softmachine.engines.fast.analysis.plans import Compared
 from softmachine.engines.fast.codegen.emitted import Emitted, TooLong, emit
 from softmachine.engines.fast.growth import require_memory
 from softmachine.engines.fast.indexes.memory import Memory
@@ -20,13 +22,17 @@ from softmachine.engines.fast.store import compiled, is_compiled, uncompiled
 from softmachine.engines.fast.tables.interpreted import Interpreted, is_large, tables_of
 from softmachine.engines.fast.tables.memory import TableMemory
 from softmachine.engines.fast.tokens import Tokens
-from softmachine.errors import AmbiguousTokenError, InputError, PrecisionError, Remedy
-from softmachine.packed import Stretch
+from softmachine.errors import AmbiguousTokenError, InputError, PrecisionError, Remedy, SoftmachineError
+from softmachine.packed import Coded, Stretch
 from softmachine.text import many
 from softmachine.transformer.weights import Transformer
 
 CHUNK = 1 << 21
 """So many positions at most are computed before Python gets a chance to see that the user wants to stop."""
+
+
+REHEARSED = 64
+"""So many positions are computed by plain Python first, if a plan assumes what may not hold: compiling takes longer."""
 
 
 class FastEngine:
@@ -46,6 +52,7 @@ class FastEngine:
         self.transformer = transformer
         self.plain = plain
         self.general: frozenset[str] = frozenset()
+        self.uneven: frozenset[str] = frozenset()
         self._recording: dict[tuple[int, ...], tuple[Emitted, Callable[..., None]]] = {}
         self.code: Emitted | Interpreted = self._code(tables)
 
@@ -69,6 +76,13 @@ class FastEngine:
         return uncompiled(self.code.text) if self.plain else compiled(self.code.text)
 
     @property
+    def rehearsal(self) -> Callable[..., None] | None:
+        """The function as plain Python, if it is not compiled yet and may turn out to be the wrong one at once."""
+        if self.plain or "advance" in self.__dict__ or isinstance(self.code, Interpreted):
+            return None
+        return uncompiled(self.code.text) if any(plan.evenly for plan in self.code.plans) else None
+
+    @property
     def ready(self) -> bool:
         """Whether the generated function need not be compiled."""
         return self.plain or is_compiled(self.code.text)
@@ -76,7 +90,7 @@ class FastEngine:
     def recording(self, atoms: tuple[int, ...]) -> tuple[Emitted, Callable[..., None]]:
         """Code that also writes down some atoms at every position, of a model that has code of its own."""
         if atoms not in self._recording:
-            code = emit(self.flow, self.general, atoms)
+            code = emit(self.flow, self.general, self.uneven, atoms)
             self._recording[atoms] = code, uncompiled(code.text) if self.plain else compiled(code.text)
         return self._recording[atoms]
 
@@ -85,24 +99,30 @@ class FastEngine:
         if isinstance(self.code, Interpreted):
             self.code = self.code.replanned(storage)
         else:
-            self.use_general(self.general | {self.code.storages[storage].head})
+            self.assume_less(self.general | {self.code.storages[storage].head}, self.uneven)
 
-    def take_fractions(self) -> None:
-        """Keep all means as fractions: one of integers was not an integer."""
+    def take_fractions(self, number: int) -> None:
+        """Keep the means of a head as fractions: one of integers was not an integer.
+
+        And those of all heads of that kind of plan that retrieve the same: theirs will not be integers, either.
+        """
         assert isinstance(self.code, Emitted)
-        self.use_general(self.general | {plan.head.name for plan in self.code.plans if plan.evenly})
+        plans = [plan for plan in self.code.plans if plan.evenly]
+        found = self.code.plans[number]
+        alike = {plan.head.name for plan in plans if isinstance(plan, Compared) and plan.retrieves(found)}
+        self.assume_less(self.general, self.uneven | {found.head.name} | alike)
 
-    def use_general(self, names: frozenset[str]) -> None:
-        """Serve these heads by the general index."""
-        if names != self.general and isinstance(self.code, Emitted):
+    def assume_less(self, general: frozenset[str], uneven: frozenset[str]) -> None:
+        """Serve some heads by the general index, and keep the means of some as fractions."""
+        if (general, uneven) != (self.general, self.uneven) and isinstance(self.code, Emitted):
             try:
-                self.code = emit(self.flow, names)
+                self.code = emit(self.flow, general, uneven)
             except TooLong:
                 raise PrecisionError(
                     "what the plan of the run assumed does not hold, and the code that assumes less would be too long",
                     hint=Remedy("use {}", engine="dense"),
                 ) from None
-            self.general = names
+            self.general, self.uneven = general, uneven
             self._recording.clear()
             self.__dict__.pop("advance", None)
 
@@ -250,12 +270,24 @@ class FastPass:
                     self._why_no_further(), hint="models that go on from summaries have short contexts"
                 )
             target = min(target, self.engine.code.horizon)
-            self.call(self.engine.advance, target)
+            rehearsal = self.engine.rehearsal if self.read < REHEARSED else None
+            if rehearsal:
+                self.call(rehearsal, min(target, REHEARSED))
+            else:
+                self.call(self.engine.advance, target)
         return self.stopped_by is None
 
     def prepare(self) -> None:
-        """Have the machine code at hand: it computes no position."""
-        self._call(self.engine.advance, self.info.copy(), 0)
+        """Have the machine code at hand: it computes nothing but positions that are known already, and few of these.
+
+        Where a plan may turn out to be wrong at once and too little is known to try it, nothing is compiled yet.
+        """
+        known = min(REHEARSED, self.given - 1)
+        if self.read < known and self.engine.rehearsal:
+            with suppress(SoftmachineError):  # what stops it now will do so again
+                self.go(known)
+        if self.read >= REHEARSED or not self.engine.rehearsal:
+            self._call(self.engine.advance, self.info.copy(), 0)
 
     def call(self, advance: Callable[..., None], target: int) -> None:
         """Compute positions up to one, or until something has to be seen to, and see to it."""
@@ -273,10 +305,12 @@ class FastPass:
     def answers(self) -> list[str]:
         """The outputs at all given positions."""
         self.go(self.given)
-        outputs = self.engine.transformer.outputs
-        if not self.given:
-            return []
-        return [outputs[k] for k in [*self.said[: self.given - 1], self.info[status.SAID]]]
+        return list(self.answered())
+
+    def answered(self) -> Coded[str]:
+        """The outputs at all given positions, once these are computed."""
+        codes = np.append(self.said[: self.given - 1], self.info[status.SAID])[: self.given]
+        return Coded(codes, self.engine.transformer.outputs)
 
     def _why_no_further(self) -> str:
         code = self.engine.code
@@ -307,8 +341,8 @@ class FastPass:
                 f"at position {self.read} a number leaves the 64 bits in which the fast engine is exact",
                 hint=Remedy("use {}", engine="dense"),
             )
-        elif found == status.UNEVEN:
-            self.engine.take_fractions()
+        elif found >= status.UNEVEN:
+            self.engine.take_fractions(found - status.UNEVEN)
             self._start_again()
             info[status.STATUS] = status.RUNNING
         elif found >= status.REPLAN:

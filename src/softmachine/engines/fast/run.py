@@ -1,4 +1,4 @@
-"""Runs on the fast engine: in one context, or in segments that go on from summaries."""
+"""Runs on the fast engine: in one context, in segments that go on from summaries, or all answers to what is given."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from softmachine.engines.engine import Engine, Task
 from softmachine.engines.fast import saved_run
 from softmachine.engines.fast.analysis.grids import Declined
 from softmachine.engines.fast.audit import Audit, audit
+from softmachine.engines.fast.codegen.emitted import Emitted
 from softmachine.engines.fast.engine import FastEngine, FastPass
 from softmachine.engines.fast.segments import SegmentedPass
 from softmachine.errors import Remedy, UsageError
 from softmachine.estimates import SOON, WORTH_SAYING, duration, mention
 from softmachine.languages.source import Source
+from softmachine.packed import Coded
 from softmachine.text import many
 
 MAX_STEPS = 100_000_000
@@ -80,6 +82,48 @@ class OneContext(FastPass):
         return audit(self, count, seed)
 
 
+class OneReading(FastPass):
+    """All answers of a model that answers at once, if no position needs a later one.
+
+    Args:
+        engine: The engine.
+        prompt: What it answers to.
+    """
+
+    def __init__(self, engine: FastEngine, prompt: Sequence[str]) -> None:
+        super().__init__(engine, prompt, lambda _: True, answer_all=True)
+        self.segments: list[int] = []
+        self.outgrown = False
+
+    @property
+    def ended(self) -> bool:
+        """Whether everything is answered."""
+        return self.stopped_by is not None or not self.given
+
+    def advance(self, count: int) -> None:
+        """Compute so many positions more."""
+        self.go(min(self.given, self.read + count))
+
+    def said_since(self, most: int) -> Coded[str]:
+        """All answers; none before the last is there."""
+        del most
+        answered = self.answered()
+        return answered if self.ended else answered[:0]
+
+    @property
+    def spoken(self) -> range:
+        """The positions that are answered."""
+        return range(self.given if self.ended else 0)
+
+    def said_at(self, position: int) -> str:
+        """The answer at a position."""
+        return self.answered()[position]
+
+    def audit(self, count: int, seed: int) -> Audit:
+        """Do random positions again."""
+        return audit(self, count, seed)
+
+
 class FastRun:
     """A task on the fast engine, which is exact whatever the arithmetic.
 
@@ -98,7 +142,7 @@ class FastRun:
         self.task = task
         self.max_steps = MAX_STEPS if task.max_steps is None else task.max_steps
         model, codec, prompt = task.model, task.codec, task.prompt.tokens
-        if not isinstance(codec, DecoderCodec):
+        if not isinstance(codec, DecoderCodec) and not model.weights.causal:
             raise UsageError(f"{model.name!r} is an encoder; the fast engine decodes", hint=Remedy(engine="dense"))
         try:
             engine = FastEngine(model.weights)
@@ -106,10 +150,12 @@ class FastRun:
             raise UsageError(
                 f"the fast engine cannot run {model.name!r}: {reason}", hint=Remedy(engine="dense")
             ) from None
-        self.limit = codec.token_limit(self.max_steps)
+        self.limit = codec.token_limit(self.max_steps) if isinstance(codec, DecoderCodec) else 0
         positions = model.length
-        self.run: OneContext | SegmentedPass
-        if isinstance(codec, SegmentedCodec):
+        self.run: OneContext | SegmentedPass | OneReading
+        if not isinstance(codec, DecoderCodec):
+            self.run = OneReading(engine, prompt)
+        elif isinstance(codec, SegmentedCodec):
             steps = self.max_steps
             self.run = SegmentedPass(engine, codec, prompt, said, most_steps=steps, most_positions=positions)
         else:
@@ -154,7 +200,9 @@ class FastRun:
             raise self.task.outgrown(self.max_steps)
 
     def save(self, file: Path) -> bool:
-        """Write the run to a file; one that has ended as it was before its last decision."""
+        """Write the run to a file; one that has ended as it was before its last decision. Answers are not saved."""
+        if isinstance(self.run, OneReading):
+            return False
         saved_run.save(self.run, file, self.max_steps)
         return True
 
@@ -193,8 +241,18 @@ def resume(task: Task, file: Path) -> FastRun:
     if task.max_steps is None:
         task = replace(task, max_steps=max(MAX_STEPS, saved_run.steps_allowed(file)))
     run = FastRun(task)
-    saved_run.load(run.run, file)
+    if not isinstance(run.run, OneReading):
+        saved_run.load(run.run, file)
     return run
 
 
-ENGINE = Engine("fast", FastRun, resume, saved_run.require_free)
+def quick(task: Task) -> bool:
+    """Whether no head has to look at many keys one by one, as far as is known beforehand."""
+    try:
+        code = FastEngine(task.model.weights).code
+    except (Declined, UsageError):
+        return False
+    return isinstance(code, Emitted) and not any(plan.scans for plan in code.plans)
+
+
+ENGINE = Engine("fast", FastRun, resume, saved_run.require_free, quick)

@@ -95,7 +95,9 @@ def save(run: FastPass | SegmentedPass, path: Path, steps: int = 0) -> None:
     Raises:
         SourceError: If that is not possible; the run goes on in memory.
     """
-    common = {"model": run.engine.digest, "general": json.dumps(sorted(run.engine.general)), "steps": str(steps)}
+    less = {"general": run.engine.general, "uneven": run.engine.uneven}
+    common = {"model": run.engine.digest, "steps": str(steps)}
+    common |= {what: json.dumps(sorted(names)) for what, names in less.items()}
     if isinstance(run, SegmentedPass):
         # What was said says it all: the present segment is read again.
         _save(path, _packed("said", run.lasting()), common | {"format": SEGMENTS_FORMAT, "prompt": _prompt(run)})
@@ -223,7 +225,7 @@ def _adopt(run: FastPass | SegmentedPass, header: dict[str, str], arrays: Arrays
     known = header.get("format") in (FORMAT, SEGMENTS_FORMAT)
     if not known or header.get("checksum") != _checksum(arrays):
         raise _RefusedError("is damaged, or not one of softmachine's")
-    _adopt_plans(run.engine, header.get("general", "[]"))
+    run.engine.assume_less(*(_heads(run.engine, header.get(what, "[]")) for what in ("general", "uneven")))
     segmented = isinstance(run, SegmentedPass)
     if segmented != (header["format"] == SEGMENTS_FORMAT) or header.get("model") != run.engine.digest:
         raise _RefusedError("is of another model, or of another version of softmachine")
@@ -265,15 +267,15 @@ def _adopt_memory(run: FastPass, memory: Memory, tokens: Packed[str], arrays: Ar
     run.first_answer = len(tokens) - 1
 
 
-def _adopt_plans(engine: FastEngine, general: str) -> None:
-    """Serve the same heads by the general index."""
+def _heads(engine: FastEngine, names: str) -> frozenset[str]:
+    """The heads that a list in a file names; none if it is not one of heads of this model."""
     try:
-        names = json.loads(general)
+        found = json.loads(names)
     except ValueError:
-        names = []
+        found = []
     known = {plan.head.name for plan in engine.code.plans} if isinstance(engine.code, Emitted) else set()
-    if isinstance(names, list) and all(isinstance(name, str) and name in known for name in names):
-        engine.use_general(frozenset(names))
+    fits = isinstance(found, list) and all(isinstance(name, str) and name in known for name in found)
+    return frozenset(found if fits else ())
 
 
 def _plausible(memory: Memory, count: int, info: NDArray[np.int64], scalars: NDArray[np.int64]) -> bool:

@@ -12,6 +12,7 @@ from softmachine.inspection.inspection import Inspection
 from softmachine.inspection.pictures.svg import SOFT, Drawing, Picture, width_of
 from softmachine.text import cut
 from softmachine.transformer.attention import Mask
+from softmachine.transformer.weights import Transformer
 
 MOST = 48
 """So many positions a side are drawn: the last ones up to the one that is asked for."""
@@ -20,7 +21,8 @@ LARGE, SMALL = 16.0, 5.0
 ACROSS = 720.0
 """Patterns are put side by side up to this width."""
 LEFT = 16.0
-UNSEEN = "#f4f4f4"
+UNSEEN = "#e6ecf3"
+"""Bluish, since weights are grey."""
 LONGEST = 12
 
 
@@ -52,9 +54,8 @@ def attention_picture(inspection: Inspection, head: str | None = None, position:
     Raises:
         UsageError: If there is no such head.
     """
-    names = list(dict.fromkeys(one.name for one in inspection.transformer.heads))
-    if head is not None and head not in names:
-        raise UsageError(f"there is no head {head!r}", hint=f"the heads are {', '.join(map(cut, names[:24]))}")
+    if head is not None:
+        require_head(inspection.transformer, head)
     tokens, view = _view(inspection, inspection.index(position))
     found = [one for one in _weights(inspection, view, position) if head in (None, one.name)]
     about = f"{cut(inspection.run.model.source.name)}: what {'all heads' if head is None else cut(head)} looked at"
@@ -65,6 +66,17 @@ def attention_picture(inspection: Inspection, head: str | None = None, position:
     else:
         _many(drawing, found, view)
     return drawing.picture()
+
+
+def require_head(transformer: Transformer, head: str) -> None:
+    """See that there is a head of a name.
+
+    Raises:
+        UsageError: If there is none.
+    """
+    names = list(dict.fromkeys(one.name for one in transformer.heads))
+    if head not in names:
+        raise UsageError(f"there is no head {head!r}", hint=f"the heads are {', '.join(map(cut, names[:24]))}")
 
 
 def _view(inspection: Inspection, position: int) -> tuple[list[str], range]:
@@ -146,8 +158,8 @@ def _fill(weights: Weights, query: int, key: int) -> str:
 
 
 def _grey(share: float) -> str:
-    """The larger the weight, the darker; a weight that is there is always seen."""
-    level = round(225 - 210 * min(share, 1.0) ** 0.5)
+    """The larger the weight, the darker."""
+    level = round(255 - 240 * min(share, 1.0) ** 0.5)
     return f"#{level:02x}{level:02x}{level:02x}"
 
 

@@ -45,6 +45,8 @@ MARKS = re.compile(
     r"|\b(since|until|prev|next|once|historically|eventually|always)\b[ !(]|^\s*(true|false|first|last)\s*$"
 )
 """What few texts but formulas have."""
+SIGNS = re.compile(r"\b[FGHOXY]\s*\(|\b[FGHOXY]\s+\w+\s*$|\w\s+[SU]\s+\w|[-=]>|[→↔]|\s[&|]{1,2}\s|^\s*[!~]\s*\w|#\s*\[")
+"""What one line that is no name may have only if it is meant as a formula."""
 FILE_NAME = re.compile(r"\s*[^\s'\"]*[./\\][^\s'\"]*\s*")
 OTHER_LANGUAGES = re.compile(r"\A\s*[<{]|:=|^\s*[^\W\d]\w*\s*<-(?!>)|^\s*\w[\w .]*:|^\s*\w+\(i\)\s*=", re.MULTILINE)
 """Definitions, rules and rows of machines, of which formulas have none."""
@@ -56,7 +58,8 @@ def looks_like(text: str) -> bool:
         text = text[header.end() :]
     elif FILE_NAME.fullmatch(text):
         return False
-    return MARKS.search(text) is not None and OTHER_LANGUAGES.search(text) is None
+    marked = MARKS.search(text) or (SIGNS.search(text) if "\n" not in text.strip() else None)
+    return marked is not None and OTHER_LANGUAGES.search(text) is None
 
 
 def parse(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from softmachine.theorems.circuit.layout import Slot
 from softmachine.theorems.circuit.tokens import CircuitCodec
 from softmachine.theorems.theorem import Guide
@@ -11,7 +13,7 @@ _WIRING = Guide(
     "Who stands here?",
     "Every input, every gate and every argument of a gate has a position of its own. What is wired to what is said by "
     "position features: an own address, that of the source of an argument, that of its gate.",
-    ("own address", "source", "target", "is gate", "is argument", "input's address", "gate's address"),
+    ("own address", "source", "target", "is gate", "is argument"),
 )
 _LOOP = Guide(
     "Once more",
@@ -36,7 +38,7 @@ BINARY = (
     _LOOP,
 )
 UNIT_VECTORS = (
-    _WIRING,
+    replace(_WIRING, shows=("input's address", "gate's address", "source", "argument's gate", "is argument")),
     Guide(
         "What does the wire hold?",
         "An argument fetches the bit of the wire that it is. Addresses are vectors of length 1, so that equal ones "
@@ -62,6 +64,8 @@ def tell(codec: CircuitCodec, sight: Sight) -> str | None:
         return f"an argument of {_gate(here)} is {_wire(codec, here.source)}, at position {sight.chosen[0]:,}"
     if here.is_argument:
         return None
+    if sight.name == "decides" and len(sight.chosen) > 1:
+        return f"{len(sight.chosen):,} arguments of {_gate(here)} decide alike"
     if sight.name == "decides":
         there = codec.layout.places[sight.chosen[0]]
         return f"{_gate(here)} is decided by its argument {_wire(codec, there.source)}, at position {sight.chosen[0]:,}"

@@ -48,10 +48,10 @@ def tell(codec: Codec[Source], sight: Sight) -> str | None:
     del codec
     if sight.name != "mean" and not sight.name.startswith("mean at depth "):
         return None
-    seen, sums = len(sight.visible), []
+    seen, sums = len(sight.visible), list[str]()
     for name, mean in sight.added.items():
         label = name.removeprefix(f"{sight.name}[").removesuffix("]")
         total = (mean.middle if isinstance(mean, Enclosure) else mean) * seen
         if label != SHARE and total.denominator == 1:
-            sums.append(f"{label} to {total}")
-    return f"over {seen:,} positions, {', '.join(sums)}".replace(" to ", " adds up to ", 1) if sums else None
+            sums.append(f"{label} {'to' if sums else 'adds up to'} {total}")
+    return f"over {seen:,} positions, {', '.join(sums)}" if sums else None

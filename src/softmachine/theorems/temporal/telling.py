@@ -7,38 +7,38 @@ from softmachine.theorems.temporal.tokens import TemporalCodec
 from softmachine.theorems.theorem import Guide
 from softmachine.transformer.sight import Enclosure, Sight
 
-GUIDE = (
-    Guide(
-        "Which symbol is here?",
-        "Symbols are looked up from the token, one-hot; position 0 holds a start token, at which no formula counts. "
-        "Boolean operators are units of a feed-forward layer.",
-        ("symbol",),
-    ),
-    Guide(
-        "Previous and next",
-        "The nearest even and the nearest odd position are found, and of these the one that is not here "
-        "(Theorems 12 and 13). Nearness is a small term of the score that (-1)^i overrules (Lemma 8).",
-        ("(-1)^i", "first", "previous…", "Y …"),
-    ),
-    Guide(
-        "Who decides since and until?",
-        "The nearest position where the one side fails or the other holds says which it was (Theorems 15 and 16): "
-        "the head finds it (Lemma 8) and retrieves the truth value there.",
-        ("decides …", "i/(n+1)"),
-    ),
-    Guide(
-        "How many?",
-        "Uniform attention gives the share of the positions that count, c/(i+1). A lookup among the positions finds c "
-        "(Theorems 20 and 21, Lemma 7), and comparisons of counts are units.",
-        ("share of …", "counted in …", "#…"),
-    ),
-    Guide(
-        "Round it",
-        "Softmax may be off by 1/4 at the stated scale (Lemma 6); two units behind the head give the right bit "
-        "(Lemma 9). With hard attention nothing changes.",
-        ("Q_a since Q_b…",),
-    ),
+_SYMBOLS = Guide(
+    "Which symbol is here?",
+    "Symbols are looked up from the token, one-hot; position 0 holds a start token, at which no formula counts. "
+    "Boolean operators are units of a feed-forward layer.",
+    ("symbol",),
 )
+_NEIGHBOURS = Guide(
+    "Previous and next",
+    "The nearest even and the nearest odd position are found, and of these the one that is not here "
+    "(Theorems 12 and 13). Nearness is a small term of the score that (-1)^i overrules (Lemma 8).",
+    ("(-1)^i", "first", "prev …"),
+)
+_WITNESS = Guide(
+    "Who decides since and until?",
+    "The nearest position where the one side fails or the other holds says which it was (Theorems 15 and 16): "
+    "the head finds it (Lemma 8) and retrieves the truth value there.",
+    ("decides …", "i/(n+1)"),
+)
+_COUNTS = Guide(
+    "How many?",
+    "Uniform attention gives the share of the positions that count, c/(i+1). A lookup among the positions finds c "
+    "(Theorems 20 and 21, Lemma 7), and comparisons of counts are units.",
+    ("share of …", "counted in …", "#…"),
+)
+_ROUNDING = Guide(
+    "Round it",
+    "Softmax may be off by 1/4 at the stated scale (Lemma 6); two units behind the head give the right bit "
+    "(Lemma 9). With hard attention nothing changes.",
+    ("Q_…", "prev …"),
+)
+GUIDE = (_SYMBOLS, _NEIGHBOURS, _WITNESS, _COUNTS, _ROUNDING)
+WITHOUT_COUNTS = (_SYMBOLS, _NEIGHBOURS, _WITNESS, _ROUNDING)
 
 
 def tell(codec: TemporalCodec, sight: Sight) -> str | None:

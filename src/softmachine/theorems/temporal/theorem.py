@@ -33,7 +33,7 @@ from softmachine.signals.gadgets.integers import compared
 from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import Fall, one_hot
 from softmachine.theorems.shared.special_tokens import START, unused
-from softmachine.theorems.temporal.telling import GUIDE, tell
+from softmachine.theorems.temporal.telling import GUIDE, WITHOUT_COUNTS, tell
 from softmachine.theorems.temporal.tokens import TemporalCodec
 from softmachine.theorems.theorem import Stock, Theorem
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting, softmax
@@ -283,7 +283,7 @@ def _theorem(
             "A count is a mean times i+1: the number is found by a lookup among the positions.",
             "Behind every head the truth value is rounded, so that softmax may be off by 1/4.",
         ),
-        guide=GUIDE,
+        guide=WITHOUT_COUNTS if unbounded and vision is Vision.MASKED else GUIDE,
         tells=tell,
         features=(PositionPredicate,),
         stock=Stock(ahead=False) if rank == 2 else None,

@@ -1,8 +1,15 @@
-"""A walk through one token of the ternary constructions."""
+"""A walk through one token of the ternary constructions, and what their heads saw: tokens back, and who wrote last."""
 
 from __future__ import annotations
 
+import re
+
+from softmachine.theorems.ternary.tokens import TernaryCodec
 from softmachine.theorems.theorem import Guide
+from softmachine.transformer.sight import Sight
+
+_BACK = re.compile(r"(\d+) back")
+_BIT = re.compile(r"last write, bit (\d+)( \d+)?")
 
 GUIDE = (
     Guide(
@@ -33,7 +40,7 @@ GUIDE = (
         "What now?",
         "Step 5. One unit a rule gives the code of the action, in signs, and the token that agrees with it in all of "
         "them wins by 1; or a block, a verdict, the output comes next.",
-        ("action…", "bit 1 to spell", "next action…"),
+        ("next…", "bit 1 to spell"),
     ),
 )
 SUMMARY = Guide(
@@ -42,3 +49,25 @@ SUMMARY = Guide(
     "that alone: the context grows with the space, not with the time.",
     ("full", "own cell", "head told", "state told", "last head"),
 )
+
+
+def tell(codec: TernaryCodec, sight: Sight) -> str | None:
+    """What a head of the construction found out; None of one that it has no words for."""
+    if len(sight.chosen) != 1:
+        return None
+    position = sight.chosen[0]
+    there = f"position {position:,} ({sight.tokens[position]})"
+    if found := _BACK.fullmatch(sight.name):
+        return f"{found[1]} back is {there}"
+    if sight.name.startswith("head before"):
+        return f"the token before is {there}"
+    if found := _BIT.fullmatch(sight.name):
+        (value,) = sight.added.values() if len(sight.added) == 1 else (None,)
+        if value is None:
+            return None
+        tape = f" of tape{found[2]}" if found[2] else ""
+        some = "some token that wrote" if float(value) > 0.5 else "no token that wrote"
+        return f"{some} to this cell{tape} has the bits found so far and then bit {found[1]} = 1"
+    if sight.name == "read" and codec.machine.tapes == 1:
+        return f"the latest that wrote to this cell is {there}" if position else "nobody wrote to this cell"
+    return f"cells are counted from {there}" if sight.name == "counted from" else None

@@ -39,7 +39,7 @@ from softmachine.theorems.ternary.following import (
     transition,
     verdict_logits,
 )
-from softmachine.theorems.ternary.telling import GUIDE, SUMMARY
+from softmachine.theorems.ternary.telling import GUIDE, SUMMARY, tell
 from softmachine.theorems.ternary.tokens import LEAST_BITS, Mark, TernaryCodec
 from softmachine.theorems.theorem import Theorem
 from softmachine.transformer.features import ceil_log2
@@ -134,6 +134,7 @@ _theorem = partial(
     attentions=("hard",),  # softmax comes with a certificate, at the scale that it says
     signals=lambda codec, attention: signals(codec, denoised=attention != "hard"),
     certified="denoised",
+    tells=tell,
 )
 
 THEOREMS = (

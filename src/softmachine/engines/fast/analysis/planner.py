@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from softmachine.engines.fast.analysis.flow import Flow, FlowHead, Position, Unit
+from softmachine.engines.fast.analysis.flow import Flow, FlowHead, Position, Retrieved, Unit
 from softmachine.engines.fast.analysis.forms import Form, combination
 from softmachine.engines.fast.analysis.grids import (
     BITS,
@@ -24,6 +24,7 @@ from softmachine.engines.fast.analysis.plans import (
     Gated,
     Groups,
     Lookup,
+    Matched,
     Parabola,
     Plan,
     Record,
@@ -63,12 +64,15 @@ class Planner:
     Args:
         flow: The flow.
         general: The names of heads that only the general index may serve.
+        uneven: The names of heads whose means of integers are not all integers.
         horizon: What is proved holds for runs of so many positions.
     """
 
-    def __init__(self, flow: Flow, general: Iterable[str] = (), horizon: int = HORIZON) -> None:
+    def __init__(
+        self, flow: Flow, general: Iterable[str] = (), uneven: Iterable[str] = (), horizon: int = HORIZON
+    ) -> None:
         self.flow = flow
-        self.general = frozenset(general)
+        self.general, self.uneven = frozenset(general), frozenset(uneven)
         self.numbers = Numbers(flow, horizon)
         self.plans: dict[FlowHead, Plan] = {}
         self._places = {item.feature: n for n, item in enumerate(flow.atoms) if isinstance(item, Position)}
@@ -103,8 +107,8 @@ class Planner:
         if not split.pairs:
             return self._by_position(split)
         found: Plan | None = self._record(split)
-        if found is None and head.name not in self.general and split.whole:
-            found = self._parabola(split) or self._gated(split)
+        if found is None and head.name not in self.general:
+            found = ((self._parabola(split) or self._gated(split)) if split.whole else None) or self._matched(split)
         return found or self._groups(split)
 
     def _split(self, head: FlowHead) -> _Split:
@@ -223,15 +227,65 @@ class Planner:
             return None, ()
         return Lookup(x, square, vertex, curve, grid, later), tuple(queries[:-2])
 
+    def _matched(self, split: _Split) -> Matched | None:
+        """Groups that are found by integers in their keys; None if there are none, or not all that match count."""
+        pairs, place = list(split.pairs), self._places.get(I)
+        if split.single or split.head.bias is not None:
+            return None
+        if not split.slope.is_zero and place is not None:  # the position is one of the integers
+            pairs.append((split.slope, Form(terms={place: ONE})))
+        elif not split.slope.is_zero:
+            return None
+        if not all(self.numbers.of(key).steady for _, key in pairs):
+            return None
+        integers = self._integers(pairs)
+        used = {k for both, _ in integers for k in both}
+        if not integers or not (split.slope.is_zero or len(pairs) - 1 in used):
+            return None
+        gates = [pair for k, pair in enumerate(pairs) if k not in used]
+        ordered = [*gates, *(pair for _, both in integers for pair in both)]
+        score = Score(tuple(query for query, _ in ordered), tuple(key for _, key in ordered), Form(), fractional=False)
+        why = (
+            f"the mean over the keys that match in {many(len(integers), 'integer')}, found by hash, and in "
+            f"{many(len(gates), 'other number')}; checked for every key: what should be a square is one"
+        )
+        return Matched(*split.served, self._chosen(split, False), why, score, len(integers))
+
+    def _integers(self, pairs: list[Pair]) -> list[tuple[tuple[int, int], tuple[Pair, Pair]]]:
+        """Which components seem to be an integer without bound and its square: their places, and they themselves."""
+        found: list[tuple[tuple[int, int], tuple[Pair, Pair]]] = []
+        for second, (query, square) in enumerate(pairs):
+            curve = self.numbers.linear([query])
+            if not curve or (curve[0].fixed or 0) >= 0:
+                continue
+            taken = {k for both, _ in found for k in both}
+            made = {k: _completed(pair, pairs[second]) for k, pair in enumerate(pairs) if not taken & {k, second}}
+            fitting = {k: both for k, both in made.items() if both and self._may_be_square(both[0][1], both[1][1])}
+            # Of several that fit, the one that was made of the same.
+            alike = sorted(fitting, key=lambda k: self._made_of(pairs[k][1]) != self._made_of(square))
+            found += [((k, second), fitting[k]) for k in alike[:1]]
+        return found
+
+    def _may_be_square(self, integer: Form, square: Form) -> bool:
+        """Whether a form may be the square of another, an integer that is not small."""
+        y, z = self.numbers.of(integer), self.numbers.of(square)
+        return y.grid == z.grid == Grid() and y.size > MANY and z.size >= y.size**2
+
+    def _made_of(self, form: Form) -> set[object]:
+        """What a form is made of: heads, units, the position."""
+        atoms = (self.flow.atoms[number] for number in form.terms)
+        return {atom.head if isinstance(atom, Retrieved) else type(atom) for atom in atoms}
+
     def _groups(self, split: _Split) -> Groups:
         score = self._score(split)
         what = f"{many(len(score.keys), 'component')} of the key, {'fractions' if score.fractional else 'integers'}"
         different = self._different(score.keys)
-        if different is None or different > MANY:
+        few = different is not None and different <= MANY
+        if different is None or not few:
             why = f"{what} of which nothing more is known: every different key may have to be looked at"
         else:
             why = f"{what}; no more than {many(different, 'different key')}, looked at one by one"
-        return Groups(*split.served, self._chosen(split, split.single), why, score)
+        return Groups(*split.served, self._chosen(split, split.single), why, score, few)
 
     def _dense(self, split: _Split, bias: Relation) -> Dense:
         if not split.curve.is_zero:
@@ -258,9 +312,9 @@ class Planner:
     def _chosen(self, split: _Split, single: bool) -> tuple[Number, ...]:
         """What is known of values, of one key or as means of several.
 
-        Of integers, means are taken to be integers, too, until one is not: then the head is among the general ones.
+        Of integers, means are taken to be integers, too, until one is not: then the head is among the uneven ones.
         """
-        whole = split.whole and split.head.name not in self.general
+        whole = split.whole and split.head.name not in self.uneven
         return tuple(_with_nothing(value) if value.steady and (single or whole) else FRACTION for value in split.values)
 
 
@@ -274,6 +328,18 @@ def _breaks_ties(head: FlowHead, recency: Linear, scores: Grid) -> bool | None:
     if recency.low == recency.high == 0 and head.weighting.choice in (Choice.LEFTMOST, Choice.RIGHTMOST):
         return head.weighting.choice is Choice.RIGHTMOST
     return None
+
+
+def _completed(first: Pair, second: Pair) -> tuple[Pair, Pair] | None:
+    """The components of a score q·y + c·(y² + b·y) as those of (q + b·c)·y + c·y²; None if the token decides y."""
+    (query, y), (curve, square) = first, second
+    if not y.terms:
+        return None
+    leading = next(iter(y.terms))
+    factor = square.terms.get(leading, Fraction(0)) / y.terms[leading]
+    if not factor:
+        return first, second
+    return (combination([(ONE, query), (factor, curve)]), y), (curve, combination([(ONE, square), (-factor, y)]))
 
 
 def _of_equal_keys(lookup: Lookup) -> str:

@@ -9,6 +9,7 @@ curve · j². Then, from the cheapest:
 - the rest is a parabola in one integer, and the position only breaks ties: a table indexed by that integer (that the
   second component is the square of the first is checked for every key);
 - the same, plus a number for each of a few kinds of tokens: a table for each kind;
+- parabolas in some integers, plus other numbers, and all that match best count: equal keys in groups, found by hash;
 - a part of the score is any function of the two positions: every key is looked at;
 - anything else: equal keys in groups.
 """
@@ -66,6 +67,11 @@ class Plan(Served):
     """Whether the values of several keys may be added up."""
 
     @property
+    def scans(self) -> bool:
+        """Whether many keys may have to be looked at, one by one."""
+        return False
+
+    @property
     def causal(self) -> bool:
         """Whether a position sees itself."""
         return self.head.mask is Mask.CAUSAL
@@ -74,6 +80,11 @@ class Plan(Served):
     def width(self) -> int:
         """The integers that a value is kept as: numerators, or these and denominators."""
         return len(self.results) * (1 if self.whole else 2)
+
+    def retrieves(self, other: Plan) -> bool:
+        """Whether some of what it retrieves is what another plan retrieves, too."""
+        mine, theirs = ({plan.head.value[c].key for _, c in plan.results} for plan in (self, other))
+        return bool(mine & theirs)
 
     @property
     def evenly(self) -> bool:
@@ -224,9 +235,41 @@ class Gated(Compared):
 
 @dataclass(frozen=True, eq=False)
 class Groups(Compared):
-    """Equal keys in groups."""
+    """Equal keys in groups.
+
+    Args:
+        few: Whether no more than a few keys are different.
+    """
+
+    few: bool
 
     kind = "groups of equal keys"
+
+    @property
+    def scans(self) -> bool:
+        """Whether many keys may have to be looked at."""
+        return not self.few
+
+
+@dataclass(frozen=True, eq=False)
+class Matched(Compared):
+    """The score is a sum of parabolas in integers and of other numbers, and the mean over the best keys is wanted.
+
+    "The mean over all keys of the same count and the same letter, and the sink": the components of the key are the
+    others (the gates), and then each integer and its square.
+
+    Args:
+        integers: How many integers there are.
+    """
+
+    integers: int
+
+    kind = "groups of matching keys"
+
+    @property
+    def gates(self) -> int:
+        """How many other components there are."""
+        return len(self.score.keys) - 2 * self.integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,3 +284,4 @@ class Dense(Compared):
 
     kind = "every key"
     takes_means = False
+    scans = True

@@ -12,10 +12,20 @@ from softmachine.engines.fast.analysis.flow import Flow, FlowHead, Position, Uni
 from softmachine.engines.fast.analysis.forms import Form
 from softmachine.engines.fast.analysis.grids import HORIZON, Declined
 from softmachine.engines.fast.analysis.planner import Planner
-from softmachine.engines.fast.analysis.plans import ByPosition, Dense, Gated, Groups, Parabola, Plan, Record, Uniform
+from softmachine.engines.fast.analysis.plans import (
+    ByPosition,
+    Dense,
+    Gated,
+    Groups,
+    Matched,
+    Parabola,
+    Plan,
+    Record,
+    Uniform,
+)
 from softmachine.engines.fast.analysis.softness import Softness, Unproved, soften
 from softmachine.engines.fast.codegen.assembling import assembled, decision, recorded
-from softmachine.engines.fast.codegen.serve_groups import serve_dense, serve_groups
+from softmachine.engines.fast.codegen.serve_groups import serve_dense, serve_groups, serve_matched
 from softmachine.engines.fast.codegen.serve_integer import serve_gated, serve_integer
 from softmachine.engines.fast.codegen.serve_position import serve_position
 from softmachine.engines.fast.codegen.serve_running import serve_record, serve_uniform
@@ -97,12 +107,13 @@ class Emitted:
         return self.proof.positions if self.proof else HORIZON
 
 
-def emit(flow: Flow, general: Iterable[str] = (), record: Sequence[int] = ()) -> Emitted:
+def emit(flow: Flow, general: Iterable[str] = (), uneven: Iterable[str] = (), record: Sequence[int] = ()) -> Emitted:
     """The code of a flow.
 
     Args:
         flow: What is to be computed.
         general: The names of heads that the general index has to serve.
+        uneven: The names of heads whose means are kept as fractions.
         record: Atoms whose numerator and denominator are written down at every position, for audits.
 
     Raises:
@@ -110,12 +121,13 @@ def emit(flow: Flow, general: Iterable[str] = (), record: Sequence[int] = ()) ->
             proved to decide as hard attention does.
         TooLong: If the code would take too long to compile.
     """
-    planner, proof = _planned(flow, general)
+    planner, proof = _planned(flow, frozenset(general), frozenset(uneven))
     writer = HeadWriter(planner.numbers)
     tail = tail_of(flow, planner.numbers)
     for item in flow.order:
         if isinstance(item, FlowHead):
             _head(writer, planner.plans[item])
+            writer.heads += 1
         elif tail is None or item not in tail.units:
             _unit(writer, item)
     writer.settle()
@@ -141,10 +153,10 @@ def _kinds(forms: Sequence[Form], vocabulary: int) -> NDArray[np.int32] | None:
     return np.array([first.setdefault(each, token) for token, each in enumerate(added)], dtype=np.int32)
 
 
-def _planned(flow: Flow, general: Iterable[str]) -> tuple[Planner, Softness | None]:
+def _planned(flow: Flow, general: frozenset[str], uneven: frozenset[str]) -> tuple[Planner, Softness | None]:
     """The plans; for softmax, with the proof for the longest runs for which there is one."""
-    names, horizon = frozenset(general), HORIZON
-    planner = Planner(flow, names)
+    horizon = HORIZON
+    planner = Planner(flow, general, uneven)
     soft = [plan.head for plan in planner.plans.values() if not plan.head.weighting.hard and plan.kind != Uniform.kind]
     if not soft:
         return planner, None
@@ -159,7 +171,7 @@ def _planned(flow: Flow, general: Iterable[str]) -> tuple[Planner, Softness | No
                 return planner, proof
             reason = f"errors of {proof.doubt:.1g} might change which logit is the largest"
         horizon //= 2
-        planner = Planner(flow, names, horizon)
+        planner = Planner(flow, general, uneven, horizon)
     raise Declined(f"softmax is not proved to decide as hard attention does, at any length: {reason}")
 
 
@@ -179,6 +191,8 @@ def _head(writer: HeadWriter, plan: Plan) -> None:
             serve_record(writer, plan, name)
         case Gated():
             serve_gated(writer, plan, name)
+        case Matched():
+            serve_matched(writer, plan, name)
         case Groups():
             serve_groups(writer, plan, name)
         case Dense():

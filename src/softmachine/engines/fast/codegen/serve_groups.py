@@ -1,13 +1,17 @@
-"""Code for heads whose keys are compared: equal keys in groups, or every key where a bias is any function."""
+"""Code for heads whose keys are compared: equal keys in groups, or every key where a bias is any function.
+
+Groups are looked at one by one, or found by the integers in their keys.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
-from softmachine.engines.fast.analysis.grids import Linear
-from softmachine.engines.fast.analysis.plans import Compared, Dense, Groups
+from softmachine.engines.fast.analysis.grids import HORIZON, Linear
+from softmachine.engines.fast.analysis.plans import Compared, Dense, Groups, Matched
 from softmachine.engines.fast.codegen.serving import HeadWriter, or_nothing
-from softmachine.engines.fast.indexes.storages import EveryKey, KeyGroups
+from softmachine.engines.fast.indexes.storages import EveryKey, KeyGroups, Matches
 from softmachine.transformer.attention import Choice
 
 CHOICES = {
@@ -21,19 +25,41 @@ CHOICES = {
 def serve_groups(writer: HeadWriter, plan: Groups, name: str) -> None:
     """Write the code of a head whose equal keys are in groups; ``name`` is the stem of its names."""
     _, number = writer.store(KeyGroups(name, plan.width, plan.head.name, plan.score.key_width, len(plan.score.keys)))
-    keys = [x for key in plan.score.keys for x in writer.value(key, not plan.score.fractional)]
-    values = writer.values(plan)
-    groups = [f"{name}_{part}" for part in ("keys", "places", "values", "slots", "meta", "box")]
-    if plan.causal:
-        _insert(writer, plan, name, number, (keys, values), groups, "i")
-    else:
-        kept_keys = [writer.scalar(f"{name}_k{k}", x) for k, x in enumerate(keys)]
-        kept_values = [writer.scalar(f"{name}_v{k}", x) for k, x in enumerate(values)]
-        with writer.at_next_position():
-            _insert(writer, plan, name, number, (kept_keys, kept_values), groups, "i - 1")
+    groups = _arrays(name, "keys places values slots meta box")
+
+    def put(keys: list[str], values: list[str], position: str) -> None:
+        _fill(writer, f"{name}_key", keys)
+        _fill(writer, f"{name}_value", values)
+        call = f"insert({groups}, {name}_key, {name}_value, {position}, {not plan.whole})"
+        _insert(writer, number, call)
+
+    _keep(writer, plan, name, put)
     time = _query(writer, plan, name)[0]
     writer.settle()
-    _found(writer, plan, name, f"search({', '.join(groups)}, {name}_key, {name}_query, {time}")
+    choice = f"{CHOICES[plan.head.weighting.choice]}, {plan.score.fractional}"
+    _found(writer, plan, name, f"search({groups}, {name}_key, {name}_query, {time}, {choice}")
+
+
+def serve_matched(writer: HeadWriter, plan: Matched, name: str) -> None:
+    """Write the code of a head whose groups are found by their integers."""
+    parts = plan.width, plan.head.name, 1 + plan.integers, len(plan.score.keys), plan.gates
+    _, number = writer.store(Matches(name, *parts))
+
+    def put(keys: list[str], values: list[str], position: str) -> None:
+        integers, squares = keys[plan.gates :: 2], keys[plan.gates + 1 :: 2]
+        for y, square in zip(integers, squares, strict=True):
+            writer.fail(f"abs({y}) > {HORIZON} or {square} != {y} * {y}", f"REPLAN + {number}")
+        _fill(writer, f"{name}_gates", keys[: plan.gates])
+        _fill(writer, f"{name}_key", integers, first=1)
+        _fill(writer, f"{name}_value", values)
+        arrays = "keys places values slots meta box kinds kind_slots kind_sizes tally chain newest gates key value"
+        _insert(writer, number, f"insert_matching({_arrays(name, arrays)}, {position}, {not plan.whole})")
+
+    _keep(writer, plan, name, put)
+    _query(writer, plan, name)
+    writer.settle()
+    arrays = "keys places values slots box kinds kind_sizes tally chain newest bounds gates key query"
+    _found(writer, plan, name, f"search_matching({_arrays(name, arrays)}")
 
 
 def serve_dense(writer: HeadWriter, plan: Dense, name: str) -> None:
@@ -51,26 +77,39 @@ def serve_dense(writer: HeadWriter, plan: Dense, name: str) -> None:
     time, scale = _query(writer, plan, name)
     over = scale if isinstance(scale, str) else writer.denominator(scale)
     writer.settle()
-    arrays = ", ".join(f"{name}_{part}" for part in ("keys", "values", "biases", "meta", "query"))
-    _found(writer, plan, name, f"search_all({arrays}, {time}, {over}, {'s' if plan.causal else 'i'}")
+    arrays, visible = _arrays(name, "keys values biases meta query"), "s" if plan.causal else "i"
+    choice = f"{CHOICES[plan.head.weighting.choice]}, {plan.score.fractional}"
+    _found(writer, plan, name, f"search_all({arrays}, {time}, {over}, {visible}, {choice}")
 
 
-def _insert(
-    writer: HeadWriter,
-    plan: Groups,
-    name: str,
-    number: int,
-    parts: tuple[list[str], list[str]],
-    groups: list[str],
-    position: str,
-) -> None:
-    """Add the key and value of a position."""
-    writer.settle()
-    for which, part in zip(("key", "value"), parts, strict=True):
-        for k, x in enumerate(part):
-            writer.write(f"{name}_{which}[{k}] = {x}")
+def _arrays(name: str, parts: str) -> str:
+    """The arrays of a storage, as arguments."""
+    return ", ".join(f"{name}_{part}" for part in parts.split())
+
+
+def _fill(writer: HeadWriter, array: str, integers: list[str], first: int = 0) -> None:
+    for k, x in enumerate(integers, first):
+        writer.write(f"{array}[{k}] = {x}")
+
+
+def _keep(writer: HeadWriter, plan: Compared, name: str, put: Callable[[list[str], list[str], str], None]) -> None:
+    """Put the key and value of a position into its index: at once, or when the next position is there."""
+    keys = [x for key in plan.score.keys for x in writer.value(key, not plan.score.fractional)]
+    values = writer.values(plan)
+    if plan.causal:
+        writer.settle()
+        put(keys, values, "i")
+        return
+    keys = [writer.scalar(f"{name}_k{k}", x) for k, x in enumerate(keys)]
+    values = [writer.scalar(f"{name}_v{k}", x) for k, x in enumerate(values)]
+    with writer.at_next_position():
+        put(keys, values, "i - 1")
+
+
+def _insert(writer: HeadWriter, number: int, call: str) -> None:
+    """Add what the arrays of the present position have, and see whether there was room."""
     full = writer.fresh("f")
-    writer.write(f"{full} = insert({', '.join(groups)}, {name}_key, {name}_value, {position}, {not plan.whole})")
+    writer.write(f"{full} = {call}")
     writer.fail(f"{full} == 1", f"FULL + {number}")
     writer.doubt(f"{full} == 2")
 
@@ -105,8 +144,7 @@ def _query(writer: HeadWriter, plan: Compared, name: str) -> tuple[str, Linear |
 def _found(writer: HeadWriter, plan: Compared, name: str, search: str) -> None:
     """Search, and name what is found."""
     count = writer.fresh("c")
-    kinds = f"{CHOICES[plan.head.weighting.choice]}, {plan.score.fractional}, {not plan.whole}"
-    writer.write(f"{count}, bad = {search}, {kinds}, {name}_out)")
+    writer.write(f"{count}, bad = {search}, {not plan.whole}, {name}_out)")
     writer.doubt("bad")
     out = [f"{name}_out[{k}]" for k in range(plan.width)]
     writer.name_found(plan, out if plan.causal else or_nothing(plan, out, count), f"max({count}, 1)")

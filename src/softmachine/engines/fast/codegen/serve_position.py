@@ -33,7 +33,7 @@ def serve_position(writer: HeadWriter, plan: ByPosition, name: str) -> None:
     if plan.single:
         fetch.name_at(first if plan.head.weighting.choice is Choice.LEFTMOST else final)
     else:
-        _one_two_or_all(fetch, _totals(writer, plan, name), (kind, first, final))
+        _one_two_or_all(fetch, *_totals(writer, plan, name), (kind, first, final))
 
 
 def _scaled_fractions(writer: HeadWriter, plan: ByPosition) -> None:
@@ -89,7 +89,7 @@ class _Fetch:
         self.writer.name_found(self.plan, found)
 
 
-def _one_two_or_all(fetch: _Fetch, totals: list[str], places: tuple[str, str, str]) -> None:
+def _one_two_or_all(fetch: _Fetch, totals: list[str], lost: list[str], places: tuple[str, str, str]) -> None:
     """Name the mean of the values at one position, at two, or at all."""
     writer, plan, (kind, first, final) = fetch.writer, fetch.plan, places
     fractions = not plan.whole
@@ -112,26 +112,33 @@ def _one_two_or_all(fetch: _Fetch, totals: list[str], places: tuple[str, str, st
             else:
                 writer.doubt(f"abs(float({found[k]})) + abs(float({other[k]})) >= LIMIT")
                 writer.write(f"{found[k]} += {other[k]}")
+    writer.doubt(f"{kind} == EVERY and ({' or '.join(f'{part} != 0' for part in lost)})")
     writer.name_found(plan, found, "count")
 
 
-def _totals(writer: HeadWriter, plan: Plan, name: str) -> list[str]:
-    """The sums of all visible values, as they are kept."""
-    totals, fractions, parts = [], not plan.whole, writer.values(plan)
+def _totals(writer: HeadWriter, plan: Plan, name: str) -> tuple[list[str], list[str]]:
+    """The sums of all visible values, as they are kept; and what tells that one did not fit, which does no harm.
+
+    They are wanted only where all keys tie, and sums of squares of positions leave 64 bits long before the run does.
+    """
+    totals, lost, fractions, parts = [], [], not plan.whole, writer.values(plan)
     for k in range(0, len(parts), 2 if fractions else 1):
-        stem = f"{name}_t{k}"
+        stem, over = f"{name}_t{k}", writer.fresh("m")
+        writer.scalar(f"{stem}_lost", over)
         if fractions:
             n, d = writer.fresh("m"), writer.fresh("m")
             writer.scalar(f"{stem}_n", n)
             writer.scalar(f"{stem}_d", d)
             old = f"({stem}_d if {stem}_d else 1)"
             writer.write(f"{n}, {d}, bad = added({stem}_n, {old}, {parts[k]}, {parts[k + 1]})")
-            writer.doubt("bad")
+            writer.write(f"{over} = 1 if bad or {stem}_lost else 0")
             totals += [n, d] if plan.causal else [f"{stem}_n", old]
         else:
             new = writer.fresh("m")
             writer.scalar(stem, new)
-            writer.doubt(f"abs(float({stem})) + abs(float({parts[k]})) >= LIMIT")
-            writer.write(f"{new} = {stem} + {parts[k]}")
+            full = f"abs(float({stem})) + abs(float({parts[k]})) >= LIMIT"
+            writer.write(f"{over} = 1 if {stem}_lost or {full} else 0")
+            writer.write(f"{new} = 0 if {over} else {stem} + {parts[k]}")
             totals.append(new if plan.causal else stem)
-    return totals
+        lost.append(over if plan.causal else f"{stem}_lost")
+    return totals, lost

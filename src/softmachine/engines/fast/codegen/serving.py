@@ -26,6 +26,7 @@ class HeadWriter(Writer):
         storages: Arrays that are kept.
         early: Lines that come before everything else in a step: keys that only later positions see.
         distant: What is asked of the tokens of other positions.
+        heads: How many heads have been written.
     """
 
     scalars: list[str] = field(default_factory=list)
@@ -33,6 +34,7 @@ class HeadWriter(Writer):
     storages: list[Storage] = field(default_factory=list)
     early: list[str] = field(default_factory=list)
     distant: list[Form] = field(default_factory=list)
+    heads: int = 0
 
     def scalar(self, name: str, becomes: str) -> str:
         """A number that is kept from position to position, and what it becomes at the end of a step."""
@@ -105,7 +107,9 @@ class HeadWriter(Writer):
                 self.name_whole(number, f"{found[2 * index]} * ({value.over} // {found[2 * index + 1]})")
             elif known.grid is not None and plan.evenly:
                 self.name_whole(number, f"{found[index]} // {count}")
-                self.write(f"uneven |= a{number} * {count} != {found[index]}")
+                # What later heads make of it means nothing, so that only the first counts.
+                self.write(f"if uneven < 0 and a{number} * {count} != {found[index]}:")
+                self.write(f"    uneven = {self.heads}")
             elif known.grid is not None:
                 self.name_whole(number, found[index])
             elif plan.whole:

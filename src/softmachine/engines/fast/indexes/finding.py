@@ -16,6 +16,7 @@ from softmachine.engines.fast.indexes.groups import (
     add,
     compared,
     integer,
+    nonzero,
     score,
     slot,
 )
@@ -55,12 +56,13 @@ def search(
             return take(places, values, g, time, choice, out), False
     member = best_member(time, choice)
     best, n, d, count, ties, fits = integer(-1), integer(0), integer(1), integer(0), integer(0), True
+    asked = nonzero(query, query.size, corner)
     for g in range(meta[GROUPS]):
         when = places[g, LAST] if time > 0 else places[g, FIRST]
         if small:
             a, b = when * time, integer(1)
-            for k in range(query.size):
-                a += query[k] * keys[g, k]
+            for r in range(asked):
+                a += query[corner[r]] * keys[g, corner[r]]
         else:
             a, b, bad = score(keys, g, query, when, time, fractional_keys)
             if bad:

@@ -159,6 +159,17 @@ def score(keys: Integers, g: int, query: Integers, when: int, time: int, fractio
 
 
 @kernel
+def nonzero(query: Integers, width: int, places: Integers) -> int:
+    """Write down which of the first components are not 0, and say how many: of one-hot vectors few are."""
+    count = 0
+    for k in range(width):
+        if query[k] != 0:
+            places[count] = k
+            count += 1
+    return count
+
+
+@kernel
 def integer(x: int) -> int:
     """An integer that numba does not take for a constant: it compiles what is called with constants for each anew."""
     return x

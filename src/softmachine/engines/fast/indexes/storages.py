@@ -64,9 +64,14 @@ class Storage(ABC):
         """Whether arrays from a file are what the code could have left after so many positions."""
         alike = [
             array.dtype == like.dtype and array.ndim == like.ndim and array.shape[1:] == like.shape[1:]
-            for array, like in zip(arrays, self.fresh(), strict=False)
+            for array, like in zip(arrays, self.like(arrays), strict=False)
         ]
         return len(arrays) == len(self.arrays) and all(alike) and self.consistent(arrays, positions)
+
+    def like(self, arrays: list[Integers]) -> list[Integers]:
+        """What arrays from a file have to be like, but for their lengths."""
+        del arrays
+        return self.fresh()
 
     @abstractmethod
     def consistent(self, arrays: list[Integers], positions: int) -> bool:
@@ -216,7 +221,10 @@ class KeyGroups(Storage):
     key_width: int
     components: int
 
-    parts = ("keys", "places", "values", "slots", "meta", "box", "key", "value", "query", "out")
+    parts: ClassVar[tuple[str, ...]] = (
+        *("keys", "places", "values", "slots", "meta", "box"),
+        *("key", "value", "query", "out"),
+    )
 
     def fresh(self, capacity: int = START) -> list[Integers]:
         """Room for so many groups, a power of two; and the key, value and query of the present position."""
@@ -243,7 +251,7 @@ class KeyGroups(Storage):
         """Whether every group has its place in the hash table, and its positions are in the past."""
         keys, places, values, slots, meta = arrays[:5]
         capacity = len(keys)
-        others = zip(arrays[4:], self.fresh()[4:], strict=True)
+        others = zip(arrays[4:], KeyGroups.fresh(self)[4:], strict=True)
         if capacity < 1 or capacity & (capacity - 1) or any(array.shape != like.shape for array, like in others):
             return False
         groups = int(meta[GROUPS])
@@ -262,6 +270,87 @@ class KeyGroups(Storage):
             and (here[:, LAST] >= here[:, FIRST]).all()
             and (here[:, LAST] < positions + 1).all()
             and (here[:, COUNT] >= 1).all()
+        )
+
+
+@dataclass(frozen=True)
+class Matches(KeyGroups):
+    """Equal keys in groups, which are found by a kind (the gates of a key, which are the same for many) and integers.
+
+    Args:
+        gates: How many gates a key has.
+    """
+
+    gates: int
+
+    kept: ClassVar[tuple[str, ...]] = (
+        "kinds",
+        "kind_slots",
+        "kind_sizes",
+        "tally",
+        "chain",
+        "newest",
+        "gates",
+        "bounds",
+    )
+    parts = (*KeyGroups.parts, *kept)
+
+    def fresh(self, capacity: int = START, kinds: int = START) -> list[Integers]:
+        """Room for so many groups and kinds, both powers of two; ``tally`` says how many kinds there are."""
+        gates = self.gates
+        own = _zeros((gates, kinds), (4 * kinds,), (gates,), (1,), (capacity,), (kinds,), (gates,), (kinds,))
+        own[1].fill(-1)
+        return [*super().fresh(capacity), *own]
+
+    def empty(self, arrays: list[Integers]) -> None:
+        super().empty(arrays)
+        named = self._named(arrays)
+        named["kind_slots"].fill(-1)
+        named["kind_sizes"].fill(0)
+        named["tally"].fill(0)
+
+    def like(self, arrays: list[Integers]) -> list[Integers]:
+        """With as many kinds, of which the gates are columns."""
+        kinds = arrays[self.parts.index("newest")].size if len(arrays) == len(self.parts) else START
+        return self.fresh(kinds=max(kinds, 1))
+
+    def _named(self, arrays: list[Integers]) -> dict[str, Integers]:
+        return dict(zip(self.parts, arrays, strict=True))
+
+    def larger(self, arrays: list[Integers]) -> list[Integers]:
+        """More room for what is full: kinds, or groups."""
+        old = self._named(arrays)
+        groups, kinds = len(old["keys"]), len(old["newest"])
+        full = int(old["tally"][0]) >= kinds
+        new = self._named(self.fresh(groups if full else 2 * groups, 2 * kinds if full else kinds))
+        for part, array in new.items():
+            if part not in ("slots", "kind_slots"):
+                before = old[part]
+                array[tuple(map(slice, before.shape))] = before
+        rehash(new["slots"], new["keys"], int(new["meta"][GROUPS]))
+        rehash(new["kind_slots"], np.ascontiguousarray(new["kinds"].T), int(new["tally"][0]))
+        return list(new.values())
+
+    def consistent(self, arrays: list[Integers], positions: int) -> bool:
+        """Whether also every kind has its place, and every group is behind a later one of its kind, or the latest."""
+        common = len(KeyGroups.parts)
+        if not super().consistent(arrays[:common], positions):
+            return False
+        named = self._named(arrays)
+        kinds, count, groups = len(named["newest"]), int(named["tally"][0]), int(named["meta"][GROUPS])
+        like = self._named(self.fresh(len(named["keys"]), max(kinds, 1)))
+        if any(named[part].shape != like[part].shape for part in self.kept) or kinds & (kinds - 1):
+            return False
+        slots, chain, newest = named["kind_slots"], named["chain"][:groups], named["newest"][:count]
+        used = np.sort(slots[slots >= 0])
+        return bool(
+            0 <= count <= kinds
+            and np.array_equal(used, np.arange(count))
+            and slots.min() >= -1
+            and (chain >= -1).all()
+            and (chain < np.arange(groups)).all()
+            and (newest >= -1).all()
+            and (newest < groups).all()
         )
 
 

@@ -1,0 +1,102 @@
+"""How fast causal programs of selectors run: counts, and counts of counts, by groups that are found by their integers.
+
+Run with ``python benchmarks/groups.py``. Both engines are measured in turn in one run on one core; what counts are the
+ratios. The dense engine computes every score, so that it is measured on fewer tokens; its time grows with their square.
+"""
+
+from __future__ import annotations
+
+import random
+import string
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the programs are those of the tests
+
+from tests.sources.selectors import SINK, Number, Selectors
+
+from softmachine.compiler import compile_program
+from softmachine.engines.dense.engine import DenseEngine
+from softmachine.engines.fast import FastEngine
+from softmachine.signals import Program
+from softmachine.transformer.attention import Mask
+
+TOKENS, FEW, TURNS = 100_000, 1_000, 3
+SELECTORS = {count: Selectors(Mask.CAUSAL, tuple(string.ascii_lowercase[:count])) for count in (3, 26)}
+
+
+def seconds(run: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    run()
+    return time.perf_counter() - began
+
+
+def total_of_same_count(selectors: Selectors) -> Number:
+    """How many of the positions of the same count hold the first letter: a sum over a group, and its size."""
+    count = selectors.histogram()
+    return selectors.total("firsts", selectors.alphabet[0], (count, count))
+
+
+def same_pair_and_count(selectors: Selectors) -> Number:
+    """Where the letter, the letter before and the count are the same."""
+    count = selectors.histogram()
+    letter, before = selectors.letter, selectors.before
+    return selectors.width("same", (letter, letter), (before, before), (count, count))
+
+
+PROGRAMS: dict[str, Callable[[Selectors], Number]] = {
+    "histogram so far": Selectors.histogram,
+    "double histogram": Selectors.double_histogram,
+    "triple histogram": lambda selectors: _again(selectors, selectors.double_histogram()),
+    "sum over a count": total_of_same_count,
+    "rank by frequency": Selectors.rank,
+    "induction (pairs)": Selectors.pairs,
+    "pairs and counts": same_pair_and_count,
+}
+
+
+def _again(selectors: Selectors, number: Number) -> Number:
+    return selectors.width("again", (number, number))
+
+
+def row(name: str, letters: int, program: Program, *, decodes: bool) -> list[str]:
+    """Tokens a second of both engines, the best of some turns."""
+    weights = compile_program(program)
+    word = [SINK, *random.Random(1).choices(SELECTORS[letters].alphabet, k=TOKENS)]
+    fast, dense = FastEngine(weights), DenseEngine(weights)
+
+    def run() -> None:
+        if decodes:
+            fast.start(word[:2]).go(TOKENS)
+        else:
+            fast.answers(word)
+
+    ready = seconds(lambda: fast.answers(word[:200]))
+    rates = [(TOKENS / seconds(run), FEW / seconds(lambda: dense.answers([word[:FEW]]))) for _ in range(TURNS)]
+    ahead, behind = max(rate for rate, _ in rates), max(rate for _, rate in rates)
+    kinds = [kind for _, _, kind, _ in fast.code.explanation()]
+    found = kinds.count("groups of matching keys")
+    cells = (f"{ahead:,.0f}", f"{behind:,.0f}", f"{ahead / behind:,.0f}", f"{len(kinds)}", f"{found}", f"{ready:.1f} s")
+    return [name, str(letters), *cells]
+
+
+def main() -> None:
+    table = Table(
+        *("program", "letters", "tokens/s", "dense", "× dense", "heads", "matching", "ready in"),
+        title=f"{TOKENS:,} tokens; dense: {FEW:,} tokens in float64",
+    )
+    for letters, selectors in SELECTORS.items():
+        for name, program in PROGRAMS.items():
+            table.add_row(*row(name, letters, selectors.says(program(selectors), 9), decodes=False))
+        speaking = selectors.speaks(selectors.double_histogram())
+        table.add_row(*row("decoder", letters, speaking, decodes=True))
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()

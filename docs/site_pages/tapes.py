@@ -1,0 +1,36 @@
+"""A run of a Turing machine as a picture: a row a step, a column a cell, read off the tokens of the transformer."""
+
+from __future__ import annotations
+
+import softmachine as sm
+from site_pages.colours import AMBER, GREY, shade
+from softmachine.inspection.pictures import Picture
+from softmachine.inspection.pictures.svg import Drawing
+from softmachine.languages.turing import Configuration
+from softmachine.theorems.shared.turing_tokens import TuringOutcome
+
+MACHINE = "busy-beaver-4"
+CELL = 6
+
+
+def space_time() -> Picture:
+    """All steps of a busy beaver; the head in amber, ones in teal."""
+    outcome = sm.run(MACHINE).outcome
+    if not isinstance(outcome, TuringOutcome):
+        raise TypeError(f"{MACHINE} is no Turing machine")
+    tape = Configuration.initial(outcome.machine, outcome.word)
+    rows = [(dict(tape.cells[0]), tape.heads[0])]
+    for action in outcome.actions:
+        tape.apply(action)
+        rows.append((dict(tape.cells[0]), tape.heads[0]))
+    first = min(min(cells, default=0) for cells, _ in rows)
+    last = max(max(cells, default=0) for cells, _ in rows)
+    # Time goes to the right, so that the picture is wide and not tall.
+    drawing = Drawing(f"{MACHINE}, step by step")
+    for t, (cells, head) in enumerate(rows):
+        for cell in range(first, last + 1):
+            colour = AMBER if cell == head else shade(0.85 if cells.get(cell, "0") != "0" else 0.05)
+            drawing.box(16 + t * CELL, 16 + (cell - first) * CELL, CELL - 1, CELL - 1, fill=colour, edge=0)
+    low = 16 + CELL * (last - first + 1)
+    drawing.text(16, low + 20, f"{MACHINE}: {len(rows) - 1} steps, from left to right", colour=GREY)
+    return drawing.picture()

@@ -1,0 +1,206 @@
+"""Keys in groups that are found by the integers in them: means over all keys that match a query.
+
+A key has *gates*, of which there are few different ones (its *kind*: what a letter is, whether it is the sink), and
+integers y, each of which adds a parabola slope · y + curve · y² to the score. Of one kind, no key is better than the
+one whose integers are the vertices of all parabolas, and any other is worse by a step at least. So the kinds are taken
+from the best down. Of each one group is looked up by hash; a kind is gone through only where that group is missing and
+the best that the others could be is no worse than what was found. That is exact for every query, and O(kinds), a few
+operations each, if a sink is as good as a match.
+
+Nothing here may index outside of an array, whatever the numbers: compiled code does not check.
+"""
+
+from __future__ import annotations
+
+from softmachine.engines.fast.indexes.groups import (
+    COUNT,
+    FITS,
+    FULL,
+    GROUPS,
+    INSERTED,
+    LATEST,
+    add,
+    insert_key,
+    insert_value,
+    integer,
+    nonzero,
+    slot,
+)
+from softmachine.engines.fast.indexes.kernels import LIMIT, Integers, kernel
+
+NEVER = -9 * 10**18
+"""Less than any score."""
+FURTHEST = 1 << 30
+"""No vertex further away from 0 is looked up."""
+
+
+@kernel
+def insert_matching(
+    keys: Integers,
+    places: Integers,
+    values: Integers,
+    table: Integers,
+    meta: Integers,
+    box: Integers,
+    kinds: Integers,
+    kind_table: Integers,
+    kind_sizes: Integers,
+    tally: Integers,
+    chain: Integers,
+    newest: Integers,
+    gates: Integers,
+    key: Integers,
+    value: Integers,
+    i: int,
+    fractions: bool,
+) -> int:
+    """Add the key and the value of position i, once; the key's integers are in ``key``, behind room for its kind."""
+    if meta[INSERTED] > i:
+        return FITS
+    width = kinds.shape[0]
+    at = slot(kind_table, kinds.T, gates, width)
+    kind = kind_table[at]
+    if kind < 0:
+        kind = tally[0]
+        if kind >= kinds.shape[1] or 2 * (kind + 1) > kind_table.size:
+            return FULL
+        for k in range(width):
+            kinds[k, kind] = gates[k]
+            kind_sizes[k] = max(kind_sizes[k], abs(gates[k]))
+        kind_table[at] = kind
+        newest[kind] = -1
+        tally[0] = kind + 1
+    key[0] = kind
+    before = meta[GROUPS]
+    if insert_key(keys, places, table, meta, box, key, i) == FULL:
+        return FULL
+    if meta[GROUPS] > before:
+        g = meta[LATEST]
+        chain[g] = newest[kind]
+        newest[kind] = g
+    return insert_value(places, values, meta, value, fractions)
+
+
+@kernel
+def search_matching(
+    keys: Integers,
+    places: Integers,
+    values: Integers,
+    table: Integers,
+    box: Integers,
+    kinds: Integers,
+    kind_sizes: Integers,
+    tally: Integers,
+    chain: Integers,
+    newest: Integers,
+    bounds: Integers,
+    gates: Integers,
+    key: Integers,
+    query: Integers,
+    fractions: bool,
+    out: Integers,
+) -> tuple[int, bool]:
+    """The sum of the values of the best keys, and how many they are; and whether something does not fit.
+
+    The query has a factor for each gate, and then slope and curve for each integer. What ``gates`` and ``key`` have is
+    lost.
+    """
+    peaked, fit = vertices(box, kind_sizes, key, query)
+    if not fit:
+        return 0, True
+    width, row, count = kinds.shape[0], out.size, tally[0]
+    top, step = peak(key, query, width) if peaked else (integer(0), integer(0))
+    rank(kinds, gates, query, count, top, peaked, bounds)
+    found, best, many, fits = False, integer(0), integer(0), True
+    while True:
+        most = largest(bounds, count)
+        if most == NEVER or (peaked and found and most < 2 * best):
+            return many, not fits
+        for kind in range(count):
+            if bounds[kind] != most:
+                continue
+            key[0] = kind
+            g, score = newest[kind], (most - 1) // 2
+            if most % 2:
+                g = table[slot(table, keys, key, keys.shape[1])]
+            bounds[kind] = 2 * (score - step) if most % 2 and g < 0 else NEVER
+            while g >= 0:
+                if most % 2 == 0:
+                    score = scored(keys, kinds, kind, g, query)
+                if not found or score > best:
+                    found, best, many, fits = True, score, places[g, COUNT], True
+                    out[:] = values[g, 2 * row :]
+                elif score == best:
+                    fits = fits and add(out, values[g, 2 * row :], fractions)
+                    many += places[g, COUNT]
+                g = chain[g] if most % 2 == 0 else integer(-1)
+
+
+@kernel
+def rank(
+    kinds: Integers, gates: Integers, query: Integers, count: int, top: int, peaked: bool, bounds: Integers
+) -> None:
+    """Write down twice the best score that a key of each kind can have, plus 1: odd as long as nobody has looked.
+
+    Where there is no best one, 0: every kind is to be gone through.
+    """
+    for kind in range(count):
+        bounds[kind] = 2 * top + 1 if peaked else integer(0)
+    if peaked:
+        for r in range(nonzero(query, kinds.shape[0], gates)):
+            factor = 2 * query[gates[r]]
+            for kind in range(count):
+                bounds[kind] += factor * kinds[gates[r], kind]
+
+
+@kernel
+def scored(keys: Integers, kinds: Integers, kind: int, g: int, query: Integers) -> int:
+    """The score of a group of a kind."""
+    width, score = kinds.shape[0], integer(0)
+    for k in range(width):
+        score += query[k] * kinds[k, kind]
+    for k in range(keys.shape[1] - 1):
+        y = keys[g, 1 + k]
+        score += (query[width + 2 * k] + query[width + 2 * k + 1] * y) * y
+    return score
+
+
+@kernel
+def vertices(box: Integers, kind_sizes: Integers, key: Integers, query: Integers) -> tuple[bool, bool]:
+    """Let the key's integers be the best ones; whether each parabola has one that is, and whether all scores fit."""
+    width, peaked = kind_sizes.size, True
+    size = 0.0
+    for k in range(width):
+        size += abs(float(query[k])) * float(kind_sizes[k])
+    for k in range(key.size - 1):
+        slope, curve = query[width + 2 * k], query[width + 2 * k + 1]
+        reach = max(abs(float(box[0, 1 + k])), abs(float(box[1, 1 + k])))
+        key[1 + k] = 0
+        low = -curve if curve < 0 and float(curve) > -LIMIT / 4 else integer(0)
+        if low > 0 and slope % (2 * low) == 0 and abs(slope // (2 * low)) <= FURTHEST:
+            key[1 + k] = slope // (2 * low)
+            reach = max(reach, abs(float(key[1 + k])))
+        else:
+            peaked = False
+        size += abs(float(slope)) * reach + abs(float(curve)) * (reach + 1) * (reach + 1)
+    return peaked, size < LIMIT
+
+
+@kernel
+def peak(key: Integers, query: Integers, width: int) -> tuple[int, int]:
+    """What the best integers add to a score, and how much less any others add, at least."""
+    top, step = integer(0), integer(FURTHEST)
+    for k in range(key.size - 1):
+        curve = query[width + 2 * k + 1]
+        top -= curve * key[1 + k] * key[1 + k]
+        step = min(step, -curve)
+    return top, step
+
+
+@kernel
+def largest(bounds: Integers, count: int) -> int:
+    """The largest bound; `NEVER` if there is none."""
+    most = integer(NEVER)
+    for kind in range(count):
+        most = max(most, bounds[kind])
+    return most

@@ -1,0 +1,48 @@
+"""The weights of softmax: what :meth:`soft` takes means with."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from flint import arb
+
+from softmachine.arithmetic import arithmetic
+from softmachine.arithmetic.objects import Objects
+from softmachine.errors import ConstructionError
+
+VISIBLE = np.array([[True, False, False], [True, True, True], [False, False, False]])
+
+
+def made(name: str, scores: tuple[int, ...]) -> tuple[Objects, tuple[object, ...]]:
+    numbers = arithmetic(name)
+    assert isinstance(numbers, Objects)
+    query = numbers.numbers([[Fraction(1)]] * 3)[None]
+    key = numbers.numbers([[Fraction(score)] for score in scores])[None]
+    return numbers, (query, key, None, VISIBLE, numbers.scales([Fraction(2)] * 3, feature=False))
+
+
+@pytest.mark.parametrize(("name", "scores"), [("exact", (5, 5, 5)), ("ball", (5, 5, 5)), ("ball", (0, 1, 3))])
+def test_means_are_taken_with_these_shares(name: str, scores: tuple[int, ...]) -> None:
+    numbers, asked = made(name, scores)
+    shares = numbers.shares(*asked)  # type: ignore[arg-type]
+    values = numbers.numbers([[Fraction(k * k), Fraction(1)] for k in range(3)])[None]
+    means = numbers.soft(*asked)(values).value  # type: ignore[arg-type]
+    with numbers.precisely():
+        differences = (shares[0] @ values.value[0] - means[0]).ravel()
+    assert all(0 in number if isinstance(number, arb) else number == 0 for number in differences)
+    assert [int(share != 0) for share in shares[0, 2]] == [0, 0, 0]
+
+
+def test_the_shares_of_balls_are_those_of_the_exponential() -> None:
+    numbers, asked = made("ball", (0, 1, 3))
+    shares = numbers.shares(*asked)[0, 1]  # type: ignore[arg-type]
+    total = sum(arb(2 * score).exp() for score in (0, 1, 3))
+    assert all(share.overlaps(arb(2 * score).exp() / total) for share, score in zip(shares, (0, 1, 3), strict=True))
+
+
+def test_rationals_have_only_those_of_equal_scores() -> None:
+    numbers, asked = made("exact", (0, 1, 3))
+    with pytest.raises(ConstructionError, match="softmax of different scores"):
+        numbers.shares(*asked)  # type: ignore[arg-type]

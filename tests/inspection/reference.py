@@ -1,0 +1,130 @@
+"""A forward pass in Python's fractions, written from the definition of a transformer: an oracle without numpy or flint.
+
+Softmax has no rational value: its weights are computed with 50 digits, far more than a test compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+from softmachine.transformer.attention import Choice
+from softmachine.transformer.features import Feature
+from softmachine.transformer.weights import AffineMap, Head, Transformer
+
+Vector = list[Fraction]
+
+
+@dataclass
+class Seen:
+    """What a head saw at a position."""
+
+    scores: dict[int, Fraction]
+    weights: dict[int, Fraction]
+    retrieved: Vector
+
+
+@dataclass
+class Expected:
+    """All numbers: streams[k][position] after k sublayers that add something, heads in order, logits[position]."""
+
+    streams: list[list[Vector]] = field(default_factory=list)
+    heads: list[list[Seen]] = field(default_factory=list)
+    logits: list[Vector] = field(default_factory=list)
+
+
+def expected(transformer: Transformer, tokens: Sequence[str], length: int | None) -> Expected:
+    """Everything that a transformer computes on a sequence."""
+    found = Expected()
+    stream = [_embedded(transformer, token, i, length) for i, token in enumerate(tokens)]
+    found.streams.append(stream)
+    for block in transformer.blocks:
+        for _ in range(block.count(length)):
+            for layer in block.layers:
+                if layer.heads:
+                    seen = [_attend(head, stream, length) for head in layer.heads]
+                    found.heads += seen
+                    pairs = list(zip(layer.heads, seen, strict=True))
+                    stream = [
+                        _plus(x, *(_times(head.output.rows, own[i].retrieved) for head, own in pairs))
+                        for i, x in enumerate(stream)
+                    ]
+                    found.streams.append(stream)
+                forward = layer.feed_forward
+                if forward.units or any(forward.second.bias):
+                    stream = [
+                        _plus(x, _apply(forward.second, _active(forward.activations, _apply(forward.first, x))))
+                        for x in stream
+                    ]
+                    found.streams.append(stream)
+    found.logits = [_apply(transformer.unembedding, x) for x in stream]
+    return found
+
+
+def _embedded(transformer: Transformer, token: str, i: int, length: int | None) -> Vector:
+    x = [Fraction(0)] * transformer.width
+    for c, weight in transformer.embedding.rows[transformer.vocabulary.index(token)]:
+        x[c] += weight
+    for feature, row in zip(transformer.features, transformer.position_embedding.rows, strict=True):
+        for c, weight in row:
+            x[c] += weight * feature.at(i, length)
+    return x
+
+
+def _attend(head: Head, stream: list[Vector], length: int | None) -> list[Seen]:
+    queries, keys, values = ([_apply(part, x) for x in stream] for part in (head.query, head.key, head.value))
+    found = []
+    for i, query in enumerate(queries):
+        scores = {
+            j: sum((q * k for q, k in zip(query, key, strict=True)), Fraction(0))
+            + (head.bias.at(j, i) if head.bias else 0)
+            for j, key in enumerate(keys)
+            if head.mask.sees(j, i)
+        }
+        weights = _weights(head, i, scores, length)
+        mean = [sum((w * values[j][c] for j, w in weights.items()), Fraction(0)) for c in range(len(head.value.bias))]
+        found.append(Seen(scores, weights, mean))
+    return found
+
+
+def _weights(head: Head, i: int, scores: dict[int, Fraction], length: int | None) -> dict[int, Fraction]:
+    if not scores:
+        return {}
+    best = max(scores.values())
+    tied = [j for j, score in scores.items() if score == best]
+    match head.weighting.choice:
+        case Choice.SOFTMAX:
+            scale = head.weighting.scale
+            sharpness = scale.at(i, length) if isinstance(scale, Feature) else scale
+            if len(tied) < len(scores):
+                return _softmax({j: sharpness * (score - best) for j, score in scores.items()})
+        case Choice.LEFTMOST:
+            tied = tied[:1]
+        case Choice.RIGHTMOST:
+            tied = tied[-1:]
+    return {j: Fraction(j in tied, len(tied)) for j in scores}
+
+
+def _softmax(exponents: dict[int, Fraction]) -> dict[int, Fraction]:
+    with localcontext(prec=50):
+        powers = {j: Fraction((Decimal(x.numerator) / Decimal(x.denominator)).exp()) for j, x in exponents.items()}
+    total = sum(powers.values())
+    return {j: power / total for j, power in powers.items()}
+
+
+def _active(kinds: Sequence[str], x: Vector) -> Vector:
+    return [Fraction(v >= 0) if kind == "step" else max(v, Fraction(0)) for kind, v in zip(kinds, x, strict=True)]
+
+
+def _apply(affine: AffineMap, x: Vector) -> Vector:
+    return _plus(_times(affine.weight.rows, x), list(affine.bias))
+
+
+def _times(rows: Sequence[Sequence[tuple[int, Fraction]]], x: Vector) -> Vector:
+    return [sum((weight * x[c] for c, weight in row), Fraction(0)) for row in rows]
+
+
+def _plus(*parts: Vector) -> Vector:
+    return [sum(column, Fraction(0)) for column in zip(*parts, strict=True)]
