@@ -112,7 +112,7 @@ def test_a_plan_that_fails_late_starts_again_from_packed_tokens() -> None:
     assert isinstance(running._now, FastRun)
     run = running._now.run
     run.advance(20_000)
-    run.engine.use_general(frozenset({"last write"}))
+    run.engine.assume_less(frozenset({"last write"}), frozenset())
     run._start_again()  # type: ignore[union-attr]
     list(running.pieces())
     assert running.so_far().steps == 30_000  # which compares every token

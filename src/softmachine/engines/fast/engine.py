@@ -23,7 +23,7 @@ from softmachine.engines.fast.tables.interpreted import Interpreted, is_large, t
 from softmachine.engines.fast.tables.memory import TableMemory
 from softmachine.engines.fast.tokens import Tokens
 from softmachine.errors import AmbiguousTokenError, InputError, PrecisionError, Remedy, SoftmachineError
-from softmachine.packed import Coded, Stretch
+from softmachine.packed import Coded, Codes
 from softmachine.text import many
 from softmachine.transformer.weights import Transformer
 
@@ -239,7 +239,7 @@ class FastPass:
         """Have room for so many tokens, so that they need not be moved; memory is only taken as they come."""
         self.tokens.reserve(positions + 1)
 
-    def said_since(self, most: int) -> Stretch[str]:
+    def said_since(self, most: int) -> Codes[str]:
         """What was said after the prompt: so many tokens at most, and the one that stopped the run."""
         end = self.known + (self.stopped_by is not None)
         if self.stopped_by is None:
