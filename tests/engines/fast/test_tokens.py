@@ -65,8 +65,12 @@ def test_tokens_are_a_sequence_however_they_are_read_and_written(seed: int) -> N
             found = PLAIN(tokens.window, tokens.base, tokens.older.pages, tokens.older.kept, j)
             assert kinds[found] == kinds[right[j]]
     assert list(tokens.said(0, len(right))) == [NAMES[code] for code in right]
-    again = tokens.for_reading(len(right))
-    assert again.between(0, len(right)).tolist() == right
+    for others in (kinds, np.array([0, 0, 2, 2, 2], dtype=np.int32)):
+        again = tokens.for_reading(len(right), others)
+        assert again.between(0, len(right)).tolist() == right
+        again.frame(len(right) - 1, len(right) - 1, len(right))
+        found = [PLAIN(again.window, again.base, again.older.pages, again.older.kept, j) for j in range(len(right))]
+        assert np.array_equal(others[found], others[right])
 
 
 def test_a_page_of_one_kind_takes_a_number_and_one_of_several_kinds_its_tokens() -> None:

@@ -153,7 +153,7 @@ class FastEngine:
     def reading(self, tokens: Tokens, count: int) -> FastPass:
         """A pass that only reads tokens, so many of them."""
         again = FastPass(self, [], lambda _: True, answer_all=True)
-        again.tokens, again.given, again.first_answer = tokens.for_reading(count), count, count
+        again.tokens, again.given, again.first_answer = tokens.for_reading(count, self.code.kinds), count, count
         again.info[:] = [0, count, status.RUNNING, -1, 0]
         return again
 

@@ -44,6 +44,12 @@ class Older:
         """Bytes."""
         return self._count * self.pages.itemsize + self._used * self.kept.itemsize
 
+    def answers(self, kinds: Array | None) -> bool:
+        """Whether these kinds are the ones that it tells apart."""
+        if kinds is None or self.kinds is None:
+            return kinds is None
+        return np.array_equal(kinds, self.kinds)
+
     def see(self, begin: int, codes: Array) -> None:
         """Take the tokens from a position on, as far as they are new; a page counts when it is full."""
         if self.kinds is None or begin + len(codes) <= self.seen:

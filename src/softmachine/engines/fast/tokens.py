@@ -145,7 +145,7 @@ class Tokens:
         """Write a token into the window."""
         self.window[position - self.base] = token
 
-    def for_reading(self, count: int) -> Tokens:
+    def for_reading(self, count: int, kinds: Array | None) -> Tokens:
         """The first so many tokens, for a pass that only reads them; the packed ones are shared."""
         self.pack(count)
-        return Tokens.of(self.packed, None, self.older)
+        return Tokens.of(self.packed, kinds, self.older if self.older.answers(kinds) else None)
