@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 
@@ -36,16 +37,22 @@ class Contents:
     @classmethod
     def of(cls, cells: Mapping[int, str], blank: str) -> Contents:
         """The stretch from the leftmost to the rightmost cell that is not blank."""
-        if not isinstance(cells, dict):
-            from softmachine.languages.turing.long_tape import LongTape
-
-            if isinstance(cells, LongTape):
-                return cells.contents
+        if isinstance(cells, Cells):
+            return cells.contents
         written = [cell for cell, symbol in cells.items() if symbol != blank]
         if not written:
             return cls()
         first, last = min(written), max(written)
         return cls(first, tuple(cells.get(cell, blank) for cell in range(first, last + 1)))
+
+
+class Cells(MutableMapping[int, str]):
+    """The symbols of a tape by cell that are kept in another way than one by one."""
+
+    @property
+    @abstractmethod
+    def contents(self) -> Contents:
+        """The stretch from the leftmost to the rightmost cell that is not blank."""
 
 
 @dataclass(slots=True)

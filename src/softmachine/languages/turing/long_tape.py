@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.languages.turing.configuration import Contents
+from softmachine.languages.turing.configuration import Cells, Contents
 from softmachine.packed import Coded
 
 PIECE = 1 << 20
 """So many cells are looked at together."""
 
 
-class LongTape(MutableMapping[int, str]):
+class LongTape(Cells):
     """The symbols of a tape by cell, as an array; a cell that is not there is blank, and a blank one is not there.
 
     Args:
