@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -50,3 +53,30 @@ def test_an_audit_of_too_many_steps_is_refused_at_once(theorem: str) -> None:
         running.audit(10**15)
     assert time.process_time() - began < 1
     assert running.audit(2).holds
+
+
+MEASURED = """
+import sys
+import softmachine as sm
+from softmachine.engines.run import Running
+
+def peak():
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM:")) / 1e3
+
+model = sm.compile(sys.argv[1])
+for steps in (100_000, int(sys.argv[2])):
+    before = peak()
+    for _ in (run := Running(model, "", engine="fast", max_steps=steps)).pieces():
+        pass
+    assert run.so_far().steps == steps
+print(peak() - before)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is measured where Linux tells it")
+@pytest.mark.parametrize(("source", "steps", "most"), [("binary-counter", 10**8, 60), ("1RA1RA", 10**7, 300)])
+def test_long_runs_and_long_tapes_take_little_memory(source: str, steps: int, most: float) -> None:
+    """A byte a token would be 100 MB; eight bytes a number were 1,700 MB for as many cells."""
+    command = [sys.executable, "-c", MEASURED, source, str(steps)]
+    assert float(subprocess.run(command, capture_output=True, text=True, check=True).stdout) < most
