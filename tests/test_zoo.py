@@ -24,7 +24,9 @@ COUNTERS = [entry for entry in zoo.entries() if entry.file.startswith("counter/"
 """The counter machines."""
 COUNTING = [entry for entry in zoo.entries() if entry.file.startswith("crasp/")]
 """The programs that count; tests/languages/crasp/test_zoo_programs.py is about them."""
-OTHERS = [entry for entry in zoo.entries() if entry.name not in ENTRIES and entry not in COUNTERS + COUNTING]
+RASP = [entry for entry in zoo.entries() if entry.file.startswith("rasp/")]
+"""RASP programs; tests/languages/rasp/test_zoo_programs.py is about them."""
+OTHERS = [entry for entry in zoo.entries() if entry.name not in ENTRIES and entry not in COUNTERS + COUNTING + RASP]
 """Formulas and programs."""
 SAMPLES = [pytest.param(entry, sample, id=f"{entry.name} {sample.input!r}") for entry in ENTRIES.values()
            for sample in entry.samples]  # fmt: skip
@@ -51,7 +53,7 @@ def words(alphabet: tuple[str, ...], longest: int) -> Iterator[str]:
 
 def test_the_index_lists_every_file_and_every_name_once() -> None:
     folder = Path(zoo.__file__).parent
-    rooms = ("turing", "temporal", "srasp", "counter", "crasp", "circuits", "graphs")
+    rooms = ("turing", "temporal", "srasp", "counter", "crasp", "rasp", "circuits", "graphs")
     files = sorted(f"{room}/{path.name}" for room in rooms for path in (folder / room).iterdir())
     assert sorted(entry.file for entry in zoo.entries()) == files
     assert len({entry.name for entry in zoo.entries()}) == len(zoo.entries())

@@ -54,7 +54,7 @@ def _page(theorem: Theorem) -> str:
         "source": LANGUAGES.get(theorem.language, theorem.language),
         "paper": theorem.reference,
         "attention": " or ".join(theorem.attentions),
-        "needs": theorem.needs,
+        "needs": str(theorem.needs),
         "cost": theorem.cost,
         "length": theorem.length,
     }

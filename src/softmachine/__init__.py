@@ -13,11 +13,27 @@ TYPE_CHECKING = False  # nothing is imported here, not even typing: Ctrl-C would
 if TYPE_CHECKING:
     from typing import Any
 
-    from softmachine.api import certificate, check, compile, dataset, export, inspect, load, picture, run, save, soften  # noqa: A004
+    from softmachine import rasp
+    from softmachine.api import (
+        certificate,
+        check,
+        compile,  # noqa: A004
+        dataset,
+        export,
+        gallery,
+        inspect,
+        load,
+        page,
+        picture,
+        run,
+        save,
+        soften,
+    )
     from softmachine.engines.result import Run
     from softmachine.errors import SoftmachineError
     from softmachine.languages.turing import Rule, Tape, TuringMachine
     from softmachine.model import Model
+    from softmachine.rasp.foreign import from_tracr
     from softmachine.theorems.theorem import Theorem
     from softmachine.transformer.weights import Transformer
 
@@ -37,9 +53,13 @@ __all__ = [
     "compile",
     "dataset",
     "export",
+    "from_tracr",
+    "gallery",
     "inspect",
     "load",
+    "page",
     "picture",
+    "rasp",
     "run",
     "save",
     "soften",
@@ -53,6 +73,8 @@ _HOMES = {
     "dataset": "softmachine.api",
     "export": "softmachine.api",
     "inspect": "softmachine.api",
+    "page": "softmachine.api",
+    "gallery": "softmachine.api",
     "picture": "softmachine.api",
     "check": "softmachine.api",
     "save": "softmachine.api",
@@ -65,15 +87,18 @@ _HOMES = {
     "Model": "softmachine.model",
     "Theorem": "softmachine.theorems.theorem",
     "Transformer": "softmachine.transformer.weights",
+    "from_tracr": "softmachine.rasp.foreign",
 }
 
 
 def __getattr__(name: str) -> Any:
     """Public names are imported when they are first used, so that ``import softmachine`` is quick."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'softmachine' has no attribute {name!r}")
     from importlib import import_module
 
+    if name == "rasp":
+        return import_module("softmachine.rasp")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'softmachine' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)
 
 

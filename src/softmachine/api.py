@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from softmachine.compiler import compile_program
-from softmachine.errors import OutgrownError, Remedy, UsageError
+from softmachine.errors import OutgrownError, Remedy, SoftmachineError, UsageError
 from softmachine.estimates import consent
 from softmachine.languages.source import Extensible, Source, with_letters_of, with_two_letters
 from softmachine.model import Model
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from softmachine.inspection import Inspection
     from softmachine.inspection.pictures import Picture
 
+MOST_FRAMED = 2_000
+"""Notebooks show the page of a run of so many positions at most; of a longer one, its text."""
 MOST_STEPS = 100_000_000
 """As many as the fast engine makes unasked."""
 
@@ -36,8 +38,10 @@ __all__ = [
     "compile",
     "dataset",
     "export",
+    "gallery",
     "inspect",
     "load",
+    "page",
     "picture",
     "run",
     "save",
@@ -137,9 +141,9 @@ def compile(  # noqa: A001
     own = chosen.length and "soft" in chosen.attentions
     if length is not None and attention == "soft" and not own:
         return soften(compile(item, chosen, attention="hard", context=context), length=length)[0]
-    attention, made_for = chosen.attention(attention), context if chosen.length else None
+    attention, made_for = chosen.attention(attention), context if chosen.takes_length(item) else None
     codec = chosen.codec_for(item, made_for)
-    return Model(compile_program(chosen.signals(codec, attention)), codec, chosen, made_for)
+    return Model(compile_program(chosen.signals(codec, attention)), codec, chosen, made_for, notes=codec.notes)
 
 
 def _certifiable(model: Model) -> Program:
@@ -180,7 +184,7 @@ def compile_for(
     chosen = theorem if isinstance(theorem, Theorem) else theorem_for(item, theorem)
     notes: tuple[str, ...] = ()
     steps = MOST_STEPS if max_steps is None else max_steps
-    if chosen.length and context is None and length is None:
+    if context is None and length is None and chosen.wants_length(item, word, steps):
         context = chosen.context_for(item, word, steps)
         if context is None:
             raise OutgrownError(
@@ -297,7 +301,18 @@ def run(
         )
         for _ in running.pieces():
             pass
-        return running.so_far()
+        return replace(running.so_far(), viewer=_framed)
+
+
+def _framed(run: Run) -> str | None:
+    """The page of a run for a notebook; None if it is too long to be made while somebody waits."""
+    from softmachine.pages import frame
+
+    positions = len(run.prompt.tokens) + len(run.tokens)
+    try:
+        return frame(run, _making(run)) if positions <= MOST_FRAMED else None
+    except SoftmachineError:  # the text says what there is to say
+        return None
 
 
 def inspect(run: Run, *, yes: bool = False) -> Inspection:
@@ -310,6 +325,64 @@ def inspect(run: Run, *, yes: bool = False) -> Inspection:
     from softmachine.inspection import Inspection
 
     return Inspection(run, yes=yes)
+
+
+def page(
+    run: Run,
+    file: str | Path,
+    *,
+    position: int | None = None,
+    step: int | None = None,
+    command: str | None = None,
+    yes: bool = False,
+) -> None:
+    """Write a page that shows a run from the inside: one file that a browser opens, and that needs nothing else.
+
+    Args:
+        run: The run.
+        file: A new file, which should end in .html.
+        position: The position that it opens at, and that it has a window around if the run is long.
+        step: The same as a step of the source language.
+        command: What makes this page, for its readers.
+        yes: Whether to go on, even if that takes more than ten minutes or half of the free memory.
+    """
+    from softmachine.files import require_new, write_text
+    from softmachine.pages import html
+
+    require_new(Path(file))
+    if step is not None:
+        position = inspect(run).position_of(step)
+    with consent(yes):
+        write_text(Path(file), html(run, _making(run) if command is None else command, position))
+
+
+def _making(run: Run) -> str:
+    """What makes the page of a run, in Python."""
+    word = run.model.codec.text_of(run.outcome.word)
+    return f"sm.page(sm.run({run.model.source.name!r}, {word!r}, theorem={run.model.theorem.name!r}), 'run.html')"
+
+
+def gallery(folder: str | Path, *, tell: Tell = nobody) -> list[Path]:
+    """Write pages of some runs of the zoo, and an index of them; the files that were written.
+
+    Args:
+        folder: A new folder.
+        tell: Is told what is being done.
+    """
+    from softmachine.files import require_new, write_text
+    from softmachine.pages import EXHIBITS, html, index
+
+    folder, pages, shown = Path(folder), {}, []
+    require_new(folder)
+    for item in EXHIBITS:
+        tell(f"making the page of {item.title}")
+        found = run(item.source, item.word, theorem=item.theorem, attention=item.attention)
+        pages[folder / item.file] = html(found, item.command)
+        shown.append((item, found.model.source.language, found.verdict or "goes on"))
+    folder.mkdir()
+    for file, text in (*pages.items(), (folder / "index.html", index(shown))):
+        write_text(file, text)
+    return list(pages)
 
 
 def picture(
@@ -440,7 +513,7 @@ def dataset(
     else:
         notes = ()
         chosen = theorem if isinstance(theorem, Theorem) else theorem_for(item, theorem)
-        positions = context if chosen.length else None
+        positions = context if chosen.takes_length(item) else None
         codec = chosen.codec_for(item, positions)
     return Dataset(
         codec=codec,

@@ -15,7 +15,9 @@ from itertools import product
 from typing import ClassVar, Generic, TypeAlias, TypeVar
 
 from softmachine.comparing import Comparison, in_pieces
-from softmachine.errors import PartedError, Remedy
+from softmachine.errors import PartedError, Remedy, UsageError
+from softmachine.languages.formats import source_text
+from softmachine.languages.scene import Rows, Scene, Stretch
 from softmachine.languages.source import Source, spelled
 
 Word: TypeAlias = str | Iterable[str]
@@ -109,6 +111,11 @@ class Codec(ABC, Generic[S_co]):
         return self.source.alphabet
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What every answer from a model of this codec has to say."""
+        return ()
+
+    @property
     def input_length(self) -> int | None:
         """The length of all inputs, if they have one: those of circuits and graphs do."""
         return None
@@ -199,6 +206,19 @@ class Codec(ABC, Generic[S_co]):
         """The C-RASP program whose chain of thought the model writes, if it is one."""
         return None
 
+    @property
+    def lines(self) -> Sequence[str]:
+        """The source, line by line, as people read it."""
+        try:
+            return source_text(self.source).splitlines()
+        except UsageError:  # a theorem about one language has no text
+            return (str(self.source),)
+
+    def scene(self, word: Word, shown: Stretch) -> Scene:
+        """What a stretch of a run on a word looks like in the terms of the source: by default, its text."""
+        del word, shown
+        return Scene(self.lines)
+
 
 class AnsweringCodec(Codec[S_co]):
     """The codec of a model that answers at once, at the positions of its prompt."""
@@ -212,6 +232,11 @@ class AnsweringCodec(Codec[S_co]):
         del max_steps
         prompt = self.prompt(word)
         return len(prompt.tokens) - 1 if prompt.length is None else prompt.length
+
+    def scene(self, word: Word, shown: Stretch) -> Scene:
+        """The tokens with the answers that should be under them."""
+        expected = tuple(self.expected(word, 0))[shown.first : shown.first + len(shown.tokens)]
+        return Scene(self.lines, picture=Rows(first=shown.first, word=shown.tokens, rows=(("answer", expected),)))
 
 
 class DecoderCodec(Codec[S_co]):

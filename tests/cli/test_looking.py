@@ -105,3 +105,25 @@ def test_theorems_print_their_guides(cli: Cli) -> None:
     assert "Where is the head? Step 2." in out
     (answer,) = cli("theorems", "chapter-8", "--json").json["theorems"]
     assert answer["guide"][0]["title"] == "What does the token say?"
+
+
+def test_a_model_without_a_table_is_refused_before_the_run(cli: Cli) -> None:
+    called = cli("run", "Q_a since Q_b", "aba", "--table")
+    assert (called.status, called.out) == (2, "")
+    assert "temporal-encoder has no table" in called.err
+
+
+def test_run_prints_the_table_below_the_verdict_and_as_json(cli: Cli) -> None:
+    lines = cli("run", "palindrome", "ab", "--table", "--quiet").out.splitlines()
+    assert lines[0].startswith("reject")
+    assert lines[2].split() == ["i", "x", "q", "b", "m", "h", "a", "y"]
+    assert lines[-1] == "7  (reject,b,S)   reject   b  0   1  b  REJ"
+    answer = cli("run", "palindrome", "ab", "--table", "--json").json["table"]
+    assert answer[4] == {
+        "i": "4", "x": "(after a,_,R)", "q": "after a", "b": "_", "m": "1", "h": "1", "a": "b", "y": "(after a,b,R)",
+    }  # fmt: skip
+
+
+def test_a_long_run_has_a_table_of_its_first_positions(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("softmachine.cli.looking.MOST_ROWS", 3)
+    assert cli("run", "palindrome", "ab", "--table", "--quiet").out.splitlines()[-1] == "… 5 more positions"

@@ -35,6 +35,7 @@ REFUSED = (
     "run palindrome abba --arithmetic int8",
     "run busy-beaver-4 --arithmetic float8_e5m2",
     "run 'next Q_a' ab --theorem temporal-masked",
+    "run palindrome ab --sample --theorem chapter-8-summary",
     "run palindrome abba --svg-of attention",
     "run palindrome abba --svg {folder}.svg --svg-of board",
     "check parity",

@@ -335,3 +335,39 @@ def test_a_run_in_fixed_point_that_differs_says_so(cli: Cli) -> None:
     assert data["difference"] == {"position": 3, "said": "(after a,b,R)", "should_be": "(want a,_,L)"}
     assert "differs from the interpreter" in cli("run", "palindrome", "ab", "--arithmetic", "fixed:3").out
     assert cli("run", "palindrome", "ab", "--arithmetic", "fixed:4").status == 0
+
+
+def test_a_run_can_be_drawn(cli: Cli) -> None:
+    called = cli("run", "palindrome", "ab", "--sample", "--seed", "3")
+    assert called.status == 0
+    *tokens, last = called.out.splitlines()
+    assert last == (
+        "2 tokens, drawn by seed 3; it parts from the interpreter: token 1 is REJ, but should be (after a,_,R)"
+    )
+    assert tokens[1].split() == ["1", "REJ", "0.15", "most", "likely:", "(after", "a,_,R)", "0.407"]
+    answer = cli("run", "palindrome", "ab", "--sample", "--seed", "3", "--json").json
+    assert [each["token"] for each in answer["tokens"]] == ["(first,a,S)", "REJ"]
+    assert answer["parts"]["should_be"] == "(after a,_,R)"
+    assert round(answer["parts"]["probability"], 3) == 0.407
+
+
+def test_a_drawn_run_that_does_not_end_has_the_status_of_the_step_limit(cli: Cli) -> None:
+    calls = [cli("run", "palindrome", "ab", "--sample", "--max-steps", "0", "--seed", seed) for seed in range(4)]
+    assert {called.status for called in calls} <= {0, 3}
+    stopped = next(called for called in calls if called.status == 3)
+    assert "stopped after 0 steps" in stopped.err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--verify"], "cannot be combined with --verify"),
+        (["--explain", "last"], "cannot be combined with --explain"),
+        (["--engine", "fast"], "cannot be combined with --engine"),
+        (["--arithmetic", "fixed:8"], "tokens are not drawn in fixed:8"),
+    ],
+)
+def test_what_a_drawn_run_cannot_be_is_refused(cli: Cli, options: list[str], said: str) -> None:
+    called = cli("run", "palindrome", "ab", "--sample", *options)
+    assert called.status == 2
+    assert said in called.err

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from math import isfinite
 
 from softmachine.certify.budget import Budget, budget, is_uniform, least_gap, require_average_hard
 from softmachine.certify.theorem26 import Theorem26, theorem26
@@ -57,7 +58,7 @@ class Certificate(Budget):
             "length": self.length,
             "sharpness": self.sharpness,
             "temperature": self.temperature,
-            "theorem_sharpness": self.theorem.sharpness,
+            "theorem_sharpness": self.theorem.sharpness if isfinite(self.theorem.sharpness) else None,
             "margin": self.margin,
             "error_budget": [row.to_json() for row in self.rows],
             "holds": self.holds,

@@ -54,6 +54,8 @@ def theorem26(transformer: Transformer, length: int, positions: int, gap: Fracti
         largest = max(largest, bound)
     last = min(float(gap) / (4 * k2), float(margin) / (4 * max(_norm(transformer.unembedding.weight), 1.0)), 1.0)
     depth = max(len(layers) - 1, 0)
+    if not last or not math.isfinite(leak + k1):  # a long loop: the bounds are beyond floats
+        return Theorem26(math.inf, largest, k1, k2)
     logarithm = math.log(leak * positions) - math.log(last) + depth * math.log(2 * k1)
     return Theorem26(2 * max(logarithm, 1.0), largest, k1, k2)
 

@@ -30,6 +30,7 @@ COMMANDS = (
     "circuit",
     "theorems",
     "zoo",
+    "gallery",
     "atlas",
 )
 """The modules of the commands, in the order in which they are told."""

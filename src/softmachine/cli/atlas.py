@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 LEGEND = """
 Orders of growth (Θ), with polynomial padding; d ≥ 1. L and FO: the circuits are
 L-uniform or FO-uniform. Hard and soft attention give the same (Lemma 3.1).
+[n]  runs: a construction for any circuit of the class (L AC⁰, L TC⁰, TC^d), or
+     steps of the proof (AC^d). That the families are uniform is cited.
 –  too little volume (precision × width) for a natural class
 †  cited: Merrill and Sabharwal 2025a
 Upper bounds are cited: Lemmas 4.2 and 5.2 of Svete, Merrill, Cotterell and
@@ -36,8 +38,8 @@ def command(
 ) -> None:
     """Print the map of padded transformers: depth, precision, width and uniformity, and the circuit class of each.
 
-    Where a construction shows the lower bound, its name stands in the cell, and below the table is a command that runs
-    it; the other bounds are cited.
+    Where something of a lower bound runs, its number stands in the cell, and below the table is what it is and a
+    command that runs it; the other bounds, and uniformity, are cited.
     """
     from softmachine.measure.atlas import ATLAS
 

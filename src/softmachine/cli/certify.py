@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from softmachine.cli import options
-from softmachine.cli.models import Wanted, alphabet_line, noted, open_model, say_notes
+from softmachine.cli.models import Wanted, alphabet_line, noted, open_model, rasp_theorem, say_notes
 from softmachine.cli.options import Status, file, value
 from softmachine.cli.output import Output
 
@@ -46,6 +46,7 @@ def command(
     csv: Csv = None,
     latex: Latex = None,
     theorem: options.TheoremName = None,
+    causal: options.Causal = False,
     context: options.Context = None,
     alphabet: options.Alphabet = None,
     format_name: options.Format = None,
@@ -62,7 +63,9 @@ def command(
     files = {name: path for name, path in (("plot", plot), ("csv", csv), ("latex", latex)) if path is not None}
     for path in files.values():
         require_new(path)
-    wanted = Wanted(format_name, theorem, "hard", alphabet, length if context is None else context)
+    wanted = Wanted(
+        format_name, rasp_theorem(theorem, causal=causal), "hard", alphabet, length if context is None else context
+    )
     model = open_model(source, wanted, output, two_letters=True)
     with working("certifying", output):
         certificate = api.certificate(model, length=length, sharpness=sharpness)

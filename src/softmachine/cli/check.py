@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.models import Wanted, alphabet_line, open_model
+from softmachine.cli.models import Wanted, alphabet_line, open_model, rasp_theorem
 from softmachine.cli.options import Status, value
 from softmachine.cli.output import Output
 from softmachine.errors import SoftmachineError
@@ -59,6 +59,7 @@ def command(
     arithmetic: options.ArithmeticName = "float64",
     max_steps: MaxSteps = 10_000,
     theorem: options.TheoremName = None,
+    causal: options.Causal = False,
     attention: options.AttentionName = None,
     certified: options.Certified = None,
     context: options.Context = None,
@@ -72,7 +73,7 @@ def command(
     """
     from softmachine.engines.sweep import Sweep
 
-    wanted = Wanted(format_name, theorem, attention, alphabet, context, certified)
+    wanted = Wanted(format_name, rasp_theorem(theorem, causal=causal), attention, alphabet, context, certified)
     model = open_model(source, wanted, output, two_letters=True)
     sweep = Sweep.of(model, up_to=up_to, sample=sample, length=length, seed=seed)
     report, stopped = _checked(sweep, arithmetic, max_steps, output)

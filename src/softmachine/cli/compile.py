@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from softmachine.cli import options
-from softmachine.cli.models import Wanted, model_line, noted, open_model, say_notes, warn_if_unused
+from softmachine.cli.models import Wanted, model_line, noted, open_model, rasp_theorem, say_notes, warn_if_unused
 from softmachine.cli.output import Output
 
 EXAMPLES = """[dim]Examples:[/]
@@ -17,6 +17,7 @@ def command(
     folder: options.Folder,
     force: options.Force = False,
     theorem: options.TheoremName = None,
+    causal: options.Causal = False,
     attention: options.AttentionName = None,
     context: options.Context = None,
     length: options.CertifiedLength = None,
@@ -31,7 +32,7 @@ def command(
     from softmachine import api
     from softmachine.exports.folder import written
 
-    wanted = Wanted(format_name, theorem, attention, alphabet, context, length)
+    wanted = Wanted(format_name, rasp_theorem(theorem, causal=causal), attention, alphabet, context, length)
     model = open_model(source, wanted, output)
     warn_if_unused(wanted, model, output)
     api.save(model, folder, force=force)

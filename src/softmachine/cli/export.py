@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.models import noted, say_notes
+from softmachine.cli.models import noted, rasp_theorem, say_notes
 from softmachine.cli.names import zoo_names
 from softmachine.cli.options import value
 from softmachine.cli.output import Output
@@ -81,6 +81,7 @@ def command(
     set_name: SetName = None,
     force: options.Force = False,
     theorem: options.TheoremName = None,
+    causal: options.Causal = False,
     alphabet: options.Alphabet = None,
     format_name: options.Format = None,
     output: Output,
@@ -89,6 +90,7 @@ def command(
 
     Before anything is written, the stock model is run on sample inputs and compared with the reference interpreter.
     """
+    theorem = rasp_theorem(theorem, causal=causal)
     if (source is None) == (set_name is None):
         raise UsageError(
             "say what to export", hint=Remedy("a SOURCE, or {}, or --set encoders --to bert", set="interp")

@@ -41,6 +41,18 @@ class Wanted:
     length: int | None = None
 
 
+def rasp_theorem(theorem: str | None, *, causal: bool, generate: bool = False) -> str | None:
+    """The theorem that --causal or --generate stands for; else the one that is named.
+
+    Raises:
+        UsageError: If they say different things.
+    """
+    named = [name for name, given in (("rasp-causal", causal), ("rasp-generate", generate)) if given]
+    if len({*named, *([theorem] if theorem else [])}) > 1:
+        raise UsageError("--causal, --generate and --theorem each name a theorem", hint="give one of them")
+    return named[0] if named else theorem
+
+
 def open_model(source: str, wanted: Wanted, output: Output, *, two_letters: bool = False) -> Model:
     """The model of a source: compiled, or read from the folder where it was saved.
 

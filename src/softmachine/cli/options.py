@@ -131,6 +131,18 @@ Folder = Annotated[Path, value("DIR", "The folder to write.", "--output", "-o")]
 Force = Annotated[bool, switch("Replace a model that was written there before; other files stay.", "--force")]
 Yes = Annotated[bool, switch("Go on, even if it takes more than ten minutes or half of the free memory.", "--yes")]
 
+Causal = Annotated[
+    bool,
+    switch("For RASP: selectors see only keys up to the query, as in a decoder (the theorem rasp-causal).", "--causal"),
+]
+Generate = Annotated[
+    bool,
+    switch(
+        "For RASP: append what the program says, until it says its stop symbol (the theorem rasp-generate).",
+        "--generate",
+    ),
+]
+
 Json = Annotated[bool, switch("Print one JSON object and nothing else.", "--json", panel=OUTPUT)]
 Quiet = Annotated[bool, switch("Print only the answer; no progress.", "--quiet", "-q", panel=OUTPUT)]
 Debug = Annotated[bool, switch("Show tracebacks of errors.", "--debug", panel=OUTPUT)]

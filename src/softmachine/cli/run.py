@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.models import Wanted, noted, open_for, view_of
+from softmachine.cli.models import Wanted, noted, open_for, rasp_theorem, view_of
 from softmachine.cli.options import Status, file, switch, value
 from softmachine.cli.output import Output
 from softmachine.errors import EffortError, Remedy, SoftmachineError, UsageError
@@ -17,6 +17,7 @@ from softmachine.text import many
 
 if TYPE_CHECKING:
     from softmachine.cli.looking import Looking
+    from softmachine.cli.pages import Paging
     from softmachine.cli.watching import Watched, Watcher
     from softmachine.comparing import Difference
     from softmachine.engines.engine import Audited as AuditReport
@@ -66,7 +67,19 @@ Verified = Annotated[
     bool,
     switch("Compare every token with the reference interpreter, while it runs; status 1 if one differs.", "--verify"),
 ]
-Seed = Annotated[int, value("N", "With --audit: what the random steps are drawn by; 0 if nothing is said.", least=0)]
+Seed = Annotated[
+    int,
+    value("N", "What --sample draws tokens by, and --audit random steps; 0 if nothing is said.", least=0),
+]
+Sampled = Annotated[
+    bool,
+    switch(
+        "Draw every token from the softmax of the logits, as language models do, instead of taking the one of the "
+        "largest; and say where the run first parts from the interpreter. It is for seeing how sharp the logits are: "
+        "such a run shows nothing about the machine.",
+        "--sample",
+    ),
+]
 Checkpoint = Annotated[
     Path | None,
     file("Write the run to FILE now and then, when it is interrupted and when it ends (fast engine)."),
@@ -95,6 +108,22 @@ PictureOf = Annotated[
         "--svg-of",
     ),
 ]
+Tabled = Annotated[
+    bool,
+    switch(
+        "Afterwards, print the worked table of the theorem, a row for each position: for chapter-8 the state q, the "
+        "symbol b that was written, the move m, the head h and the symbol a under it, read off the residual stream.",
+        "--table",
+    ),
+]
+Html = Annotated[
+    Path | None,
+    file("Write a page to FILE that shows the run from the inside; a browser opens it, and it needs nothing else."),
+]
+HtmlAt = Annotated[
+    str | None,
+    value("STEP", "With --html: where the page opens, and what it has a window around if the run is long."),
+]
 Traced = Annotated[bool, switch("Print one line a step.", "--trace")]
 
 
@@ -107,10 +136,13 @@ def command(
     max_steps: MaxSteps = None,
     audit: Audited = 0,
     verify: Verified = False,
+    sample: Sampled = False,
     seed: Seed = 0,
     checkpoint: Checkpoint = None,
     resume: Resume = None,
     theorem: options.TheoremName = None,
+    causal: options.Causal = False,
+    generate: options.Generate = False,
     attention: options.AttentionName = None,
     context: options.RunContext = None,
     length: options.CertifiedLength = None,
@@ -120,6 +152,9 @@ def command(
     explain: Explained = None,
     svg: Picture = None,
     svg_of: PictureOf = None,
+    table: Tabled = False,
+    html: Html = None,
+    html_at: HtmlAt = None,
     format_name: options.Format = None,
     output: Output,
 ) -> int:
@@ -143,9 +178,39 @@ def command(
         require_free = engine_named("fast").require_free
         assert require_free is not None
         require_free(checkpoint)
-    looking = _looking(explain, svg, svg_of)
-    wanted = Wanted(format_name, theorem, attention, alphabet, context, length)
+    if sample:
+        from softmachine.cli.sampling import require_alone
+
+        require_alone(
+            verify=verify,
+            audit=audit,
+            checkpoint=checkpoint,
+            resume=resume,
+            trace=trace,
+            tokens=tokens,
+            table=table,
+            explain=explain,
+            svg=svg,
+            html=html,
+            engine=engine == "fast",
+        )
+    looking = _looking(explain, svg, svg_of, table=table)
+    chosen = rasp_theorem(theorem, causal=causal, generate=generate)
+    made: dict[str, object] = {
+        "theorem": chosen,
+        "attention": attention,
+        "context": context,
+        "length": length,
+        "alphabet": alphabet,
+    }
+    made |= {"format": format_name, "max_steps": max_steps, "html_at": html_at}
+    paging = _paging(html, html_at, (source, word, made))
+    wanted = Wanted(format_name, chosen, attention, alphabet, context, length)
     model, text = open_for(source, word, wanted, max_steps, output)
+    if sample:
+        from softmachine.cli.sampling import draw
+
+        return draw(model, text, arithmetic, seed, max_steps, output)
     if looking:
         looking.require(model)
     with working("preparing the weights", output):
@@ -183,6 +248,7 @@ def command(
         lines: dict[str, object] = {} if watched.lines is None else {"trace": watched.lines}
         lines |= {"trace_tokens": list(result.tokens)} if tokens else {}
         inside = looking.at(result, output) if looking else {}
+        inside |= paging.write(result, output) if paging else {}
         output.answer({**_answer(result, text), "interrupted": watched.interrupted, **checked, **lines, **inside})
     else:
         show_run(result, output, watched)
@@ -190,6 +256,8 @@ def command(
             output.say(f"audit: {audited}")
         if looking:
             looking.at(result, output)
+        if paging:
+            paging.write(result, output)
     if refused:
         raise refused
     if result.differs or (audited and not audited.holds):
@@ -197,13 +265,22 @@ def command(
     return _status(result, watched.interrupted, running.max_steps, output)
 
 
-def _looking(explain: str | None, svg: Path | None, svg_of: str | None) -> Looking | None:
+def _looking(explain: str | None, svg: Path | None, svg_of: str | None, *, table: bool) -> Looking | None:
     """What is to be shown of the inside, if anything is: only then it is imported."""
-    if explain is None and svg is None and svg_of is None:
+    if explain is None and svg is None and svg_of is None and not table:
         return None
     from softmachine.cli.looking import Looking
 
-    return Looking.wanted(explain, svg, svg_of)
+    return Looking.wanted(explain, svg, svg_of, table=table)
+
+
+def _paging(html: Path | None, at: str | None, made: tuple[str, str | None, dict[str, object]]) -> Paging | None:
+    """The page that is to be written, if one is: only then it is imported."""
+    if html is None and at is None:
+        return None
+    from softmachine.cli.pages import Paging, command_of
+
+    return Paging.wanted(html, at, command_of(*made))
 
 
 def _say_saved(running: Running, output: Output) -> None:

@@ -9,7 +9,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated
 
 from softmachine.cli import options
-from softmachine.cli.models import Wanted, noted, open_model, say_notes
+from softmachine.cli.models import Wanted, noted, open_model, rasp_theorem, say_notes
 from softmachine.cli.options import file, switch, value
 from softmachine.cli.output import Output, printable, require_svg
 from softmachine.errors import UsageError
@@ -63,6 +63,7 @@ def command(
     growth: Growth = None,
     svg: Picture = None,
     theorem: options.TheoremName = None,
+    causal: options.Causal = False,
     attention: options.AttentionName = None,
     context: options.Context = None,
     length: options.CertifiedLength = None,
@@ -73,7 +74,7 @@ def command(
     """Draw the transformer of a machine: layers, heads, named coordinates, and what they cost."""
     if engine not in (None, "dense", "fast"):
         raise UsageError(f"there is no engine {engine!r}", hint="choose dense or fast")
-    wanted = Wanted(format_name, theorem, attention, alphabet, context, length)
+    wanted = Wanted(format_name, rasp_theorem(theorem, causal=causal), attention, alphabet, context, length)
     if growth is not None:
         _show_growth(source, wanted, growth, output)
         return
@@ -247,7 +248,7 @@ def _rows(model: Model) -> Iterator[tuple[str, str]]:
 
     weights, theorem = model.weights, model.theorem
     yield "theorem", f"{theorem.name}: {theorem.statement}"
-    yield "needs", theorem.needs
+    yield "needs", str(theorem.needs)
     others = ", ".join(item.name for item in theorems_for(model.source) if item.name != theorem.name)
     if others:
         yield "others", f"{others} (--theorem)"

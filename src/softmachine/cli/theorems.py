@@ -8,18 +8,25 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli.names import theorem_names
+from softmachine.cli.options import switch
 from softmachine.cli.output import Output
 from softmachine.errors import UsageError
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from softmachine.theorems import Theorem
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine theorems
-  softmachine theorems chapter-8"""
+  softmachine theorems chapter-8
+  softmachine theorems --table"""
 
 INDENT = 4
 WIDEST = 100
+NARROWEST = 80
+"""A table is not squeezed into fewer columns."""
+UNSAID = "–"
 
 
 def command(
@@ -33,6 +40,12 @@ def command(
         ),
     ] = None,
     *,
+    table: Annotated[
+        bool,
+        switch(
+            "Only under which conditions softmax does it: the scale of scores, and the position encoding.", "--table"
+        ),
+    ] = False,
     output: Output,
 ) -> None:
     """List all theorems: source language, paper and number, attention, needs and cost; or one of them in full."""
@@ -41,6 +54,9 @@ def command(
     chosen = all_theorems() if name is None else (_find(name),)
     if output.as_json:
         output.answer({"theorems": [_answer(theorem, whole=name is not None) for theorem in chosen]})
+    elif table:
+        output.out.width = max(output.width, NARROWEST)
+        output.out.print(_table(chosen))
     elif output.quiet:
         output.say("\n".join(theorem.name for theorem in chosen))
     elif name is not None:
@@ -69,7 +85,8 @@ def _answer(theorem: Theorem, *, whole: bool) -> dict[str, object]:
         "statement": theorem.statement,
         "reference": theorem.reference,
         "attentions": list(theorem.attentions),
-        "needs": theorem.needs,
+        "needs": str(theorem.needs),
+        **_conditions(theorem),
         "cost": theorem.cost,
         "length": theorem.length or None,
     }
@@ -77,12 +94,36 @@ def _answer(theorem: Theorem, *, whole: bool) -> dict[str, object]:
     return {**answer, "steps": list(theorem.steps), "guide": guide, "text": theorem.text} if whole else answer
 
 
+def _conditions(theorem: Theorem) -> dict[str, str | None]:
+    """By what scores are multiplied (None: there is no softmax), and the position encoding (None: nobody said it)."""
+    from softmachine.theorems import Needs
+
+    needs = theorem.needs if isinstance(theorem.needs, Needs) else Needs("")
+    return {"scale": needs.scale or None, "positions": needs.positions or None}
+
+
+def _table(theorems: tuple[Theorem, ...]) -> Table:
+    """A row for each theorem, as in Figure 1 of "Simulating Hard Attention Using Soft Attention"."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("theorem", style="bold", no_wrap=True)
+    table.add_column("scale 1/τ")
+    table.add_column("position encoding")
+    for theorem in theorems:
+        found = _conditions(theorem)
+        none = UNSAID if "soft" in theorem.attentions else "hard attention"
+        table.add_row(theorem.name, found["scale"] or none, found["positions"] or str(theorem.needs))
+    return table
+
+
 def _facts(theorem: Theorem, output: Output) -> None:
     """Paper, attention, needs and cost, below one another."""
     facts = {
         "paper": theorem.reference,
         "attention": " or ".join(theorem.attentions),
-        "needs": theorem.needs,
+        "needs": str(theorem.needs),
         "cost": theorem.cost,
         "length": theorem.length,
     }

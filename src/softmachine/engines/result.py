@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from textwrap import wrap
 
@@ -11,6 +11,7 @@ from softmachine.codec import DecoderCodec, Outcome, Prompt
 from softmachine.comparing import Difference
 from softmachine.model import Model
 from softmachine.text import filled, many
+from softmachine.views import html_text
 
 UNFINISHED = "no verdict yet"
 FASTEST = 99_999_999
@@ -38,6 +39,7 @@ class Run:
         verified: How many tokens were compared with the reference interpreter and are its own; None if nobody compared.
         difference: The first token that is not, if any.
         resumed: How many of the tokens are those of the saved run that it went on from.
+        viewer: Makes what notebooks show of it; where there is none, or it gives None, that is the text.
     """
 
     model: Model
@@ -52,6 +54,7 @@ class Run:
     verified: int | None = None
     difference: Difference | None = None
     resumed: int = 0
+    viewer: Callable[[Run], str | None] | None = field(default=None, compare=False)
 
     @property
     def differs(self) -> bool:
@@ -142,9 +145,7 @@ class Run:
         return f"<Run of {self.model.source.name} on {word}: {self.verdict or UNFINISHED}{steps}{left}>"
 
     def _repr_html_(self) -> str:
-        from html import escape
-
-        return f"<pre style='line-height:1.3'>{escape(self.text())}</pre>"
+        return (self.viewer(self) if self.viewer else None) or html_text(self.text())
 
 
 def _shortened(text: str, most: int) -> str:

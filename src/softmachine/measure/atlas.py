@@ -1,8 +1,9 @@
 """The map of padded transformers: which circuit class each regime has, and what in this project shows it.
 
 Figure 1 of "Revisiting Padded Transformer Expressivity". A regime is a depth, a precision, a width and a uniformity;
-all have polynomial padding. A lower bound is witnessed if a construction here builds such a transformer for any member
-of the class, so that it can be run; otherwise it is only cited.
+all have polynomial padding. A lower bound is witnessed if something here runs: for any circuit of the class a
+construction builds the transformer (constant depth, and TC^d), or the steps of the proof run on small members (AC^d).
+Otherwise it is only cited. Uniformity, that a machine prints the weights in little space, is cited everywhere.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ EARLIER = "Merrill & Sabharwal 2025a"
 
 @dataclass(frozen=True)
 class Witness:
-    """What shows a lower bound.
+    """What runs of the proof of a lower bound.
 
     Args:
         construction: Its name.
@@ -40,7 +41,7 @@ class Cell:
         width: Coordinates of the residual stream.
         uniformity: Of the parameters.
         languages: The class; empty if the regime has too little volume (precision × width) for a natural one.
-        lower: What shows that all of the class is recognised.
+        lower: What runs of the proof that all of the class is recognised.
         cited: Who shows it, where nothing here does.
         upper: Why nothing more is.
     """
@@ -56,7 +57,7 @@ class Cell:
 
     @property
     def witnessed(self) -> bool:
-        """Whether something here shows the lower bound."""
+        """Whether something of the lower bound runs here."""
         return bool(self.lower)
 
 
@@ -70,17 +71,17 @@ _DEEP_UNIT = Witness(
 _READS = Witness(
     "circuit-evaluator",
     "softmachine run and-or 101 --theorem circuit-evaluator --length 64",
-    "circuit evaluation is complete for the class (Lemma C.2)",
+    "circuit evaluation is complete (Lemma C.2); a turn for each gate, not log^d",
 )
 _STACKED = Witness(
     "configuration-graph",
     "softmachine run parity 1 --theorem configuration-graph --length 1 --arithmetic fixed:2",
-    "a reduction stacked below connectivity (Lemma 5.3)",
+    "Lemma 5.3: a reduction, of a regular language, below connectivity",
 )
 _GRAPH = Witness(
     "connectivity",
     "softmachine run one-way-streets 'home station' --arithmetic fixed:2",
-    "d = 1: NL, and so every reduction in L (Lemma 5.4)",
+    "complete for NL (Lemma 5.4, d = 1); the reductions are cited",
 )
 
 

@@ -1,7 +1,7 @@
 """How a family n ↦ transformer grows: depth, loops, width, precision, volume and padding, as functions of n.
 
 Everything is measured, on the members of the family for some lengths; a formula is given where one that is exact on all
-of them is simple enough that the lengths leave no doubt. The volume (Definition 2.3 of "Revisiting Padded Transformer
+of them is simple enough that the lengths leave no doubt. The volume (Definition 2.2 of "Revisiting Padded Transformer
 Expressivity") is precision × width: the bits that the residual stream has at a position.
 """
 

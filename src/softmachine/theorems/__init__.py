@@ -8,14 +8,15 @@ from __future__ import annotations
 from softmachine.errors import ConstructionError
 from softmachine.languages.source import Source
 from softmachine.plugins import Shelf
-from softmachine.theorems.theorem import API, Stock, Theorem
+from softmachine.theorems.theorem import API, Needs, Stock, Theorem
 
-__all__ = ["Stock", "Theorem", "all_theorems", "own_source", "theorem_for", "theorem_named", "theorems_for"]
+__all__ = ["Needs", "Stock", "Theorem", "all_theorems", "own_source", "theorem_for", "theorem_named", "theorems_for"]
 
 PREFERRED = {
     "turing": "chapter-8",
     "temporal": "temporal-encoder",
     "srasp": "srasp",
+    "rasp": "rasp",
     "crasp": "crasp",
     "counter": "counter",
     "circuit": "circuit-binary",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import cleandoc
 from typing import Any
 
@@ -13,6 +13,7 @@ from softmachine.errors import ConstructionError, OutgrownError, Remedy
 from softmachine.languages.source import Source
 from softmachine.signals import Program
 from softmachine.text import family
+from softmachine.transformer.column import Column
 from softmachine.transformer.features import Feature, Relation
 from softmachine.transformer.sight import Sight
 
@@ -61,6 +62,31 @@ class Guide:
 
 
 @dataclass(frozen=True)
+class Needs:
+    """What the weights must be given; as text, in a line.
+
+    Args:
+        positions: The position encoding.
+        scale: By what scores are multiplied before softmax, 1/τ for a temperature τ; empty if attention is hard only.
+        first: What is said before: of the length.
+        also: What is said after.
+    """
+
+    positions: str
+    scale: str = ""
+    first: str = ""
+    also: str = ""
+
+    def __str__(self) -> str:
+        scale = self.scale and f"scale {self.scale}"
+        return "; ".join(filter(None, (self.first, self.positions, scale, self.also)))
+
+    def and_also(self, more: str) -> Needs:
+        """The same, and something more."""
+        return replace(self, also="; ".join(filter(None, (self.also, more))))
+
+
+@dataclass(frozen=True)
 class Theorem:
     """A theorem that can be run.
 
@@ -68,7 +94,8 @@ class Theorem:
         name: What the command line calls it.
         statement: What it is, in a line.
         reference: The paper, and the number that the theorem has there.
-        needs: What the weights must be given: position features, knowledge of the length, and the scale of softmax.
+        needs: What the weights must be given: position features, knowledge of the length, and the scale of softmax; as
+            a text, or in parts, which have a place in the table of all theorems.
         cost: Layers, heads, width and tokens, as a formula.
         source: The type of the objects it applies to, or the one object that it is about.
         attentions: The kinds of attention it can use, "hard" or "soft"; the first is the default.
@@ -77,7 +104,10 @@ class Theorem:
         steps: The proof in a few sentences.
         guide: The same at one token of a run: what is asked, and which heads answer it.
         tells: From the codec and what a head saw to what that means, as a clause; None where it has no words for it.
+        columns: From the codec to the columns of the worked table of a run; None if it has no table.
         length: If the weights depend on a length: what it bounds. Empty if one model serves every length.
+        bounded: For which sources a length may be given that the weights are then made for, though for others, or
+            without one, a model serves every length.
         certified: The variant that is certified for soft attention, if it is not the one for hard attention.
         features: Position features and relations of its own.
         stock: The stock checkpoints that it is made for.
@@ -88,7 +118,7 @@ class Theorem:
     name: str
     statement: str
     reference: str
-    needs: str
+    needs: str | Needs
     cost: str
     source: type[Source] | Source
     attentions: tuple[str, ...]
@@ -97,7 +127,9 @@ class Theorem:
     steps: tuple[str, ...] = ()
     guide: tuple[Guide, ...] = ()
     tells: Callable[[Any, Sight], str | None] | None = None
+    columns: Callable[[Any], Iterable[Column]] | None = None
     length: str = ""
+    bounded: Callable[[Any], bool] | None = None
     certified: str = "hard"
     features: tuple[type[Feature | Relation], ...] = ()
     stock: Stock | None = None
@@ -157,4 +189,14 @@ class Theorem:
                 f"the weights of the theorem {self.name} depend on a length: {self.length}",
                 hint=Remedy("say which, for example {}", context=256),
             )
-        return self.codec(source, length if self.length else None)
+        return self.codec(source, length if self.takes_length(source) else None)
+
+    def takes_length(self, source: Source) -> bool:
+        """Whether weights can be made for a length: they have to be, or this source is one for which they may."""
+        return bool(self.length) or (self.bounded is not None and self.bounded(source))
+
+    def wants_length(self, source: Source, word: str | tuple[str, ...], max_steps: int) -> bool:
+        """Whether a run on a word needs weights that are made for a length."""
+        if self.length or not self.takes_length(source):
+            return bool(self.length)
+        return not self.codec(source, None).fits(word, len(source.word(word)), max_steps)

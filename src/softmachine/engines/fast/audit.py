@@ -116,6 +116,31 @@ def done_again(run: FastPass, steps: Sequence[int]) -> tuple[int, tuple[Differen
 
 
 @dataclass(frozen=True)
+class Found:
+    """What a head found at a step.
+
+    Args:
+        keys: The first of the keys that it chose.
+        count: How many they are.
+        values: The mean of their values; None for a component of numbers that the engine does not compute.
+    """
+
+    keys: Sequence[int]
+    count: int
+    values: Sequence[Fraction | None]
+
+
+def found(run: FastPass, steps: Sequence[int]) -> list[list[Found | None]]:
+    """What every head found at some positions, in rising order, with every score computed in rationals.
+
+    Heads come layer by layer, those of loops in every turn; None for one that nothing depends on.
+    """
+    auditor = _Auditor(run, steps, every=True)
+    auditor.answers()
+    return [auditor.found(head) for head in auditor.flow.heads]
+
+
+@dataclass(frozen=True)
 class _Step:
     """A step that is done again: its position, its token, and the atoms as far as they are known."""
 
@@ -128,13 +153,16 @@ class _Step:
 
 
 class _Auditor:
-    """Some steps of a run."""
+    """Some steps of a run; of heads, what is read of that which they retrieve, or every component."""
 
-    def __init__(self, run: FastPass, steps: Sequence[int]) -> None:
+    def __init__(self, run: FastPass, steps: Sequence[int], *, every: bool = False) -> None:
+        self.every = every
         self.run = run
         self.flow = run.engine.flow
         self.steps = [_Step(position, run.tokens[position], {}) for position in steps]
         self.scores = 0
+        self.asked: dict[FlowHead, tuple[Sequence[int], Sequence[Question]]] = {}
+        """Of each head that is needed, the components that it retrieves, and what it asked at the steps and found."""
 
     def answers(self) -> list[str | None]:
         """What the model says at each step; None if logits are equal."""
@@ -142,6 +170,16 @@ class _Auditor:
         while todo:
             todo = self._retrieve(self._compute(todo))
         return [self._said(step) for step in self.steps]
+
+    def found(self, head: FlowHead) -> list[Found | None]:
+        """What a head found at the steps."""
+        if head not in self.asked:
+            return [None] * len(self.steps)
+        components, questions = self.asked[head]
+        return [
+            Found(question.keys, question.count, _means(question, components, len(head.value)))
+            for question in questions
+        ]
 
     def _said(self, step: _Step) -> str | None:
         logits = [step.value(form) for form in self.flow.logits]
@@ -170,7 +208,7 @@ class _Auditor:
 
     def _retrieve(self, todo: Sequence[int | FlowHead]) -> list[int | FlowHead]:
         """Let all heads look for which everything is there that they need; what is left."""
-        heads = [_Asking(head, self.flow) for head in todo if isinstance(head, FlowHead)]
+        heads = [_Asking(head, self.flow, every=self.every) for head in todo if isinstance(head, FlowHead)]
         ready = [head for head in heads if self._knows(head.forms)]
         assert ready or not heads, "a head needs only what comes before it"
         searches = [Search([head.question(step) for step in self.steps]) for head in ready]
@@ -182,6 +220,7 @@ class _Auditor:
             for step, question in zip(self.steps, search.questions, strict=True):
                 self.scores += step.position + 1
                 head.settle(step, question)
+            self.asked[head.head] = head.components, search.questions
         done = {head.head for head in ready}
         return [item for item in todo if item not in done]
 
@@ -195,13 +234,31 @@ class _Auditor:
             yield Block(first, here, next(records) if records else None, places)
 
 
-class _Asking:
-    """A head, with its forms as sums of columns."""
+def _means(question: Question, components: Sequence[int], count: int) -> list[Fraction | None]:
+    """The mean of every component that was asked for, by its number."""
+    known = dict(zip(components, _means_of(question, len(components)), strict=True))
+    return [known.get(component) for component in range(count)]
 
-    def __init__(self, head: FlowHead, flow: Flow) -> None:
+
+def _means_of(question: Question, count: int) -> list[Fraction]:
+    """The means that answer a question; zeros where nothing is seen."""
+    return [total / question.count for total in question.totals] if question.count else [ZERO] * count
+
+
+class _Asking:
+    """A head, with its forms as sums of columns: those of the components that are read, or of every one."""
+
+    def __init__(self, head: FlowHead, flow: Flow, *, every: bool) -> None:
         self.head, self.flow = head, flow
-        self.results = flow.retrieved(head)
-        self.values = [head.value[component] for _, component in self.results]
+        read = {component: number for number, component in flow.retrieved(head)}
+        self.components = [k for k, form in enumerate(head.value) if k in read or (every and self._computed(form))]
+        self.numbers = [read.get(component) for component in self.components]
+        self.values = [head.value[component] for component in self.components]
+
+    def _computed(self, form: Form) -> bool:
+        """Whether the engine computes all that a form is made of."""
+        atoms = self.flow.atoms
+        return all(number in self.flow.order or isinstance(atoms[number], Position) for number in form.terms)
 
     @property
     def forms(self) -> list[Form]:
@@ -243,6 +300,7 @@ class _Asking:
             own = sum((step.value(query) * step.value(key) for query, key in pairs), ZERO)
             if self.head.bias is not None:
                 own += self.head.bias.at(step.position, step.position)
-            question.offer(own, 1, lambda: [step.value(form) for form in self.values])
-        for (number, _), total in zip(self.results, question.totals or [ZERO] * len(self.results), strict=True):
-            step.atoms[number] = total / question.count if question.count else ZERO
+            question.offer(own, [step.position], 1, lambda: [step.value(form) for form in self.values])
+        for number, mean in zip(self.numbers, _means_of(question, len(self.numbers)), strict=True):
+            if number is not None:
+                step.atoms[number] = mean

@@ -22,6 +22,8 @@ from softmachine.transformer.attention import Choice
 
 EXACT = 2**53
 """Sums of products whose absolute values add up to less than this are exact in float64, in whatever order."""
+MOST_KEYS = 64
+"""So many of the best keys are remembered by their positions."""
 TOGETHER = 64
 """So many questions are multiplied with a block at once."""
 
@@ -67,16 +69,19 @@ class Question:
     best: Fraction | None = None
     count: int = 0
     totals: list[Fraction] = field(default_factory=list)
+    keys: list[int] = field(default_factory=list)
+    """The first of the best keys, by their positions."""
 
-    def offer(self, score: Fraction, count: int, totals: Callable[[], list[Fraction]]) -> None:
-        """Take later keys that have the same score into account, if none is better."""
+    def offer(self, score: Fraction, keys: Sequence[int], count: int, totals: Callable[[], list[Fraction]]) -> None:
+        """Take later keys that have the same score into account, if none is better; some of them by their positions."""
         if self.best is not None and (score < self.best or (score == self.best and self.choice is Choice.LEFTMOST)):
             return
         if score == self.best and self.choice is not Choice.RIGHTMOST:
             self.count += count
+            self.keys += keys[: max(MOST_KEYS - len(self.keys), 0)]
             self.totals = [old + new for old, new in zip(self.totals, totals(), strict=True)]
         else:
-            self.best, self.count, self.totals = score, count, totals()
+            self.best, self.count, self.totals, self.keys = score, count, totals(), list(keys)
 
     def offer_block(self, score: Fraction, chosen: Chosen, block: Block) -> None:
         """The same, for some positions of a block."""
@@ -84,7 +89,8 @@ class Question:
             places = np.arange(len(block.tokens))[chosen]
             chosen = places[:1] if self.choice is Choice.LEFTMOST else places[-1:]
         count = len(block.tokens[chosen])
-        self.offer(score, count, lambda: [value.total(block, chosen, count) for value in self.values])
+        keys = (block.first + np.arange(len(block.tokens))[chosen][:MOST_KEYS]).tolist()
+        self.offer(score, keys, count, lambda: [value.total(block, chosen, count) for value in self.values])
 
 
 class Search:

@@ -42,13 +42,18 @@ def swept_together(specification: Specification, words: Sequence[Sequence[str]])
     Raises:
         InvalidError: If a predicate has no truth value at a number that occurs.
     """
+    return sweeps(specification, words)[specification.formula]
+
+
+def sweeps(specification: Specification, words: Sequence[Sequence[str]]) -> Table:
+    """The same of every subformula, each after its own parts."""
     number = {symbol: code for code, symbol in enumerate(specification.alphabet)}
     shape = len(words), len(words[0]) if words else 0
     codes = np.array([[number[symbol] for symbol in word] for word in words], dtype=np.int64).reshape(shape)
     values: Table = {}
     for part in subformulas(specification.formula):
         values[part] = np.asarray(_sweep(part, codes, number, values), dtype=np.bool_)
-    return values[specification.formula]
+    return values
 
 
 def _sweep(formula: Formula, words: NDArray[np.int64], number: dict[str, int], values: Table) -> Any:

@@ -29,7 +29,7 @@ from softmachine.theorems.shared.stream_signals import differing, next_token, ow
 from softmachine.theorems.shared.stream_tokens import POSITIONS, Meaning, Start, StreamCodec
 from softmachine.theorems.shared.transition import move_of, on_tape
 from softmachine.theorems.shared.turing_tokens import Begin, Given
-from softmachine.theorems.theorem import Stock, Theorem
+from softmachine.theorems.theorem import Needs, Stock, Theorem
 from softmachine.transformer.features import INVERSE, Bit, I, Predecessor
 
 
@@ -117,7 +117,11 @@ THEOREMS = (
         "address-bits",
         "Addresses in binary: three layers that float32 computes exactly, one token a step",
         "softmachine; Theorem 8.2 of Chiang's lecture notes with addresses in binary",
-        "the number of positions N; position features i, i², 1/(i+1), (i-1)/(i+1), i/N, bits of i; scale O(N)",
+        Needs(
+            "position features i, i², 1/(i+1), (i-1)/(i+1), i/N, bits of i",
+            scale="O(N)",
+            first="the number of positions N",
+        ),
         "3 layers; 1 + 5K heads for K two-way tapes, 1 + 3K for tapes with a left end; one token a step",
         TuringMachine,
         ("hard",),

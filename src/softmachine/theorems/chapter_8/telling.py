@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from softmachine.languages.turing import Action
 from softmachine.theorems.chapter_8.tokens import TuringCodec
 from softmachine.theorems.shared.transition import on_tape
 from softmachine.theorems.shared.turing_tokens import Begin
 from softmachine.theorems.theorem import Guide
+from softmachine.transformer.column import Column
 from softmachine.transformer.sight import Sight, told
 
 GUIDE = (
@@ -99,3 +102,21 @@ def _last_write(codec: TuringCodec, sight: Sight, tape: int) -> str | None:
 
 def _of_tape(codec: TuringCodec, tape: int, of: str = " of") -> str:
     return f"{of} tape {tape + 1}" if codec.machine.tapes > 1 else ""
+
+
+def columns(codec: TuringCodec) -> Iterator[Column]:
+    """The columns of the notes' table: the state q, what was written b, the move m, the head h, the symbol a under it.
+
+    With several tapes, the last four for each.
+    """
+    machine, actions = codec.machine, codec.actions
+    yield Column("q", "state", tuple(dict.fromkeys(action.state for action in actions)))
+    for k in range(machine.tapes):
+
+        def called(name: str, tape: int = k) -> str:
+            return on_tape(machine, name, tape)
+
+        yield Column(called("b"), called("wrote"), tuple(dict.fromkeys(action.write[k] for action in actions)))
+        yield Column(called("m"), terms=((1, called("not L")), (-1, called("not R"))))
+        yield Column(called("h"), terms=((1, called("head")),))
+        yield Column(called("a"), called("symbol"), machine.symbols)

@@ -19,7 +19,7 @@ from softmachine.languages.turing import Action, Tape, TuringMachine, Verdict
 from softmachine.signals import Program, Signal, Vocabulary, named, relu, stack
 from softmachine.signals.gadgets import Located, Row, first_of, gate, latest, locate, mean, where_zero
 from softmachine.signals.kinds import BIT
-from softmachine.theorems.chapter_8.telling import GUIDE, tell
+from softmachine.theorems.chapter_8.telling import GUIDE, columns, tell
 from softmachine.theorems.chapter_8.tokens import TuringCodec
 from softmachine.theorems.shared.transition import (
     action_labels,
@@ -31,7 +31,7 @@ from softmachine.theorems.shared.transition import (
     verdict_logit,
 )
 from softmachine.theorems.shared.turing_tokens import Begin, Given, M
-from softmachine.theorems.theorem import Theorem
+from softmachine.theorems.theorem import Needs, Theorem
 
 NOTHING = Signal((), (), ())
 
@@ -147,7 +147,7 @@ THEOREMS = (
         "chapter-8",
         "Theorem 8.2: average-hard attention, one token a step",
         "Chiang, lecture notes on transformers and formal languages, Theorem 8.2 (after Pérez et al.)",
-        "position features i, i², 1/(i+1); nothing of the length",
+        Needs("position features i, i², 1/(i+1)", also="nothing of the length"),
         "5 layers, 1 + 5K heads, width 2|Q| + (4K + 1)|Γ| + 2|Σ| + 10K + 7 for K two-way tapes; one token a step",
         TuringMachine,
         ("hard",),
@@ -161,6 +161,7 @@ THEOREMS = (
         ),
         guide=GUIDE,
         tells=tell,
+        columns=columns,
         rank=1,
     ),
 )

@@ -48,7 +48,7 @@ from softmachine.theorems.shared.transition import (
     verdict_logit,
 )
 from softmachine.theorems.shared.turing_tokens import Given
-from softmachine.theorems.theorem import Theorem
+from softmachine.theorems.theorem import Needs, Theorem
 from softmachine.transformer.features import INVERSE, I
 
 
@@ -268,7 +268,7 @@ THEOREMS = (
         "chapter-8-summary",
         "Theorem 8.2 with summaries: the run goes on from the configuration, in a context as long as the space",
         "Chiang, Theorem 8.2, with the summaries of Brösamle and Eckstein",
-        "position features i, i², 1/(i+1); nothing of the length",
+        Needs("position features i, i², 1/(i+1)", also="nothing of the length"),
         "7 + K layers for K tapes; one token a step, and in every segment a column for every cell in use",
         TuringMachine,
         ("hard",),

@@ -35,7 +35,7 @@ from softmachine.theorems.circuit.layout import Layout, Slot
 from softmachine.theorems.circuit.telling import BINARY, UNIT_VECTORS, tell
 from softmachine.theorems.circuit.tokens import Addresses, CircuitCodec
 from softmachine.theorems.shared.special_tokens import PAD
-from softmachine.theorems.theorem import Theorem
+from softmachine.theorems.theorem import Needs, Theorem
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting, softmax
 from softmachine.transformer.features import ceil_log2
 from softmachine.transformer.wired_features import NO_ADDRESS, Table
@@ -168,7 +168,11 @@ THEOREMS = (
         "circuit-binary",
         "Theorem 4.1: circuits of AND, OR and NOT, two attention layers a layer of gates, constant precision",
         "Revisiting Padded Transformer Expressivity, Theorem 4.1",
-        "the wiring as position features, ⌈log₂ wires⌉ bits an address; padding; any F_b from F_2 on",
+        Needs(
+            "the wiring as position features, ⌈log₂ wires⌉ bits an address",
+            scale="O(log positions)",
+            also="padding; any F_b from F_2 on",
+        ),
         "2 layers, repeated depth times; one position for each input, gate and argument; width 3⌈log₂ wires⌉ + 7",
         Circuit,
         ("hard", "soft"),
@@ -188,7 +192,11 @@ THEOREMS = (
         "circuit-unit",
         "Lemma 4.1: circuits with threshold gates, two attention layers a layer of gates, constant width",
         "Revisiting Padded Transformer Expressivity, Lemma 4.1",
-        "the wiring as position features, two numbers of O(log wires) bits an address; padding",
+        Needs(
+            "the wiring as position features, two numbers of O(log wires) bits an address",
+            scale="1, and weights that grow with the wires",
+            also="padding",
+        ),
         "2 layers, repeated depth times; one position for each input, gate and argument; width 20",
         Circuit,
         ("hard", "soft"),

@@ -9,7 +9,8 @@ from enum import StrEnum
 from functools import cached_property
 
 from softmachine.codec import AnsweringCodec, Interface, Outcome, Prompt, Word
-from softmachine.languages.circuit import Basis, Circuit, evaluate_wires
+from softmachine.languages.circuit import Basis, Circuit, Gate, evaluate_wires
+from softmachine.languages.scene import Scene, Stretch, Wires
 from softmachine.theorems.circuit.layout import Layout
 from softmachine.theorems.shared.special_tokens import PAD
 
@@ -69,6 +70,28 @@ class OfCircuit(AnsweringCodec[Circuit]):
         for position in range(len(self.prompt(word).tokens)):
             yield held[at[position]] if position in at else None
 
+    @property
+    def lines(self) -> Sequence[str]:
+        """The gates."""
+        return tuple(map(str, self.written.ordered))
+
+    def scene(self, word: Word, shown: Stretch) -> Scene:
+        """The circuit with what its wires hold, and at every gate's position its line."""
+        circuit, levels = self.written, self.written.level_of
+        held = wire_values(circuit, self.source.word(word))
+        number = {wire: index for index, wire in enumerate(circuit.wires)}
+        gates = {gate.name: gate for gate in circuit.gates}
+        at = {position: wire for wire, position in self.position.items()}
+        positions = [at.get(position) for position in range(shown.first, shown.first + len(shown.tokens))]
+        wires = Wires(
+            wires=[_wire(wire, gates.get(wire), levels[wire], held[wire] == "true", number) for wire in circuit.wires],
+            outputs=[number[wire] for wire in circuit.outputs],
+            positions=[-1 if wire is None else number[wire] for wire in positions],
+        )
+        line = {gate.name: index for index, gate in enumerate(circuit.ordered)}
+        active = [None if wire is None else line.get(wire) for wire in positions]
+        return Scene(self.lines, active, picture=wires, focus=self.output_positions[0])
+
     def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
         """The outputs; a circuit with one output accepts if it is 1."""
         bits = [said[position] == "true" for position in self.output_positions]
@@ -99,6 +122,14 @@ class CircuitCodec(OfCircuit):
     def prompt(self, word: Word) -> Prompt:
         symbols = self.source.word(word)
         return Prompt((*symbols, *[PAD] * (len(self.layout.places) - self.input_length)), self.input_length)
+
+
+def _wire(
+    name: str, gate: Gate | None, level: int, held: bool, number: Mapping[str, int]
+) -> tuple[str, str, int, bool, Sequence[int]]:
+    """A wire as pictures have it."""
+    inputs = () if gate is None else gate.inputs
+    return name, "input" if gate is None else str(gate.kind), level, held, [number[wire] for wire in inputs]
 
 
 def wire_values(circuit: Circuit, word: Sequence[str]) -> dict[str, str]:

@@ -42,7 +42,7 @@ from softmachine.theorems.circuit_evaluator.tokens import (
     pointer_width,
 )
 from softmachine.theorems.shared.special_tokens import PAD
-from softmachine.theorems.theorem import Theorem
+from softmachine.theorems.theorem import Needs, Theorem
 from softmachine.transformer.attention import Weighting
 
 
@@ -148,7 +148,11 @@ THEOREMS = (
         "circuit-evaluator",
         "Lemma C.3: one looped transformer that reads any circuit and its input as tokens, constant precision",
         "Revisiting Padded Transformer Expressivity, Lemma C.3",
-        "the position and those of four neighbours, ⌈log₂ length⌉ bits each; any F_b from F_2 on",
+        Needs(
+            "the position and those of four neighbours, ⌈log₂ length⌉ bits each",
+            scale="O(log length)",
+            also="any F_b from F_2 on",
+        ),
         "1 layer p times, 2 layers, 2 layers T/(2p+3) times, for T tokens and p = ⌈log₂ T⌉; width 14p + O(1)",
         Circuit,
         ("hard", "soft"),

@@ -1,4 +1,8 @@
-"""Turing machines that only read, by reduction to graph connectivity: the proof that NL is recognised (Lemma 5.4).
+"""Turing machines that only read, by reduction to graph connectivity: the way of Lemma 5.4, on small machines.
+
+Lemma 5.4 is about NL: machines with a read-only input and a work tape of logarithmic size, which may guess. Those here
+have no work tape and do not guess. They recognise the regular languages, so that this shows how the reduction is
+stacked below connectivity (Lemma 5.3), and not that all of NL is recognised.
 
 A machine that writes nothing (a two-way finite automaton) has |Q|·(n + 2) configurations on a word of n letters: a
 state and a cell, of the word or next to it. Whether one leads to another depends on one letter, so that a transformer
@@ -22,7 +26,7 @@ from softmachine.signals.reduction import stacked
 from softmachine.theorems.configuration_graph.tokens import ConfigurationCodec, Configurations
 from softmachine.theorems.connectivity import theorem as connectivity
 from softmachine.theorems.shared.special_tokens import PAD
-from softmachine.theorems.theorem import Theorem
+from softmachine.theorems.theorem import Needs, Theorem
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.wired_features import NO_ADDRESS
 
@@ -75,7 +79,11 @@ THEOREMS = (
         "configuration-graph",
         "Lemmas 5.3, 5.4: a reduction to connectivity, stacked: machines that only read, constant precision",
         "Revisiting Padded Transformer Expressivity, Lemmas 5.3 and 5.4",
-        "configurations as position features; padding; any F_b from F_2 on; only machines that write nothing",
+        Needs(
+            "configurations as position features",
+            scale="O(log positions)",
+            also="padding; any F_b from F_2 on; only machines that write nothing",
+        ),
         "2 + 2⌈log₂ N⌉ layers and n + N² + N³ positions for N ≤ |Q|(n + 2) + 1 configurations",
         TuringMachine,
         ("hard", "soft"),

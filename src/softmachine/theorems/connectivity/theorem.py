@@ -27,7 +27,7 @@ from softmachine.signals.primitives import token
 from softmachine.theorems.connectivity.telling import GUIDE, tell
 from softmachine.theorems.connectivity.tokens import GraphCodec
 from softmachine.theorems.shared.special_tokens import PAD
-from softmachine.theorems.theorem import Theorem
+from softmachine.theorems.theorem import Needs, Theorem
 from softmachine.transformer.features import ceil_log2
 
 TOKENS = ("0", "1", PAD)
@@ -117,7 +117,11 @@ THEOREMS = (
         "connectivity",
         "Theorem C.1: graph connectivity by doubling, ⌈log₂ N⌉ loops over N³ positions of padding, constant precision",
         "Revisiting Padded Transformer Expressivity, Theorem C.1",
-        "i, k and j as position features, ⌈log₂ N⌉ bits each; padding; any F_b from F_2 on",
+        Needs(
+            "i, k and j as position features, ⌈log₂ N⌉ bits each",
+            scale="O(log N)",
+            also="padding; any F_b from F_2 on",
+        ),
         "1 layer, and 2 layers repeated ⌈log₂ N⌉ times; 3 heads; width 3⌈log₂ N⌉ + 6; N² + N³ positions",
         Graph,
         ("hard", "soft"),

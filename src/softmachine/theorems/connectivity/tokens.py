@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from softmachine.codec import AnsweringCodec, Interface, Outcome, Prompt, Word
 from softmachine.languages.graph import Graph
+from softmachine.languages.scene import Network, Scene, Stretch
 from softmachine.theorems.shared.special_tokens import PAD
 
 
@@ -47,6 +48,33 @@ class GraphCodec(AnsweringCodec[Graph]):
             reached = self.source.reachable(start)
             yield from ("true" if other in reached else "false" for other in vertices)
         yield from [None] * len(vertices) ** 3
+
+    @property
+    def lines(self) -> Sequence[str]:
+        """The edges."""
+        arrow = "→" if self.source.directed else "–"
+        return tuple(f"{one} {arrow} {other}" for one, other in self.source.edges)
+
+    def scene(self, word: Word, shown: Stretch) -> Scene:
+        """The graph; a position speaks of a pair of vertices, or of two and one between them."""
+        graph, count = self.source, len(self.source.vertices)
+        numbers, pairs = graph.index_of, count**2
+        # Padding stands for i, k and j in this order, as the theorem numbers it.
+        triples = ((index // pairs, index // count % count, index % count) for index in range(count**3))
+        speaks = [*((index // count, index % count) for index in range(pairs)), *triples]
+        network = Network(
+            vertices=graph.vertices,
+            edges=[(numbers[one], numbers[other]) for one, other in graph.edges],
+            directed=graph.directed,
+            asked=[numbers[vertex] for vertex in graph.word(word)],
+            reached=[[numbers[other] for other in graph.reachable(vertex)] for vertex in graph.vertices],
+            positions=speaks[shown.first : shown.first + len(shown.tokens)],
+        )
+        edge = {pair: index for index, pair in enumerate(network.edges)}
+        if not graph.directed:
+            edge |= {(other, one): index for (one, other), index in edge.items()}
+        active = [edge.get((spoken[0], spoken[-1])) for spoken in network.positions]
+        return Scene(self.lines, active, picture=network, focus=network.asked[0] * count + network.asked[1])
 
     def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
         """Accepted if the second vertex can be reached from the first."""

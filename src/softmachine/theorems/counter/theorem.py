@@ -18,7 +18,7 @@ from softmachine.theorems.crasp.averages import InRelation
 from softmachine.theorems.crasp.telling import tell
 from softmachine.theorems.crasp.theorem import COST, POSITIONS, UNIFORM, of_program
 from softmachine.theorems.crasp.truth import Sign
-from softmachine.theorems.theorem import Theorem
+from softmachine.theorems.theorem import Needs, Theorem
 
 _COUNTED = "Lemma 3.5 and Proposition 2.1: a counter machine as C-RASP with chain of thought, "
 _REFERENCE = "Softmax Transformers are Turing-Complete, Lemma 3.5 and Proposition 2.1"
@@ -29,7 +29,7 @@ def signals(codec: CounterCodec, attention: str, sign: Sign) -> Program:
     return of_program(codec.program, sign, attention, codec.length)
 
 
-def _theorem(name: str, sign: Sign, how: str, needs: str, rank: int, length: str = "") -> Theorem:
+def _theorem(name: str, sign: Sign, how: str, needs: Needs, rank: int, length: str = "") -> Theorem:
     return Theorem(
         name,
         f"{_COUNTED}{how}",
@@ -55,6 +55,6 @@ def _theorem(name: str, sign: Sign, how: str, needs: str, rank: int, length: str
 
 THEOREMS = (
     _theorem("counter", Sign.HEAVISIDE, "by uniform attention and Heaviside units", UNIFORM, 1),
-    _theorem("counter-relu", Sign.RELU, "with ReLU alone", f"{UNIFORM}; letters in any order", 2),
+    _theorem("counter-relu", Sign.RELU, "with ReLU alone", UNIFORM.and_also("letters in any order"), 2),
     _theorem("counter-relu-bounded", Sign.BOUNDED, "with ReLU alone, with a slope for a length", UNIFORM, 3, POSITIONS),
 )

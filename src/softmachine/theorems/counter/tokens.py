@@ -21,6 +21,7 @@ from softmachine.languages.counter import (
 from softmachine.languages.crasp import ACCEPT, REJECT, Program
 from softmachine.languages.crasp.from_counter import counter_program, transition_tokens
 from softmachine.languages.crasp.incremental import VERDICTS
+from softmachine.languages.scene import Counters, Scene, Stretch
 from softmachine.packed import Codes
 from softmachine.theorems.crasp.tokens import CraspCodec
 
@@ -112,6 +113,28 @@ class CounterCodec(DecoderCodec[CounterMachine]):
             word=letters,
             taken=taken,
         )
+
+    def scene(self, word: Word, shown: Stretch) -> Scene:
+        """The counters, and at every position the transition that is taken next."""
+        before = self.outcome(word, shown.before)
+        now = Configuration(self.source.start, self.source.initial(before.word))
+        for transition in before.taken:
+            now.apply(transition)
+        meant = [self.transitions.get(token) for token in shown.tokens]
+        lines = self.lines
+        number = {one: len(lines) - len(self.source.transitions) + k for k, one in enumerate(self.source.transitions)}
+        counters = Counters(
+            state=now.state,
+            counters=now.counters,
+            steps=now.steps,
+            actions={
+                token: (one.target, dict(one.updates))
+                for token, one in zip(shown.tokens, meant, strict=True)
+                if one is not None
+            },
+        )
+        active = [None if following is None else number[following] for following in [*meant[1:], None]]
+        return Scene(lines, active, picture=counters)
 
     def _taken(self, said: Sequence[str]) -> Sequence[Transition]:
         """The transitions among the tokens, in little memory if there are many."""

@@ -44,9 +44,11 @@ from softmachine.theorems.crasp.sums import SHARE, CountSum, Names
 from softmachine.theorems.crasp.telling import GUIDE, VERDICT, tell
 from softmachine.theorems.crasp.tokens import CraspAnswersCodec, CraspCodec, OfProgram, special_tokens
 from softmachine.theorems.crasp.truth import Logic, Sign, decided_by_token
-from softmachine.theorems.theorem import Theorem
+from softmachine.theorems.theorem import Needs, Theorem
 
-UNIFORM = "no position features, nothing of the length; uniform attention (through R: a relative bias, scale O(log i))"
+UNIFORM = Needs(
+    "no position features (through R: a relative bias)", scale="1 (through R: O(log i))", also="nothing of the length"
+)
 COST = "a head for each depth of counts, for R one more and two a comparison; a layer a depth and a Boolean operator"
 POSITIONS = "the number of positions, for the input, what follows it, and one more"
 
@@ -111,7 +113,7 @@ def _codec(program: Program, length: int | None) -> OfProgram:
     return CraspCodec(program, length) if program.thinks else CraspAnswersCodec(program, length)
 
 
-def _theorem(name: str, sign: Sign, statement: str, needs: str, rank: int, length: str = "") -> Theorem:
+def _theorem(name: str, sign: Sign, statement: str, needs: Needs, rank: int, length: str = "") -> Theorem:
     return Theorem(
         name,
         statement,
@@ -148,7 +150,7 @@ THEOREMS = (
         "crasp-relu",
         Sign.RELU,
         "Proposition 2.1 with ReLU alone: C-RASP that counts tokens only, truth in units of 1/(i+1)",
-        f"{UNIFORM}; no nested counts",
+        UNIFORM.and_also("no nested counts"),
         2,
     ),
     _theorem(

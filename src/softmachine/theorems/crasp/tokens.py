@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import TypeVar
 
 from softmachine.codec import Codec, DecoderCodec, Outcome, Prompt, Word
 from softmachine.errors import ConstructionError, OutgrownError
 from softmachine.languages.crasp import Evaluation, Program, generate
 from softmachine.languages.crasp.incremental import VERDICTS, prefixes
+from softmachine.languages.scene import Rows, Scene, Stretch
 from softmachine.theorems.shared.recogniser import StartedCodec
 from softmachine.theorems.shared.special_tokens import START, unused
 
 STUCK = "<stuck>"
+MOST_EVALUATED = 400
+"""So many tokens are looked at by definition, to show what they mean."""
+T = TypeVar("T")
 
 
 def special_tokens(program: Program) -> tuple[str, str]:
@@ -51,6 +56,40 @@ class OfProgram(Codec[Program]):
                 context=len(letters) + 1,
             )
         return Prompt((special_tokens(self.program)[0], *letters))
+
+    def scene(self, word: Word, shown: Stretch) -> Scene:
+        """The tokens with the named terms and formulas under them, and at every position the rule that applies.
+
+        The evaluator looks at all positions for every position, so that only short sequences have values.
+        """
+        program, lines = self.program, self.lines
+        defined = [entry.name for entry in program.definitions]
+        names = [None, None, *defined, *[None] * (len(program.rules) + (program.accept is not None))]
+        said = [*shown.before, *shown.tokens[len(shown.tokens) - shown.said :]]
+        tokens = [*program.word(word), *(token for token in said if token in program.tokens)]
+        if len(tokens) > MOST_EVALUATED:
+            return Scene(lines, names=names)
+        evaluation = Evaluation(program)
+        values: list[list[bool | int]] = [[] for _ in defined]
+        rules: list[int | None] = []
+        for position in range(len(tokens) + 1):
+            if position:
+                evaluation.append(tokens[position - 1])
+            for name, row in zip(defined, values, strict=True):
+                row.append(evaluation.value(name, position))
+            holds = (k for k, rule in enumerate(program.rules) if evaluation.holds(rule.body))
+            rules.append(next(holds, None) if position >= len(program.word(word)) else None)
+        first, end = shown.first, shown.first + len(shown.tokens)
+        offset = 2 + len(defined)
+        rows = [(name, _stretched(row, first, end)) for name, row in zip(defined, values, strict=True)]
+        active = [None if rule is None else offset + rule for rule in _stretched(rules, first, end)]
+        return Scene(lines, active, names, Rows(first=first, word=shown.tokens, rows=rows))
+
+
+def _stretched(values: Sequence[T], first: int, end: int) -> list[T | None]:
+    """The values from one position to another; None where there is none."""
+    found = values[first:end]
+    return [*found, *[None] * (end - first - len(found))]
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ from softmachine.theorems.shared.stream_signals import differing, next_token, ow
 from softmachine.theorems.shared.stream_tokens import LIMIT, POSITIONS, Limit, Meaning, Placed, Start, StreamCodec
 from softmachine.theorems.shared.transition import on_tape
 from softmachine.theorems.shared.turing_tokens import Begin, Given
-from softmachine.theorems.theorem import Stock, Theorem
+from softmachine.theorems.theorem import Needs, Stock, Theorem
 from softmachine.transformer.features import Bit
 
 MOST_WRAPS = 32
@@ -47,6 +47,7 @@ MOST_TOKENS = 1 << 16
 """Larger vocabularies are refused."""
 MOST_INPUT = 128
 """Without positions, inputs have at most so many symbols."""
+KNOWN = "the number of positions N"
 ONE_STAGE = 128
 """Up to so many positions, the latest write is found at once."""
 
@@ -331,7 +332,7 @@ THEOREMS = (
     _theorem(
         "residues",
         "Tokens that say their cell modulo M: exact in bfloat16 and float16 too, one token a step",
-        needs="the number of positions N; bits of i and of i-1 as position features; scale O(1)",
+        needs=Needs("bits of i and of i-1 as position features", scale="O(1)", first=KNOWN),
         codec=_codec,
         signals=lambda codec, _: signals(codec, positions=True),
         stock=Stock(positions=True),
@@ -340,7 +341,7 @@ THEOREMS = (
     _theorem(
         "residues-without-positions",
         "Tokens that say their cell modulo M, without position features: exact in float32, one token a step",
-        needs="the number of positions N; no position features; scale O(N²)",
+        needs=Needs("no position features", scale="O(N²)", first=KNOWN),
         codec=lambda machine, length: _codec(machine, length, longest_input=MOST_INPUT),
         signals=lambda codec, _: signals(codec, positions=False),
         stock=Stock(positions=False),

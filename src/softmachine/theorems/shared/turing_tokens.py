@@ -10,7 +10,18 @@ from itertools import product
 from typing import ClassVar, Generic, TypeVar
 
 from softmachine.codec import DecoderCodec, Outcome, Word
-from softmachine.languages.turing import Action, Rule, Tape, TuringMachine, Verdict, execute, replay
+from softmachine.languages.scene import Scene, Stretch, Tapes
+from softmachine.languages.turing import (
+    MOVES,
+    Action,
+    Configuration,
+    Rule,
+    Tape,
+    TuringMachine,
+    Verdict,
+    execute,
+    replay,
+)
 from softmachine.languages.turing.picture import trace_lines
 from softmachine.packed import Coded, Codes
 
@@ -53,6 +64,11 @@ class OfMachine:
     def actions(self) -> tuple[Action, ...]:
         """What the rules do."""
         return tuple(dict.fromkeys(actions_of(self.machine.rules, self.machine.tape)))
+
+    @property
+    def lines(self) -> Sequence[str]:
+        """The rules."""
+        return tuple(map(str, self.machine.rules))
 
 
 @dataclass(frozen=True)
@@ -121,6 +137,41 @@ class RunCodec(OfMachine, DecoderCodec[TuringMachine], Generic[M]):
             word=word,
             actions=actions,
         )
+
+    def scene(self, word: Word, shown: Stretch) -> Scene:
+        """The tapes, and at every position the rule that applies next."""
+        machine = self.machine
+        taken = steps_of(shown.before, self.meanings)[0]
+        announced = self.announces and not shown.before
+        now = replay(machine, machine.word(word), taken[self.announces :])
+        tapes = Tapes(
+            blank=machine.blank,
+            state=now.state,
+            cells=tuple(map(dict, now.cells)),
+            heads=tuple(now.heads),
+            steps=now.steps,
+            actions={
+                token: (action.state, action.write, tuple(MOVES[move] for move in action.move))
+                for token in dict.fromkeys(shown.tokens)
+                if isinstance(action := self.meanings[token], Action)
+            },
+            announced=announced,
+        )
+        return Scene(self.lines, tuple(self._rules(now, shown, announced=announced)), picture=tapes)
+
+    def _rules(self, now: Configuration, shown: Stretch, *, announced: bool) -> Iterator[int | None]:
+        """The number of the rule that applies after each token, once the run has begun."""
+        machine, given = self.machine, len(shown.tokens) - shown.said
+        number = {rule: index for index, rule in enumerate(machine.rules)}
+        for place, token in enumerate(shown.tokens):
+            meaning = self.meanings[token]
+            if isinstance(meaning, Action):
+                if not announced:
+                    now.apply(meaning)
+                announced = False
+            begun = place >= given - (not self.announces) and not isinstance(meaning, Verdict)
+            rule = machine.rule(now.state, now.read()) if begun and now.state not in machine.final else None
+            yield None if rule is None else number[rule]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -43,7 +43,7 @@ from softmachine.theorems.srasp.numbers import Finder, Number, ShareAfterStart, 
 from softmachine.theorems.srasp.pointwise import Pointwise, Value, finite_value, over
 from softmachine.theorems.srasp.telling import GUIDE, tell
 from softmachine.theorems.srasp.tokens import SraspCodec
-from softmachine.theorems.theorem import Theorem
+from softmachine.theorems.theorem import Needs, Theorem
 
 
 def signals(program: srasp.Program, *, soft: bool) -> Program:
@@ -105,7 +105,7 @@ THEOREMS = (
         "srasp",
         "S-RASP by an encoder that knows the length: average-hard attention, or softmax",
         "Simulating Hard Attention Using Soft Attention, Section 5 and Appendix E",
-        "the length; position features i, i², 1/(i+1), i/(n+1), n; scale O(n) to O(n²)",
+        Needs("position features i, i², 1/(i+1), i/(n+1), n, i·n", scale="O(n) to O(n²)", first="the length"),
         "one head an attention, one for the mean of a prefix sum and one for each multiple of n that it can reach",
         srasp.Program,
         ("hard", "soft"),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from softmachine.codec import Interface, Outcome, Word
+from softmachine.languages.scene import Rows, Scene, Stretch
 from softmachine.languages.srasp import Program, evaluate
 from softmachine.languages.srasp.expressions import Value
 from softmachine.theorems.shared.recogniser import StartedCodec
@@ -29,6 +30,13 @@ class SraspCodec(StartedCodec[Program]):
         """The output at every position; nobody cares for the start token's."""
         yield None
         yield from map(_said, evaluate(self.source, word)[self.source.output])
+
+    def scene(self, word: Word, shown: Stretch) -> Scene:
+        """The word with all vectors under it."""
+        vectors = evaluate(self.source, word)
+        rows = [(name, [None, *values]) for name, values in vectors.items()]
+        names = [None, None, *vectors, None]
+        return Scene(self.lines, (), names, Rows(first=shown.first, word=shown.tokens, rows=rows))
 
     def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
         """A word is accepted if the output is true at its last position; symbols are what is left."""

@@ -35,7 +35,7 @@ from softmachine.signals.primitives import Fall, one_hot
 from softmachine.theorems.shared.special_tokens import START, unused
 from softmachine.theorems.temporal.telling import GUIDE, WITHOUT_COUNTS, tell
 from softmachine.theorems.temporal.tokens import TemporalCodec
-from softmachine.theorems.theorem import Stock, Theorem
+from softmachine.theorems.theorem import Needs, Stock, Theorem
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting, softmax
 from softmachine.transformer.features import I_SQUARED, INVERSE, LENGTH, NEXT, REST, Alternating, Feature, I
 
@@ -263,7 +263,7 @@ class _Heads:
 
 
 def _theorem(
-    name: str, statement: str, reference: str, needs: str, rank: int, vision: Vision, *, unbounded: bool = False
+    name: str, statement: str, reference: str, needs: Needs, rank: int, vision: Vision, *, unbounded: bool = False
 ) -> Theorem:
     return Theorem(
         name,
@@ -296,7 +296,7 @@ THEOREMS = (
         "temporal-encoder",
         "Theorems 12, 15, 20: temporal logic with counting, by an encoder that knows the length",
         "Theorems 12, 15 and 20",
-        "the length; bounded position features (i and i² where it counts); scale O(n), the mildest of all",
+        Needs("bounded position features (i and i² where it counts)", "O(n), the mildest of all", first="the length"),
         1,
         Vision.ENCODER,
     ),
@@ -304,7 +304,9 @@ THEOREMS = (
         "temporal-masked",
         "Theorems 13, 16, 21: past temporal logic with counting, future-masked, for every length",
         "Theorems 13, 16 and 21",
-        "nothing of the length; 1/(i+1), (-1)^i (i and i² where it counts); scale O(i²); only the past",
+        Needs(
+            "1/(i+1), (-1)^i (i and i² where it counts)", "O(i²)", first="nothing of the length", also="only the past"
+        ),
         2,
         Vision.MASKED,
     ),
@@ -312,7 +314,7 @@ THEOREMS = (
         "temporal-encoder-unbounded",
         "Theorems 12, 15, 20, variant (b): temperature 1, position features that grow with the length",
         "Theorems 12, 15 and 20, variant (b)",
-        "the length; position features that grow like n, where it counts like n³; scale 1",
+        Needs("position features that grow like n, where it counts like n³", "1", first="the length"),
         3,
         Vision.ENCODER,
         unbounded=True,
@@ -321,7 +323,12 @@ THEOREMS = (
         "temporal-masked-unbounded",
         "Theorems 13, 16, variant (b): temperature 1, position features that grow, future-masked, no counts",
         "Theorems 13 and 16, variant (b)",
-        "nothing of the length; position features that grow like i²; scale 1; only the past, no counts",
+        Needs(
+            "position features that grow like i²",
+            "1",
+            first="nothing of the length",
+            also="only the past, no counts",
+        ),
         4,
         Vision.MASKED,
         unbounded=True,

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from softmachine.codec import Interface, Word
+from softmachine.languages.scene import Rows, Scene, Stretch
 from softmachine.languages.temporal import Specification
-from softmachine.languages.temporal.sweep import swept_together
+from softmachine.languages.temporal.formula import formula_text
+from softmachine.languages.temporal.sweep import sweeps, swept_together
 from softmachine.theorems.shared.recogniser import StartedCodec
 
 
@@ -41,3 +43,9 @@ class TemporalCodec(StartedCodec[Specification]):
             (None, *("true" if value else "false" for value in row))
             for row in swept_together(self.source, words).tolist()
         ]
+
+    def scene(self, word: Word, shown: Stretch) -> Scene:
+        """The word with the values of all subformulas under it."""
+        values = sweeps(self.source, [self.source.word(word)])
+        rows = [(formula_text(part, unicode=True), [None, *row[0].tolist()]) for part, row in values.items()]
+        return Scene(self.lines, picture=Rows(first=shown.first, word=shown.tokens, rows=rows))

@@ -41,7 +41,7 @@ from softmachine.theorems.ternary.following import (
 )
 from softmachine.theorems.ternary.telling import GUIDE, SUMMARY, tell
 from softmachine.theorems.ternary.tokens import LEAST_BITS, Mark, TernaryCodec
-from softmachine.theorems.theorem import Theorem
+from softmachine.theorems.theorem import Needs, Theorem
 from softmachine.transformer.features import ceil_log2
 
 SPARE = Fraction(3, 16)
@@ -129,7 +129,7 @@ _theorem = partial(
     Theorem,
     reference="Brösamle and Eckstein, The Expressive Power of Low Precision Softmax Transformers with (Summarized) "
     "Chain-of-Thought",
-    needs="position features ±bit k of i, for k < ⌈log₂ length⌉; scale O(log length)",
+    needs=Needs("position features ±bit k of i, for k < ⌈log₂ length⌉", scale="O(log length)"),
     source=TuringMachine,
     attentions=("hard",),  # softmax comes with a certificate, at the scale that it says
     signals=lambda codec, attention: signals(codec, denoised=attention != "hard"),

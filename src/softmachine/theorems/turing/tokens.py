@@ -14,6 +14,7 @@ from softmachine.errors import InputError, Remedy
 from softmachine.languages.crasp import ACCEPT, REJECT, Program
 from softmachine.languages.crasp.from_turing import bounded_program, turing_program
 from softmachine.languages.crasp.incremental import VERDICTS
+from softmachine.languages.scene import Scene, Stretch
 from softmachine.languages.turing import TuringMachine, Verdict, execute
 from softmachine.theorems.crasp.tokens import CraspCodec
 from softmachine.theorems.shared.turing_tokens import OfMachine
@@ -86,6 +87,10 @@ class CountingCodec(OfMachine, DecoderCodec[TuringMachine]):
         in_a_row = len(self.machine.states) * len(self.machine.symbols)
         verdict = execute(self.machine, word, max_steps=(tokens + 1) * (in_a_row + 1)).verdict
         return ACCEPT if verdict in (Verdict.ACCEPT, Verdict.HALT) else REJECT
+
+    def scene(self, word: Word, shown: Stretch) -> Scene:
+        """That of the C-RASP program: nothing of a tape is among the tokens."""
+        return self._thought.scene(self.machine.word(word), shown)
 
     def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
         """The verdict; nothing else is left of the tape. A machine that knows no acceptance has just halted."""

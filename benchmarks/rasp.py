@@ -1,0 +1,117 @@
+"""RASP programs of the zoo: how long compiling takes, how large the models are, and up to which length they are right.
+
+Run with ``python benchmarks/rasp.py [LENGTH] [NAME …]``. Random words of lengths 1, 2, 4, … up to LENGTH (by default
+128; loops up to 16) are compared with the reference interpreter. The aim is less than 0.2 seconds for compiling each.
+
+If the package ``tracr`` is installed, its library programs for length, histogram and reverse stand beside ours, with
+the same words; its models are made for the length that is tried, which is what their size and compile time are for.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import random
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+import softmachine as sm
+from softmachine import zoo
+from softmachine.languages import rasp
+
+LOOPS = ("addition-loop-rasp", "parity-loop-rasp", "sort-loop-rasp", "subleq-rasp")
+OTHERS = {"length-rasp": "make_length", "histogram-rasp": "make_hist", "reverse-rasp": "make_reverse"}
+"""Our name, and what the library of the other compiler calls it."""
+WORDS = 3
+"""Random words of each length."""
+PATIENCE = 60.0
+"""Seconds after which the other compiler is not asked for longer words."""
+
+
+def main(longest: int, names: Sequence[str]) -> None:
+    table = Table(title="RASP: hard attention, float64; right on random words up to a length")
+    for heading in ("program", "compile", "layers", "heads", "width", "parameters", "right up to"):
+        table.add_column(heading, justify="left" if heading == "program" else "right")
+    for name in names:
+        source = sm.load(name)
+        assert isinstance(source, rasp.Program)
+        sm.compile(source)  # what is imported on the way is not counted
+        began = time.perf_counter()
+        model = sm.compile(source)
+        seconds = time.perf_counter() - began
+        weights = model.weights
+        right = largest(min(longest, 16) if name in LOOPS else longest, lambda n, m=model: ours(m, n))  # type: ignore[misc]
+        sizes = (len(weights.layers), len(weights.heads), weights.width, f"{weights.parameters:,}")
+        table.add_row(name, f"{1000 * seconds:.0f} ms", *map(str, sizes), right)
+        if name in OTHERS and find_spec("tracr") is not None:
+            table.add_row(f"  tracr: {OTHERS[name]}", *theirs(source, OTHERS[name], longest))
+    Console(width=120).print(table)
+
+
+def largest(longest: int, is_right: Callable[[int], bool]) -> str:
+    """The largest of the lengths 1, 2, 4, … up to which all words are right."""
+    length, right = 1, 0
+    while length <= longest and is_right(length):
+        right, length = length, 2 * length
+    return f"{right}" if length <= longest else f"{right} (all that were tried)"
+
+
+def ours(model: sm.Model, length: int) -> bool:
+    """Whether our model is right on random words of a length."""
+    return sm.check(model, sample=WORDS, length=length).holds
+
+
+def theirs(source: rasp.Program, maker: str, longest: int) -> tuple[str, ...]:
+    """The same of the other compiler, whose models are made for a length: those of the largest that is right."""
+    compiling, lib = import_module("tracr.compiler.compiling"), import_module("tracr.compiler.lib")
+    dialect = import_module("tracr.rasp.rasp")
+    facts: tuple[str, ...] = ("–",) * 5
+    spent = 0.0
+
+    def is_right(length: int) -> bool:
+        nonlocal facts, spent
+        if spent > PATIENCE:
+            return False
+        make = getattr(lib, maker)
+        program = make(dialect.tokens) if maker == "make_reverse" else make()
+        began = time.perf_counter()
+        model = compiling.compile_rasp_to_model(
+            program, vocab=set(source.alphabet), max_seq_len=length, compiler_bos="BOS"
+        )
+        spent = time.perf_counter() - began
+        holds = all(said(model, word) == expected(source, word) for word in random_words(source, length))
+        if holds:
+            parameters = sum(array.size for part in model.params.values() for array in part.values())
+            facts = (f"{1000 * spent:.0f} ms", str(model.model_config.num_layers), "–", "–", f"{parameters:,}")
+        return holds
+
+    right = largest(longest, is_right)
+    return (*facts, right)
+
+
+def said(model: Any, word: Sequence[str]) -> list[str]:
+    """What the other model says at the letters, as text."""
+    return [str(value) for value in model.apply(["BOS", *word]).decoded[1:]]
+
+
+def expected(source: rasp.Program, word: Sequence[str]) -> list[str]:
+    return [str(value) for value in rasp.run(source, word)]
+
+
+def random_words(source: rasp.Program, length: int) -> list[tuple[str, ...]]:
+    choose = random.Random(length)
+    return [tuple(choose.choice(source.alphabet) for _ in range(length)) for _ in range(WORDS)]
+
+
+if __name__ == "__main__":
+    every = tuple(entry.name for entry in zoo.entries() if entry.file.startswith("rasp/"))
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 128, sys.argv[2:] or every)

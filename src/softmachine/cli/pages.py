@@ -1,0 +1,66 @@
+"""What ``run --html`` does: the page of a run, written to a file."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from softmachine.cli.output import Output
+from softmachine.cli.progress import working
+from softmachine.errors import UsageError
+from softmachine.files import require_new
+from softmachine.inspection.spot import Spot
+
+if TYPE_CHECKING:
+    from softmachine.engines.result import Run
+
+
+@dataclass(frozen=True)
+class Paging:
+    """A page that is to be written after a run.
+
+    Args:
+        file: Where to.
+        spot: Where it opens, if that was said.
+        command: What makes it, for people.
+    """
+
+    file: Path
+    spot: Spot | None
+    command: str
+
+    @staticmethod
+    def wanted(file: Path | None, at: str | None, command: str) -> Paging | None:
+        """What the options ask for; None if it is nothing.
+
+        Raises:
+            UsageError: If they cannot be followed; it is said before the run.
+        """
+        if file is None:
+            if at is not None:
+                raise UsageError("--html-at says where the page of --html opens", hint="name its file: --html FILE")
+            return None
+        if file.suffix.lower() not in (".html", ".htm"):
+            raise UsageError(f"{file} should end in .html")
+        require_new(file)
+        return Paging(file, None if at is None else Spot.parse(at), command)
+
+    def write(self, run: Run, output: Output) -> dict[str, object]:
+        """Write the page, and say so, or give it as JSON has it."""
+        from softmachine import api
+
+        with working("writing the page", output):
+            position = None if self.spot is None else self.spot.of(api.inspect(run))
+            api.page(run, self.file, position=position, command=self.command)
+        if not output.as_json and not output.quiet:
+            output.say(f"wrote {self.file}")
+        return {"html": str(self.file)}
+
+
+def command_of(source: str, word: str | None, options: Mapping[str, object]) -> str:
+    """The command that makes the page of such a run; where it is written to does not matter."""
+    given = [f"--{name.replace('_', '-')}={value}" for name, value in options.items() if value is not None]
+    return shlex.join(["softmachine", "run", source, *([] if word is None else [word]), *given, "--html", "run.html"])

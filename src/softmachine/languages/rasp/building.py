@@ -1,0 +1,80 @@
+"""Programs built one operation at a time; what is written twice is computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import fields, is_dataclass
+from itertools import count
+
+from softmachine.errors import Place
+from softmachine.languages.rasp.core import Definition, Node, renamed
+from softmachine.languages.rasp.names import is_name
+
+
+class Builder:
+    """Definitions in the making.
+
+    What nobody has named is called ``_1``, ``_2``, …
+
+    Args:
+        reserved: Names that no definition may get unasked.
+        prefix: How the names of what nobody has named begin.
+    """
+
+    def __init__(self, reserved: Iterable[str] = (), *, prefix: str = "_") -> None:
+        self._references: dict[Hashable, str] = {}
+        self._definitions: dict[str, Definition] = {}
+        self._wanted: dict[str, str] = {}
+        self._prefix = prefix
+        self._taken: set[str] = set()
+        self._reserved = set(reserved)
+        self._numbers = count(1)
+
+    def add(self, node: Node, place: Place | None = None) -> str:
+        """A reference to an operation, for those after it; that of the earlier one if there is an equal one."""
+        key = distinguished(node)
+        if key not in self._references:
+            reference = next(
+                name for name in (f"{self._prefix}{k}" for k in self._numbers) if name not in self._reserved
+            )
+            self._references[key] = reference
+            self._definitions[reference] = Definition(reference, node, place)
+        return self._references[key]
+
+    def __len__(self) -> int:
+        return len(self._definitions)
+
+    def node(self, reference: str) -> Node:
+        """The operation that a reference stands for."""
+        return self._definitions[reference].node
+
+    def call(self, reference: str, name: str) -> None:
+        """Give an operation a name for people. The first name stays; one that is taken or no name is not given."""
+        if is_name(name) and name not in self._taken and name not in self._reserved and reference not in self._wanted:
+            self._wanted[reference] = name
+            self._taken.add(name)
+
+    def reserve(self, name: str) -> bool:
+        """Keep a name from being given from now on; False if an operation has it already."""
+        self._reserved.add(name)
+        return name not in self._taken
+
+    def name(self, reference: str) -> str:
+        """What an operation is called in the end."""
+        return self._wanted.get(reference, reference)
+
+    def definitions(self) -> tuple[Definition, ...]:
+        """All of them, in the order in which they were made, with their names."""
+        return tuple(
+            Definition(self.name(item.name), renamed(item.node, self._wanted), item.place)
+            for item in self._definitions.values()
+        )
+
+
+def distinguished(part: object) -> Hashable:
+    """What is equal for equal operations, where Python's own equality takes True and 1 for equal."""
+    if isinstance(part, tuple):
+        return tuple(map(distinguished, part))
+    if is_dataclass(part):
+        return (type(part), *(distinguished(getattr(part, entry.name)) for entry in fields(part) if entry.compare))
+    return (isinstance(part, bool), part)

@@ -1,0 +1,87 @@
+"""Counts that are written as means: how programs get integers out of averages.
+
+A mean times the number of its keys is their sum, as in ``length * aggregate(full_s, x)``. And the mean of a mark at
+one of the selected keys is 1 over their number, as in ``1 / aggregate(s, indicator(indices == 0))``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from softmachine.languages.rasp import core
+from softmachine.languages.rasp.core import Node, Operator, Reduction
+
+
+def summed(node: core.Apply, nodes: Mapping[str, Node], causal: bool) -> core.Aggregate | None:
+    """The mean that a product multiplies by the number of its keys, if it is such a product."""
+    if node.operator is not Operator.MULTIPLY:
+        return None
+    for average, factor in (node.operands, node.operands[::-1]):
+        mean = nodes.get(average)
+        if not isinstance(mean, core.Aggregate) or mean.reduction is not Reduction.MEAN:
+            continue
+        if counts(factor, mean.selector, nodes, causal):
+            return mean
+    return None
+
+
+def counts(name: str, selector: str, nodes: Mapping[str, Node], causal: bool) -> bool:
+    """Whether a sequence operator is known to be how many keys a selector selects."""
+    selected = nodes[selector]
+    everything = selected == core.SelectAll()
+    match nodes.get(name):
+        case core.Width(selector=counted):
+            return counted == selector
+        case core.Length():
+            return everything or (causal and _is_prefix(selected, Operator.AT_MOST, nodes))
+        case core.Indices():
+            return _is_prefix(selected, Operator.LESS, nodes)
+        case core.Apply(operator=Operator.ADD, operands=operands):
+            ends = {nodes.get(operand) for operand in operands}
+            before = _is_prefix(selected, Operator.AT_MOST, nodes) or (causal and everything)
+            return before and ends == {core.Indices(), core.Constant(1)}
+        case _:
+            return False
+
+
+def counted(node: core.Apply, nodes: Mapping[str, Node]) -> str | None:
+    """The selector whose keys are counted by 1 over the mean of a mark at position 0, if that is what it is."""
+    if node.operator is not Operator.DIVIDE or nodes.get(node.operands[0]) != core.Constant(1):
+        return None
+    mean = nodes.get(node.operands[1])
+    if not isinstance(mean, core.Aggregate) or mean.reduction is not Reduction.MEAN:
+        return None
+    return mean.selector if _marks_first(mean.values, nodes) and _selects_first(mean.selector, nodes) else None
+
+
+def _is_prefix(selected: Node, comparison: Operator, nodes: Mapping[str, Node]) -> bool:
+    if not isinstance(selected, core.Select) or selected.comparison is not comparison:
+        return False
+    return nodes.get(selected.key) == nodes.get(selected.query) == core.Indices()
+
+
+def _marks_first(name: str, nodes: Mapping[str, Node]) -> bool:
+    match nodes.get(name):
+        case core.Apply(operator=Operator.INDICATOR, operands=(inner,)):
+            return _marks_first(inner, nodes)
+        case core.Apply(operator=Operator.EQUAL, operands=operands):
+            return {nodes.get(operand) for operand in operands} == {core.Indices(), core.Constant(0)}
+        case _:
+            return False
+
+
+def _selects_first(name: str, nodes: Mapping[str, Node]) -> bool:
+    """Whether a selector selects position 0 for every query."""
+    match nodes.get(name):
+        case core.SelectAll(selected=selected):
+            return selected
+        case core.Select() as selected:
+            first = nodes.get(selected.key) == core.Indices() and nodes.get(selected.query) == core.Constant(0)
+            at_first = first and selected.comparison in (Operator.EQUAL, Operator.AT_MOST)
+            return at_first or _is_prefix(selected, Operator.AT_MOST, nodes)
+        case core.Combine(operator=Operator.OR, selectors=names):
+            return any(_selects_first(inner, nodes) for inner in names)
+        case core.Combine(operator=Operator.AND, selectors=names):
+            return all(_selects_first(inner, nodes) for inner in names)
+        case _:
+            return False

@@ -1,0 +1,263 @@
+"""The reference interpreter of RASP, straight from the semantics: exact rationals, every query against every key.
+
+On long inputs keys are put into groups where that gives the same (`grouping`).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
+
+from softmachine.errors import StuckError, UsageError
+from softmachine.languages.rasp import core
+from softmachine.languages.rasp.building import distinguished
+from softmachine.languages.rasp.core import UNDEFINED, Definition, Node, Operator, Selector, SequenceOperator, Undefined
+from softmachine.languages.rasp.grouping import Grouped, grouped
+from softmachine.languages.rasp.program import Program
+from softmachine.languages.rasp.values import Result, aggregated, apply, identity
+
+Values: TypeAlias = tuple[Result, ...]
+"""The value of a sequence operator at every position."""
+Row: TypeAlias = list[int] | Undefined
+"""The keys that a query selects, in order."""
+LONG: Final = 400
+MOST_TURNS: Final = 100_000
+"""Of a loop."""
+
+
+def evaluate(program: Program, word: str | Iterable[str], *, long: int = LONG) -> dict[str, Values]:
+    """All sequence operators of a program on an input, in the order of the definitions.
+
+    Args:
+        program: The program.
+        word: The input.
+        long: How long an input is for which not every query is compared with every key, but keys are put into groups.
+
+    Raises:
+        InputError: If a symbol of the word is not in the alphabet.
+        StuckError: If a loop does not end.
+    """
+    letters = program.word(word)
+    means = dict(zip(program.alphabet, program.letters, strict=True))
+    evaluation = _Evaluation(tuple(means[letter] for letter in letters), program.causal, long)
+    evaluation.compute(program.definitions)
+    return evaluation.values
+
+
+def run(program: Program, word: str | Iterable[str]) -> Values:
+    """The output of a program: its value at every position.
+
+    Raises:
+        InputError: If a symbol of the word is not in the alphabet.
+        StuckError: If a loop does not end.
+    """
+    return evaluate(program, word)[program.output]
+
+
+@dataclass(frozen=True)
+class Generation:
+    """What a program wrote that feeds on its own output.
+
+    Args:
+        letters: What it appended to its input; the stop symbol is not among it.
+        stopped: Whether it said its stop symbol; otherwise it ran into the limit of steps.
+    """
+
+    letters: tuple[str, ...]
+    stopped: bool
+
+
+def generate(program: Program, word: str | Iterable[str], max_steps: int = 1000) -> Generation:
+    """Append the output at the last position to the input, again and again, until it is the stop symbol.
+
+    Raises:
+        UsageError: If the program has no stop symbol.
+        StuckError: If the output is undefined; or if the input is empty, where there is no last position.
+        InputError: If a symbol of the word is not in the alphabet.
+    """
+    if program.stop is None:
+        raise UsageError(
+            f"{program.name!r} has no stop symbol, so it does not feed on its own output",
+            hint="write a line like: # stop: $",
+        )
+    letters = program.word(word)
+    if not letters:
+        raise StuckError(f"{program.name!r} reads what to write at the last position, and the empty word has none")
+    written: list[str] = []
+    while len(written) < max_steps:
+        said = run(program, (*letters, *written))[-1]
+        symbol = None if isinstance(said, Undefined) else program.symbol_of(said)
+        if symbol is None:
+            raise StuckError(f"what {program.name!r} says after {len(written)} steps is undefined")
+        if symbol == program.stop:
+            return Generation(tuple(written), stopped=True)
+        written.append(symbol)
+    return Generation(tuple(written), stopped=False)
+
+
+class _Evaluation:
+    """A program on its way through one input.
+
+    Args:
+        tokens: The values of the letters.
+        causal: Whether selectors see only keys up to the query.
+        long: How long an input is for which keys are put into groups.
+    """
+
+    def __init__(self, tokens: Values, causal: bool, long: int) -> None:
+        self.tokens = tokens
+        self.causal = causal
+        self.long = long
+        self.positions = range(len(tokens))
+        self.nodes: dict[str, Node] = {}
+        self.values: dict[str, Values] = {}
+        self._selected: dict[str, list[Row]] = {}
+        self._ends: dict[Hashable, dict[str, Values]] = {}
+
+    def compute(self, definitions: Iterable[Definition]) -> None:
+        """Compute definitions, each from those before it."""
+        for definition in definitions:
+            node = self.nodes[definition.name] = definition.node
+            if not isinstance(node, core.Select | core.SelectPairs | core.SelectAll | core.Combine):
+                self.values[definition.name] = self._sequence(node)
+
+    def _sequence(self, node: SequenceOperator) -> Values:
+        match node:
+            case core.Tokens():
+                return self.tokens
+            case core.Indices():
+                return tuple(self.positions)
+            case core.Length():
+                return tuple(len(self._seen(i)) for i in self.positions)
+            case core.Constant(value=value):
+                return (value,) * len(self.tokens)
+            case core.Apply():
+                return tuple(apply(node.operator, here) for here in self._together(node.operands))
+            case core.Table():
+                results = {identity(values): result for values, result in node.rows}
+                return tuple(_looked_up(results, here) for here in self._together(node.operands))
+            case core.Aggregate():
+                return self._aggregate(node)
+            case core.Width():
+                groups = self._groups(node.selector, self.positions)
+                if groups is not None:
+                    return tuple(groups.width(i) for i in self.positions)
+                rows = self._rows(node.selector)
+                return tuple(UNDEFINED if isinstance(row, Undefined) else len(row) for row in rows)
+            case core.Repeat():
+                return self._repeat(node)[node.result]
+
+    def _seen(self, i: int) -> range:
+        """The keys that the query at i may see."""
+        return range(i + 1) if self.causal else self.positions
+
+    def _together(self, names: Sequence[str]) -> Iterable[Values]:
+        """The values of some sequence operators, position by position."""
+        return zip(*(self.values[name] for name in names), strict=True)
+
+    def _aggregate(self, node: core.Aggregate) -> Values:
+        values, default = self.values[node.values], self.values[node.default]
+        groups = self._groups(node.selector, values)
+        if groups is not None:
+            return tuple(groups.aggregate(i, node.reduction, default[i]) for i in self.positions)
+        rows = self._rows(node.selector)
+        return tuple(_aggregate(node, rows[i], values, default[i]) for i in self.positions)
+
+    def _groups(self, selector: str, values: Sequence[Result]) -> Grouped | None:
+        """The keys of a selector in groups, which saves time if the input is long."""
+        if len(self.tokens) < self.long:
+            return None
+        return grouped(self.nodes[selector], self.nodes, self.values, values, self.causal)  # type: ignore[arg-type]
+
+    def _rows(self, name: str) -> list[Row]:
+        """The keys that a selector selects, for every query."""
+        if name not in self._selected:
+            self._selected[name] = self._compute_rows(self.nodes[name])  # type: ignore[arg-type]
+        return self._selected[name]
+
+    def _compute_rows(self, node: Selector) -> list[Row]:
+        match node:
+            case core.SelectAll():
+                return [list(self._seen(i)) if node.selected else [] for i in self.positions]
+            case core.Select():
+                return self._compared(node.key, node.query, lambda key, query: apply(node.comparison, (key, query)))
+            case core.SelectPairs():
+                pairs = {identity(pair) for pair in node.pairs}
+                return self._compared(node.key, node.query, lambda key, query: _is_paired(key, query, pairs))
+            case core.Combine():
+                rows = zip(*map(self._rows, node.selectors), strict=True)
+                return [_combined(node.operator, row, self._seen(i)) for i, row in enumerate(rows)]
+
+    def _compared(self, key: str, query: str, test: Callable[[Result, Result], Result]) -> list[Row]:
+        """Every query with every key that it sees; equal queries select the same among all keys."""
+        keys, chosen = self.values[key], dict[Hashable, tuple[list[int], int]]()
+        rows: list[Row] = []
+        for i, wanted in enumerate(self.values[query]):
+            if identity(wanted) not in chosen:
+                tests = [test(found, wanted) for found in keys]
+                undefined = tests.index(UNDEFINED) if UNDEFINED in tests else len(tests)
+                chosen[identity(wanted)] = [j for j, selected in enumerate(tests) if selected is True], undefined
+            row, undefined = chosen[identity(wanted)]
+            seen = len(self._seen(i))
+            rows.append(UNDEFINED if undefined < seen else row[: bisect_right(row, seen - 1)])
+        return rows
+
+    def _repeat(self, node: core.Repeat) -> dict[str, Values]:
+        """The variables of a loop when it has ended."""
+        loop = distinguished(replace(node, result=""))
+        if loop not in self._ends:
+            if len(self.tokens) < self.long:  # once, not in every turn
+                for name in core.operands(node):
+                    if name not in self.values:
+                        self._rows(name)
+            self._ends[loop] = self._turns(node, {name: self.values[start] for name, start in node.variables})
+        return self._ends[loop]
+
+    def _turns(self, node: core.Repeat, variables: dict[str, Values]) -> dict[str, Values]:
+        earlier, remembered = 0, None
+        for turn in range(1, MOST_TURNS + 1):
+            following = self._turn(node, variables)
+            state, new_state = (tuple(map(identity, entry.values())) for entry in (variables, following))
+            if state == new_state:
+                return variables
+            if new_state == remembered:
+                raise StuckError(f"a loop does not end: after turn {turn} all is as it was after turn {earlier}")
+            if turn & (turn - 1) == 0:  # a state at which it goes round is remembered sooner or later
+                earlier, remembered = turn, new_state
+            variables = following
+        raise StuckError(f"a loop has not ended after {MOST_TURNS:,} turns")
+
+    def _turn(self, node: core.Repeat, variables: dict[str, Values]) -> dict[str, Values]:
+        inside = _Evaluation(self.tokens, self.causal, self.long)
+        inside.nodes = dict(self.nodes)
+        inside.values = {**self.values, **variables}
+        inside._selected = dict(self._selected)
+        inside.compute(node.body)
+        return {name: inside.values[new] for (name, _), new in zip(node.variables, node.following, strict=True)}
+
+
+def _looked_up(results: Mapping[Hashable, Result], operands: Values) -> Result:
+    return UNDEFINED if UNDEFINED in operands else results.get(identity(operands), UNDEFINED)
+
+
+def _is_paired(key: Result, query: Result, pairs: set[Hashable]) -> Result:
+    return UNDEFINED if UNDEFINED in (key, query) else identity((key, query)) in pairs
+
+
+def _combined(operator: Operator, rows: Sequence[Row], seen: range) -> Row:
+    """The keys among those seen that several selectors select together."""
+    sets = [set(row) for row in rows if not isinstance(row, Undefined)]
+    if len(sets) < len(rows):
+        return UNDEFINED
+    if operator is Operator.NOT:
+        return [j for j in seen if j not in sets[0]]
+    together = set.intersection(*sets) if operator is Operator.AND else set.union(*sets)
+    return sorted(together)
+
+
+def _aggregate(node: core.Aggregate, row: Row, values: Values, default: Result) -> Result:
+    if isinstance(row, Undefined):
+        return UNDEFINED
+    return aggregated([values[j] for j in row], node.reduction) if row else default

@@ -1,0 +1,151 @@
+"""Operations as expressions of the text form: what is printed, and how messages call what has no name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Final, TypeAlias
+
+from softmachine.languages.rasp import core
+from softmachine.languages.rasp.core import Node, Operator, Reduction, Value
+from softmachine.languages.rasp.names import ANONYMOUS
+
+LONGEST_SHOWN: Final = 60
+DEEPEST_SHOWN: Final = 8
+
+Level: TypeAlias = int
+CHOICE, OR, AND, NOT, COMPARISON, SUM, REMAINDER, PRODUCT, UNARY, POWER, UNIT, IN_OR = range(12)
+"""How tightly an expression holds together, from loose to tight; the last is where `or` may stand, but not `and`."""
+LEVELS: Final[Mapping[Operator, Level]] = {
+    Operator.CHOOSE: CHOICE, Operator.OR: OR, Operator.AND: AND, Operator.NOT: NOT,
+    **dict.fromkeys(core.COMPARISONS, COMPARISON), Operator.ADD: SUM, Operator.SUBTRACT: SUM,
+    Operator.MULTIPLY: PRODUCT, Operator.DIVIDE: PRODUCT, Operator.FLOOR_DIVIDE: PRODUCT, Operator.MODULO: REMAINDER,
+    Operator.NEGATE: UNARY, Operator.POWER: POWER,
+}  # fmt: skip
+"""Those that are not written as a call."""
+ESCAPES: Final = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
+
+Operand: TypeAlias = Callable[[str, Level], str]
+"""How an operand is written where an expression must hold together at least so tightly."""
+
+
+def literal(value: Value) -> str:
+    """A value as the text form writes it."""
+    return _literal(value)[0]
+
+
+def quote(symbol: str) -> str:
+    """A symbol in quotes."""
+    escaped = symbol.translate(ESCAPES)
+    return f'"{"".join(char if char.isprintable() else _escape(char) for char in escaped)}"'
+
+
+def written(node: Node, operand: Operand, level: Level = CHOICE) -> str:
+    """An operation as an expression.
+
+    Args:
+        node: The operation.
+        operand: How what it refers to is written.
+        level: How tightly it must hold together; looser expressions get brackets.
+    """
+    text, own = _written(node, operand)
+    fits = own >= level if level is not IN_OR else own == OR or own >= NOT
+    return text if fits else f"({text})"
+
+
+def shown(name: str, nodes: Mapping[str, Node]) -> str:
+    """How a message calls a definition: by its name, or what it is if nobody named it; not too long."""
+
+    def operand(other: str, level: Level, depth: int = 0) -> str:
+        node = nodes.get(other)
+        if node is None or not ANONYMOUS.fullmatch(other):
+            return other
+        if depth == DEEPEST_SHOWN:
+            return "…"
+        return written(node, lambda inner, tight: operand(inner, tight, depth + 1), level)
+
+    text = operand(name, CHOICE)
+    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 2].rstrip() + " …"
+
+
+def _written(node: Node, operand: Operand) -> tuple[str, Level]:
+    match node:
+        case core.Tokens() | core.Indices() | core.Length():
+            return type(node).__name__.lower(), UNIT
+        case core.Constant(value=value):
+            return _literal(value)
+        case core.Apply():
+            return _applied(node, operand)
+        case core.Table():
+            rows = ", ".join(f"{_row(values)}: {literal(result)}" for values, result in node.rows)
+            return _call("table", *(operand(name, CHOICE) for name in node.operands), f"{{{rows}}}"), UNIT
+        case core.Select():
+            sides = (operand(name, CHOICE) for name in (node.key, node.query))
+            return _call("select", *sides, node.comparison.value), UNIT
+        case core.SelectPairs():
+            pairs = ", ".join(literal(pair) for pair in node.pairs)
+            return _call("select", operand(node.key, CHOICE), operand(node.query, CHOICE), f"[{pairs}]"), UNIT
+        case core.SelectAll():
+            return "full_s" if node.selected else "no_s", UNIT
+        case core.Combine(operator=Operator.NOT):
+            return f"not {operand(node.selectors[0], UNIT)}", NOT
+        case core.Combine():
+            return f" {node.operator.value} ".join(operand(name, NOT) for name in node.selectors), LEVELS[node.operator]
+        case core.Aggregate():
+            parts = [operand(name, CHOICE) for name in (node.selector, node.values, node.default)]
+            how = [] if node.reduction is Reduction.MEAN else [quote(node.reduction.value)]
+            return _call("aggregate", *parts, *how), UNIT
+        case core.Width():
+            return _call("selector_width", operand(node.selector, CHOICE)), UNIT
+        case core.Repeat():
+            return f"repeat … until {node.result} is unchanged", CHOICE
+
+
+def _applied(node: core.Apply, operand: Operand) -> tuple[str, Level]:
+    level = LEVELS.get(node.operator)
+    if level is None:
+        return _call(node.operator.value, *(operand(name, CHOICE) for name in node.operands)), UNIT
+    if node.operator is Operator.CHOOSE:
+        then, condition, otherwise = (operand(name, OR) for name in node.operands)
+        return f"{then} if {condition} else {otherwise}", level
+    if node.operator in (Operator.NOT, Operator.NEGATE):
+        sign = "not " if node.operator is Operator.NOT else "-"
+        return sign + operand(node.operands[0], UNIT), level
+    left, right = node.operands
+    tight, tighter = _SIDES[level]
+    return f"{operand(left, tight)} {node.operator.value} {operand(right, tighter)}", level
+
+
+_SIDES: Final[Mapping[Level, tuple[Level, Level]]] = {
+    OR: (IN_OR, NOT), AND: (AND, NOT), COMPARISON: (SUM, SUM), SUM: (SUM, REMAINDER), REMAINDER: (UNARY, UNARY),
+    PRODUCT: (PRODUCT, UNARY), POWER: (UNIT, UNIT),
+}  # fmt: skip
+"""How tightly the sides of an operator must hold together."""
+
+
+def _literal(value: Value) -> tuple[str, Level]:
+    match value:
+        case str():
+            return quote(value), UNIT
+        case tuple():
+            parts = ", ".join(map(literal, value))
+            return f"({parts},)" if len(value) == 1 else f"({parts})", UNIT
+        case Fraction():
+            return str(value), PRODUCT
+        case bool() | None:
+            return str(value), UNIT
+        case _:
+            return str(value), UNARY if value < 0 else UNIT
+
+
+def _row(values: tuple[Value, ...]) -> str:
+    return literal(values[0]) if len(values) == 1 else literal(values)
+
+
+def _call(function: str, *arguments: str) -> str:
+    return f"{function}({', '.join(arguments)})"
+
+
+def _escape(character: str) -> str:
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 1 << 8 else f"\\u{code:04x}" if code < 1 << 16 else f"\\U{code:08x}"

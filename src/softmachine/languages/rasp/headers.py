@@ -1,0 +1,101 @@
+"""What comments at the beginning of a text say about a program, where other tools see nothing but comments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from softmachine.languages.rasp.expressions import quote
+from softmachine.languages.rasp.names import NAME
+from softmachine.languages.text.layout import WORD, unquote
+from softmachine.languages.text.mistakes import Mistake
+
+WITH_WORDS: Final = ("program", "alphabet", "tokens", "input", "stop", "output")
+ALONE: Final = ("causal", "exact")
+HEADER: Final = re.compile(rf"\s*#\s*(?:({'|'.join(WITH_WORDS)}):[ \t]*(.*?)|({'|'.join(ALONE)}))\s*")
+COMMENT: Final = re.compile(r"\s*(#.*)?")
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word of a header, and its column, counted from 1."""
+
+    text: str
+    column: int
+
+
+@dataclass(frozen=True)
+class Header:
+    """One line: its words, which line it is, and what stands after the colon."""
+
+    words: tuple[Word, ...] = ()
+    line: int = 1
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Headers:
+    """What the first comments say, by keyword."""
+
+    found: Mapping[str, Header] = field(default_factory=dict)
+
+    def __contains__(self, keyword: str) -> bool:
+        return keyword in self.found
+
+    def words(self, keyword: str) -> tuple[str, ...]:
+        """The words of a header, without quotes; none if it is not there."""
+        header = self.found.get(keyword, Header())
+        return tuple(_plain(word, header.line) for word in header.words)
+
+    def one(self, keyword: str) -> str | None:
+        """The one word of a header, if it is there."""
+        words = self.words(keyword)
+        if keyword in self.found and len(words) != 1:
+            header = self.found[keyword]
+            message = f"{keyword!r} is followed by one word, not {len(words)}"
+            raise Mistake(message, header.line, 1, f"write a line like: # {keyword}: x")
+        return words[0] if words else None
+
+
+def read_headers(lines: Sequence[str]) -> Headers:
+    """The headers of a text: comments before anything else.
+
+    Raises:
+        Mistake: If one is there twice.
+    """
+    found: dict[str, Header] = {}
+    for number, line in enumerate(lines, start=1):
+        if not COMMENT.fullmatch(line):
+            break
+        match = HEADER.fullmatch(line)
+        if match is None:
+            continue
+        keyword = match[1] or match[3]
+        words = tuple(Word(word[0], match.start(2) + word.start() + 1) for word in WORD.finditer(match[2] or ""))
+        if keyword == "output" and not (len(words) == 1 and NAME.fullmatch(words[0].text)):
+            continue  # a sentence about what comes out
+        if keyword in found:
+            raise Mistake(f"there is already a line '# {keyword}'", number, 1, "one of them is enough")
+        found[keyword] = Header(words, number, match[2] or "")
+    return Headers(found)
+
+
+def header_line(keyword: str, words: Sequence[str]) -> str:
+    """A header as text."""
+    return f"# {keyword}: {' '.join(word if _is_plain(word) else quote(word) for word in words)}"
+
+
+def _plain(word: Word, line: int) -> str:
+    if word.text[0] not in "'\"" or len(word.text) == 1:
+        return word.text
+    inner = unquote(word.text)
+    if inner is None:
+        raise Mistake("this is not a symbol in quotes", line, word.column, r"a quote is written \" and a backslash \\")
+    return inner
+
+
+def _is_plain(word: str) -> bool:
+    """Whether a word can stand in a line as it is."""
+    return bool(word) and word.isprintable() and " " not in word and (word[0] not in "'\"" or len(word) == 1)

@@ -1,0 +1,153 @@
+"""RASP as text, the form that ``syntax.parse`` reads."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import replace
+from html import escape
+from typing import TYPE_CHECKING, Final
+
+from softmachine.languages.rasp import core
+from softmachine.languages.rasp.building import distinguished
+from softmachine.languages.rasp.core import Definition, Node
+from softmachine.languages.rasp.expressions import CHOICE, Level, literal, written
+from softmachine.languages.rasp.headers import header_line
+from softmachine.languages.rasp.names import ANONYMOUS
+
+if TYPE_CHECKING:
+    from softmachine.languages.rasp.program import Program
+
+DEEPEST: Final = 12
+WIDEST: Final = 100
+
+
+def written_text(program: Program, *, readable: bool) -> str:
+    """A program as text.
+
+    Args:
+        program: The program.
+        readable: Whether operations that nobody named stand where they are used, if that is one place. A text that is
+            read makes them in one order (see `canonical`), so a program that has them in another comes back only if
+            every operation has a line of its own.
+    """
+    printer = _Printer(program.definitions, program.output, readable)
+    return "\n".join([*_headers(program, exact=not readable), *printer.lines()]) + "\n"
+
+
+def _headers(program: Program, *, exact: bool) -> Iterator[str]:
+    yield header_line("program", [program.name])
+    yield header_line("alphabet", program.alphabet)
+    if distinguished(program.letters) != distinguished(program.alphabet):
+        yield f"# tokens: {', '.join(map(literal, program.letters))}"
+    if program.example:
+        joined = all(len(letter) == 1 and not letter.isspace() for letter in program.alphabet)
+        yield header_line("input", ["".join(program.example)] if joined else program.example)
+    if program.causal:
+        yield "# causal"
+    if program.stop is not None:
+        yield header_line("stop", [program.stop])
+    if exact:
+        yield "# exact"
+    yield header_line("output", [program.output])
+
+
+class _Printer:
+    """Statements for definitions.
+
+    Args:
+        definitions: What is to be written.
+        output: What is never written where it is used.
+        readable: Whether what nobody named is written where it is used; otherwise everything has a line of its own.
+        inlined: What is written where it is used of what is defined around.
+        used: What is used after the definitions.
+    """
+
+    def __init__(
+        self,
+        definitions: tuple[Definition, ...],
+        output: str,
+        readable: bool,
+        inlined: Mapping[str, Node] | None = None,
+        used: tuple[str, ...] = (),
+    ) -> None:
+        self.definitions = definitions
+        self.readable = readable
+        self.inlined: dict[str, Node] = dict(inlined or {})
+        self._loops: set[Hashable] = set()
+        if readable:
+            self._inline(output, used)
+
+    def _inline(self, output: str, used_after: tuple[str, ...]) -> None:
+        uses = Counter(name for definition in self.definitions for name in _mentions(definition.node))
+        uses.update(used_after)
+        depths: dict[str, int] = {}
+        for definition in self.definitions:
+            name, node = definition.name, definition.node
+            depth = 1 + max((depths.get(used, 0) for used in core.operands(node)), default=0)
+            once = uses[name] == 1 and depth < DEEPEST
+            if ANONYMOUS.fullmatch(name) and name != output and (once or isinstance(node, EVERYWHERE)):
+                self.inlined[name] = node
+                depths[name] = depth
+
+    def lines(self) -> Iterator[str]:
+        """A statement for each definition that is not written where it is used; loops before they are used."""
+        for definition in self.definitions:
+            if isinstance(definition.node, core.Repeat):
+                yield from self._loop(definition.node)
+            if definition.name not in self.inlined:
+                yield self.statement(definition)
+
+    def statement(self, definition: Definition) -> str:
+        """One definition."""
+        text = self._written(definition.node, CHOICE)
+        return f"{definition.name} = {f'constant({text})' if isinstance(definition.node, core.Constant) else text};"
+
+    def _loop(self, node: core.Repeat) -> Iterator[str]:
+        """A loop, unless it was written for another of its variables."""
+        loop = distinguished(replace(node, result=""))
+        if loop in self._loops:
+            return
+        self._loops.add(loop)
+        starts = ", ".join(f"{name} = {self._operand(start, CHOICE)}" for name, start in node.variables)
+        inner = _Printer(node.body, "", self.readable, self.inlined, node.following)
+        yield f"repeat {starts} {{"
+        yield from (f"    {line}" for line in inner.lines())
+        names = ", ".join(name for name, _ in node.variables)
+        yield f"    {names} = {', '.join(inner._operand(name, CHOICE) for name in node.following)};"
+        yield "} until unchanged;"
+
+    def _operand(self, name: str, level: Level) -> str:
+        node = self.inlined.get(name)
+        return name if node is None else self._written(node, level)
+
+    def _written(self, node: Node, level: Level) -> str:
+        return node.result if isinstance(node, core.Repeat) else written(node, self._operand, level)
+
+
+EVERYWHERE: Final = (core.Constant, core.Tokens, core.Indices, core.Length, core.SelectAll, core.Repeat)
+"""What is written wherever it is used."""
+
+
+def _mentions(node: Node) -> tuple[str, ...]:
+    """What an operation refers to, as often as it is written."""
+    if isinstance(node, core.Repeat):
+        inside = [name for step in node.body for name in _mentions(step.node)]
+        return (*(start for _, start in node.variables), *inside, *node.following)
+    return core.operands(node)
+
+
+def program_table(program: Program) -> str:
+    """A table of the program's sequence operators: a row each, with its type and its definition."""
+    readable = _Printer(program.definitions, program.output, readable=True)
+    rows = "".join(
+        f"<tr><th>{escape(entry.name)}{' <small>output</small>' if entry.name == program.output else ''}</th>"
+        f"<td>{escape(str(program.types.get(entry.name, 'selector')))}</td>"
+        f'<td style="text-align: left"><code>{escape(readable.statement(entry))}</code></td></tr>'
+        for entry in program.definitions
+        if entry.name not in readable.inlined
+    )
+    return (
+        f"<table><caption>{escape(str(program))}</caption>"
+        f"<thead><tr><th>name</th><th>type</th><th>definition</th></tr></thead><tbody>{rows}</tbody></table>"
+    )

@@ -1,0 +1,208 @@
+"""RASP as text, in files ``.rasp``.
+
+As in::
+
+    # alphabet: a b c
+    opposite = select(indices, length - 1 - indices, ==);
+    reverse = aggregate(opposite, tokens);
+
+Everything but sequence operators and selectors is gone when the text has been read: functions (``def f(x) { … return
+y; }``), ``for`` over lists and dictionaries, comprehensions, ``load "file";``. The output is what is defined last, or
+what a line ``# output: NAME`` says. Comments at the beginning may also say ``# input: WORD``, ``# causal``, ``# stop:
+SYMBOL`` and ``# program: NAME``. A loop is written ``repeat x = tokens { … x = …; } until unchanged;``.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+from typing import Final, NoReturn
+
+from softmachine.errors import Place, SoftmachineError
+from softmachine.languages.formats import Format
+from softmachine.languages.rasp.building import distinguished
+from softmachine.languages.rasp.canonical import canonical
+from softmachine.languages.rasp.core import Value
+from softmachine.languages.rasp.elaborate import Elaborator
+from softmachine.languages.rasp.headers import Headers, read_headers
+from softmachine.languages.rasp.loading import Loader
+from softmachine.languages.rasp.mistakes import explain
+from softmachine.languages.rasp.printing import written_text
+from softmachine.languages.rasp.program import OpenProgram, Program
+from softmachine.languages.rasp.reading import TreeBuilder
+from softmachine.languages.rasp.trees import At, Name, Statement
+from softmachine.languages.source import check_size, name_of, spelled_out
+from softmachine.languages.text.grammar import parser
+from softmachine.languages.text.layout import QUOTED_OR_HASH, split_lines, unquote
+from softmachine.languages.text.mistakes import Mistake
+from softmachine.languages.text.problems import Problem, refuse
+
+__all__ = ["looks_like", "parse", "to_text"]
+
+STATEMENT: Final = re.compile(r"^\s*(?:\w+(?:\s*,\s*\w+)*\s*=[^=]|def\s+\w+\s*\(|repeat\s+\w+\s*=)", re.MULTILINE)
+INGREDIENT: Final = re.compile(r"\b(?:select|aggregate|selector_width)\s*\(|\b(?:tokens(?:_\w+)?|indices|length)\b")
+COMMAND: Final = re.compile(
+    r"\s*(?:set\s+(?:s-op\s+|selector\s+)?example\b.*|show\s+(?:s-op\s+|selector\s+)?example"
+    r"|full seq display (?:on|off)|(?:s-op |selector )?examples (?:on|off)|(?:exit|quit)(?:\(\))?)\s*;?\s*(?:#.*)?"
+)
+"""What the interactive shell of another tool takes."""
+SOME_LETTERS: Final = ("a", "b", "c")
+
+
+def looks_like(text: str) -> bool:
+    """Whether a text is meant as a RASP program, though there may be a mistake in it."""
+    return ";" in text and STATEMENT.search(text) is not None and INGREDIENT.search(text) is not None
+
+
+def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Program:
+    """The program that a text describes."""
+    check_size(text, source, "a program may have")
+    return _read(text, source, name, None)
+
+
+def to_text(program: Program) -> str:
+    """A program as text, for people if possible. Reading it gives the same program back."""
+    text = written_text(program, readable=True)
+    try:
+        again = parse(text, name=program.name)
+    except SoftmachineError:
+        return written_text(program, readable=False)
+    return text if _content(again) == _content(program) else written_text(program, readable=False)
+
+
+def _content(program: Program) -> object:
+    """What a program is, where True is not 1."""
+    values = distinguished(program.letters), distinguished(program.definitions)
+    return (program.alphabet, *values, program.output, program.causal, program.stop, program.example)
+
+
+def _read(text: str, source: str, name: str | None, alphabet: tuple[str, ...] | None) -> Program:
+    lines = split_lines(text)
+    try:
+        return _program(lines, source, name, alphabet)
+    except Mistake as mistake:
+        _refuse(mistake, source, lines)
+
+
+def _refuse(mistake: Mistake, source: str, lines: list[str]) -> NoReturn:
+    refuse([Problem(mistake.sentence, Place(source, mistake.line, mistake.column))], lines)
+    raise AssertionError("it was refused")
+
+
+def _program(lines: list[str], source: str, name: str | None, alphabet: tuple[str, ...] | None) -> Program:
+    headers = read_headers(lines)
+    statements, notes = _statements(lines)
+    mentioned = headers.words("alphabet") or tuple(dict.fromkeys((*_mentioned(lines), *(alphabet or ()))))
+    known = (
+        mentioned if alphabet is not None or len(mentioned) > 1 else tuple(dict.fromkeys((*mentioned, *SOME_LETTERS)))
+    )
+    letters = _letters(headers, known)
+    elaborator = Elaborator(source, known, letters, library(), Loader(source, _statements_of), "exact" in headers)
+    try:
+        elaborator.run(statements)
+    except RecursionError:
+        raise Mistake("this is nested too deep", 1, 1, "give parts of it names") from None
+    output, place = _output(elaborator, headers)
+    if "exact" in headers:
+        definitions = elaborator.recorder.builder.definitions()
+    else:
+        definitions, output = canonical(
+            elaborator.recorder.builder.definitions(), elaborator.recorder.builder.name(output)
+        )
+    fields = {
+        "name": name or headers.one("program") or name_of(source) or "program",
+        "alphabet": known,
+        "letters": letters,
+        "definitions": definitions,
+        "output": output,
+        "causal": "causal" in headers,
+        "stop": headers.one("stop"),
+        "example": _example(headers, known),
+        "notes": (*notes, *elaborator.notes),
+        "place": Place(source),
+        "output_place": Place(source, place.line, place.column),
+        "lines": lines,
+    }
+    if "alphabet" in headers or alphabet is not None:
+        return Program(**fields)  # type: ignore[arg-type]
+    text = "\n".join(lines)
+    return OpenProgram(**fields, over=lambda more: _read(text, source, name, more))  # type: ignore[arg-type]
+
+
+def _statements(lines: list[str]) -> tuple[tuple[Statement, ...], list[str]]:
+    """The statements of a text, and notes about what is left out."""
+    commands = [number for number, line in enumerate(lines, start=1) if COMMAND.fullmatch(line)]
+    notes = [f"line {number}: what a shell would do is left out" for number in commands]
+    left = set(commands)
+    return _trees("\n".join("" if number in left else line for number, line in enumerate(lines, start=1))), notes
+
+
+def _statements_of(text: str) -> tuple[Statement, ...]:
+    return _statements(split_lines(text))[0]
+
+
+def _trees(text: str) -> tuple[Statement, ...]:
+    from lark.exceptions import UnexpectedInput
+
+    try:
+        return parser("rasp", TreeBuilder).parse(text)  # type: ignore[return-value]
+    except UnexpectedInput as error:
+        raise explain(error, text) from None
+
+
+@cache
+def library() -> tuple[Statement, ...]:
+    """The functions that every text may use."""
+    return _trees(files("softmachine.languages.rasp").joinpath("library.rasp").read_text("utf-8"))
+
+
+def _mentioned(lines: list[str]) -> list[str]:
+    """The symbols of one character that a text has in quotes."""
+    symbols: list[str] = []
+    for line in lines:
+        for found in QUOTED_OR_HASH.finditer(line):
+            if found[0] == "#":
+                break
+            symbol = unquote(found[0])
+            symbols += [symbol] if symbol is not None and len(symbol) == 1 else []
+    return symbols
+
+
+def _letters(headers: Headers, alphabet: tuple[str, ...]) -> tuple[Value, ...]:
+    """What the letters mean: themselves, unless a header lists other values."""
+    header = headers.found.get("tokens")
+    if header is None:
+        return alphabet
+    try:
+        (statement,) = _trees(f"[{header.text}];")
+        bare = Elaborator("", (), (), (), lambda _file, _at: ())
+        values = bare.evaluate(statement.expression)  # type: ignore[union-attr]
+    except (Mistake, ValueError) as error:
+        message = error.sentence if isinstance(error, Mistake) else "these are no values"
+        raise Mistake(message, header.line, 1, "write values with commas between: # tokens: 0, 1") from None
+    return tuple(values)  # type: ignore[arg-type]
+
+
+def _output(elaborator: Elaborator, headers: Headers) -> tuple[str, At]:
+    """The sequence operator that is the output, and where that is said."""
+    said = headers.one("output")
+    at = At(headers.found["output"].line, headers.found["output"].words[0].column) if said else elaborator.output_at
+    name = said or elaborator.output
+    if name is None:
+        raise Mistake("there is no output", at.line, at.column, "define a sequence operator, as in: x = tokens;")
+    scope = elaborator.top.find(name)
+    if scope is None:
+        raise Mistake(f"there is no {name!r} that could be the output", at.line, at.column, "define it")
+    return elaborator.sequence(scope.names[name], Name(name, at)), at
+
+
+def _example(headers: Headers, alphabet: tuple[str, ...]) -> tuple[str, ...]:
+    header = headers.found.get("input")
+    if header is None:
+        return ()
+    words = headers.words("input")
+    return spelled_out(" ".join(words), alphabet) if len(words) == 1 else words
+
+
+FORMAT = Format("rasp", (".rasp",), looks_like, parse, to_text, rank=65)

@@ -1,0 +1,248 @@
+"""What is wrong with the shape of a program, whatever its values are: names, arities, tables, loops, limits."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Final
+
+from softmachine.errors import Place
+from softmachine.languages.rasp import core
+from softmachine.languages.rasp.core import ARITY, COMPARISONS, Definition, Node, Operator, Value
+from softmachine.languages.rasp.names import NAME, RESERVED, did_you_mean
+from softmachine.languages.rasp.values import identity
+from softmachine.languages.text.problems import Problem
+
+MOST_DEFINITIONS: Final = 10_000
+MOST_ROWS: Final = 1 << 14
+"""Rows of a table, or pairs of a selector."""
+MOST_LETTERS: Final = 1 << 12
+LARGEST_NUMBER: Final = 10**9
+"""Of a constant: numerator and denominator."""
+DEEPEST_VALUE: Final = 8
+SEQUENCE, SELECTOR = "a sequence operator", "a selector"
+
+
+def kind_of(node: Node) -> str:
+    """Whether an operation is a sequence operator or a selector, in words."""
+    selector = isinstance(node, core.Select | core.SelectPairs | core.SelectAll | core.Combine)
+    return SELECTOR if selector else SEQUENCE
+
+
+def shape_problems(definitions: Sequence[Definition], output: str, output_place: Place | None) -> list[Problem]:
+    """Everything that is wrong with the shape of definitions, and with what is said to be their output."""
+    if len(definitions) > MOST_DEFINITIONS:
+        message = f"it has {len(definitions):,} definitions; at most {MOST_DEFINITIONS:,} are allowed"
+        return [Problem(message, definitions[MOST_DEFINITIONS].place)]
+    checker = _Checker(frozenset(definition.name for definition in definitions))
+    for definition in definitions:
+        checker.check(definition, checker.kinds)
+    checker.output(output, output_place)
+    return checker.problems
+
+
+def letter_problems(alphabet: Sequence[str], letters: Sequence[Value]) -> Iterator[Problem]:
+    """What is wrong with an alphabet and what its letters mean."""
+    if not alphabet:
+        yield Problem("it has no alphabet; write a line like: # alphabet: a b c")
+    if len(alphabet) > MOST_LETTERS:
+        yield Problem(f"its alphabet has {len(alphabet):,} letters; at most {MOST_LETTERS:,} are allowed")
+    for letter, times in Counter(alphabet).items():
+        if times > 1:
+            yield Problem(f"letter {letter!r} is listed {times} times in the alphabet")
+        if not letter or (len(letter) > 1 and any(character.isspace() for character in letter)):
+            yield Problem(f"letter {letter!r} of the alphabet is empty or has blanks in it")
+    if len(letters) != len(alphabet):
+        yield Problem(f"there are values for {len(letters)} letters, but the alphabet has {len(alphabet)}")
+    for value in letters:
+        if problem := value_problem(value):
+            yield Problem(f"what a letter means is no value: {problem}")
+
+
+def value_problem(value: object, depth: int = 0) -> str | None:
+    """What is wrong with a value, if anything."""
+    match value:
+        case None | bool() | str():
+            return None
+        case int() if abs(value) <= LARGEST_NUMBER:
+            return None
+        case Fraction(denominator=1):
+            return f"{value} is an integer and should be an int"
+        case Fraction() if max(abs(value.numerator), value.denominator) <= LARGEST_NUMBER:
+            return None
+        case int() | Fraction():
+            return f"numbers in a program are at most {LARGEST_NUMBER:,} in size"
+        case tuple() if depth == DEEPEST_VALUE:
+            return f"tuples are nested at most {DEEPEST_VALUE} deep"
+        case tuple():
+            return next(filter(None, (value_problem(part, depth + 1) for part in value)), None)
+        case float():
+            return f"{value!r} is a float, which is not exact; write a fraction"
+        case _:
+            return f"a {type(value).__name__} is not a symbol, a Boolean, a number, None or a tuple of these"
+
+
+class _Checker:
+    """Goes through definitions in order, and collects problems.
+
+    Args:
+        names: The names of all definitions, those that come later among them.
+    """
+
+    def __init__(self, names: frozenset[str]) -> None:
+        self.names = names
+        self.kinds: dict[str, str] = {}
+        self.problems: list[Problem] = []
+        self._loops: set[core.Repeat] = set()
+        self._local_names: set[str] = set()
+
+    def check(self, definition: Definition, kinds: dict[str, str], *, inside: bool = False) -> None:
+        """Check one definition, given the kinds of those before it, and add its own."""
+        self._place = definition.place
+        self._name(definition.name, kinds)
+        node = definition.node
+        match node:
+            case core.Constant(value=value):
+                self._value(value)
+            case core.Apply():
+                self._arity(node)
+                self._all(node.operands, SEQUENCE, kinds)
+            case core.Table():
+                self._rows(node)
+                self._all(node.operands, SEQUENCE, kinds)
+            case core.Select():
+                if node.comparison not in COMPARISONS:
+                    self._report(f"a selector compares by one of {' '.join(COMPARISONS)}, not by {node.comparison!r}")
+                self._all((node.key, node.query), SEQUENCE, kinds)
+            case core.SelectPairs():
+                self._pairs(node)
+                self._all((node.key, node.query), SEQUENCE, kinds)
+            case core.Combine():
+                self._combine(node)
+                self._all(node.selectors, SELECTOR, kinds)
+            case core.Aggregate():
+                self._all((node.selector,), SELECTOR, kinds)
+                self._all((node.values, node.default), SEQUENCE, kinds)
+            case core.Width():
+                self._all((node.selector,), SELECTOR, kinds)
+            case core.Repeat() if inside:
+                self._report("a loop cannot stand in another one; make it one loop with more variables")
+            case core.Repeat():
+                self._repeat(node, kinds)
+            case _:
+                pass
+        kinds.setdefault(definition.name, kind_of(node))
+
+    def output(self, name: str, place: Place | None) -> None:
+        """Check what is said to be the output."""
+        self._place = place
+        if not name:
+            self._report("it has no output; define a sequence operator")
+        elif name not in self.kinds:
+            self._report(f"there is no {name!r} that could be the output")
+        elif self.kinds[name] is SELECTOR:
+            self._report(
+                f"the output {name!r} is a selector; the output is a sequence operator: aggregate with it first"
+            )
+
+    def _report(self, message: str) -> None:
+        self.problems.append(Problem(message, self._place))
+
+    def _name(self, name: str, kinds: Mapping[str, str]) -> None:
+        if not NAME.fullmatch(name):
+            self._report(f"{name!r} is not a name; use letters, digits and _")
+        elif name in RESERVED:
+            self._report(f"{name!r} is a word of the language; call it something else")
+        if name in kinds:
+            self._report(f"{name!r} is defined twice; give the second one another name")
+
+    def _all(self, names: Sequence[str], kind: str, kinds: Mapping[str, str]) -> None:
+        for name in names:
+            found = kinds.get(name)
+            if found is None and name in self.names:
+                self._report(f"{name!r} is used before it is defined; definitions are computed from top to bottom")
+            elif found is None:
+                hint = did_you_mean(name, kinds) or "define it before this one"
+                self._report(f"there is no {name!r}; {hint}")
+            elif found is not kind:
+                self._report(f"{name!r} is {found}, but {kind} is needed here")
+
+    def _value(self, value: object) -> None:
+        if problem := value_problem(value):
+            self._report(problem)
+
+    def _arity(self, node: core.Apply) -> None:
+        if len(node.operands) != ARITY[node.operator]:
+            wanted = ARITY[node.operator]
+            self._report(
+                f"{node.operator.value!r} takes {wanted} operand{'s' * (wanted > 1)}, not {len(node.operands)}"
+            )
+
+    def _rows(self, node: core.Table) -> None:
+        if not node.operands:
+            self._report("a table has at least one operand")
+        if len(node.rows) > MOST_ROWS:
+            self._report(f"a table of {len(node.rows):,} rows is too large; at most {MOST_ROWS:,} are allowed")
+            return
+        results: dict[object, object] = {}
+        for values, result in node.rows:
+            if len(values) != len(node.operands):
+                self._report(f"the row {values!r} has {len(values)} values for {len(node.operands)} operands")
+            for value in (*values, result):
+                self._value(value)
+            if identity(values) in results:
+                self._report(f"the table has two rows for {values!r}; it may have one")
+            results[identity(values)] = result
+
+    def _pairs(self, node: core.SelectPairs) -> None:
+        if len(node.pairs) > MOST_ROWS:
+            self._report(f"a selector by {len(node.pairs):,} pairs is too large; at most {MOST_ROWS:,} are allowed")
+            return
+        for pair in node.pairs:
+            self._value(pair)
+        if len({identity(pair) for pair in node.pairs}) < len(node.pairs):
+            self._report("the same pair of key and query is listed twice")
+
+    def _combine(self, node: core.Combine) -> None:
+        if node.operator is Operator.NOT:
+            if len(node.selectors) != 1:
+                self._report(f"'not' negates one selector, not {len(node.selectors)}")
+        elif node.operator not in (Operator.AND, Operator.OR):
+            self._report(f"selectors are joined by and, or and not, not by {node.operator.value!r}")
+        elif len(node.selectors) < 2:
+            self._report(f"{node.operator.value!r} joins two selectors or more")
+
+    def _repeat(self, node: core.Repeat, kinds: dict[str, str]) -> None:
+        variables = [name for name, _ in node.variables]
+        self._all([start for _, start in node.variables], SEQUENCE, kinds)
+        if not variables:
+            self._report("a loop has at least one variable")
+        if len(node.following) != len(variables):
+            self._report(f"a loop of {len(variables)} variables says what {len(node.following)} of them are next")
+        if node.result not in variables:
+            self._report(f"{node.result!r} is not a variable of the loop ({' '.join(variables)})")
+        if len(node.body) > MOST_DEFINITIONS:
+            self._report(f"a loop has at most {MOST_DEFINITIONS:,} definitions")
+            return
+        loop = replace(node, result="")
+        if loop in self._loops:  # of which another variable was wanted
+            return
+        self._loops.add(loop)
+        place, inner = self._place, dict(kinds)
+        for name in variables:
+            self._local(name, place)
+            self._name(name, inner)
+            inner[name] = SEQUENCE
+        for step in node.body:
+            self._local(step.name, step.place)
+            self.check(step, inner, inside=True)
+        self._place = place
+        self._all(node.following, SEQUENCE, inner)
+
+    def _local(self, name: str, place: Place | None) -> None:
+        if name in self.names or name in self._local_names:
+            message = f"{name!r} is defined inside of the loop and outside; give one of them another name"
+            self.problems.append(Problem(message, place))
+        self._local_names.add(name)

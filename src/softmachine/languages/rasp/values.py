@@ -1,0 +1,150 @@
+"""Values, and what elementwise operations make of them: exact, and undefined where they mean nothing."""
+
+from __future__ import annotations
+
+import operator as python
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, Final, TypeAlias, TypeGuard
+
+from softmachine.languages.rasp.core import UNDEFINED, Operator, Reduction, Undefined, Value
+
+Result: TypeAlias = Value | Undefined
+"""A value, or that there is none."""
+Number: TypeAlias = bool | int | Fraction
+
+LONGEST_SYMBOL: Final = 1000
+"""Symbols are not joined to longer ones: it is undefined."""
+MOST_BITS: Final = 1 << 14
+"""Numbers with more are not made by a power: it is undefined."""
+
+
+def identity(value: Result | tuple[Result, ...]) -> Hashable:
+    """What tells values apart where Python does not: True is not 1, also inside tuples."""
+    if isinstance(value, tuple):
+        return tuple(map(identity, value))
+    return (isinstance(value, bool), value)
+
+
+def same(one: Value, other: Value) -> bool:
+    """Whether two values are one and the same; True and 1 are two."""
+    return identity(one) == identity(other)
+
+
+def spelled(value: Result) -> str:
+    """A value as people read it in an answer."""
+    if isinstance(value, tuple):
+        return f"({', '.join(map(spelled, value))})"
+    return "undefined" if isinstance(value, Undefined) else str(value)
+
+
+def is_number(value: Result) -> TypeGuard[Number]:
+    """Whether a value is a number; True and False are 1 and 0."""
+    return isinstance(value, int | Fraction)
+
+
+def plain(number: Number) -> int | Fraction:
+    """A number as it is written: an integer if it is one."""
+    if isinstance(number, Fraction):
+        return number.numerator if number.denominator == 1 else number
+    return int(number)
+
+
+def truth(value: Result) -> bool | Undefined:
+    """Whether a value counts as true: a Boolean, or a number that is not 0."""
+    return bool(value) if is_number(value) else UNDEFINED
+
+
+def apply(operator: Operator, operands: Sequence[Result]) -> Result:
+    """What an operation makes of values. Of an undefined one, undefined; but a choice only looks at what it takes."""
+    if operator is Operator.CHOOSE:
+        then, condition, otherwise = operands
+        decided = truth(condition)
+        return UNDEFINED if decided is UNDEFINED else then if decided else otherwise
+    if UNDEFINED in operands:
+        return UNDEFINED
+    if operator in _COMPARING:
+        return _compared(operator, *operands)
+    if operator in _LOGIC:
+        decisions = [truth(operand) for operand in operands]
+        return UNDEFINED if UNDEFINED in decisions else _LOGIC[operator](*decisions)
+    if operator is Operator.ADD and all(isinstance(operand, str) for operand in operands):
+        together = "".join(operand for operand in operands if isinstance(operand, str))
+        return together if len(together) <= LONGEST_SYMBOL else UNDEFINED
+    numbers = [operand for operand in operands if is_number(operand)]
+    return UNDEFINED if len(numbers) < len(operands) else _NUMERIC[operator](*numbers)
+
+
+def aggregated(values: Sequence[Result], reduction: Reduction) -> Result:
+    """What an aggregate makes of the values that are selected, one or more."""
+    if UNDEFINED in values:
+        return UNDEFINED
+    first, *others = values
+    assert not isinstance(first, Undefined)
+    if all(isinstance(other, Undefined) or same(first, other) for other in others):
+        return first
+    numbers = [value for value in values if is_number(value)]
+    if len(numbers) < len(values):
+        return UNDEFINED
+    if reduction is Reduction.MEAN:
+        return plain(Fraction(sum(numbers)) / len(numbers))
+    best = max(numbers) if reduction is Reduction.LARGEST else min(numbers)
+    # True is the largest of Booleans, but the number 1 if that is among them.
+    return best if all(isinstance(number, bool) for number in numbers) else plain(best)
+
+
+def _compared(operator: Operator, left: Any, right: Any) -> Result:
+    if left is None or right is None:
+        return UNDEFINED
+    try:
+        return bool(_COMPARING[operator](left, right))
+    except TypeError:  # there is no order between these
+        return UNDEFINED
+
+
+def _power(base: Number, exponent: Number) -> Result:
+    power, by = Fraction(base), plain(exponent)
+    if not isinstance(by, int) or (not power and by < 0):
+        return UNDEFINED
+    if (power.numerator.bit_length() + power.denominator.bit_length()) * abs(by) > MOST_BITS and power not in (
+        -1,
+        0,
+        1,
+    ):
+        return UNDEFINED
+    return plain(power**by)
+
+
+def _unless_zero(operation: Callable[[Any, Any], Any]) -> Callable[[Number, Number], Result]:
+    return lambda left, right: plain(operation(Fraction(left), Fraction(right))) if right else UNDEFINED
+
+
+_COMPARING: Final[Mapping[Operator, Callable[[Any, Any], Any]]] = {
+    Operator.EQUAL: python.eq,
+    Operator.UNEQUAL: python.ne,
+    Operator.LESS: python.lt,
+    Operator.AT_MOST: python.le,
+    Operator.GREATER: python.gt,
+    Operator.AT_LEAST: python.ge,
+}
+_LOGIC: Final[Mapping[Operator, Callable[..., Result]]] = {
+    Operator.AND: lambda left, right: left and right,
+    Operator.OR: lambda left, right: left or right,
+    Operator.NOT: lambda operand: not operand,
+    Operator.INDICATOR: int,
+}
+_NUMERIC: Final[Mapping[Operator, Callable[..., Result]]] = {
+    Operator.ADD: lambda left, right: plain(left + right),
+    Operator.SUBTRACT: lambda left, right: plain(left - right),
+    Operator.MULTIPLY: lambda left, right: plain(left * right),
+    Operator.DIVIDE: _unless_zero(python.truediv),
+    Operator.FLOOR_DIVIDE: _unless_zero(python.floordiv),
+    Operator.MODULO: _unless_zero(python.mod),
+    Operator.POWER: _power,
+    Operator.NEGATE: lambda operand: plain(-operand),
+    Operator.ABSOLUTE: lambda operand: plain(abs(operand)),
+    Operator.ROUND: lambda operand: round(Fraction(operand)),
+    Operator.TRUNCATE: lambda operand: int(Fraction(operand)),
+    Operator.MINIMUM: lambda left, right: plain(min(left, right)),
+    Operator.MAXIMUM: lambda left, right: plain(max(left, right)),
+}

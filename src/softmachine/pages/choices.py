@@ -1,0 +1,116 @@
+"""Which keys every head chose: at all positions of a context, or in a window far from its beginning what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from softmachine.engines.dense.effort import allow_pass
+from softmachine.engines.dense.engine import DenseEngine
+from softmachine.engines.fast.analysis.grids import Declined
+from softmachine.engines.fast.audit import Found, found
+from softmachine.engines.fast.engine import FastEngine
+from softmachine.errors import PrecisionError, UsageError
+from softmachine.inspection.choices import Choices, Pattern, Spans
+from softmachine.pages.numbers import Json, number
+from softmachine.pages.shown import Shown
+from softmachine.pages.weights import is_uniform
+from softmachine.transformer.weights import Head, Transformer
+
+PIECE = 1024
+"""So many positions are read at a time, where the model looks back: scores take memory."""
+
+
+def chosen(shown: Shown) -> Json:
+    """For every layer, those of loops in every turn, and every head in it: its keys at each position, or null.
+
+    Nothing is told of heads that take all, nor of soft ones. A key is told by its distance from the last one, several
+    by where each stretch begins and how long it is.
+    """
+    transformer = shown.inspection.transformer
+    if shown.window.start:
+        return _far(shown)
+    if not any(map(_chooses, transformer.heads)):
+        return []
+    patterns = {(p.stage.layer, max(p.stage.turn, 1), p.index): p for p in _patterns(shown)}
+    layers: list[Json] = []
+    for layer, turn, heads in _layers(transformer, shown.length):
+        told = [patterns[layer, turn, k] if _chooses(head) else None for k, head in enumerate(heads)]
+        layers.append([None if pattern is None else {"keys": _coded(pattern.rows)} for pattern in told])
+    return layers
+
+
+def _chooses(head: Head) -> bool:
+    return head.weighting.hard and not is_uniform(head)
+
+
+def _layers(transformer: Transformer, length: int | None) -> Iterator[tuple[int, int, Sequence[Head]]]:
+    """All layers as they are computed: the number, the turn and the heads of each."""
+    first = 1
+    for block in transformer.blocks:
+        for turn in range(1, block.count(length) + 1):
+            for depth, layer in enumerate(block.layers):
+                yield first + depth, turn, layer.heads
+        first += len(block.layers)
+
+
+def _patterns(shown: Shown) -> list[Pattern]:
+    """Floats with error bounds decide; where they cannot, rationals do."""
+    transformer = shown.inspection.transformer
+    try:
+        return _watched(DenseEngine(transformer), shown)
+    except PrecisionError:
+        return _watched(DenseEngine(transformer, "exact"), shown)
+
+
+def _watched(engine: DenseEngine, shown: Shown) -> list[Pattern]:
+    tokens = shown.tokens
+    allow_pass(engine, tokens, shown.length)
+    reading = engine.start(1, shown.length)
+    reading.watcher = choices = Choices(engine)
+    piece = max(len(tokens), 1) if shown.inspection.looks_ahead else PIECE
+    for start in range(0, len(tokens), piece):
+        reading.extend([tokens[start : start + piece]])
+    return list(choices.patterns.values())
+
+
+def _coded(rows: Sequence[Spans | None]) -> list[Json]:
+    coded: list[Json] = []
+    last = 0
+    for spans in rows:
+        if spans is None:
+            coded.append(None)
+            continue
+        if len(spans) == 1 and spans[0][1] - spans[0][0] == 1:
+            coded.append(spans[0][0] - last)
+        else:
+            stretches: list[Json] = [item for first, end in spans for item in (first, end - first)]
+            coded.append(stretches)
+        last = spans[0][0] if spans else last
+    return coded
+
+
+def _far(shown: Shown) -> Json:
+    """The same far from the beginning, with what each head retrieved: the page lacks the positions before."""
+    transformer, window = shown.inspection.transformer, shown.window
+    try:
+        engine = FastEngine(transformer)
+    except Declined as reason:
+        raise UsageError(
+            f"only the first positions can be shown: {reason}", hint="choose a step near the beginning"
+        ) from None
+    heads = iter(found(engine.start(shown.read[: window.stop + 1]), window))
+    return [[_told(next(heads), head) for head in layer] for _, _, layer in _layers(transformer, shown.length)]
+
+
+def _told(positions: Sequence[Found | None], head: Head) -> Json:
+    values: list[Json] = []
+    keys: list[Spans | None] = []
+    for one in positions:
+        if one is None or None in one.values:
+            raise UsageError(
+                f"only the first positions can be shown: the fast engine leaves out what head {head.name!r} finds",
+                hint="choose a step near the beginning",
+            )
+        values.append([number(value) for value in one.values if value is not None])
+        keys.append(tuple((key, key + 1) for key in one.keys) if len(one.keys) == one.count else None)
+    return {"keys": None if is_uniform(head) else _coded(keys), "values": values}

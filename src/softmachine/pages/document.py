@@ -1,0 +1,88 @@
+"""The page as one HTML document: style, script and data in it, and a policy that lets nothing else in."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import zlib
+from html import escape
+from importlib.resources import files
+
+from softmachine.engines.result import Run
+from softmachine.inspection.inspection import Inspection
+from softmachine.pages.data import page_data
+
+SCRIPTS = (
+    "fractions.js",
+    "model.js",
+    "exact.js",
+    "soft.js",
+    "text.js",
+    "pictures.js",
+    "drawings.js",
+    "strip.js",
+    "panels.js",
+    "head.js",
+    "logits.js",
+    "stream.js",
+    "softpanel.js",
+    "page.js",
+)
+"""In the order in which they build on each other."""
+
+
+def html(run: Run, command: str, position: int | None = None) -> str:
+    """The page of a run; it opens at a position, if one is chosen.
+
+    Args:
+        run: The run.
+        command: What makes this page, for people.
+        position: The position that it opens at, and that it has a window around if the run is long.
+    """
+    found = page_data(Inspection(run), position, command)
+    data = json.dumps(found, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    title = f"{run.model.source.name} on {run.model.codec.text_of(run.outcome.word) or 'the empty word'}"
+    return document(title, "page.html", data)
+
+
+def document(title: str, body: str, data: str = "") -> str:
+    """A document with the style of all pages; with data, also their script."""
+    style = _file("page.css")
+    script = "(() => {\n'use strict';\n" + "\n".join(map(_file, SCRIPTS)) + "})();\n" if data else ""
+    policy = f"default-src 'none'; style-src '{_digest(style)}'; img-src data:; base-uri 'none'; form-action 'none'"
+    parts = {
+        "TITLE": escape(_printable(title)[:200]),
+        "POLICY": policy + (f"; script-src '{_digest(script)}'" if script else ""),
+        "STYLE": style,
+        "BODY": _file(body) if body.endswith(".html") else body,
+        "SCRIPTS": f"{_packed(data)}\n<script>{script}</script>\n" if script else "",
+    }
+    pieces = _file("frame.html").split("@@")
+    return "".join(parts[piece] if place % 2 else piece for place, piece in enumerate(pieces))
+
+
+def _packed(data: str) -> str:
+    """Data as letters that no parser takes for anything else, whatever is in it."""
+    letters = base64.b64encode(zlib.compress(data.encode(), 9)).decode("ascii")
+    return f'<script type="application/octet-stream" id="data">{letters}</script>'
+
+
+def frame(run: Run, command: str, height: int = 860) -> str:
+    """The page in a frame of its own, for notebooks: it may run its script, and touch nothing around it."""
+    inner = escape(html(run, command), quote=True)
+    size = f"width:100%;height:{height}px;border:0"
+    return f'<iframe sandbox="allow-scripts" style="{size}" title="a run from the inside" srcdoc="{inner}"></iframe>'
+
+
+def _file(name: str) -> str:
+    return files("softmachine.pages").joinpath("web", name).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    """What the policy knows an inline text by."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}"
+
+
+def _printable(text: str) -> str:
+    return "".join(character if character.isprintable() else "�" for character in text)

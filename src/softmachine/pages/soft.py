@@ -1,0 +1,54 @@
+"""What the page needs to make attention soft: the scale of every head, and the sharpness that is certified."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from softmachine.certify import certify
+from softmachine.errors import ConstructionError
+from softmachine.model import Model
+from softmachine.pages.numbers import Json
+from softmachine.pages.weights import is_exact, is_uniform, scales
+from softmachine.transformer.features import Feature
+
+MOST_SOFT = 500
+"""So many positions are computed again for every temperature, in the page."""
+
+MOST_NUMBERS = 16_000_000
+"""So many numbers of residual streams does a page keep."""
+
+
+def soft(model: Model, positions: range, length: int | None) -> Json:
+    """The scales of heads at a sharpness that is certified for so many positions, or why there is none."""
+    choosing = [head for head in model.weights.heads if not is_uniform(head)]
+    if not choosing:
+        return {"why": "no head chooses: all attention is uniform, and softmax of equal scores is the same mean"}
+    if positions.stop > MOST_SOFT:
+        return {"why": f"the page computes soft attention for up to {MOST_SOFT} positions; these are more"}
+    weights = model.weights
+    if len(positions) * weights.width * (2 * weights.depth(length) + 1) > MOST_NUMBERS:
+        return {"why": f"the residual streams of this run are more than {MOST_NUMBERS:,} numbers, which the page keeps"}
+    if not is_exact(model.weights):
+        return {"own": True, "certified": model.certified, "sharpness": 1, "scales": {}}
+    certified = positions.stop - 1 if length is None else length
+    try:
+        proof = certify(model.theorem.signals(model.codec, model.theorem.certified), certified)
+    except ConstructionError as problem:
+        return {"own": False, "certified": None, "sharpness": None, "scales": {}, "note": problem.message}
+    known = {row.head: row.scale for row in proof.rows if row.scale is not None}
+    missing = [head.name for head in choosing if head.name not in known]
+    if not proof.holds or missing:
+        note = proof.why if not proof.holds else f"the certified model has other heads: none is called {missing[0]!r}"
+        return {"own": False, "certified": None, "sharpness": None, "scales": {}, "note": note}
+    return {
+        "own": False,
+        "certified": certified,
+        "sharpness": proof.sharpness,
+        "scales": {head.name: _unit(known[head.name], proof.sharpness, positions, length) for head in choosing},
+    }
+
+
+def _unit(scale: Fraction | Feature, sharpness: int, positions: range, length: int | None) -> Json:
+    """The scale of a head for a sharpness of 1, of a scale for this sharpness."""
+    found = scales(scale, positions, length)
+    return [one / sharpness for one in found] if isinstance(found, list) else found / sharpness

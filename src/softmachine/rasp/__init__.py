@@ -1,0 +1,58 @@
+"""RASP in Python: sequence operators and selectors as objects, with the names that such programs are written in.
+
+>>> from softmachine import rasp
+>>> same = rasp.Select(rasp.tokens, rasp.tokens, rasp.Comparison.EQ)
+>>> hist = rasp.SelectorWidth(same).named("hist")
+>>> hist("hello")
+[1, 1, 2, 2, 1]
+>>> program = rasp.program(hist, "helo")  # which sm.compile and sm.run take
+"""
+
+from softmachine.languages.rasp.program import Program
+from softmachine.rasp.expressions import Expression, annotate
+from softmachine.rasp.expressions import Expression as RASPExpr
+from softmachine.rasp.programs import program
+from softmachine.rasp.programs import values as evaluate
+from softmachine.rasp.selectors import (
+    Aggregate,
+    Comparison,
+    ConstantSelector,
+    Select,
+    Selector,
+    SelectorAnd,
+    SelectorNot,
+    SelectorOr,
+    SelectorWidth,
+    selector_and,
+    selector_not,
+    selector_or,
+)
+from softmachine.rasp.sequences import (
+    ConstantSOp,
+    Encoding,
+    Full,
+    IndicesType,
+    LengthType,
+    LinearSequenceMap,
+    Map,
+    SequenceMap,
+    SOp,
+    TokensType,
+    categorical,
+    get_encoding,
+    indices,
+    is_categorical,
+    is_numerical,
+    length,
+    numerical,
+    sop_not,
+    tokens,
+)
+
+__all__ = [
+    "tokens", "indices", "length", "Full", "Map", "SequenceMap", "LinearSequenceMap", "ConstantSOp", "sop_not",
+    "Select", "Comparison", "ConstantSelector", "SelectorAnd", "SelectorOr", "SelectorNot", "SelectorWidth",
+    "Aggregate", "numerical", "categorical", "get_encoding", "is_numerical", "is_categorical", "Encoding",
+    "Expression", "SOp", "Selector", "TokensType", "IndicesType", "LengthType", "Program", "program", "RASPExpr",
+    "annotate", "evaluate", "selector_and", "selector_or", "selector_not",
+]  # fmt: skip

@@ -1,0 +1,61 @@
+"""RASP as functions of sequences: always causal, with the names that such programs are written in.
+
+A program is a Python function of a sequence. It is called once, with a stand-in, and what it does becomes a program:
+
+>>> from softmachine.rasp import causal
+>>> def previous(x):
+...     return causal.shift_right(x, 1)
+>>> causal.evaluate(previous, [3, 1, 2])
+[0, 3, 1]
+>>> program = causal.program(previous, [1, 2, 3])  # which sm.compile and sm.run take
+"""
+
+from softmachine.rasp.causal.basics import (
+    aggr,
+    aggr_max,
+    aggr_mean,
+    aggr_min,
+    equals,
+    evaluate,
+    full,
+    geq,
+    gt,
+    indices,
+    kqv,
+    leq,
+    lt,
+    program,
+    sel_width,
+    select,
+    seq_map,
+    tok_map,
+    where,
+)
+from softmachine.rasp.causal.library import (
+    argmax,
+    argmin,
+    binary_mode,
+    cumsum,
+    first_true,
+    firsts,
+    has_seen,
+    index_select,
+    induct,
+    induct_kqv,
+    induct_prev,
+    lasts,
+    mask,
+    maximum,
+    minimum,
+    mode,
+    num_prev,
+    shift_right,
+)
+from softmachine.rasp.causal.sequence import Sequence
+
+__all__ = [
+    "full", "indices", "tok_map", "seq_map", "where", "select", "sel_width", "aggr", "aggr_mean", "aggr_max",
+    "aggr_min", "kqv", "equals", "leq", "lt", "geq", "gt", "shift_right", "cumsum", "mask", "maximum", "minimum",
+    "argmax", "argmin", "num_prev", "has_seen", "firsts", "lasts", "index_select", "first_true", "mode",
+    "binary_mode", "induct", "induct_kqv", "induct_prev", "Sequence", "evaluate", "program",
+]  # fmt: skip

@@ -1,0 +1,120 @@
+"""What can be written with the operations of the causal dialect, and has a name there.
+
+Everything is about the positions up to the own one.
+"""
+
+from __future__ import annotations
+
+from softmachine.rasp.causal.basics import aggr, equals, full, geq, indices, kqv, sel_width, select, where
+from softmachine.rasp.causal.sequence import Sequence, integers, truth
+from softmachine.rasp.selectors import Comparison
+from softmachine.rasp.sequences import SOp
+
+
+def shift_right(x: SOp, n: int, default: object = 0) -> Sequence:
+    """The value ``n`` positions before."""
+    return kqv(indices(x), indices(x) - n, x, equals, default=default)
+
+
+def index_select(x: SOp, idx: SOp, default: object = 0) -> Sequence:
+    """The value at the position that ``idx`` says; the default where that has not been read yet."""
+    return kqv(indices(x), idx, x, equals, default=default)
+
+
+def mask(x: SOp, bool_mask: SOp, mask_val: object = 0) -> Sequence:
+    """The value where the mask is true, and another elsewhere."""
+    return where(bool_mask, x, full(x, mask_val))
+
+
+def cumsum(bool_array: SOp) -> Sequence:
+    """How often it has been true."""
+    return sel_width(select(truth(bool_array), full(bool_array, 1), equals))
+
+
+def maximum(x: SOp) -> Sequence:
+    """The largest value."""
+    return kqv(x, x, x, Comparison.TRUE, reduction="max")
+
+
+def minimum(x: SOp) -> Sequence:
+    """The smallest value."""
+    return kqv(x, x, x, Comparison.TRUE, reduction="min")
+
+
+def argmax(x: SOp) -> Sequence:
+    """The last position of the largest value."""
+    return kqv(x, maximum(x), indices(x), equals, reduction="max")
+
+
+def argmin(x: SOp) -> Sequence:
+    """The last position of the smallest value."""
+    return kqv(x, minimum(x), indices(x), equals, reduction="max")
+
+
+def num_prev(x: SOp, queries: SOp) -> Sequence:
+    """How often the queried value has been there."""
+    return sel_width(select(x, queries, equals))
+
+
+def has_seen(x: SOp, queries: SOp) -> Sequence:
+    """1 where the queried value has been there, else 0."""
+    return integers(num_prev(x, queries) > 0)
+
+
+def firsts(x: SOp, queries: SOp, default: object = -1) -> Sequence:
+    """The first position of the queried value."""
+    return kqv(x, queries, indices(x), equals, default=default, reduction="min")
+
+
+def lasts(x: SOp, queries: SOp, default: object = -1) -> Sequence:
+    """The last position of the queried value."""
+    return kqv(x, queries, indices(x), equals, default=default, reduction="max")
+
+
+def first_true(x: SOp, default: object = -1) -> Sequence:
+    """The first position where it is true, which is 1."""
+    return firsts(x, full(x, 1), default)
+
+
+def mode(x: SOp) -> Sequence:
+    """The most frequent value; of several, the one that was the last to become so."""
+    return index_select(x, argmax(num_prev(x, x)))
+
+
+def binary_mode(x: SOp) -> Sequence:
+    """1 if there have been more ones than zeros, else 0."""
+    return integers(num_prev(x, full(x, 1)) > num_prev(x, full(x, 0)))
+
+
+def induct_kqv(
+    k: SOp,
+    q: SOp,
+    v: SOp,
+    offset: int,
+    default: object = 0,
+    null_val: object = None,  # noqa: ARG001
+) -> Sequence:
+    """The value ``offset`` positions after the first key that equals the query, if that has been read.
+
+    Args:
+        k: The keys.
+        q: The queries.
+        v: The values.
+        offset: How far after the key; not negative.
+        default: The value where there is no such key.
+        null_val: Is there for programs that say it: no mark for "no key" is needed.
+    """
+    late_enough = select(indices(k), full(k, offset), geq)
+    found = aggr(select(shift_right(k, offset), q, equals) & late_enough, indices(k), -1, "min")
+    return index_select(v, found, default)
+
+
+def induct(k: SOp, q: SOp, offset: int, default: object = 0, null_val: object = None) -> Sequence:
+    """The key ``offset`` positions after the first one that equals the query, if that has been read."""
+    return induct_kqv(k, q, k, offset, default, null_val)
+
+
+def induct_prev(k: SOp, q: SOp, offset: int, default: object = 0, null_val: object = None) -> Sequence:  # noqa: ARG001
+    """The key before the first one that equals the query: at a negative ``offset`` from it."""
+    position = firsts(k, q)
+    return where(position >= 0, index_select(k, position + offset, default), full(k, default))

@@ -1,0 +1,152 @@
+"""Sequences of the causal dialect: what a program computes with, in place of numpy's arrays of integers."""
+
+from __future__ import annotations
+
+import operator as python
+from collections.abc import Callable, Mapping
+from collections.abc import Sequence as Collection
+from typing import Any, Final, NoReturn
+
+from softmachine.errors import UsageError
+from softmachine.languages.rasp import core
+from softmachine.languages.rasp.core import Operator, Value
+from softmachine.languages.rasp.value_types import Ratio
+from softmachine.languages.rasp.values import is_number
+from softmachine.rasp.draft import Column, Draft
+from softmachine.rasp.elementary import Elementary
+from softmachine.rasp.expressions import Expression, described, usage
+from softmachine.rasp.sequences import Full, SOp, elementwise
+
+
+class Sequence(SOp):
+    """An integer, a Boolean or a symbol at every position.
+
+    Args:
+        make: Adds the operations to a draft that compute it from its parts.
+        parts: What it is computed from.
+    """
+
+    default_name = "sequence"
+    __array_ufunc__ = None  # numpy leaves the operation to the sequence
+
+    def __init__(self, make: Callable[..., Column], *parts: Expression) -> None:
+        super().__init__()
+        self._make = make
+        self._parts = parts
+
+    @property
+    def children(self) -> Collection[Expression]:
+        """What it is computed from."""
+        return self._parts
+
+    def define(self, draft: Draft, *children: Any) -> Column:
+        """Add the operations."""
+        return self._make(draft, *children)
+
+    def operate(self, operator: Operator, *operands: object) -> Sequence:
+        """An operation on values at the same position, as arrays have it."""
+        return pointwise(ArrayOperation(operator), *operands)
+
+    def __iter__(self) -> NoReturn:
+        raise UsageError("a sequence is not looped over", hint="tok_map and seq_map do something at every position")
+
+    def __getitem__(self, index: object) -> NoReturn:
+        raise UsageError("a sequence has no single elements", hint="index_select(x, idx) reads from other positions")
+
+    def __len__(self) -> NoReturn:
+        raise UsageError("the length of a sequence is not known", hint="indices(x) + 1 is how much has been read")
+
+
+class ArrayOperation(Elementary):
+    """An operation as arrays have it: that of Python, but Booleans are added as by or, and multiplied as by and."""
+
+    def __call__(self, *operands: Any) -> Any:
+        """What it makes of values."""
+        booleans = all(item is True or item is False for item in operands)
+        if booleans and self.operator in (Operator.SUBTRACT, Operator.NEGATE):
+            raise TypeError("Booleans cannot be subtracted; multiply by 1 first")
+        found = _OF_BOOLEANS.get(self.operator) if booleans else _OF_NUMBERS.get(self.operator)
+        return found(*operands) if found else super().__call__(*operands)
+
+    def agrees(self, domains: Collection[Collection[Value] | None]) -> bool:
+        """Whether the core computes the same, for values of these domains."""
+        booleans = None not in domains and all(isinstance(value, bool) for domain in domains for value in domain or ())
+        return super().agrees(domains) and not (booleans and self.operator in _OTHERWISE)
+
+
+_OTHERWISE: Final = (Operator.ADD, Operator.MULTIPLY, Operator.SUBTRACT, Operator.NEGATE)
+"""Operations that treat Booleans not as numbers."""
+_OF_BOOLEANS: Final[Mapping[Operator, Callable[..., Any]]] = {
+    Operator.ADD: python.or_,
+    Operator.MULTIPLY: python.and_,
+    Operator.NOT: python.not_,
+}
+_OF_NUMBERS: Final[Mapping[Operator, Callable[..., Any]]] = {
+    Operator.AND: python.and_,
+    Operator.OR: python.or_,
+    Operator.NOT: lambda number: -number - 1,
+}
+
+
+def sequence(item: object) -> Sequence:
+    """A sequence; a number stands for itself everywhere.
+
+    Raises:
+        UsageError: If it is none.
+    """
+    match item:
+        case Sequence():
+            return item
+        case SOp():
+            return Sequence(lambda _draft, column: column, item)
+        case list() | tuple():
+            hint = "call causal.evaluate(function, xs), or make a program of the function"
+        case Expression():
+            hint = "use aggr, kqv or sel_width"
+        case _:
+            return sequence(Full(item))
+    raise usage(f"a sequence is needed, not {described(item)}", None, hint)
+
+
+def pointwise(function: Callable[..., Any], *operands: object) -> Sequence:
+    """A function of values at the same position."""
+    return Sequence(lambda draft, *columns: elementwise(draft, function, *columns), *map(sequence, operands))
+
+
+def integers(item: object) -> Sequence:
+    """The integer parts, as in an array of integers: True and False become 1 and 0. Symbols stay what they are."""
+    return Sequence(_integral, sequence(item))
+
+
+def _integral(draft: Draft, column: Column) -> Column:
+    domain, kind = draft.finite(column.reference), draft.type(column.reference)
+    rounded = isinstance(kind, Ratio) or any(is_number(value) and type(value) is not int for value in domain or ())
+    if rounded and all(map(is_number, domain or ())):
+        return Column(draft.apply(Operator.TRUNCATE, column.reference))
+    return column
+
+
+def truth(item: object) -> Sequence:
+    """Where numbers are not 0."""
+    return Sequence(_true, sequence(item))
+
+
+def _true(draft: Draft, column: Column) -> Column:
+    domain = draft.finite(column.reference)
+    if domain is not None and all(isinstance(value, bool) for value in domain):
+        return column
+    return Column(draft.apply(Operator.UNEQUAL, column.reference, draft.constant(0)))
+
+
+def chosen(condition: object, then: object, otherwise: object) -> Sequence:
+    """One of two values, by whether a condition is true."""
+    return Sequence(_choose, truth(condition), integers(then), integers(otherwise))
+
+
+def _choose(draft: Draft, condition: Column, then: Column, otherwise: Column) -> Column:
+    return Column(draft.apply(Operator.CHOOSE, then.reference, condition.reference, otherwise.reference))
+
+
+def positions() -> Sequence:
+    """The position, counted from 0."""
+    return Sequence(lambda draft: Column(draft.add(core.Indices())))

@@ -1,0 +1,285 @@
+"""Python functions of the values at a position, as operations of the core: tables where they can, otherwise traced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fractions import Fraction
+from itertools import islice, product
+from typing import Any, Final
+
+from softmachine.errors import ConstructionError, InvalidError, Place
+from softmachine.languages.rasp.core import UNDEFINED, Operator, Table, Value
+from softmachine.languages.rasp.validation import MOST_ROWS
+from softmachine.languages.rasp.value_types import Finite, Ratio, Type
+from softmachine.languages.rasp.values import Number, Result, is_number, same, spelled
+from softmachine.rasp.draft import Column, Draft
+from softmachine.rasp.elementary import Elementary
+from softmachine.rasp.python_values import python_value, value_of
+from softmachine.rasp.terms import Argument, Literal, Operation, Term, computed, literal, operation
+from softmachine.rasp.tracing import Untraceable, traced
+
+MOST_SAMPLES: Final = 12
+"""Numbers without bound on which a traced function is compared with what was traced."""
+MOST_COMPARED: Final = 1 << 12
+SAMPLED_LENGTH: Final = 8
+CLOSE: Final = Fraction(1, 10**9)
+"""Python's floats round, so what they give may be so far from what is exact."""
+
+
+def mapped(draft: Draft, function: Callable[..., Any], columns: Sequence[Column]) -> Column:
+    """A function of the values at each position; of one or two. It is not called on None, which stays None.
+
+    Args:
+        draft: The program in the making.
+        function: A Python function without side effects.
+        columns: Its arguments.
+
+    Raises:
+        InvalidError: If it raises an error, or gives what is no value.
+        ConstructionError: If an argument is without bound, and it cannot be traced.
+    """
+    domains = [draft.finite(column.reference) for column in columns]
+    if None not in domains:
+        return Column(_table(draft, function, columns, [domain or () for domain in domains]))
+    present = [flag for column in columns if (flag := draft.presence(column))]
+    references = [draft.filled(column.reference) for column in columns]
+    cases = term_cases(draft, function, references)
+    value = _by_cases(draft, [(test, draft.emit(_without_none(term), references)) for test, term in cases])
+    if any(_may_be_none(term) for _, term in cases):
+        flags = [(test, draft.emit(_presence(term), references)) for test, term in cases]
+        present.append(_by_cases(draft, flags))
+    return draft.column(value, present)
+
+
+def term_cases(draft: Draft, function: Callable[..., Any], references: Sequence[str]) -> list[tuple[str | None, Term]]:
+    """What a function computes of numbers without bound: terms, each with the condition under which it is that one.
+
+    A condition is a sequence operator, one about the argument that has finitely many values; the last has none.
+
+    Raises:
+        InvalidError: If the function raises an error.
+        ConstructionError: If it cannot be traced.
+    """
+    types, place = [draft.type(reference) for reference in references], draft.place
+    domains = {index: kind.values for index, kind in enumerate(types) if isinstance(kind, Finite)}
+    numeric = all(is_number(value) for domain in domains.values() for value in domain)
+    try:
+        if numeric:
+            return [(None, trace(function, [_argument(k, kind) for k, kind in enumerate(types)], types, place))]
+    except (ConstructionError, InvalidError):
+        if not domains:
+            raise
+    ((index, domain),) = domains.items()
+    found: dict[Term, list[Value]] = {}
+    for value in domain:
+        arguments = [value if index == k else _argument(k, kind) for k, kind in enumerate(types)]
+        found.setdefault(trace(function, arguments, types, place), []).append(value)
+    if not found:  # nothing is known of nothing: it is None or undefined as its argument is
+        return [(None, Argument(index))]
+    cases = [(draft.among(references[index], values), term) for term, values in found.items()]
+    return [*cases[:-1], (None, cases[-1][1])]
+
+
+def _by_cases(draft: Draft, cases: Sequence[tuple[str | None, str]]) -> str:
+    result = cases[-1][1]
+    for test, value in reversed(cases):
+        if test is not None:
+            result = draft.apply(Operator.CHOOSE, value, test, result)
+    return result
+
+
+def _table(
+    draft: Draft, function: Callable[..., Any], columns: Sequence[Column], domains: Sequence[Sequence[Value]]
+) -> str:
+    size = 1
+    for domain in domains:
+        size *= len(domain)
+    if size > MOST_ROWS:
+        raise ConstructionError(
+            f"{named(function, draft.place)} would be called on {size:,} combinations of values; at most "
+            f"{MOST_ROWS:,} are allowed",
+            place=draft.place,
+            hint="use a smaller vocabulary, or do it in several steps",
+        )
+    rows: list[tuple[tuple[Value, ...], Value]] = []
+    for values in product(*domains):
+        try:
+            rows.append((values, None if None in values else called(function, values, draft.place)))
+        except ZeroDivisionError:  # there it is undefined, as a division by 0 is everywhere
+            continue
+    return _shortest(draft, [column.reference for column in columns], rows)
+
+
+def _shortest(draft: Draft, references: Sequence[str], rows: Sequence[tuple[tuple[Value, ...], Value]]) -> str:
+    """A table without what it does not depend on: operands that are always the same; or what it is a table of."""
+    kinds = [draft.type(reference) for reference in references]
+    varying = [
+        k for k, kind in enumerate(kinds) if kind.partial or not isinstance(kind, Finite) or len(kind.values) > 1
+    ]
+    if not varying and rows:
+        return draft.constant(rows[0][1])
+    kept = varying or range(len(references))
+    shorter = [(tuple(values[k] for k in kept), result) for values, result in rows]
+    total = isinstance(kinds[kept[0]], Finite) and len(shorter) == len(draft.finite(references[kept[0]]) or ())
+    if len(kept) == 1 and total and all(same(before, after) for (before,), after in shorter):
+        return references[kept[0]]
+    return draft.add(Table(tuple(references[k] for k in kept), tuple(shorter)))
+
+
+def called(
+    function: Callable[..., Any],
+    values: Sequence[Value],
+    place: Place | None,
+    read: Callable[[Any], Value] = value_of,
+) -> Value:
+    """What a function gives.
+
+    Args:
+        function: The function.
+        values: What it is called with.
+        place: Where that is written.
+        read: Makes a value of what it gives, or raises a ValueError.
+
+    Raises:
+        ZeroDivisionError: If it does.
+        InvalidError: If it raises another error, or gives what is no value.
+    """
+    try:
+        result = function(*map(python_value, values))
+    except ZeroDivisionError:
+        raise
+    except Exception as error:
+        raise failed(function, f"called with {_shown(values)}, it raises {_said(error)}", place) from error
+    try:
+        return read(result)
+    except ValueError as error:
+        raise failed(function, f"called with {_shown(values)}, it gives what is no value: {error}", place) from None
+
+
+def _shown(values: Sequence[Value]) -> str:
+    return ", ".join(repr(python_value(value)) for value in values)
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def failed(function: Callable[..., Any], problem: str, place: Place | None) -> InvalidError:
+    """The error that a function does not work."""
+    where = place or place_of(function)
+    return InvalidError(named(function, unless=where), [problem], place=where)
+
+
+def place_of(function: Callable[..., Any]) -> Place | None:
+    """Where a function is written, if it is written in Python."""
+    code = getattr(function, "__code__", None)
+    return Place(code.co_filename, code.co_firstlineno) if code else None
+
+
+def named(function: Callable[..., Any], unless: Place | None = None) -> str:
+    """A function, as messages call it: its name, and where it is written, unless that is said already."""
+    if isinstance(function, Elementary):
+        return f"operator {function.operator.value!r}"
+    name = getattr(function, "__name__", None) or type(function).__name__
+    what = "the lambda" if name == "<lambda>" else f"function {name!r}"
+    where = place_of(function)
+    return what if where is None or where == unless else f"{what} at {where}"
+
+
+def _argument(index: int, kind: Type) -> Argument:
+    boolean = isinstance(kind, Finite) and all(isinstance(value, bool) for value in kind.values)
+    return Argument(index, boolean)
+
+
+def trace(
+    function: Callable[..., Any],
+    arguments: Sequence[Argument | Value],
+    types: Sequence[Type],
+    place: Place | None = None,
+) -> Term:
+    """What a function computes, compared with the function on some arguments of these types.
+
+    Raises:
+        ConstructionError: If it does what cannot be written as a term, or is not what the term is.
+        InvalidError: If it raises an error.
+    """
+    try:
+        term = traced(function, arguments)
+    except Untraceable as refusal:
+        raise ConstructionError(
+            f"{named(function, place)} {refusal.message}; it has to work for numbers of any size",
+            place=place,
+            hint=refusal.hint,
+        ) from None
+    except Exception as error:
+        raise failed(function, f"called with a number of any size, it raises {_said(error)}", place) from error
+    for values in islice(product(*map(_samples, arguments, types)), MOST_COMPARED):
+        _compare(function, term, values, place)
+    return term
+
+
+def _samples(argument: Argument | Value, kind: Type) -> Iterable[Value]:
+    """Some values that an argument may have; fractions that are floats, so that nothing is rounded."""
+    if not isinstance(argument, Argument):
+        return (argument,)
+    if isinstance(kind, Finite):
+        return kind.values
+    low, high = kind.low.at(SAMPLED_LENGTH), kind.high.at(SAMPLED_LENGTH)
+    if isinstance(kind, Ratio):
+        quarters = (value_of(Fraction(k, 4)) for k in range(4 * max(low, -1), 4 * min(high, 1) + 1))
+        return islice(quarters, MOST_SAMPLES)
+    return sorted({*range(low, high + 1)[: MOST_SAMPLES // 2], *range(low, high + 1)[-MOST_SAMPLES // 2 :]})
+
+
+def _compare(function: Callable[..., Any], term: Term, values: Sequence[Value], place: Place | None) -> None:
+    try:
+        expected: Result = called(function, values, place)
+    except ZeroDivisionError:
+        expected = UNDEFINED
+    found = computed(term, values)
+    if expected == found or (is_number(expected) and is_number(found) and _close(expected, found)):
+        return
+    raise ConstructionError(
+        f"{named(function, place)} cannot be traced: called with {_shown(values)} it gives {expected!r}, "
+        f"but {spelled(found)} when called with a number of any size",
+        place=place,
+        hint="it may look at the type or the identity of its argument, or depend on something else; it must not",
+    )
+
+
+def _close(one: Number, other: Number) -> bool:
+    exact = Fraction(other)
+    return abs(Fraction(one) - exact) <= CLOSE * max(Fraction(1), abs(exact))
+
+
+def _leaves(term: Term) -> Iterator[Term]:
+    """What a term may come to, by choices."""
+    match term:
+        case Operation(operator=Operator.CHOOSE, operands=(then, _, otherwise)):
+            yield from _leaves(then)
+            yield from _leaves(otherwise)
+        case _:
+            yield term
+
+
+def _may_be_none(term: Term) -> bool:
+    return any(isinstance(leaf, Literal) and leaf.value is None for leaf in _leaves(term))
+
+
+def _with_leaves(term: Term, change: Callable[[Term], Term]) -> Term:
+    match term:
+        case Operation(operator=Operator.CHOOSE, operands=(then, test, otherwise)):
+            return operation(Operator.CHOOSE, _with_leaves(then, change), test, _with_leaves(otherwise, change))
+        case _:
+            return change(term)
+
+
+def _without_none(term: Term) -> Term:
+    """A term with another value where it is None: one of those that it may have, so that the type does not change."""
+    others = [leaf for leaf in _leaves(term) if not (isinstance(leaf, Literal) and leaf.value is None)]
+    stand_in = next((leaf for leaf in others if isinstance(leaf, Literal)), literal(0))
+    return _with_leaves(term, lambda leaf: leaf if leaf in others else stand_in)
+
+
+def _presence(term: Term) -> Term:
+    return _with_leaves(term, lambda leaf: literal(not (isinstance(leaf, Literal) and leaf.value is None)))

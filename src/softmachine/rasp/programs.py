@@ -1,0 +1,269 @@
+"""From expressions to programs of the core, and what they are on an input."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, TypeVar
+
+from softmachine.errors import ConstructionError, InputError, InvalidError, Place, UsageError
+from softmachine.languages.rasp.canonical import canonical
+from softmachine.languages.rasp.core import (
+    UNDEFINED,
+    Aggregate,
+    Apply,
+    Combine,
+    Definition,
+    Indices,
+    Operator,
+    Select,
+    Table,
+    Undefined,
+    Value,
+    Width,
+)
+from softmachine.languages.rasp.evaluate import evaluate
+from softmachine.languages.rasp.program import Program
+from softmachine.languages.rasp.values import identity, spelled
+from softmachine.rasp.draft import Column, Draft
+from softmachine.rasp.python_values import python_value, value_of
+
+MOST_EXPRESSIONS: Final = 10_000
+Part = TypeVar("Part")
+
+
+class Elaborable(Protocol):
+    """What a program can be made of; see `Expression`."""
+
+    @property
+    def place(self) -> Place | None:
+        """Where it was written."""
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+
+    @property
+    def is_named(self) -> bool:
+        """Whether somebody has given it a name."""
+
+    @property
+    def children(self) -> Sequence[Any]:
+        """What it is computed from, likewise."""
+
+    def define(self, draft: Draft, *children: Any) -> Column | str:
+        """Add the operations that compute it."""
+
+
+def in_order(output: Part, parts: Callable[[Part], Sequence[Part]], called: Callable[[Part], str]) -> list[Part]:
+    """Something and all that it is computed from, each once, after what it is computed from itself.
+
+    Args:
+        output: What to begin with.
+        parts: What something is computed from.
+        called: What a message calls it.
+
+    Raises:
+        ConstructionError: If something is computed from itself, or if there is too much.
+    """
+    done: dict[int, Part] = {}
+    begun: set[int] = set()
+    stack: list[tuple[Part, bool]] = [(output, False)]
+    while stack:
+        item, finished = stack.pop()
+        if finished:
+            begun.discard(id(item))
+            done[id(item)] = item
+        elif id(item) in begun:
+            hint = "RASP has no recursion: every expression is made of earlier ones"
+            raise ConstructionError(f"{called(item)} is computed from itself", hint=hint)
+        elif id(item) not in done:
+            if len(done) + len(begun) >= MOST_EXPRESSIONS:
+                raise ConstructionError(f"the program has more than {MOST_EXPRESSIONS:,} expressions")
+            begun.add(id(item))
+            stack.append((item, True))
+            stack.extend((part, False) for part in reversed(parts(item)) if id(part) not in done)
+    return list(done.values())
+
+
+def drafted(draft: Draft, output: Elaborable) -> Any:
+    """What an expression has become in a draft: a column, or a reference to a selector."""
+    results: dict[int, Column | str] = {}
+    for expression in in_order(output, lambda item: item.children, lambda item: repr(item.name)):
+        draft.place = expression.place
+        result = expression.define(draft, *(results[id(child)] for child in expression.children))
+        results[id(expression)] = result
+        if expression.is_named:
+            reference = result if isinstance(result, str) else result.reference
+            draft.builder.call(reference, _identifier(expression.name))
+    draft.place = output.place
+    return results[id(output)]
+
+
+def _identifier(name: str) -> str:
+    """The name that the text form has for what is called so."""
+    return re.sub(r"\W", "_", name)
+
+
+def program(
+    output: Elaborable,
+    vocabulary: Iterable[object],
+    *,
+    name: str | None = None,
+    causal: bool = False,
+    stop: str | None = None,
+    example: Iterable[object] = (),
+) -> Program:
+    """The program whose output is a sequence operator.
+
+    Where its value is None, and not one of finitely many values, the output of the program is undefined.
+
+    Args:
+        output: The sequence operator.
+        vocabulary: The letters that an input may have: symbols, numbers, Booleans.
+        name: What people call the program; by default the name of the sequence operator.
+        causal: Whether selectors see only keys up to the query, so that a decoder can run it.
+        stop: With which output a program that feeds on its own output is done.
+        example: The input that it suggests.
+
+    Raises:
+        InvalidError: If something in it means nothing; the message says where it was written.
+        ConstructionError: If a function cannot be made into operations.
+    """
+    letters = letters_of(vocabulary)
+    draft = Draft(list(letters.values()), causal=causal)
+    column = drafted(draft, output)
+    if not isinstance(column, Column):
+        raise UsageError(
+            f"the output of a program is a sequence operator, and {output.name!r} is a selector",
+            hint="aggregate with it, or take its SelectorWidth",
+        )
+    name = name or output.name
+    reference = draft.defined(column)
+    draft.builder.call(reference, _identifier(name))
+    definitions, result = canonical(draft.builder.definitions(), draft.builder.name(reference))
+    return Program(
+        name=name,
+        alphabet=tuple(letters),
+        letters=tuple(letters.values()),
+        definitions=definitions,
+        output=result,
+        causal=causal,
+        stop=stop,
+        example=tuple(_letter(value_of(item)) for item in example),
+        place=output.place,
+    )
+
+
+def letters_of(vocabulary: Iterable[object]) -> dict[str, Value]:
+    """The letters of an alphabet, and what each means: 3 is written "3". A set has no order, so it is sorted.
+
+    Raises:
+        InvalidError: If two are written alike, or one is no value.
+    """
+    items = sorted(vocabulary, key=_rank) if isinstance(vocabulary, set | frozenset) else list(vocabulary)
+    letters: dict[str, Value] = {}
+    problems = []
+    for item in items:
+        try:
+            value = value_of(item)
+        except ValueError as error:
+            problems.append(str(error))
+            continue
+        text = _letter(value)
+        if text in letters and identity(letters[text]) != identity(value):
+            problems.append(f"{item!r} and {letters[text]!r} are two letters that are both written {text}; keep one")
+        letters[text] = value
+    if problems or not letters:
+        raise InvalidError("the vocabulary", problems or ["it is empty; name the letters that an input may have"])
+    return letters
+
+
+def _letter(value: Value) -> str:
+    """How a letter that means a value is written: without blanks, unless it is one."""
+    return spelled(value).replace(" ", "") or spelled(value)
+
+
+def _rank(item: object) -> tuple[str, Any]:
+    number = isinstance(item, int | float)
+    return "" if number else type(item).__name__, item if number or isinstance(item, str) else repr(item)
+
+
+def values(output: Elaborable, word: Sequence[object], *, causal: bool = False) -> list[Any]:
+    """What an expression is on an input: a value at each position, or a row of Booleans for each query.
+
+    Raises:
+        InputError: If it is undefined somewhere; the message says where and why.
+    """
+    meanings = [value_of(item) for item in word]
+    if not meanings:
+        return []
+    numbers = {key: f"{k}" for k, key in enumerate(dict.fromkeys(map(identity, meanings)))}
+    letters = {numbers[identity(meaning)]: meaning for meaning in meanings}
+    draft = Draft(list(letters.values()), causal=causal)
+    result = drafted(draft, output)
+    columns = [result] if isinstance(result, Column) else _counts(draft, result, len(meanings))
+    made = Program(
+        name=output.name,
+        alphabet=tuple(letters),
+        letters=tuple(letters.values()),
+        definitions=draft.builder.definitions(),
+        output=draft.builder.name(columns[0].reference),
+        causal=causal,
+    )
+    found = evaluate(made, [numbers[identity(meaning)] for meaning in meanings])
+    rows = [_read(_Reading(draft, made, found), column, output.name) for column in columns]
+    if isinstance(result, Column):
+        return rows[0]
+    return [[count == 1 for count in row] for row in zip(*rows, strict=True)]
+
+
+def _counts(draft: Draft, selector: str, length: int) -> list[Column]:
+    """For each key: how often a selector selects it."""
+    keys = [draft.add(Select(draft.add(Indices()), draft.constant(k), Operator.EQUAL)) for k in range(length)]
+    return [Column(draft.add(Width(draft.add(Combine(Operator.AND, (selector, key)))))) for key in keys]
+
+
+@dataclass(frozen=True)
+class _Reading:
+    draft: Draft
+    program: Program
+    found: dict[str, tuple[Value | Undefined, ...]]
+
+    def of(self, reference: str) -> tuple[Value | Undefined, ...]:
+        return self.found[self.draft.builder.name(reference)]
+
+
+def _read(reading: _Reading, column: Column, name: str) -> list[Any]:
+    present = reading.of(column.present) if column.present else None
+    result: list[Any] = []
+    for position, value in enumerate(reading.of(column.reference)):
+        if present is not None and present[position] is False:
+            result.append(None)
+        elif isinstance(value, Undefined) or (present is not None and present[position] is UNDEFINED):
+            raise _undefined(reading, position, name)
+        else:
+            result.append(python_value(value))
+    return result
+
+
+def _undefined(reading: _Reading, position: int, name: str) -> InputError:
+    """The error that there is no value, which names the first definition that has none."""
+    undefined = (step for step in reading.program.definitions if UNDEFINED in reading.found.get(step.name, ()))
+    first = next(undefined)
+    return InputError(
+        f"{name!r} is undefined at position {position} of this input", place=first.place, hint=_why(first)
+    )
+
+
+def _why(definition: Definition) -> str:
+    match definition.node:
+        case Aggregate():
+            return "several values that are selected there differ, and are no numbers; or one of them is None"
+        case Apply(operator=Operator.DIVIDE | Operator.FLOOR_DIVIDE | Operator.MODULO):
+            return "there is a division by 0"
+        case Table():
+            return "a function has no value there: it divides by 0, or the input is not as long as a constant"
+        case _:
+            return "something is compared with None, or with what it has no order with"

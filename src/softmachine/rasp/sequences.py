@@ -1,0 +1,298 @@
+"""Sequence operators: the input, and what is computed from the values at one position."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import Any
+
+from softmachine.errors import Place, UsageError
+from softmachine.languages.rasp import core
+from softmachine.languages.rasp.core import Operator, Value
+from softmachine.languages.rasp.values import is_number
+from softmachine.rasp.draft import Column, Draft
+from softmachine.rasp.elementary import Elementary
+from softmachine.rasp.expressions import Expression, checked_function, checked_value, described, usage
+from softmachine.rasp.functions import mapped
+from softmachine.rasp.operators import Operators
+from softmachine.rasp.programs import values
+from softmachine.rasp.python_values import value_of
+
+
+class Encoding(Enum):
+    """How the other compiler stores a sequence operator. Nothing depends on it here: both are exact."""
+
+    CATEGORICAL = "categorical"
+    NUMERICAL = "numerical"
+
+
+class SOp(Expression, Operators["SOp"]):
+    """A sequence operator: a value at every position of the input.
+
+    Operators make new ones, of two sequence operators, or of one and a constant. Called on a list, it says what it is
+    there.
+    """
+
+    default_name = "sop"
+    kind = "sequence operator"
+    __hash__ = object.__hash__
+
+    def operate(self, operator: Operator, *operands: object) -> SOp:
+        """An operation on values at the same position."""
+        function = Elementary(operator)
+        first, *others = [operand if isinstance(operand, SOp) else Full(operand) for operand in operands]
+        return SequenceMap(function, first, others[0]) if others else Map(function, first)
+
+    def __call__(self, xs: Sequence[object]) -> list[Any]:
+        """Its values on an input, which may have any letters.
+
+        Raises:
+            InputError: If it is undefined somewhere.
+        """
+        return values(self, xs)
+
+    def __bool__(self) -> bool:
+        raise UsageError(
+            f"{self.name!r} has a value at every position, so it is neither true nor false",
+            hint="use & | ~ in place of and, or, not; rasp.Map or rasp.SequenceMap in place of if",
+        )
+
+    @property
+    def children(self) -> Sequence[Expression]:
+        """The expressions that it is computed from."""
+        return ()
+
+
+class TokensType(SOp):
+    """The input."""
+
+    default_name = "tokens"
+
+    def define(self, draft: Draft) -> Column:
+        """Add the operation."""
+        return Column(draft.add(core.Tokens()))
+
+
+class IndicesType(SOp):
+    """The position, counted from 0."""
+
+    default_name = "indices"
+
+    def define(self, draft: Draft) -> Column:
+        """Add the operation."""
+        return Column(draft.add(core.Indices()))
+
+
+class LengthType(SOp):
+    """The length of the input; in a causal program, of what has been read."""
+
+    default_name = "length"
+
+    def define(self, draft: Draft) -> Column:
+        """Add the operation."""
+        return Column(draft.add(core.Length()))
+
+
+tokens = TokensType()
+indices = IndicesType()
+length = LengthType()
+
+
+class Full(SOp):
+    """The same value everywhere.
+
+    Args:
+        fill: The value.
+    """
+
+    default_name = "full"
+
+    def __init__(self, fill: object) -> None:
+        super().__init__()
+        self.fill = checked_value(fill, self.place)
+
+    def define(self, draft: Draft) -> Column:
+        """Add the operation."""
+        return Column(draft.constant(self.fill))
+
+
+class Map(SOp):
+    """A function of the value at each position. It is not called on None, which stays None.
+
+    Args:
+        f: The function.
+        inner: Its argument.
+        simplify: Is there for programs that say it, and means nothing.
+    """
+
+    default_name = "map"
+
+    def __init__(self, f: Callable[[Any], Any], inner: SOp, simplify: bool = True) -> None:  # noqa: ARG002
+        super().__init__()
+        self.f = checked_function(f, "the first argument of Map", self.place, "Map(lambda x: …, sop)")
+        self.inner = checked_sop(inner, "the argument of Map", self.place)
+
+    @property
+    def children(self) -> Sequence[Expression]:
+        """Its argument."""
+        return (self.inner,)
+
+    def define(self, draft: Draft, inner: Column) -> Column:
+        """Add the operations."""
+        return elementwise(draft, self.f, inner)
+
+
+class SequenceMap(SOp):
+    """A function of two values at each position. Where one is None, so is the result.
+
+    Args:
+        f: The function.
+        fst: Its first argument.
+        snd: Its second argument.
+    """
+
+    default_name = "sequence_map"
+
+    def __init__(self, f: Callable[[Any, Any], Any], fst: SOp, snd: SOp) -> None:
+        super().__init__()
+        self.f = checked_function(
+            f, "the first argument of SequenceMap", self.place, "SequenceMap(lambda x, y: …, a, b)"
+        )
+        self.fst = checked_sop(fst, f"the first argument of {type(self).__name__}", self.place)
+        self.snd = checked_sop(snd, f"the second argument of {type(self).__name__}", self.place)
+
+    @property
+    def children(self) -> Sequence[Expression]:
+        """Its arguments."""
+        return (self.fst, self.snd)
+
+    def define(self, draft: Draft, fst: Column, snd: Column) -> Column:
+        """Add the operations."""
+        return elementwise(draft, self.f, fst, snd)
+
+
+class LinearSequenceMap(SequenceMap):
+    """A sum of two numbers at each position, each with a factor.
+
+    Args:
+        fst: The first.
+        snd: The second.
+        fst_fac: What the first is multiplied by.
+        snd_fac: What the second is multiplied by.
+    """
+
+    default_name = "linear_sequence_map"
+
+    def __init__(self, fst: SOp, snd: SOp, fst_fac: float, snd_fac: float) -> None:
+        super().__init__(lambda x, y: fst_fac * x + snd_fac * y, fst, snd)
+        factors = [checked_value(factor, self.place) for factor in (fst_fac, snd_fac)]
+        if not all(map(is_number, factors)):
+            raise UsageError("a factor of LinearSequenceMap is a number", hint="LinearSequenceMap(a, b, 1, -1)")
+        self.fst_fac, self.snd_fac = fst_fac, snd_fac
+
+    def define(self, draft: Draft, fst: Column, snd: Column) -> Column:
+        """Add the operations: exact, also where the factors are fractions."""
+        first = _times(draft, value_of(self.fst_fac), fst)
+        if self.snd_fac < 0:
+            return elementwise(draft, Elementary(Operator.SUBTRACT), first, _times(draft, value_of(-self.snd_fac), snd))
+        return elementwise(draft, Elementary(Operator.ADD), first, _times(draft, value_of(self.snd_fac), snd))
+
+
+def _times(draft: Draft, factor: Value, column: Column) -> Column:
+    if factor == 1:
+        return column
+    return elementwise(draft, Elementary(Operator.MULTIPLY), Column(draft.constant(factor)), column)
+
+
+class ConstantSOp(SOp):
+    """Values that do not depend on the input, for tests: other lengths have none.
+
+    Args:
+        value: The value at each position.
+        check_length: Whether the input must be as long as that; otherwise it may be shorter.
+    """
+
+    default_name = "constant_sop"
+
+    def __init__(self, value: Sequence[object], check_length: bool = True) -> None:
+        super().__init__()
+        self.value = [checked_value(item, self.place) for item in value]
+        self.check_length = check_length
+
+    def define(self, draft: Draft) -> Column:
+        """Add the operations."""
+        return Column(by_position(draft, self.value, check_length=self.check_length))
+
+
+def by_position(draft: Draft, items: Sequence[Value], *, check_length: bool) -> str:
+    """Values at the first positions of an input; only of one that has that length, if so wanted."""
+    position, size = draft.add(core.Indices()), draft.add(core.Length())
+    if check_length and not draft.causal:
+        rows = tuple(((k, len(items)), item) for k, item in enumerate(items))
+        return draft.add(core.Table((position, size), rows))
+    return draft.add(core.Table((position,), tuple(((k,), item) for k, item in enumerate(items))))
+
+
+def elementwise(draft: Draft, function: Callable[..., Any], *columns: Column) -> Column:
+    """A function of values at each position, as one operation if it is one of the core."""
+    domains = [draft.finite(column.reference) for column in columns]
+    if not isinstance(function, Elementary) or not function.agrees(domains):
+        return mapped(draft, function, columns)
+    references = [column.reference for column in columns]
+    value = _masked(draft, function, references) or draft.apply(function.operator, *references)
+    return draft.column(value, [column.present for column in columns if column.present])
+
+
+def _masked(draft: Draft, function: Elementary, references: Sequence[str]) -> str | None:
+    """A number without bound times 0 or 1, as a choice, for which there is a construction at every length."""
+    if function.operator is not Operator.MULTIPLY:
+        return None
+    for mask, number in (references, references[::-1]):
+        domain = draft.finite(mask)
+        if domain is not None and set(domain) <= {0, 1} and draft.finite(number) is None:
+            return draft.apply(Operator.CHOOSE, number, mask, draft.constant(0))
+    return None
+
+
+def sop_not(sop: SOp) -> SOp:
+    """Where a sequence operator is not true."""
+    return ~sop
+
+
+def numerical(sop: SOp) -> SOp:
+    """The same sequence operator, marked as numbers."""
+    return sop.annotated(encoding=Encoding.NUMERICAL)
+
+
+def categorical(sop: SOp) -> SOp:
+    """The same sequence operator, marked as categories."""
+    return sop.annotated(encoding=Encoding.CATEGORICAL)
+
+
+def get_encoding(sop: SOp) -> Encoding:
+    """How it is marked; categories by default."""
+    found = sop.annotations.get("encoding", Encoding.CATEGORICAL)
+    assert isinstance(found, Encoding)
+    return found
+
+
+def is_numerical(sop: SOp) -> bool:
+    """Whether it is marked as numbers."""
+    return get_encoding(sop) is Encoding.NUMERICAL
+
+
+def is_categorical(sop: SOp) -> bool:
+    """Whether it is marked as categories, or not at all."""
+    return get_encoding(sop) is Encoding.CATEGORICAL
+
+
+def checked_sop(item: object, what: str, place: Place | None) -> SOp:
+    """A sequence operator.
+
+    Raises:
+        UsageError: If it is none.
+    """
+    if not isinstance(item, SOp):
+        hint = "use rasp.Aggregate or SelectorWidth" if isinstance(item, Expression) else "use rasp.Full(value)"
+        raise usage(f"{what} is a sequence operator, not {described(item)}", place, hint)
+    return item

@@ -1,0 +1,241 @@
+"""Python functions of numbers without bound, traced: called with symbols, along every path that they can take."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NoReturn
+
+from softmachine.languages.rasp.core import Operator, Value
+from softmachine.languages.rasp.values import is_number
+from softmachine.rasp.operators import Operators
+from softmachine.rasp.python_values import python_value, value_of
+from softmachine.rasp.shadowing import shadowed
+from softmachine.rasp.terms import (
+    Argument,
+    Literal,
+    Term,
+    choice,
+    condition,
+    is_boolean,
+    literal,
+    negation,
+    operation,
+)
+
+MOST_CALLS: Final = 1000
+"""Of a function that is traced; every path takes at most two."""
+MOST_DECISIONS: Final = 64
+"""On one path."""
+LARGEST_TERM: Final = 2000
+DEEPEST_TERM: Final = 150
+WRITE: Final = "write it with + - * / // % ** comparisons, and, or, not, if, abs, min, max, round and int"
+
+
+class Untraceable(BaseException):
+    """A function does with a symbol what only a number can do. No ``except`` in the function should catch that.
+
+    Args:
+        message: What it does.
+        hint: What would be right.
+    """
+
+    def __init__(self, message: str, hint: str = WRITE) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class _Fork(BaseException):
+    """The function asks for the first time whether something is so."""
+
+    def __init__(self, test: Term) -> None:
+        super().__init__()
+        self.test = test
+
+
+class Symbol(Operators["Symbol"]):
+    """A number that is not known yet. Operators make terms of it; ``bool`` decides the path.
+
+    Args:
+        term: What it is.
+        decided: What was decided on the path so far.
+    """
+
+    __array_ufunc__ = None  # numpy's numbers leave the operation to the symbol
+
+    def __init__(self, term: Term, decided: Mapping[Term, bool]) -> None:
+        self.term = term
+        self._decided = decided
+
+    def operate(self, operator: Operator, *operands: object) -> Symbol:
+        """An operation, as a term."""
+        terms = [_term(operand) for operand in operands]
+        if operator in (Operator.EQUAL, Operator.UNEQUAL) and any(_is_no_number(term) for term in terms):
+            return Symbol(literal(operator is Operator.UNEQUAL), self._decided)
+        if operator is Operator.POWER and isinstance(terms[1], Literal) and not isinstance(terms[1].value, int):
+            raise Untraceable("takes a root of a number without bound")
+        if operator in (Operator.AND, Operator.OR) and not all(map(is_boolean, terms)):
+            raise Untraceable("combines the bits of a number", "use and, or, not; or & and | between comparisons")
+        if operator is Operator.NOT:  # which Python has for numbers: it changes all bits
+            return -self - 1
+        if operator is Operator.MULTIPLY and is_boolean(terms[0]) != is_boolean(terms[1]):
+            mask, number = terms if is_boolean(terms[0]) else terms[::-1]
+            return Symbol(_limited(choice(number, mask, literal(0))), self._decided)
+        return Symbol(_limited(operation(operator, *terms)), self._decided)
+
+    def truth(self) -> Symbol:
+        """Whether it counts as true."""
+        return Symbol(condition(self.term), self._decided)
+
+    def __bool__(self) -> bool:
+        test = condition(self.term)
+        if isinstance(test, Literal):
+            return bool(test.value)
+        opposite = negation(test)
+        if test not in self._decided and opposite not in self._decided:
+            raise _Fork(test)
+        return self._decided[test] if test in self._decided else not self._decided[opposite]
+
+    def __round__(self, digits: int | None = None) -> Symbol:
+        if not digits:
+            return self.operate(Operator.ROUND, self)
+        return self.operate(Operator.DIVIDE, round(self * 10**digits), 10**digits)
+
+    def __trunc__(self) -> Symbol:
+        return self.operate(Operator.TRUNCATE, self)
+
+    def __floor__(self) -> Symbol:
+        return self // 1
+
+    def __ceil__(self) -> Symbol:
+        return -(-self // 1)
+
+    def __pos__(self) -> Symbol:
+        return self
+
+    def __divmod__(self, other: object) -> tuple[Symbol, Symbol]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: object) -> tuple[Symbol, Symbol]:
+        return other // self, other % self
+
+    def __hash__(self) -> NoReturn:
+        raise Untraceable("looks a number without bound up in a set or a dict", "use a tuple, or a chain of ifs")
+
+    def __index__(self) -> NoReturn:
+        raise Untraceable("uses a number without bound as an index, in range(), or in an int() that is not traced")
+
+    __int__ = __index__
+
+    def __float__(self) -> NoReturn:
+        raise Untraceable("makes a float of a number without bound, as functions of math do")
+
+    def __complex__(self) -> NoReturn:
+        raise Untraceable("makes a complex number of a number without bound")
+
+    def __str__(self) -> NoReturn:
+        raise Untraceable("makes a text of a number without bound")
+
+    def __format__(self, form: str) -> str:
+        return str(self)
+
+    def __iter__(self) -> NoReturn:
+        raise Untraceable("takes a number without bound apart, as if it were a sequence")
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):  # Python itself asks for some of these
+            raise AttributeError(name)
+        raise Untraceable(f"uses .{name} of a number without bound")
+
+
+def traced(function: Callable[..., Any], arguments: Sequence[Argument | Value]) -> Term:
+    """The term that a function computes of some unknown arguments, and of some that are known.
+
+    It is called once for every path: where it asks whether something is so, it is called again for both answers.
+
+    Raises:
+        Untraceable: If it does what cannot be written as a term; or if it has too many paths.
+    """
+    return _Tracer(shadowed(function, BUILTINS), arguments).explored({})
+
+
+class _Tracer:
+    def __init__(self, function: Callable[..., Any], arguments: Sequence[Argument | Value]) -> None:
+        self.function = function
+        self.arguments = arguments
+        self.calls = 0
+
+    def explored(self, decided: Mapping[Term, bool]) -> Term:
+        """What the function computes where some things have been decided."""
+        self.calls += 1
+        if self.calls > MOST_CALLS or len(decided) > MOST_DECISIONS:
+            raise Untraceable(
+                f"takes more than {MOST_CALLS // 2} paths, or asks more than {MOST_DECISIONS} questions on one",
+                "a loop over a number without bound does not end; compute it at once",
+            )
+        symbols = [
+            Symbol(item, decided) if isinstance(item, Argument) else python_value(item) for item in self.arguments
+        ]
+        try:
+            result = _limited(_term(self.function(*symbols)))
+        except _Fork as fork:
+            test = fork.test
+        else:
+            return literal(decided[result]) if result in decided else result
+        then, otherwise = (self.explored({**decided, test: answer}) for answer in (True, False))
+        return _limited(choice(then, test, otherwise))
+
+
+def _term(item: object) -> Term:
+    if isinstance(item, Symbol):
+        return item.term
+    if isinstance(item, list | tuple):
+        raise Untraceable(f"makes a {type(item).__name__} of a number without bound", "make one sequence operator each")
+    try:
+        return literal(value_of(item))
+    except ValueError as error:
+        raise Untraceable(f"gives what is no value: {error}") from None
+
+
+def _is_no_number(term: Term) -> bool:
+    return isinstance(term, Literal) and not is_number(term.value)
+
+
+def _limited(term: Term) -> Term:
+    if term.size > LARGEST_TERM or term.depth > DEEPEST_TERM:
+        raise Untraceable(
+            f"computes a term of more than {LARGEST_TERM:,} operations, or one nested more than {DEEPEST_TERM} deep"
+        )
+    return term
+
+
+class _Numbers(type):
+    """The type of types that symbols can be made into; nobody can tell whether they are of it already."""
+
+    def __instancecheck__(cls, item: object) -> bool:
+        if isinstance(item, Symbol):
+            raise Untraceable("asks for the type of a number without bound", "leave the question out: it is a number")
+        return isinstance(item, cls.__mro__[1])
+
+
+class _Int(int, metaclass=_Numbers):
+    def __new__(cls, *arguments: Any) -> Any:
+        return math.trunc(arguments[0]) if _symbolic(arguments) else int(*arguments)
+
+
+class _Float(float, metaclass=_Numbers):
+    def __new__(cls, *arguments: Any) -> Any:
+        return arguments[0] if _symbolic(arguments) else float(*arguments)
+
+
+def _bool(*arguments: Any) -> Any:
+    return arguments[0].truth() if _symbolic(arguments) else bool(*arguments)
+
+
+def _symbolic(arguments: tuple[Any, ...]) -> bool:
+    return len(arguments) == 1 and type(arguments[0]) is Symbol
+
+
+BUILTINS: Final[Mapping[str, Any]] = {"int": _Int, "float": _Float, "bool": _bool}
+"""What stands for the functions of Python whose result cannot be a symbol."""

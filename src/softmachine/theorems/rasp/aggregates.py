@@ -1,0 +1,265 @@
+"""Aggregates: one value of what is selected, and a default where nothing is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from softmachine.errors import ConstructionError
+from softmachine.languages.rasp.core import Reduction
+from softmachine.languages.rasp.values import is_number
+from softmachine.signals import Signal, named, position, stack
+from softmachine.signals.gadgets import all_of
+from softmachine.signals.kinds import BIT, Kind, integer
+from softmachine.theorems.rasp.arithmetic import as_ratio
+from softmachine.theorems.rasp.categories import Categories
+from softmachine.theorems.rasp.heads import HALF, Addend
+from softmachine.theorems.rasp.numbers import both
+from softmachine.theorems.rasp.selectors import Grid, Product, Selector
+from softmachine.theorems.rasp.values import Category, Number, Ratio, Value, numeric
+from softmachine.transformer.attention import Mask
+from softmachine.transformer.bounds import Bound
+
+MOST_ADDEND = 16
+"""Sums of larger integers are not made unasked: they take a head for each multiple."""
+
+
+@dataclass(frozen=True)
+class Aggregates(Categories):
+    """Builds aggregates."""
+
+    def width(self, name: str, selector: Selector) -> Number:
+        """How many keys are selected."""
+        count, _ = self.heads.counted(name, selector)
+        return replace(count, presence=selector.presence)
+
+    def of(
+        self, name: str, selector: Selector, values: Value, default: Value, reduction: Reduction, *, alike: bool
+    ) -> Value:
+        """What is selected, as one value.
+
+        Args:
+            name: What it is called.
+            selector: The selector.
+            values: The values.
+            default: What it is where nothing is selected.
+            reduction: What to make of several different values.
+            alike: Whether the keys that are selected are known to have one value.
+        """
+        if not selector.products:  # it selects nothing
+            return self.guarded(name, default, selector.presence)
+        product = selector.single
+        if self._never_empty(product):
+            default = Category((0,), self.letter.labelled(("0",), exclusive=True), partial=False)
+            if isinstance(values, Category):
+                default = replace(default, values=values.values[:1])
+        if isinstance(values, Category):
+            if reduction is not Reduction.MEAN:
+                sign = 1 if reduction is Reduction.LARGEST else -1
+                result = self.extreme_category(name, selector, values, default, sign)
+            elif alike or (product is not None and product.unique) or not all(map(is_number, values.values)):
+                result = self.category_of(name, selector, values, default, alike=alike)
+            else:
+                result = self._mean(name, selector, numeric(values), default)
+        elif reduction is not Reduction.MEAN:
+            result = self._extreme_number(name, self._one(product), values, default, reduction)
+        elif (alike and values.presence is None) or (product is not None and product.unique):
+            result = self._fetched_number(name, self._one(product), values, default)
+        else:
+            result = self._mean(name, selector, values, default)
+        return self.guarded(name, result, selector.presence)
+
+    def _one(self, product: Product | None) -> Product:
+        """The only product.
+
+        Raises:
+            ConstructionError: If there are several.
+        """
+        if product is None:
+            raise ConstructionError(
+                "its selector takes several heads, and a value without bound is read by one",
+                hint="a selector without 'not', 'or' and an order of integers takes one head",
+            )
+        return product
+
+    def guarded(self, name: str, value: Value, presence: Signal | None) -> Value:
+        """The value, undefined where a bit is 0."""
+        if presence is None:
+            return value
+        if isinstance(value, Category):
+            return self.pointwise.cases(f"{name}, if defined", [(presence, value)], partial=True)
+        return replace(value, presence=both(f"{name} is defined", value.presence, presence))
+
+    # Integers
+
+    def _fetched_number(self, name: str, product: Product, values: Number | Ratio, default: Value) -> Value:
+        """The number of the one key that is selected."""
+        return self._read(name, values, default, lambda read: self.heads.fetched(name, product, read, single=True))
+
+    def _extreme_number(
+        self, name: str, product: Product, values: Number | Ratio, default: Value, reduction: Reduction
+    ) -> Value:
+        """The largest or smallest of integers without bound. Gap: a part of 1/(n+1)."""
+        if not isinstance(values, Number):
+            raise ConstructionError("it takes the largest or smallest of fractions without bound")
+        if values.presence is not None:
+            raise ConstructionError("it takes the largest or smallest of integers that may be undefined")
+        reach = 4 * max(*values.pieces, 1)
+        sign = 1 if reduction is Reduction.LARGEST else -1
+        gap = self.heads.finder.frame.unit * Fraction(1, reach)
+        scale = position(gap)
+        centre = values.value * sign
+        rank = centre.known(integer(values.low.meet(values.high * -1), values.high.join(values.low * -1)))
+
+        # Ranks lie between -1/4 and 1/4, so that the sink is 1/2 lower than what is selected.
+        return self._read(
+            name, values, default, lambda read: self.heads.extreme(name, product, rank, scale, gap, read, HALF)
+        )
+
+    def _read(
+        self, name: str, values: Number | Ratio, default: Value, read: Callable[[Signal], tuple[Signal, Signal]]
+    ) -> Value:
+        """A number that a head retrieves, with what is known of it."""
+        number = isinstance(values, Number)
+        value = values.value if isinstance(values, Number) else self.heads.finder.real(values)
+        square = values.square if isinstance(values, Number) else None
+        inverse = values.inverse if isinstance(values, Number) else None
+        parts = [value, values.presence, square, inverse]
+        head, none = read(stack(*(part for part in parts if part is not None)))
+        taken = iter(range(len(head)))
+        found = [None if part is None else head[next(taken)].known(part.kinds[0]) for part in parts]
+        some = (self.letter - none).known(BIT)
+        here, presence = found[0], found[1]
+        assert here is not None
+        result: Number | Ratio
+        if isinstance(values, Number):
+            result = Number(values.low, values.high, named(name, here), square=found[2], inverse=found[3])
+        else:
+            result = replace(values, value=named(name, here), over=None)
+        presence = None if values.presence is None else presence
+        result = replace(result, presence=presence)
+        plain = numeric(default)
+        if (
+            number
+            and isinstance(plain, Number)
+            and plain.line is not None
+            and plain.line.a == 0 == plain.line.b == plain.line.c
+        ):
+            missing = presence if presence is None else named(f"{name} is defined", (presence + none).known(BIT))
+            return replace(result, presence=missing)
+        if isinstance(plain, Ratio) or isinstance(result, Ratio):
+            return self._fraction_or_default(name, as_ratio(result), none, as_ratio(plain), some)
+        if not plain.grows and isinstance(result, Number):
+            # Where nothing is found, 0 is; what is bounded can be added there.
+            chosen = self.heads.finder.choose(f"{name}: default", [(none, plain)])
+            total = self.heads.finder.plus(result, chosen, None)
+            low, high = result.low.meet(plain.low), result.high.join(plain.high)
+            bounded = Number(low, high, total.value.known(integer(low, high)))
+            return replace(bounded, presence=self._either(name, presence, plain.presence, some, none))
+        return self.pointwise.cases(f"{name} or default", [(some, result), (none, plain)], partial=False)
+
+    def _either(
+        self, name: str, found: Signal | None, default: Signal | None, some: Signal, none: Signal
+    ) -> Signal | None:
+        """A bit: whether what is taken is defined."""
+        if found is None and default is None:
+            return None
+        first = some if found is None else found  # 0 at the sink
+        second = none if default is None else all_of(f"{name}: default is defined", none, default)
+        return named(f"{name} is defined", (first + second).known(BIT))
+
+    # Means
+
+    def _mean(self, name: str, selector: Selector, values: Number | Ratio, default: Value) -> Value:
+        """The mean of numbers: as a number if one head gives it; of integers as numerator and denominator."""
+        plain, lacking = self._default(default)
+        addend = self._addend(values)
+        over, value, none = None, None, None
+        product = selector.single
+        if product is not None:
+            real = values.value if isinstance(values, Number) else self.heads.finder.real(values)
+            head, none = self.heads.fetched(f"mean of {name}", product, real, single=False)
+            value = head[0].known(Kind(real.kinds[0].low, real.kinds[0].high, None))
+        if addend is not None:
+            count, (total,) = self.heads.counted(name, selector, [addend])
+            if none is None:
+                none = self.heads.finder.compare(f"{name}: none", count, "=")
+            filled = self.heads.finder.plus(count, self._bit(none), None) if not self._never_empty(product) else count
+            over = (total, filled)
+        if value is None and over is None:
+            raise ConstructionError(
+                "it is a mean of numbers without bound over a selector that takes several heads, and none gives that",
+                hint="aggregate with each selector by itself",
+            )
+        assert none is not None
+        ratio = as_ratio(values)
+        result = Ratio(value, ratio.factor, ratio.power + 1, over, self._undefined_free(name, selector, values))
+        if self._never_empty(product) or _is_zero(plain):
+            return result
+        if lacking:
+            some = (self.letter - none).known(BIT)
+            return replace(result, presence=both(f"{name} is there", result.presence, some))
+        return self._fraction_or_default(name, result, none, as_ratio(plain), (self.letter - none).known(BIT))
+
+    def _default(self, default: Value) -> tuple[Number | Ratio, bool]:
+        """The default as a number; if it is none, 0 and True."""
+        if isinstance(default, Category) and not all(map(is_number, default.values)):
+            zero = Category((0,), self.letter.labelled(("0",)), partial=False)
+            return numeric(zero), True
+        return numeric(default), False
+
+    def _addend(self, values: Number | Ratio) -> Addend | None:
+        """What is added up, if it is a small integer."""
+        if not isinstance(values, Number) or values.grows:
+            return None
+        low, high = int(values.low.at(0)), int(values.high.at(0))
+        return Addend(values.value, low, high) if max(-low, high) <= MOST_ADDEND else None
+
+    def _never_empty(self, product: Product | None) -> bool:
+        return product is not None and product.reflexive and self.heads.visible(product) is not Mask.PAST
+
+    def _bit(self, bit: Signal) -> Number:
+        return Number(Bound.of(0), Bound.of(1), bit.known(BIT))
+
+    def _undefined_free(self, name: str, selector: Selector, values: Number | Ratio) -> Signal | None:
+        """A bit: whether no selected value is undefined."""
+        if values.presence is None:
+            return None
+        undefined = (self.letter - values.presence).known(BIT)
+        grid = Grid((f"{name}: undefined", ""), None, self.letter, undefined, 1, "key")
+        if selector.single is None:
+            raise ConstructionError(
+                "it is a mean of numbers that may be undefined, over a selector that takes several heads"
+            )
+        product = selector.single
+        some = self.heads.some(f"{name}: undefined", replace(product, grids=(*product.grids, grid)))
+        return (self.letter - some).known(BIT)
+
+    def _fraction_or_default(self, name: str, found: Ratio, none: Signal, default: Ratio, some: Signal) -> Ratio:
+        """A fraction that is 0 where nothing is selected, and there the default."""
+        presence = (
+            self._either(name, found.presence, default.presence, some, none)
+            if found.presence or default.presence
+            else None
+        )
+        value, over = None, None
+        extra = (
+            None
+            if default.value is None
+            else self.pointwise.cases(f"{name}: default", [(none, replace(default, presence=None))], partial=False)
+        )
+        if found.value is not None and isinstance(extra, Ratio) and extra.value is not None:
+            kinds = found.value.kinds[0], extra.value.kinds[0]
+            kind = Kind(kinds[0].low.meet(kinds[1].low), kinds[0].high.join(kinds[1].high), None)
+            value = named(f"{name} or default", (found.value + extra.value).known(kind))
+        if found.over is not None and default.factor == 1 and default.power == 0 and isinstance(extra, Ratio):
+            assert extra.value is not None
+            kind = Kind(extra.value.kinds[0].low, extra.value.kinds[0].high, "1")
+            more = Number(kind.low, kind.high, extra.value.known(kind))
+            over = (self.heads.finder.plus(found.over[0], more, None), found.over[1])
+        return Ratio(value, found.factor * default.factor, max(found.power, default.power), over, presence)
+
+
+def _is_zero(number: Number | Ratio) -> bool:
+    return isinstance(number, Number) and number.line is not None and not any(vars(number.line).values())

@@ -1,0 +1,355 @@
+"""A RASP program as signals: definition by definition, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from softmachine.errors import ConstructionError, Place
+from softmachine.languages.rasp import core
+from softmachine.languages.rasp.core import UNDEFINED, Definition, Operator
+from softmachine.languages.rasp.counting import counted
+from softmachine.languages.rasp.program import Program
+from softmachine.languages.rasp.value_types import Finite as FiniteType
+from softmachine.languages.rasp.value_types import Integer as IntegerType
+from softmachine.languages.rasp.value_types import Ratio as RatioType
+from softmachine.languages.rasp.value_types import Type
+from softmachine.languages.rasp.values import apply, identity, is_number
+from softmachine.signals import Signal, stack
+from softmachine.signals.kinds import BIT, integer
+from softmachine.signals.signal import Affine
+from softmachine.theorems.rasp.aggregates import Aggregates
+from softmachine.theorems.rasp.frame import Frame, Line
+from softmachine.theorems.rasp.heads import Heads
+from softmachine.theorems.rasp.loops import repeated
+from softmachine.theorems.rasp.numbers import Finder, both
+from softmachine.theorems.rasp.pointwise import RELATIONS, Pointwise
+from softmachine.theorems.rasp.selectors import Algebra, Grid, Pairing, Product, Selector
+from softmachine.theorems.rasp.values import Category, Number, Ratio, Value, constant, line_number, numeric, partial
+from softmachine.transformer.attention import Mask
+from softmachine.transformer.bounds import Bound
+
+NONE = "there is no construction for"
+MOST_COMPARED = 64
+"""Integers without bound are compared with so many values one by one; with more, as integers."""
+
+
+@contextmanager
+def construction_of(name: str, place: Place | None) -> Iterator[None]:
+    """Whatever has no construction in here is said to be what this name stands for."""
+    try:
+        yield
+    except ConstructionError as error:
+        if error.message.startswith(NONE):
+            raise
+        raise ConstructionError(f"{NONE} {name!r}: {error.message}", place=place, hint=error.hint) from None
+
+
+@dataclass
+class Build:
+    """The values and selectors of a program, as far as they have been built.
+
+    Args:
+        program: The program.
+        frame: Where it runs.
+        letters: Which letter stands here, as a one-hot vector over the alphabet.
+        length: The length of words that it is made for, if it is made for one.
+    """
+
+    program: Program
+    frame: Frame
+    letters: Signal
+    length: int | None = None
+    values: dict[str, Value] = field(default_factory=dict)
+    selectors: dict[str, Selector] = field(default_factory=dict)
+    nodes: dict[str, core.Node] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.finder = Finder(self.frame)
+        self.pointwise = Pointwise(self.finder, self.length)
+        self.heads = Heads(self.finder)
+        self.aggregates = Aggregates(self.heads, self.pointwise)
+        self.algebra = Algebra(self.frame.letter, self._rebuilt)
+
+    def all(self) -> None:
+        """Build every definition that the output depends on.
+
+        Raises:
+            ConstructionError: If there is no construction for one; it says which, and why.
+        """
+        self.nodes = dict(self.program.nodes)
+        for definition in needed(self.program):
+            self.define(definition)
+
+    @property
+    def place(self) -> Place | None:
+        """Where the output is defined."""
+        return next(item.place for item in self.program.definitions if item.name == self.program.output)
+
+    def define(self, definition: Definition) -> None:
+        """Build one definition."""
+        name, node = definition.name, definition.node
+        self.nodes[name] = node
+        with construction_of(name, definition.place):
+            match node:
+                case core.Select() | core.SelectPairs() | core.SelectAll() | core.Combine():
+                    self.selectors[name] = self._selector(name, node)
+                case _:
+                    self.values[name] = self._typed(self._value(name, node), self.program.types[name])
+
+    def _typed(self, value: Value, found: Type) -> Value:
+        """The value, with what its type knows of it."""
+        if isinstance(found, FiniteType) and len(found.values) == 1 and not found.partial:
+            return constant(found.values[0], self.frame.letter)
+        if not isinstance(value, Number) or not isinstance(found, IntegerType) or value.line is not None:
+            return value
+        low, high = (Bound(tuple(map(Fraction, end.coefficients))) for end in (found.low, found.high))
+        zero = Bound.of(0)
+        low = zero if min(found.low.at(1), found.low.at(2) - found.low.at(1)) >= 0 else low.meet(zero)
+        kind = integer(low, high.join(zero))
+        if found.low.degree > 1 or found.high.degree > 1 or not kind.within(value.kind):
+            return value
+        return replace(value, low=kind.low, high=kind.high, value=value.value.known(kind))
+
+    def _value(self, name: str, node: core.Node) -> Value:
+        letter = self.frame.letter
+        match node:
+            case core.Tokens():
+                return self._tokens()
+            case core.Indices():
+                return line_number(Line(-1, 1), letter)
+            case core.Length():
+                return line_number(self.frame.end, letter)
+            case core.Constant(value=value):
+                return constant(value, letter)
+            case core.Apply():
+                return self._apply(name, node)
+            case core.Table():
+                return self.pointwise.table(name, [self.values[operand] for operand in node.operands], node.rows)
+            case core.Width():
+                width = self.aggregates.width(name, self.selectors[node.selector])
+                return replace(width, width_of=node.selector)
+            case core.Aggregate():
+                return self._aggregate(name, node)
+            case core.Repeat():
+                loop = replace(node, result="")
+                if loop not in self._loops:
+                    self._loops[loop] = repeated(self, f"loop of {name}", node)
+                return self._loops[loop][node.result]
+        raise AssertionError(f"{node!r} is no sequence operator")
+
+    def _apply(self, name: str, node: core.Apply) -> Value:
+        """An operation; of the same operand twice it is a table of one."""
+        values = [self.values[operand] for operand in node.operands]
+        once = dict(zip(node.operands, values, strict=True))
+        if len(once) < len(values) and all(isinstance(value, Category) for value in values):
+            places = [list(once).index(operand) for operand in node.operands]
+            categories = [value for value in once.values() if isinstance(value, Category)]
+            return self.pointwise.tabulated(
+                name, categories, lambda *given: apply(node.operator, [given[place] for place in places])
+            )
+        average = self.values[node.operands[-1]]
+        if counted(node, self.nodes) and isinstance(average, Ratio) and average.over is not None:
+            return average.over[1]  # one over the share of one key
+        return self.pointwise.apply(name, node.operator, values)
+
+    def _tokens(self) -> Category:
+        meanings: dict[object, tuple[core.Value, list[Affine]]] = {}
+        for value, form in zip(self.program.letters, self.letters.forms, strict=True):
+            meanings.setdefault(identity(value), (value, []))[1].append(form)
+        values = tuple(value for value, _ in meanings.values())
+        forms = tuple(Affine.sum(forms) for _, forms in meanings.values())
+        return Category(values, Signal(forms, (BIT,) * len(forms), exclusive=True), partial=False)
+
+    def _aggregate(self, name: str, node: core.Aggregate) -> Value:
+        found, values, default = self.program.types[name], self.values[node.values], self.values[node.default]
+        numbers = not isinstance(values, Category) or all(map(is_number, values.values))
+        # A mean of different numbers is a fraction, and one of different symbols is undefined: else they are alike.
+        alike = not isinstance(found, RatioType) and (numbers or not found.partial)
+        result = self.aggregates.of(name, self.selectors[node.selector], values, default, node.reduction, alike=alike)
+        return result if isinstance(result, Category | Number) else replace(result, mean_over=node.selector)
+
+    # Selectors
+
+    def _selector(self, name: str, node: core.Node) -> Selector:
+        match node:
+            case core.SelectAll(selected=selected):
+                return Selector(((1, Product()),) if selected else ())
+            case core.Select():
+                return self._select(name, node)
+            case core.SelectPairs():
+                return self._pairs(name, node)
+            case core.Combine():
+                return self._combined(name, node)
+        raise AssertionError(f"{node!r} is no selector")
+
+    def _combined(self, name: str, node: core.Combine) -> Selector:
+        first, *others = (self.selectors[selector] for selector in node.selectors)
+        if node.operator is Operator.NOT:
+            return self.algebra.negated(first)
+        combined = first
+        for other in others:
+            join = self.algebra.both if node.operator is Operator.AND else self.algebra.either
+            combined = join(combined, other)
+        presence = both(f"{name} is defined", *(self.selectors[selector].presence for selector in node.selectors))
+        return replace(combined, presence=presence)
+
+    def _pairs(self, name: str, node: core.SelectPairs) -> Selector:
+        key, query = self.values[node.key], self.values[node.query]
+        if not isinstance(key, Category):
+            key = self.pointwise.sorted_out(f"{name}: key", key, [pair[0] for pair in node.pairs])
+            key = replace(key, partial=False) if not partial(self.values[node.key]) else key
+        if not isinstance(query, Category):
+            query = self.pointwise.sorted_out(f"{name}: query", query, [pair[1] for pair in node.pairs])
+            query = replace(query, partial=False) if not partial(self.values[node.query]) else query
+        wanted = {identity(pair) for pair in node.pairs}
+        return self._grid(name, node.key, node.query, key, query, lambda k, q: identity((k, q)) in wanted)
+
+    def _select(self, name: str, node: core.Select) -> Selector:
+        key, query = self.values[node.key], self.values[node.query]
+        if isinstance(key, Category) and isinstance(query, Category):
+            return self._grid(name, node.key, node.query, key, query, lambda k, q: apply(node.comparison, (k, q)))
+        small = key if isinstance(key, Category) else query
+        number = query if isinstance(key, Category) else key
+        if isinstance(small, Category) and not self._as_integers(node, key, small):
+            return self._mixed(name, node, small, number, key_is_small=small is key)
+        one, other = numeric(key), numeric(query)
+        if not isinstance(one, Number) or not isinstance(other, Number):
+            raise ConstructionError(
+                "it selects by fractions without bound", hint="select by integers, or by finitely many values"
+            )
+        presence = self._presence(name, key, query, ())
+        return replace(self._ordered(node, one, other), presence=presence)
+
+    def _as_integers(self, node: core.Select, key: Value, small: Category) -> bool:
+        """Whether to compare finitely many values with an integer as integers: if it tells the key's position."""
+        whole = all(is_number(value) and Fraction(value).denominator == 1 for value in small.values)
+        place = isinstance(key, Number) and key.line is not None and key.line.b != 0
+        equality = node.comparison in (Operator.EQUAL, Operator.UNEQUAL)
+        return whole and ((place and equality) or len(small.values) > MOST_COMPARED)
+
+    def _ordered(self, node: core.Select, key: Number, query: Number) -> Selector:
+        """Integers of key and query that compare so."""
+        names = (node.key, node.query)
+        match node.comparison:
+            case Operator.EQUAL | Operator.UNEQUAL:
+                selector = Selector(((1, Product(equal=(self._equal(names, key, query),))),))
+            case Operator.LESS | Operator.AT_LEAST:
+                selector = self._less(Pairing(names, key, query))
+            case _:
+                selector = self._less(Pairing(names, key, query, inclusive=True))
+        negative = node.comparison in (Operator.UNEQUAL, Operator.AT_LEAST, Operator.GREATER)
+        return self.algebra.negated(selector) if negative else selector
+
+    def _equal(self, names: tuple[str, str], key: Number, query: Number) -> Pairing:
+        """An equality; if the key is the position, a query that is none of them is clipped to one that is near."""
+        where: Line | None = key.line
+        if where is None or (where.b, where.c) != (1, 0) or query.square is not None or query.pieces == (0, 1):
+            return Pairing(names, key, query)
+        letter, name = self.frame.letter, " == ".join(names)
+        place = self.finder.plus(query, line_number(Line(-1 - where.a), letter), None)
+        return Pairing(names, line_number(Line(-1, 1), letter), self.finder.clipped(name, place))
+
+    def _less(self, pair: Pairing) -> Selector:
+        """Keys whose integer is smaller: a mask, if both tell the position."""
+        if pair.key.line is None and pair.key.pieces[1] == 0 < pair.key.pieces[0]:
+            # Of integers that are not positive: y < x unless -y <= -x.
+            theirs, ours = self.finder.times(pair.key, -1), self.finder.times(pair.query, -1)
+            operands = (f"-{pair.operands[0]}", f"-{pair.operands[1]}")
+            mirrored = Pairing(operands, theirs, ours, not pair.inclusive)
+            return self.algebra.negated(Selector(((1, Product(less=(mirrored,))),)))
+        here, there = pair.query.line, pair.key.line
+        if here is not None and there is not None and there.b == 1 and here.b == 1 and here.c == there.c:
+            distance = here.a - there.a + pair.inclusive
+            if distance == 0:
+                return Selector(((1, Product(mask=Mask.PAST)),))
+            if distance >= 1 and self.frame.causal:
+                return Selector(((1, Product()),))
+            if distance == 1:
+                return Selector(((1, Product(mask=Mask.CAUSAL)),))
+        return Selector(((1, Product(less=(pair,))),))
+
+    def _grid(
+        self, name: str, key_name: str, query_name: str, key: Category, query: Category, holds: object
+    ) -> Selector:
+        """Pairs of finitely many values."""
+        assert callable(holds)
+        results = [[holds(k, q) for k in key.values] for q in query.values]
+        rows = tuple(frozenset(m for m, result in enumerate(row) if result is True) for row in results)
+        grid = self._rebuilt_of((key_name, query_name), key, query, rows)
+        lost = tuple(frozenset(m for m, result in enumerate(row) if result is UNDEFINED) for row in results)
+        product = self.algebra.joined(Product(), Product((grid,)))
+        # What is sorted out of integers is also not there where it is another integer.
+        presence = self._presence(name, self.values[key_name], self.values[query_name], lost)
+        return Selector(() if product is None else ((1, product),), presence)
+
+    def _rebuilt_of(
+        self, operands: tuple[str, str], key: Category, query: Category, rows: tuple[frozenset[int], ...]
+    ) -> Grid:
+        forms = tuple(Affine.sum(key.bits.forms[m] for m in sorted(row)) for row in rows)
+        bits = Signal(forms, (BIT,) * len(forms))
+        self._operands[operands] = (key, query)
+        return Grid(operands, rows, query.bits, bits, len(key.values), "key")
+
+    _operands: dict[tuple[str, str], tuple[Category, Category]] = field(default_factory=dict)
+    _loops: dict[core.Repeat, dict[str, Value]] = field(default_factory=dict)
+
+    def _rebuilt(self, grid: Grid, rows: tuple[frozenset[int], ...]) -> Grid:
+        return self._rebuilt_of(grid.operands, *self._operands[grid.operands], rows)
+
+    def _mixed(self, name: str, node: core.Select, small: Category, number: Value, *, key_is_small: bool) -> Selector:
+        """Finitely many values on one side, an integer or a fraction on the other: one bit for each value."""
+        assert not isinstance(number, Category)
+        bits = []
+        for value in small.values:
+            other = constant(value, self.frame.letter)
+            sides = (other, number) if key_is_small else (number, other)
+            label = f"{name}: {value}"
+            bits.append(self.pointwise.compared(label, node.comparison, *sides).bit(True))
+        ours, theirs = (stack(*bits), small.bits) if key_is_small else (small.bits, stack(*bits))
+        operands = (f"{node.key} {RELATIONS[node.comparison]}", node.query)
+        grid = Grid(operands, None, ours, theirs, len(small.values), "query" if key_is_small else "key")
+        presence = self._presence(name, self.values[node.key], self.values[node.query], ())
+        return Selector(((1, Product((grid,))),), presence)
+
+    def _presence(self, name: str, key: Value, query: Value, lost: tuple[frozenset[int], ...]) -> Signal | None:
+        """A bit: whether query and every visible key are defined, and compare; None if they always are."""
+        presences = [_defined(query)] if partial(query) else []
+        if partial(key):
+            undefined = (self.frame.letter - _defined(key)).known(BIT)
+            grid = Grid((f"{name}: undefined", ""), None, self.frame.letter, undefined, 1, "key")
+            some = self.heads.some(f"{name}: an undefined key", Product((grid,)))
+            presences.append((self.frame.letter - some).known(BIT))
+        if any(lost):
+            assert isinstance(key, Category)
+            assert isinstance(query, Category)
+            grid = replace(self._lost(key, query, lost), operands=(f"{name}: incomparable", ""))
+            some = self.heads.some(f"{name}: an incomparable key", Product((grid,)))
+            presences.append((self.frame.letter - some).known(BIT))
+        return both(f"{name} is defined", *presences)
+
+    @staticmethod
+    def _lost(key: Category, query: Category, rows: tuple[frozenset[int], ...]) -> Grid:
+        forms = tuple(Affine.sum(key.bits.forms[m] for m in sorted(row)) for row in rows)
+        return Grid(("", ""), None, query.bits, Signal(forms, (BIT,) * len(forms)), len(key.values), "key")
+
+
+def _defined(value: Value) -> Signal:
+    if isinstance(value, Category):
+        return value.defined
+    assert value.presence is not None
+    return value.presence
+
+
+def needed(program: Program) -> list[Definition]:
+    """The definitions that the output depends on, in order."""
+    nodes: Mapping[str, core.Node] = program.nodes
+    wanted, waiting = set[str](), [program.output]
+    while waiting:
+        name = waiting.pop()
+        if name not in wanted:
+            wanted.add(name)
+            waiting += core.operands(nodes[name])
+    return [definition for definition in program.definitions if definition.name in wanted]

@@ -1,0 +1,142 @@
+"""Where a RASP program runs: what its positions see and know, in an encoder or in a decoder.
+
+Position 0 holds the start token, the *sink*; letters stand at 1, …, n. At the sink every value is 0, so that it adds
+nothing to sums; a head whose query selects nothing attends to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from softmachine.signals import Signal, position
+from softmachine.signals.kinds import BIT
+from softmachine.transformer.attention import Mask
+from softmachine.transformer.bounds import Bound
+from softmachine.transformer.features import I_SQUARED, INVERSE, LENGTH, Feature, I, Monomial, N
+from softmachine.transformer.wired_features import Table
+
+
+@dataclass(frozen=True)
+class AtLetters(Feature):
+    """A feature, and 0 at the start token."""
+
+    of: Feature
+
+    @property
+    def name(self) -> str:
+        """With a bracket for the condition."""
+        return f"[i>0]·{self.of.name}"
+
+    def value(self, i: int, n: int) -> Fraction | int:
+        """The feature at letters."""
+        return self.of.value(i, n) if i else 0
+
+    @property
+    def needs_length(self) -> bool:
+        """If the feature does."""
+        return self.of.needs_length
+
+    @property
+    def low(self) -> Bound:
+        """That of the feature, or 0."""
+        return self.of.low.meet(Bound.of(0))
+
+    @property
+    def high(self) -> Bound:
+        """That of the feature, or 0."""
+        return self.of.high.join(Bound.of(0))
+
+    @property
+    def over(self) -> str | None:
+        """That of the feature."""
+        return self.of.over
+
+
+FIRST = Table("first", (Fraction(0), Fraction(1)))
+"""Whether this is the first letter."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """An integer a + b i + c n at every letter, and 0 at the start token: its square costs nothing."""
+
+    a: int = 0
+    b: int = 0
+    c: int = 0
+
+    def __add__(self, other: Line) -> Line:
+        return Line(self.a + other.a, self.b + other.b, self.c + other.c)
+
+    def __mul__(self, factor: int) -> Line:
+        return Line(self.a * factor, self.b * factor, self.c * factor)
+
+    def signal(self, letter: Signal) -> Signal:
+        """The number, from the bit that is 1 at letters."""
+        parts = [(self.a, letter), (self.b, position(I)), (self.c, position(AtLetters(N)))]
+        return _sum(parts, letter)
+
+    def square(self, letter: Signal) -> Signal:
+        """Its square."""
+        a, b, c = self.a, self.b, self.c
+        parts = [(a * a, letter), (b * b, position(I_SQUARED)), (2 * a * b, position(I))]
+        if c:
+            parts += [(c * c, position(AtLetters(N**2))), (2 * a * c, position(AtLetters(N)))]
+            parts.append((2 * b * c, position(I * N)))
+        return _sum(parts, letter)
+
+    @property
+    def bounds(self) -> tuple[Bound, Bound]:
+        """No value is below the first or above the second, for all 1 ≤ i ≤ n; nor is 0."""
+        ends = [
+            Bound((Fraction(self.a + self.b), Fraction(self.c))),
+            Bound((Fraction(self.a), Fraction(self.b + self.c))),
+        ]
+        low = high = Bound.of(0)
+        for end in ends:
+            constant, slope = end.coefficients
+            # For n ≥ 1 a line is not negative if it is so at 1 and rises.
+            low = low if constant + slope >= 0 and slope >= 0 else low.meet(end)
+            high = high if constant + slope <= 0 and slope <= 0 else high.join(end)
+        return low, high
+
+
+def _sum(parts: list[tuple[int, Signal]], letter: Signal) -> Signal:
+    total = letter * 0
+    for factor, part in parts:
+        if factor:
+            total = total + part * factor
+    return total
+
+
+@dataclass(frozen=True)
+class Frame:
+    """An encoder that knows the length, or a decoder.
+
+    Args:
+        causal: Whether selectors see only keys up to the query.
+        letter: The bit that is 1 at every position but the start token's.
+    """
+
+    causal: bool
+    letter: Signal
+
+    @property
+    def sink(self) -> Signal:
+        """The bit that is 1 at the start token."""
+        return (1 - self.letter).known(BIT)
+
+    @property
+    def mask(self) -> Mask:
+        """What a head sees."""
+        return Mask.CAUSAL if self.causal else Mask.ALL
+
+    @property
+    def end(self) -> Line:
+        """How many letters a head sees: the largest integer that it can look up."""
+        return Line(b=1) if self.causal else Line(c=1)
+
+    @property
+    def unit(self) -> Monomial:
+        """One over the number of positions that a head sees."""
+        return INVERSE if self.causal else LENGTH**-1

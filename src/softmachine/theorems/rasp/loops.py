@@ -1,0 +1,144 @@
+"""Loops of RASP programs: a block that is repeated, and whether nothing changes any more when it ends.
+
+The number of turns is a multiple of the length, in a decoder a constant. A loop that has settled stays as it is, so
+that more turns do no harm; where one has not, whatever depends on it is undefined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from softmachine.errors import ConstructionError
+from softmachine.languages.rasp import core
+from softmachine.languages.rasp.value_types import Finite, Integer, Type
+from softmachine.languages.rasp.values import identity
+from softmachine.signals import Signal, loop, named, stack
+from softmachine.signals.gadgets import all_of, any_of, rounded
+from softmachine.signals.kinds import BIT, Kind, integer
+from softmachine.signals.signal import Affine
+from softmachine.theorems.rasp.selectors import Grid, Product
+from softmachine.theorems.rasp.values import Category, Number, Value, numeric, one_hot
+from softmachine.transformer.bounds import Bound
+from softmachine.transformer.features import LENGTH, Feature
+
+if TYPE_CHECKING:
+    from softmachine.theorems.rasp.build import Build
+
+TURNS = 8
+"""A loop has so many times n+1 turns …"""
+CAUSAL_TURNS = 64
+"""… and in a decoder, which does not know n, so many."""
+
+
+def repeated(build: Build, name: str, node: core.Repeat) -> dict[str, Value]:
+    """All variables of a loop as they are in the end; undefined if it has not settled."""
+    types = build.program.types
+    kinds = {variable: types[variable] for variable, _ in node.variables}
+    starts = [conformed(build, start, build.values[start], kinds[variable]) for variable, start in node.variables]
+    start = stack(
+        *(_packed(value, found, build.frame.letter) for value, found in zip(starts, kinds.values(), strict=True))
+    )
+
+    def body(carried: Signal) -> Signal:
+        before = _unpacked(carried, kinds)
+        build.values |= before
+        for step in node.body:
+            build.define(step)
+        after = [
+            conformed(build, following, build.values[following], found)
+            for following, found in zip(node.following, kinds.values(), strict=True)
+        ]
+        changes = [
+            _changed(build, f"{variable} changes", before[variable], new)
+            for variable, new in zip(kinds, after, strict=True)
+        ]
+        changed = changes[0] if len(changes) == 1 else any_of(f"{name} goes on", *changes)
+        packed = [_packed(value, found, build.frame.letter) for value, found in zip(after, kinds.values(), strict=True)]
+        # Bits are rounded in every turn, so that errors of softmax do not add up.
+        clean = [
+            rounded(f"{variable}: next", part) if isinstance(found, Finite) else part
+            for (variable, found), part in zip(kinds.items(), packed, strict=True)
+        ]
+        return named(f"{name}: next", stack(*clean, rounded(f"{name} goes on: rounded", changed)))
+
+    times: int | Feature = CAUSAL_TURNS if build.frame.causal else TURNS * LENGTH
+    ended = loop(name, times=times, carry=stack(start, build.frame.letter), body=body)
+    settled = _settled(build, name, ended[len(ended) - 1])
+    results = _unpacked(ended, kinds)
+    return {variable: build.aggregates.guarded(variable, value, settled) for variable, value in results.items()}
+
+
+def conformed(build: Build, name: str, value: Value, found: Type) -> Category | Number:
+    """A value in the form that its type has."""
+    if isinstance(found, Integer):
+        number = numeric(value)
+        if isinstance(number, Number):
+            return number
+    if not isinstance(found, Finite):
+        raise ConstructionError(
+            "its loop carries fractions", hint="carry a numerator and a denominator, or round in the loop"
+        )
+    if not isinstance(value, Category):
+        value = build.pointwise.sorted_out(name, value, found.values)
+    places = {identity(item): form for item, form in zip(value.values, value.bits.forms, strict=True)}
+    forms = [places.get(identity(item), Affine({})) for item in found.values]
+    return Category(found.values, one_hot(found.values, forms), found.partial)
+
+
+def _packed(value: Category | Number, found: Type, letter: Signal) -> Signal:
+    if isinstance(value, Category):
+        return value.bits.known(BIT)
+    kind = _kind(found)
+    number = value.value.known(kind)
+    if not found.partial:
+        return number
+    return stack(number, (letter if value.presence is None else value.presence).known(BIT))
+
+
+def _kind(found: Type) -> Kind:
+    assert isinstance(found, Integer)
+    low, high = (Bound(tuple(map(Fraction, end.coefficients))) for end in (found.low, found.high))
+    return integer(low.meet(Bound.of(0)), high.join(Bound.of(0)))
+
+
+def _unpacked(carried: Signal, kinds: Mapping[str, Type]) -> dict[str, Value]:
+    values: dict[str, Value] = {}
+    place = 0
+    for variable, found in kinds.items():
+        if isinstance(found, Finite):
+            width = len(found.values)
+            bits = one_hot(found.values, carried.forms[place : place + width])
+            values[variable] = Category(found.values, bits, found.partial)
+        else:
+            kind = _kind(found)
+            width = 1 + found.partial
+            presence = carried[place + 1].known(BIT) if found.partial else None
+            values[variable] = Number(kind.low, kind.high, carried[place].known(kind), presence=presence)
+        place += width
+    return values
+
+
+def _changed(build: Build, name: str, old: Value, new: Value) -> Signal:
+    """A bit: whether a variable is another one after a turn."""
+    letter = build.frame.letter
+    if isinstance(old, Category) and isinstance(new, Category):
+        both = [
+            all_of(f"{name}: {k}", Signal((one,), (BIT,)), Signal((other,), (BIT,))).forms[0]
+            for k, (one, other) in enumerate(zip(old.bits.forms, new.bits.forms, strict=True))
+        ]
+        if old.partial:
+            gone = [(letter - item.defined).known(BIT) for item in (old, new)]
+            both.append(all_of(f"{name}: undefined", *gone).forms[0])
+        return (letter - Signal((Affine.sum(both),), (BIT,))).known(BIT)
+    assert isinstance(old, Number)
+    assert isinstance(new, Number)
+    return build.finder.compare(name, build.finder.minus(old, new, None), "!=")
+
+
+def _settled(build: Build, name: str, changed: Signal) -> Signal:
+    """A bit: whether nothing that is seen has changed in the last turn."""
+    grid = Grid((f"{name}: changed", ""), None, build.frame.letter, changed.known(BIT), 1, "key")
+    some = build.heads.some(f"{name} has not settled", Product((grid,)))
+    return (build.frame.letter - some).known(BIT)

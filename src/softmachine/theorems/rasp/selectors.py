@@ -1,0 +1,249 @@
+"""Selectors as signed sums of products: what a head can select, and what is counted by adding and subtracting.
+
+A product is a conjunction of finite tables, equalities of integers, a mask and at most one order of integers; a head
+takes it as it is. Every selector is Σ ±1 · product: ``not s`` is 1 - s, ``s or t`` is s + t - s t. So whatever is
+counted over a selector is counted over products, and added up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from softmachine.errors import ConstructionError
+from softmachine.signals import Signal
+from softmachine.signals.kinds import BIT
+from softmachine.theorems.rasp.values import Number
+from softmachine.transformer.attention import Mask
+
+MOST_PRODUCTS = 64
+"""No selector is made of more."""
+_STRICTER = (Mask.ALL, Mask.CAUSAL, Mask.PAST)
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """A table over pairs of values: Σ_v A_v(query) B_v(key) is 1 if the pair is selected, else 0.
+
+    Args:
+        operands: The names of key and query.
+        rows: For each value of the query, which values of the key are selected, by index; None if one of the two
+            is an integer without bound.
+        query: A bit for each v.
+        key: A bit for each v.
+        width: How many values the key has.
+        free: Which side is not one-hot: that is the one to negate.
+    """
+
+    operands: tuple[str, str]
+    rows: tuple[frozenset[int], ...] | None
+    query: Signal
+    key: Signal
+    width: int
+    free: str
+
+    @property
+    def full(self) -> bool:
+        """Whether every pair is selected."""
+        return self.rows is not None and all(len(row) == self.width for row in self.rows)
+
+    @property
+    def reflexive(self) -> bool:
+        """Whether every value is paired with itself."""
+        same = self.operands[0] == self.operands[1] and self.rows is not None
+        return same and all(k in row for k, row in enumerate(self.rows or ()))
+
+    def negated(self, letter: Signal, rebuilt: Callable[[Grid, tuple[frozenset[int], ...]], Grid]) -> Grid:
+        """The other pairs."""
+        if self.rows is not None:
+            every = frozenset(range(self.width))
+            return rebuilt(self, tuple(every - row for row in self.rows))
+        if self.free == "key":
+            return replace(self, key=_complement(self.key, letter), operands=_not(self.operands))
+        return replace(self, query=_complement(self.query, letter), operands=_not(self.operands))
+
+
+def _not(operands: tuple[str, str]) -> tuple[str, str]:
+    key, query = operands
+    return (key[4:] if key.startswith("not ") else f"not {key}"), query
+
+
+def _complement(bits: Signal, letter: Signal) -> Signal:
+    forms = tuple((letter - bits[k]).forms[0] for k in range(len(bits)))
+    return Signal(forms, (BIT,) * len(forms))
+
+
+@dataclass(frozen=True, eq=False)
+class Pairing:
+    """Two integers, one of the key and one of the query: that they are equal, or that the key's is smaller.
+
+    Args:
+        operands: The names of key and query.
+        key: The key's.
+        query: The query's.
+        inclusive: Of an order, whether the key's may also be equal.
+    """
+
+    operands: tuple[str, str]
+    key: Number
+    query: Number
+    inclusive: bool = False
+
+    @property
+    def plain(self) -> tuple[str, str]:
+        """The names of what is compared, or of what is negated on both sides."""
+        key, query = self.operands
+        both = key.startswith("-") and query.startswith("-")
+        return (key[1:], query[1:]) if both else self.operands
+
+    @property
+    def relation(self) -> str:
+        """An order, in words of the program."""
+        return f"{self.operands[0]} {'<=' if self.inclusive else '<'} {self.operands[1]}"
+
+
+@dataclass(frozen=True, eq=False)
+class Product:
+    """Tables, equalities, orders and a mask that all hold."""
+
+    grids: tuple[Grid, ...] = ()
+    equal: tuple[Pairing, ...] = ()
+    less: tuple[Pairing, ...] = ()
+    mask: Mask = Mask.ALL
+
+    @property
+    def trivial(self) -> bool:
+        """Whether it is nothing but a mask."""
+        return not (self.grids or self.equal or self.less)
+
+    @property
+    def unique(self) -> bool:
+        """Whether it selects at most one key: an equality tells its position."""
+        return any(pair.key.line is not None and pair.key.line.b != 0 for pair in self.equal)
+
+    @property
+    def reflexive(self) -> bool:
+        """Whether every position is known to select itself, if the mask lets it."""
+        same = all(pair.operands[0] == pair.operands[1] for pair in self.equal)
+        return same and not self.less and all(grid.reflexive for grid in self.grids)
+
+    @property
+    def signature(self) -> tuple[object, ...]:
+        """What tells products apart."""
+        grids = sorted(repr((grid.operands, grid.rows and [sorted(row) for row in grid.rows])) for grid in self.grids)
+        pairs = [sorted(pair.relation for pair in pairs) for pairs in (self.equal, self.less)]
+        return (tuple(grids), *map(tuple, pairs), self.mask)
+
+
+@dataclass(frozen=True, eq=False)
+class Selector:
+    """Σ sign · product, which is 0 or 1; and where it is defined.
+
+    Args:
+        products: The products, with integers in front.
+        presence: A bit: whether it is defined at the query; None if it is, at every letter.
+    """
+
+    products: tuple[tuple[int, Product], ...]
+    presence: Signal | None = None
+
+    @property
+    def single(self) -> Product | None:
+        """The product, if it is one that a head takes."""
+        if len(self.products) == 1 and self.products[0][0] == 1 and not self.products[0][1].less:
+            return self.products[0][1]
+        return None
+
+
+@dataclass(frozen=True)
+class Algebra:
+    """And, or, not.
+
+    Args:
+        letter: The bit that is 1 at letters.
+        rebuilt: A grid over the same operands with other rows.
+    """
+
+    letter: Signal
+    rebuilt: Callable[[Grid, tuple[frozenset[int], ...]], Grid]
+
+    def negated(self, selector: Selector) -> Selector:
+        """Every other key."""
+        grid = _only_grid(selector)
+        if grid is not None:
+            return replace(selector, products=self._of(grid.negated(self.letter, self.rebuilt)))
+        flipped = [(-sign, product) for sign, product in selector.products]
+        return replace(selector, products=_collected([(1, Product()), *flipped]))
+
+    def both(self, one: Selector, other: Selector) -> Selector:
+        """What both select."""
+        parts = [
+            (sign * factor, joined)
+            for sign, product in one.products
+            for factor, item in other.products
+            if (joined := self.joined(product, item)) is not None
+        ]
+        return Selector(_collected(parts))
+
+    def either(self, one: Selector, other: Selector) -> Selector:
+        """What one of them selects."""
+        first, second = _only_grid(one), _only_grid(other)
+        if first and second and first.operands == second.operands and first.rows and second.rows:
+            rows = tuple(a | b for a, b in zip(first.rows, second.rows, strict=True))
+            return Selector(self._of(self.rebuilt(first, rows)))
+        common = [(-sign, product) for sign, product in self.both(one, other).products]
+        return Selector(_collected([*one.products, *other.products, *common]))
+
+    def _of(self, grid: Grid) -> tuple[tuple[int, Product], ...]:
+        product = self.joined(Product(), Product((grid,)))
+        return () if product is None else ((1, product),)
+
+    def joined(self, one: Product, other: Product) -> Product | None:
+        """Both products; None if nothing can be in both."""
+        grids: dict[tuple[str, str], Grid] = {}
+        for item in (*one.grids, *other.grids):
+            grid, known = item, grids.get(item.operands)
+            if known is not None and known.rows is not None and item.rows is not None:
+                grid = self.rebuilt(item, tuple(a & b for a, b in zip(known.rows, item.rows, strict=True)))
+            if grid.rows is not None and not any(grid.rows):
+                return None
+            if _not(grid.operands) in grids:
+                return None
+            grids[grid.operands] = grid
+        every = {key: grid for key, grid in grids.items() if not grid.full}
+        mask = max(one.mask, other.mask, key=_STRICTER.index)
+        equal, less = _distinct(one.equal, other.equal), _distinct(one.less, other.less)
+        same = {pair.operands for pair in equal}
+        decided = [pair for pair in less if pair.plain in same]
+        if any(not pair.inclusive for pair in decided):
+            return None
+        return Product(tuple(every.values()), equal, tuple(pair for pair in less if pair not in decided), mask)
+
+
+def _distinct(one: Sequence[Pairing], other: Sequence[Pairing]) -> tuple[Pairing, ...]:
+    return tuple({pair.relation: pair for pair in (*one, *other)}.values())
+
+
+def _only_grid(selector: Selector) -> Grid | None:
+    """The table, if that is all that the selector is."""
+    if len(selector.products) != 1 or selector.products[0][0] != 1:
+        return None
+    product = selector.products[0][1]
+    plain = not product.equal and not product.less and product.mask is Mask.ALL
+    return product.grids[0] if plain and len(product.grids) == 1 else None
+
+
+def _collected(parts: Sequence[tuple[int, Product]]) -> tuple[tuple[int, Product], ...]:
+    """Equal products together, and those left out that cancel."""
+    signs: dict[tuple[object, ...], int] = {}
+    products: dict[tuple[object, ...], Product] = {}
+    for sign, product in parts:
+        signature = product.signature
+        signs[signature] = signs.get(signature, 0) + sign
+        products[signature] = product
+    kept = tuple((sign, products[signature]) for signature, sign in signs.items() if sign)
+    if len(kept) > MOST_PRODUCTS:
+        raise ConstructionError(
+            f"the selector is a sum of {len(kept)} products of conditions; {MOST_PRODUCTS} are the most that are built"
+        )
+    return kept

@@ -1,0 +1,160 @@
+"""Functions of finitely many values: sums of bits, or one unit a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from math import prod
+
+from softmachine.errors import ConstructionError, Remedy
+from softmachine.languages.rasp import core
+from softmachine.languages.rasp.core import UNDEFINED, Undefined
+from softmachine.languages.rasp.values import Result, identity
+from softmachine.signals import Signal, named
+from softmachine.signals.gadgets import all_of
+from softmachine.signals.kinds import BIT
+from softmachine.signals.signal import Affine
+from softmachine.theorems.rasp.numbers import Finder
+from softmachine.theorems.rasp.values import Category, one_hot, shown
+
+MOST_ROWS = 1 << 14
+"""No table has more."""
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Builds tables.
+
+    Args:
+        finder: What finds integers.
+        length: The length of words for which functions of two integers are tables; None if they are refused.
+    """
+
+    finder: Finder
+    length: int | None = None
+
+    @property
+    def letter(self) -> Signal:
+        """The bit that is 1 at letters."""
+        return self.finder.frame.letter
+
+    def tabulated(self, name: str, operands: Sequence[Category], function: Callable[..., Result]) -> Category:
+        """A function of finitely many values: one unit a row, none if all that varies is a function of one category."""
+        varying = [operand for operand in operands if not operand.constant]
+        roots = list({id(operand.source): operand.source for operand in varying}.values())
+        if len(roots) == 1 and (len(varying) > 1 or varying[0].root is not None):
+            (root,) = roots
+            return self._of_root(root, [self._through(root, operands, k, function) for k in range(len(root.values))])
+        if len(varying) == 1:
+            (root,) = varying
+            place = next(k for k, operand in enumerate(operands) if operand is root)
+            results = [
+                function(*(value if k == place else operand.values[0] for k, operand in enumerate(operands)))
+                for value in root.values
+            ]
+            return self._of_root(root, results)
+        rows: dict[tuple[int, ...], Result] = {
+            indices: function(*(operand.values[k] for operand, k in zip(operands, indices, strict=True)))
+            for indices in product(*(range(len(operand.values)) for operand in operands))
+        }
+        values = _distinct(rows.values())
+        places = [k for k, operand in enumerate(operands) if not operand.constant]
+        partial = any(operand.partial for operand in varying) or UNDEFINED in rows.values()
+        if not varying:
+            bits = [self.letter.forms[0]] * len(values)
+        else:
+            bits = self._units(name, operands, places, rows, values, partial)
+        return Category(tuple(values), named(name, one_hot(values, bits)) if values else Signal((), ()), partial)
+
+    @staticmethod
+    def _through(root: Category, operands: Sequence[Category], k: int, function: Callable[..., Result]) -> Result:
+        """What a function of functions of a category is at one of its values."""
+        given: list[core.Value] = []
+        for operand in operands:
+            place = 0 if operand.constant else k if operand is root else operand.image[k]
+            if place < 0:
+                return UNDEFINED
+            given.append(operand.values[place])
+        return function(*given)
+
+    def _of_root(self, root: Category, results: Sequence[Result]) -> Category:
+        """A function of one category: sums of its bits, no unit."""
+        values = _distinct(results)
+        places = {identity(value): k for k, value in enumerate(values)}
+        image = tuple(-1 if result is UNDEFINED else places[identity(result)] for result in results)
+        forms = [
+            Affine.sum(form for form, place in zip(root.bits.forms, image, strict=True) if place == k)
+            for k in range(len(values))
+        ]
+        bits = one_hot(values, forms) if values else Signal((), ())
+        return Category(tuple(values), bits, root.partial or -1 in image, root, image)
+
+    def _units(
+        self,
+        name: str,
+        operands: Sequence[Category],
+        varying: Sequence[int],
+        rows: dict[tuple[int, ...], Result],
+        values: Sequence[Result],
+        partial: bool,
+    ) -> list[Affine]:
+        """Rows that agree in all but the last operand are a unit a value; the most frequent value is the rest."""
+        *front, last = varying
+        cases: dict[tuple[int, ...], dict[object, list[int]]] = {}
+        for indices, value in rows.items():
+            if value is not UNDEFINED:
+                case = cases.setdefault(tuple(indices[k] for k in front), {})
+                case.setdefault(identity(value), []).append(indices[last])
+        grouped: dict[object, tuple[dict[object, list[int]], list[tuple[int, ...]]]] = {}
+        for place, case in cases.items():
+            shape = tuple((key, tuple(entries)) for key, entries in case.items())
+            grouped.setdefault(shape if len(front) == 1 else place, (case, []))[1].append(place)
+        forms: dict[object, list[Affine]] = {identity(value): [] for value in values}
+        rest = None
+        if not partial:
+            sizes = {key: sum(len(case.get(key, ())) > 0 for case, _ in grouped.values()) for key in forms}
+            rest = max(sizes, key=lambda key: sizes[key])
+        for number, (case, places) in enumerate(grouped.values()):
+            conditions = [_among(operands[k], {place[m] for place in places}) for m, k in enumerate(front)]
+            for key, entries in case.items():
+                if key != rest:
+                    bits = [*conditions, _among(operands[last], set(entries))]
+                    forms[key].append(all_of(f"{name}: row {number}", *bits).forms[0])
+        sums = {key: Affine.sum(parts) for key, parts in forms.items()}
+        if rest is not None:
+            others = [form * Fraction(-1) for key, form in sums.items() if key != rest]
+            sums[rest] = Affine.sum([self.letter.forms[0], *others])
+        return list(sums.values())
+
+    def table_of(self, name: str, operands: Sequence[Category], function: Callable[..., Result]) -> Category:
+        """A table, if it is not too large."""
+        rows = prod(len(item.values) for item in operands)
+        if rows > MOST_ROWS:
+            raise ConstructionError(
+                f"the table of a function of integers has {rows:,} rows, and {MOST_ROWS:,} are the most that are built",
+                hint=Remedy("choose a smaller length, for example {}", context=32),
+            )
+        return self.tabulated(name, operands, function)
+
+    def chosen_category(self, name: str, options: Sequence[tuple[Signal, Category]], partial: bool) -> Category:
+        """The category whose bit is 1; zeros where none is."""
+        values = list({identity(value): value for _, item in options for value in item.values}.values())
+        sums: dict[object, list[Affine]] = {identity(value): [] for value in values}
+        for k, (bit, item) in enumerate(options):
+            for value in item.values:
+                taken = bit if item.constant else all_of(f"{name}: {shown(value)}, {k}", bit, item.bit(value))
+                sums[identity(value)].append(taken.forms[0])
+        forms = [Affine.sum(parts) for parts in sums.values()]
+        any_partial = partial or any(item.partial for _, item in options)
+        return Category(tuple(values), named(name, one_hot(values, forms)), any_partial)
+
+
+def _distinct(results: Iterable[Result]) -> list[core.Value]:
+    """Each value once; undefined is none."""
+    return list({identity(value): value for value in results if not isinstance(value, Undefined)}.values())
+
+
+def _among(category: Category, indices: set[int]) -> Signal:
+    return Signal((Affine.sum(category.bits.forms[k] for k in sorted(indices)),), (BIT,))

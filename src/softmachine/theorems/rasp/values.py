@@ -1,0 +1,205 @@
+"""Values of sequence operators as signals: categories, integers, fractions. All are 0 at the start token."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import lcm
+from typing import TypeAlias
+
+from softmachine.errors import ConstructionError
+from softmachine.languages.rasp import core
+from softmachine.languages.rasp.values import identity, is_number
+from softmachine.signals import Signal
+from softmachine.signals.kinds import BIT, Kind, integer
+from softmachine.signals.signal import Affine
+from softmachine.theorems.rasp.frame import Line
+from softmachine.transformer.bounds import Bound
+
+
+@dataclass(frozen=True)
+class Category:
+    """One of finitely many values: which one, as a one-hot vector; zeros where it is undefined.
+
+    Args:
+        values: The values, each once; True and 1 are two.
+        bits: A bit for each.
+        partial: Whether it may be undefined at a letter.
+        root: What it is a function of, if that is one category; the bits are then sums of the root's.
+        image: For each value of the root, the place of its own value; -1 if it is undefined.
+    """
+
+    values: tuple[core.Value, ...]
+    bits: Signal
+    partial: bool
+    root: Category | None = field(default=None, compare=False, repr=False)
+    image: tuple[int, ...] = ()
+
+    def where(self, holds: Callable[[core.Value], bool]) -> Signal:
+        """A bit: whether the value is one of those."""
+        form = Affine.sum(form for form, value in zip(self.bits.forms, self.values, strict=True) if holds(value))
+        return Signal((form,), (BIT,))
+
+    @property
+    def defined(self) -> Signal:
+        """A bit: whether there is a value."""
+        return self.where(lambda _: True)
+
+    def bit(self, value: core.Value) -> Signal:
+        """Whether it is this value."""
+        wanted = identity(value)
+        return self.where(lambda item: identity(item) == wanted)
+
+    def weighed(self, weight: Callable[[core.Value], Fraction | int], kind: Kind) -> Signal:
+        """A number for each value; no unit."""
+        parts = zip(self.bits.forms, self.values, strict=True)
+        return Signal((Affine.sum(form * Fraction(weight(value)) for form, value in parts),), (kind,))
+
+    @property
+    def source(self) -> Category:
+        """What it is a function of: another category, or itself."""
+        return self if self.root is None else self.root
+
+    @property
+    def constant(self) -> bool:
+        """Whether it has one value, everywhere."""
+        return len(self.values) == 1 and not self.partial
+
+
+@dataclass(frozen=True)
+class Number:
+    """An integer x whose size is at most a multiple of the length.
+
+    Args:
+        low: No value is below this; nowhere positive.
+        high: No value is above this; nowhere negative.
+        value: x.
+        line: x as a + b i + c n, if it is known to be so.
+        square: x², if it is known.
+        inverse: 1/(x+1), if it is known; then 0 ≤ x ≤ n.
+        presence: A bit: whether it is defined; None if it is, at every letter. Where it is not, x is any integer.
+        width_of: The selector whose width it is, if it is known to be one.
+    """
+
+    low: Bound
+    high: Bound
+    value: Signal
+    line: Line | None = None
+    square: Signal | None = None
+    inverse: Signal | None = None
+    presence: Signal | None = None
+    width_of: str | None = None
+
+    @property
+    def kind(self) -> Kind:
+        """What is known of x."""
+        return integer(self.low, self.high)
+
+    @property
+    def pieces(self) -> tuple[int, int]:
+        """How many times n the size of x is at most, below 0 and above, for every n ≥ 1."""
+        return int(-self.low.at(1)), int(self.high.at(1))
+
+    @property
+    def slopes(self) -> tuple[int, int]:
+        """How many times n it goes, below 0 and above, up to a constant."""
+        below, above = (self.low * -1).coefficients, self.high.coefficients
+        return _positive((*below, Fraction(0))[1]), _positive((*above, Fraction(0))[1])
+
+    @property
+    def slack(self) -> tuple[int, int]:
+        """By which constants it may go further."""
+        return _positive((self.low * -1).coefficients[0]), _positive(self.high.coefficients[0])
+
+    @property
+    def grows(self) -> bool:
+        """Whether its bounds depend on the length."""
+        return self.kind.grows
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A fraction with a denominator of at most factor · (n+1)^power.
+
+    Args:
+        value: It, as a real number; None if only numerator and denominator are known.
+        factor: What the denominator divides, times ``power`` numbers of at most n+1.
+        power: How many such numbers.
+        over: Numerator and denominator, if both are known as integers; the fraction is undefined or 0 where the latter
+            is 0.
+        presence: A bit: whether it is defined; None if it is, at every letter.
+        mean_over: The selector that it is a mean over, if it is one.
+    """
+
+    value: Signal | None
+    factor: int
+    power: int
+    over: tuple[Number, Number] | None = None
+    presence: Signal | None = None
+    mean_over: str | None = None
+
+
+Value: TypeAlias = Category | Number | Ratio
+
+
+def _positive(number: Fraction) -> int:
+    return max(int(number), 0)
+
+
+def partial(value: Value) -> bool:
+    """Whether it may be undefined at a letter."""
+    return value.partial if isinstance(value, Category) else value.presence is not None
+
+
+def line_number(line: Line, letter: Signal) -> Number:
+    """An integer that the position tells."""
+    low, high = line.bounds
+    value = line.signal(letter)
+    return Number(low, high, value.known(integer(low, high)), line, line.square(letter))
+
+
+def constant(value: core.Value, letter: Signal) -> Category:
+    """The same value at every letter."""
+    return Category((value,), letter.labelled((shown(value),), exclusive=True), partial=False)
+
+
+def shown(value: core.Value) -> str:
+    """A value as a label."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "none" if value is None else str(value)
+
+
+def one_hot(values: Sequence[core.Value], forms: Sequence[Affine]) -> Signal:
+    """Bits of which at most one is 1, labelled by values."""
+    return Signal(tuple(forms), (BIT,) * len(forms), tuple(map(shown, values)), exclusive=True)
+
+
+def numeric(value: Value) -> Number | Ratio:
+    """A number, if it is one.
+
+    Raises:
+        ConstructionError: If some of its values are no numbers.
+    """
+    if not isinstance(value, Category):
+        return value
+    odd = next((item for item in value.values if not is_number(item)), None)
+    if odd is not None or not value.values:
+        raise ConstructionError(f"a number is needed, but it may be {shown(odd)}")
+    numbers = [Fraction(item) for item in value.values if is_number(item)]
+    presence = value.defined if value.partial else None
+    denominator = lcm(*(number.denominator for number in numbers))
+    low, high = min([Fraction(0), *numbers]), max([Fraction(0), *numbers])
+    if denominator > 1:
+        real = Kind(Bound.of(low), Bound.of(high), None)
+        return Ratio(value.weighed(_number, real), denominator, 0, presence=presence)
+    kind = integer(int(low), int(high))
+    line = Line(int(numbers[0])) if value.constant else None
+    square = value.weighed(lambda item: _number(item) ** 2, integer(0, int(max(low * low, high * high))))
+    return Number(kind.low, kind.high, value.weighed(_number, kind), line, square, presence=presence)
+
+
+def _number(value: core.Value) -> Fraction:
+    assert is_number(value)
+    return Fraction(value)

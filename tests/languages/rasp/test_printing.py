@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from softmachine.languages.rasp import Program, canonical, parse, to_text
+from softmachine.languages.rasp.building import distinguished
+from tests.sources.rasp_programs import random_program
+
+
+def survives(program: Program) -> bool:
+    again = parse(to_text(program), name=program.name)
+    return again == program and distinguished(again.definitions) == distinguished(program.definitions)
+
+
+def in_order(program: Program) -> Program:
+    definitions, output = canonical(program.definitions, program.output)
+    return replace(program, definitions=definitions, output=output)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_any_program_survives_the_way_through_writer_and_reader(seed: int) -> None:
+    program = random_program(random.Random(seed), operations=14, loop=seed % 3 == 0)
+    assert survives(program)
+    assert survives(in_order(program))
+
+
+def without_names(program: Program) -> Program:
+    """Only what nobody named, as a program is that another dialect made."""
+    names = {definition.name: f"_{number}" for number, definition in enumerate(program.definitions, start=1)}
+    from softmachine.languages.rasp.core import Definition, renamed
+
+    definitions = tuple(Definition(names[item.name], renamed(item.node, names)) for item in program.definitions)
+    return in_order(replace(program, definitions=definitions, output=names[program.output]))
+
+
+@pytest.mark.parametrize("seed", range(60, 100))
+def test_what_nobody_named_is_written_where_it_is_used(seed: int) -> None:
+    program = without_names(random_program(random.Random(seed), operations=14, loop=seed % 3 == 0))
+    assert survives(program)
+    text = to_text(program)
+    if "# exact" not in text:
+        assert text.count("\n") < len(program.definitions) + 6
+
+
+def test_most_programs_are_written_for_people() -> None:
+    programs = [without_names(random_program(random.Random(seed))) for seed in range(60, 100)]
+    assert sum("# exact" not in to_text(program) for program in programs) > 20

@@ -1,0 +1,41 @@
+"""Programs that were written in Python, compiled: what the weights say is what the program means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import softmachine as sm
+from softmachine import rasp
+from softmachine.rasp import causal
+from tests.rasp.causal.test_library import CASES as CAUSAL
+from tests.rasp.test_programs import CASES
+
+pytest.importorskip("softmachine.theorems.rasp")
+
+WITHOUT = ("pair balance", "most frequent")
+"""An output that is a difference of two means, and an order of negative numbers: there is no construction for these."""
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case not in WITHOUT])
+def test_a_known_program_is_right_on_all_short_words(case: str) -> None:
+    alphabet, make, _ = CASES[case]
+    assert sm.check(rasp.program(make(), alphabet, name=case), up_to=3).holds
+
+
+def is_right(case: str, up_to: int) -> bool:
+    function: Callable[[Any], Any] = CAUSAL[case][0]
+    return sm.check(causal.program(function, range(3), name=case), up_to=up_to).holds
+
+
+@pytest.mark.parametrize("case", [*CAUSAL][::4])
+def test_a_causal_function_is_right_on_all_short_words(case: str) -> None:
+    assert is_right(case, up_to=2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CAUSAL)
+def test_every_causal_function_is_right_on_all_words_up_to_length_4(case: str) -> None:
+    assert is_right(case, up_to=4)

@@ -1,0 +1,61 @@
+"""What codecs say of how a run looks: for every entry of the zoo, the picture fits the tokens, and follows them."""
+
+from __future__ import annotations
+
+import pytest
+
+from softmachine.languages.scene import Counters, Network, Rows, Scene, Stretch, Tapes, Wires
+from softmachine.theorems import theorem_for
+from softmachine.zoo import entries
+
+KINDS = {
+    "turing": Tapes,
+    "temporal": Rows,
+    "srasp": Rows,
+    "crasp": Rows,
+    "counter": Counters,
+    "circuit": Wires,
+    "graph": Network,
+}
+
+
+def scene_of(name: str) -> tuple[Scene, list[str], str]:
+    entry = next(entry for entry in entries() if entry.name == name)
+    source = entry.load()
+    sample = max(entry.samples, key=lambda one: len(one.input) if len(one.input) < 12 else 0)
+    codec = theorem_for(source, None).codec_for(source, None)
+    prompt = codec.prompt(sample.input)
+    said = [token or "" for token in codec.expected(sample.input, 50)] if codec.goes_on else []
+    tokens = [*prompt.tokens, *said]
+    tokens = tokens[:-1] if said else tokens
+    return codec.scene(sample.input, Stretch(tokens, 0, len(tokens) - len(prompt.tokens))), tokens, source.language
+
+
+@pytest.mark.parametrize("name", [entry.name for entry in entries()])
+def test_every_entry_of_the_zoo_has_a_picture(name: str) -> None:
+    scene, tokens, language = scene_of(name)
+    assert scene.lines
+    assert isinstance(scene.picture, KINDS[language])
+    assert len(scene.active) in (0, len(tokens))
+    assert all(line is None or 0 <= line < len(scene.lines) for line in scene.active)
+    assert len(scene.names) in (0, len(scene.lines))
+    match scene.picture:
+        case Rows(word=word, rows=rows):
+            assert list(word) == tokens
+            assert all(len(values) == len(tokens) for _, values in rows)
+        case Wires(positions=positions) | Network(positions=positions):
+            assert len(positions) == len(tokens)
+        case Tapes(actions=actions) | Counters(actions=actions):
+            assert set(actions) <= set(tokens)
+
+
+@pytest.mark.parametrize("name", ["palindrome", "busy-beaver-4", "gcd-counter"])
+def test_the_line_in_force_says_what_comes_next(name: str) -> None:
+    scene, tokens, language = scene_of(name)
+    picture = scene.picture
+    assert isinstance(picture, Tapes | Counters)
+    for place, line in enumerate(scene.active[:-1]):
+        if line is not None:
+            state = picture.actions[tokens[place + 1]][0]
+            said = scene.lines[line]
+            assert said.endswith(f" {state}") if language == "turing" else f"-> {state}" in said
