@@ -104,6 +104,11 @@ def allow(estimate: Estimate, hint: str | None = None) -> None:
         given.tell(f"{estimate.what} takes about {estimate}")
 
 
+def mention(sentence: str) -> None:
+    """Tell those who want to know how long work takes something that is no reason to refuse it."""
+    _given.get().tell(sentence)
+
+
 class Foresight:
     """How long work on many things takes, judged once, soon after it began.
 

@@ -6,7 +6,7 @@ import zlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, TypeVar, overload
+from typing import TYPE_CHECKING, Protocol, TypeVar, overload
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,6 +20,8 @@ PIECE = 1 << 16
 """So many numbers are turned into things at a time."""
 BLOCK = 1 << 20
 """So many numbers are compressed together."""
+NIBBLE = 16
+"""Of so many names at most, two numbers share a byte before they are compressed: that is smaller, and faster."""
 
 
 class Codes(Sequence[Item]):
@@ -52,6 +54,10 @@ class Codes(Sequence[Item]):
                 for code in part[start : start + PIECE].tolist():
                     yield names[code]
 
+    @abstractmethod
+    def renamed(self, names: Sequence[Other]) -> Codes[Other]:
+        """The same numbers, which stand for something else; nothing is copied."""
+
     def used(self) -> set[int]:
         """The numbers that occur."""
         return {code for code, count in enumerate(self.counts()) if count}
@@ -79,6 +85,23 @@ class Codes(Sequence[Item]):
             result.extend(number[part[wanted[part]]])
         return result
 
+    def joined(self, between: str) -> str:
+        """All names as one text, in little more memory than that takes."""
+        return between.join(self._texts(between))
+
+    def _texts(self, between: str) -> Iterator[str]:
+        import numpy as np
+
+        names = [str(name) for name in self.names]
+        letters = np.array([ord(name) for name in names], dtype="<u4") if _plain(names) and not between else None
+        for part in self.parts():
+            for start in range(0, len(part), PIECE):
+                codes = part[start : start + PIECE]
+                if letters is not None:
+                    yield letters[codes].tobytes().decode("utf-32-le", "surrogatepass")
+                else:
+                    yield between.join([names[code] for code in codes.tolist()])
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sequence) or isinstance(other, str):
             return NotImplemented
@@ -90,6 +113,10 @@ class Codes(Sequence[Item]):
     def __repr__(self) -> str:
         shown = ", ".join(map(repr, islice(self, 6)))
         return f"{type(self).__name__}({shown}{', …' if len(self) > 6 else ''})  # {len(self):,} items"
+
+
+def _plain(names: Sequence[str]) -> bool:
+    return all(len(name) == 1 for name in names)
 
 
 class Coded(Codes[Item]):
@@ -110,6 +137,10 @@ class Coded(Codes[Item]):
         """The array."""
         yield self.codes
 
+    def renamed(self, names: Sequence[Other]) -> Coded[Other]:
+        """The same array, with other names."""
+        return Coded(self.codes, names)
+
     def __len__(self) -> int:
         return len(self.codes)
 
@@ -123,6 +154,59 @@ class Coded(Codes[Item]):
         return self.names[int(self.codes[index])]
 
 
+class Store(Protocol):
+    """Numbers that are kept somewhere; what is there does not change, but more may come."""
+
+    def between(self, begin: int, end: int) -> Numbers:
+        """The numbers from one place up to another."""
+
+
+class Stretch(Codes[Item]):
+    """Some of the numbers of a store, without a copy of them.
+
+    Args:
+        store: Where they are.
+        names: What each number stands for.
+        places: Which they are, one after the other.
+    """
+
+    __slots__ = ("places", "store")
+
+    def __init__(self, store: Store, names: Sequence[Item], places: range) -> None:
+        super().__init__(names)
+        self.store, self.places = store, places
+
+    def parts(self) -> Iterator[Numbers]:
+        """The numbers, a block at a time."""
+        at, end = self.places.start, self.places.stop
+        while at < end:
+            stop = min(end, (at // BLOCK + 1) * BLOCK)
+            yield self.store.between(at, stop)
+            at = stop
+
+    def renamed(self, names: Sequence[Other]) -> Stretch[Other]:
+        """The same places, with other names."""
+        return Stretch(self.store, names, self.places)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    @overload
+    def __getitem__(self, index: int) -> Item: ...
+    @overload
+    def __getitem__(self, index: slice) -> Codes[Item]: ...
+    def __getitem__(self, index: int | slice) -> Item | Codes[Item]:
+        if not isinstance(index, slice):
+            at = self.places[index]
+            return self.names[int(self.store.between(at, at + 1)[0])]
+        chosen = self.places[index]
+        if chosen.step == 1:
+            return Stretch(self.store, self.names, chosen)
+        first, last = (min(chosen), max(chosen)) if chosen else (0, -1)
+        found = self.store.between(first, last + 1)
+        return Coded(found[:: chosen.step], self.names)
+
+
 class Packed(Codes[Item]):
     """A sequence that grows, and whose older parts are compressed: runs repeat themselves, so that they become small.
 
@@ -130,13 +214,14 @@ class Packed(Codes[Item]):
         names: What each number stands for.
     """
 
-    __slots__ = ("_blocks", "_dtype", "_length", "_open", "_room")
+    __slots__ = ("_blocks", "_dtype", "_halves", "_length", "_open", "_room")
 
     def __init__(self, names: Sequence[Item]) -> None:
         import numpy as np
 
         super().__init__(names)
         self._dtype = np.dtype(np.uint8 if len(names) <= 256 else np.int32)
+        self._halves = len(names) <= NIBBLE
         self._blocks: list[bytes] = []
         self._room: Numbers = np.zeros(PIECE, dtype=self._dtype)
         self._length = 0
@@ -156,15 +241,79 @@ class Packed(Codes[Item]):
                 self._room = larger
             self._room[used : used + step] = codes[done : done + step]
             if used + step == BLOCK:
-                self._blocks[self._length // BLOCK :] = [zlib.compress(self._room.tobytes(), 1)]
+                self._blocks[self._length // BLOCK :] = [self._squeezed(self._room[:BLOCK])]
             self._length += step  # last, so that an interrupt leaves what was there before
             done += step
+
+    def _squeezed(self, codes: Numbers) -> bytes:
+        """Numbers as few bytes."""
+        if self._halves:
+            pairs = codes.view("<u2")  # the second number is the upper byte
+            codes = (pairs | pairs >> 4).astype("u1")
+        return zlib.compress(codes.tobytes(), 1)
+
+    def _released(self, block: bytes) -> Numbers:
+        """The numbers of a block.
+
+        Raises:
+            ValueError: If they are not the numbers of a block.
+        """
+        import numpy as np
+
+        size = BLOCK // 2 if self._halves else BLOCK * self._dtype.itemsize
+        reader = zlib.decompressobj()
+        try:
+            data = reader.decompress(block, size + 1)  # whatever a file says: not more than that
+        except zlib.error as problem:
+            raise ValueError(f"a block cannot be read: {problem}") from None
+        if len(data) != size or not reader.eof:
+            raise ValueError("a block is not as long as blocks are")
+        found = np.frombuffer(data, dtype=np.uint8 if self._halves else self._dtype)
+        if self._halves:
+            pairs = found.astype("<u2")
+            found = ((pairs | pairs << 4) & 0x0F0F).view(np.uint8)
+        return found
 
     def copy(self) -> Packed[Item]:
         """The sequence as it is now."""
         twin = Packed(self.names)
         twin._blocks, twin._room, twin._length = list(self._blocks), self._room.copy(), self._length
         return twin
+
+    def renamed(self, names: Sequence[Other]) -> Stretch[Other]:
+        """The numbers that are there now, with other names."""
+        return Stretch(self, names, range(self._length))
+
+    def saved(self) -> Iterator[Numbers]:
+        """What it is kept as, for a file: compressed blocks, and at last the numbers after these."""
+        import numpy as np
+
+        full = self._length // BLOCK
+        yield from (np.frombuffer(block, dtype=np.uint8) for block in self._blocks[:full])
+        yield self._room[: self._length % BLOCK].copy()
+
+    def load(self, saved: Sequence[Numbers], below: int) -> None:
+        """Take what was saved of another sequence; whoever wrote it is not believed.
+
+        Args:
+            saved: The arrays.
+            below: No number may be this or more.
+
+        Raises:
+            ValueError: If it is not the numbers of a sequence with as many names.
+        """
+        if not saved:
+            raise ValueError("nothing was saved")
+        *blocks, rest = saved
+        if any(block.dtype.itemsize != 1 or block.ndim != 1 for block in blocks) or rest.dtype != self._dtype:
+            raise ValueError("what was saved is of another kind")
+        if rest.ndim != 1 or len(rest) >= BLOCK:
+            raise ValueError("what was saved has no end")
+        self._blocks, self._length, self._open = [block.tobytes() for block in blocks], BLOCK * len(blocks), None
+        self.extend(rest)
+        for part in self.parts():
+            if len(part) and not 0 <= int(part.min()) <= int(part.max()) < below:
+                raise ValueError("what was saved has numbers that nothing stands for")
 
     @property
     def size(self) -> int:
@@ -179,13 +328,26 @@ class Packed(Codes[Item]):
             yield self._room[: self._length % BLOCK].copy()
 
     def _block(self, number: int) -> Numbers:
-        import numpy as np
-
         if number == self._length // BLOCK:
             return self._room
         if self._open is None or self._open[0] != number:
-            self._open = (number, np.frombuffer(zlib.decompress(self._blocks[number]), dtype=self._dtype))
+            self._open = (number, self._released(self._blocks[number]))
         return self._open[1]
+
+    def between(self, begin: int, end: int) -> Numbers:
+        """The numbers from one place up to another; in their block, if that is one that is full."""
+        import numpy as np
+
+        block = begin // BLOCK
+        if begin < end <= (block + 1) * BLOCK and block < self._length // BLOCK:
+            return self._block(block)[begin - block * BLOCK : end - block * BLOCK]
+        found: Numbers = np.zeros(max(end - begin, 0), dtype=self._dtype)
+        at = begin
+        while at < end:
+            stop = min(end, (at // BLOCK + 1) * BLOCK)
+            found[at - begin : stop - begin] = self._block(at // BLOCK)[at % BLOCK : (stop - 1) % BLOCK + 1]
+            at = stop
+        return found
 
     def __len__(self) -> int:
         return self._length
@@ -200,14 +362,7 @@ class Packed(Codes[Item]):
             if not 0 <= at < self._length:
                 raise IndexError("the sequence is not that long")
             return self.names[int(self._block(at // BLOCK)[at % BLOCK])]
-        import numpy as np
-
         start, stop, step = index.indices(self._length)
         first, last = (start, stop) if step > 0 else (stop + 1, start + 1)
-        found: Numbers = np.zeros(max(last - first, 0), dtype=self._dtype)
-        at = first
-        while at < last:
-            end = min(last, (at // BLOCK + 1) * BLOCK)
-            found[at - first : end - first] = self._block(at // BLOCK)[at % BLOCK : (end - 1) % BLOCK + 1]
-            at = end
+        found = self.between(first, last)
         return Coded(found[::step] if step > 0 else found[::-1][::-step], self.names)

@@ -12,7 +12,7 @@ from softmachine.cli import options
 from softmachine.cli.models import Wanted, noted, open_for, rasp_theorem, view_of
 from softmachine.cli.options import Status, file, switch, value
 from softmachine.cli.output import Output
-from softmachine.errors import Remedy, SoftmachineError, UsageError
+from softmachine.errors import EffortError, Remedy, SoftmachineError, UsageError
 from softmachine.text import many
 
 if TYPE_CHECKING:
@@ -234,8 +234,15 @@ def command(
     if running.unsaved:
         output.warn(running.unsaved)
     result = running.so_far()
+    refused: EffortError | None = None
+    audited: AuditReport | None = None
     with working("doing steps again in exact arithmetic", output):
-        audited = running.audit(audit, seed) if audit else None
+        try:
+            audited = running.audit(audit, seed) if audit else None
+        except EffortError as problem:  # what the run came to is told all the same
+            refused = problem
+    if refused and output.as_json:
+        raise refused
     if output.as_json:
         checked = {"audit": _audited(audited)} if audited else {}
         lines: dict[str, object] = {} if watched.lines is None else {"trace": watched.lines}
@@ -251,6 +258,8 @@ def command(
             looking.at(result, output)
         if paging:
             paging.write(result, output)
+    if refused:
+        raise refused
     if result.differs or (audited and not audited.holds):
         return Status.FAILS
     return _status(result, watched.interrupted, running.max_steps, output)

@@ -11,8 +11,8 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from softmachine.cli.output import printable
-from softmachine.languages.turing import Action, Configuration, Tape, TuringMachine
-from softmachine.packed import Coded
+from softmachine.languages.turing import Action, Configuration, Contents, Tape, TuringMachine
+from softmachine.packed import Codes
 
 WIDEST_NAME = 16
 """Longer names of states and symbols are cut."""
@@ -109,23 +109,23 @@ class TapeView:
     def follow_all(self, tokens: Sequence[str]) -> None:
         """Apply what many tokens say; the last ones so that they can be shown step by step."""
         quick = len(tokens) - (self._past.maxlen or 0) - 1
-        if isinstance(tokens, Coded) and quick > MANY and self._begun:
+        if isinstance(tokens, Codes) and quick > MANY and self._begun:
             self._leap(tokens[:quick])
             tokens = tokens[quick:]
         for token in tokens:
             self.follow(token)
 
-    def _leap(self, tokens: Coded[str]) -> None:
+    def _leap(self, tokens: Codes[str]) -> None:
         """Apply many actions in one go; other tokens change nothing."""
         from softmachine.languages.turing.compiled import replay
 
         actions = tokens.chosen(lambda name: found if isinstance(found := self.meanings[name], Action) else None)
         now = self.configuration
-        for part in actions.parts():
-            replay(self._machine, now, tuple(actions.names), part)
+        replay(self._machine, now, tuple(actions.names), actions.parts())
         self._past.clear()
         for k, (low, high) in enumerate(self._reach):
-            written = [now.heads[k], *now.cells[k]]
+            contents = Contents.of(now.cells[k], now.blank)
+            written = (now.heads[k], contents.first, contents.first + max(len(contents.symbols) - 1, 0))
             self._reach[k] = (min(low, *written), max(high, *written))
 
     def rows(self, width: int, height: int) -> Sequence[Text]:

@@ -150,7 +150,7 @@ class Run:
 
 def _shortened(text: str, most: int) -> str:
     """A text in quotes; of a long one the beginning and the end, and how long it is."""
-    if len(repr(text)) <= most:
+    if len(text) <= most and len(repr(text)) <= most:
         return repr(text)
     length = f"({len(text):,} characters)"
     half = (most - len(length) - len("'' … '' ")) // 2

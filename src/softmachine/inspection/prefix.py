@@ -22,6 +22,7 @@ from softmachine.engines.fast.analysis.grids import Declined
 from softmachine.engines.fast.columns import Block, OfAtom, OfPosition
 from softmachine.engines.fast.engine import FastEngine
 from softmachine.engines.fast.recording import recorded
+from softmachine.engines.fast.tokens import Tokens
 from softmachine.errors import PrecisionError, UsageError
 from softmachine.estimates import Estimate, allow
 from softmachine.text import many
@@ -68,7 +69,8 @@ def adopt_prefix(reading: Pass, tokens: Sequence[str]) -> bool:
 
 def _blocks(fast: FastEngine, codes: NDArray[np.int64], atoms: Sequence[int]) -> Iterator[Block]:
     """The positions in blocks, with these atoms."""
-    records = recorded(fast, codes, atoms, SIZE) if atoms else None
+    tokens = Tokens(fast.transformer.vocabulary, codes, fast.code.kinds)
+    records = recorded(fast, tokens, len(codes), atoms, SIZE) if atoms else None
     places = {number: 2 * k for k, number in enumerate(atoms)}
     for first in range(0, len(codes), SIZE):
         yield Block(first, codes[first : first + SIZE], next(records) if records else None, places)

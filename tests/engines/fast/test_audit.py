@@ -44,7 +44,7 @@ def test_steps_beyond_the_first_blocks_are_done_again(run: FastPass, monkeypatch
     whole = audit(run, 10**6)
     monkeypatch.setitem(audit.__globals__, "BLOCK", 7)
     assert audit(run, 10**6) == whole
-    run.tokens[110] = (run.tokens[110] + 1) % len(MODEL.weights.vocabulary)
+    run.tokens.put(110, (run.tokens[110] + 1) % len(MODEL.weights.vocabulary))
     assert 109 in {difference.position for difference in audit(run, 10**6).differences}
 
 
@@ -64,7 +64,7 @@ def test_audits_in_blocks_agree_on_random_transformers(
         return
     assert audit(started, 20, seed=seed).holds
     last = started.known - 1
-    started.tokens[last] = (started.tokens[last] + 1) % len(transformer.vocabulary)
+    started.tokens.put(last, (started.tokens[last] + 1) % len(transformer.vocabulary))
     wrong = {difference.position for difference in audit(started, 20, seed=seed).differences}
     assert last - 1 in wrong or last < started.prompt
 
@@ -92,9 +92,9 @@ def test_an_audit_stays_within_the_limit_of_steps() -> None:
 def test_a_change_of_plan_while_a_run_is_read_again_begins_again(run: FastPass) -> None:
     """With another plan the code is another, and what was recorded before comes out the same."""
     atoms = [number for number, atom in enumerate(run.engine.flow.atoms) if isinstance(atom, Retrieved)][:2]
-    before = [part.copy() for part in recorded(run.engine, run.tokens[:50], atoms, 16)]
+    before = [part.copy() for part in recorded(run.engine, run.tokens, 50, atoms, 16)]
     parts = []
-    for number, part in enumerate(recorded(run.engine, run.tokens[:50], atoms, 16)):
+    for number, part in enumerate(recorded(run.engine, run.tokens, 50, atoms, 16)):
         parts.append(part.copy())
         if number == 1:
             run.engine.assume_less(frozenset({"last write"}), frozenset())

@@ -136,7 +136,7 @@ def test_a_checkpoint_with_a_changed_byte_is_refused(model: Model, tmp_path: Pat
         ("_meta", (1, -(10**6))),
         ("_meta", (2, 10**6)),
         ("info", (0, 10**6)),
-        ("tokens", (5, 255)),
+        ("tokens 0", (5, 255)),
     ],
 )
 def test_a_forged_checkpoint_cannot_point_outside(

@@ -78,7 +78,7 @@ def test_neighbours_are_the_nearest_places_on_both_sides(function: Function) -> 
     for _ in range(500):
         first = rng.randrange(-20, 20)
         taken = sorted(rng.sample(range(first, first + 30), rng.randrange(1, 8)))
-        there = np.full(30, -1, dtype=np.int64)
+        there = np.zeros(30, dtype=np.int32)
         for place in taken:
             there[place - first] = 1
         n = rng.randrange(-60, 80)

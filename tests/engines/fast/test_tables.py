@@ -92,7 +92,7 @@ def test_audits_of_tables_pass_and_find_a_wrong_token(ternary: Model) -> None:
     run = FastEngine(ternary.weights).start(codec.prompt("").tokens)
     run.go(40)
     assert audit(run, 10, seed=1).holds
-    run.tokens[30] = (run.tokens[30] + 1) % len(ternary.weights.vocabulary)
+    run.tokens.put(30, (run.tokens[30] + 1) % len(ternary.weights.vocabulary))
     assert 29 in {difference.position for difference in audit(run, 39, seed=2).differences}
 
 

@@ -22,13 +22,17 @@ from softmachine.engines.fast.analysis.forms import ZERO, Form
 from softmachine.engines.fast.columns import Block, Name, OfAtom, OfBias, OfPosition, OfToken
 from softmachine.engines.fast.every_score import Question, Search, Sum
 from softmachine.engines.fast.recording import recorded
+from softmachine.estimates import Estimate, allow
+from softmachine.text import many
 from softmachine.transformer.attention import Mask
 
 if TYPE_CHECKING:
-    from softmachine.engines.fast.engine import FastPass
+    from softmachine.engines.fast.engine import FastEngine, FastPass
 
 BLOCK = 1 << 16
 """So many keys are looked at together."""
+PER_NUMBER, PER_SCORE, PER_POSITION, BYTES = 50e-6, 2.5e-9, 30e-9, 200
+"""Seconds for a number of a step in rationals, a score, and a position that is read again; bytes of such a number."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +74,33 @@ class Audit:
 
 
 def audit(run: FastPass, count: int, seed: int = 0) -> Audit:
-    """Do random steps of a run again, drawn from all."""
+    """Do random steps of a run again, drawn from all.
+
+    Raises:
+        EffortError: If that takes too long, and nobody said yes.
+    """
+    foresee(run.engine, min(count, len(run.spoken)), run.known, run.known)
     steps = drawn(run.spoken, count, seed)
     return Audit(steps, *done_again(run, steps), len(run.spoken), seed)
+
+
+def foresee(engine: FastEngine, count: int, context: float, read: int) -> None:
+    """See that steps can be done again in reasonable time and memory: before they are drawn, which takes memory, too.
+
+    Args:
+        engine: The engine.
+        count: How many steps.
+        context: How many positions the context of one has, on average.
+        read: How many positions are read again.
+
+    Raises:
+        EffortError: If they cannot, and nobody said yes.
+    """
+    flow = engine.flow
+    heads = sum(isinstance(item, FlowHead) for item in flow.order)
+    numbers = count * (len(flow.order) + len(flow.logits))
+    seconds = numbers * PER_NUMBER + count * heads * context / 2 * PER_SCORE + heads * read * PER_POSITION
+    allow(Estimate(f"doing {many(count, 'step')} again", seconds, numbers * BYTES), hint="ask for fewer steps")
 
 
 def drawn(candidates: range, count: int, seed: int) -> tuple[int, ...]:
@@ -131,7 +159,7 @@ class _Auditor:
         self.every = every
         self.run = run
         self.flow = run.engine.flow
-        self.steps = [_Step(position, int(run.tokens[position]), {}) for position in steps]
+        self.steps = [_Step(position, run.tokens[position], {}) for position in steps]
         self.scores = 0
         self.asked: dict[FlowHead, tuple[Sequence[int], Sequence[Question]]] = {}
         """Of each head that is needed, the components that it retrieves, and what it asked at the steps and found."""
@@ -198,11 +226,12 @@ class _Auditor:
 
     def _blocks(self, atoms: Sequence[int]) -> Iterator[Block]:
         """All keys that some step sees besides its own, with these atoms."""
-        tokens = self.run.tokens[: self.steps[-1].position]
-        records = recorded(self.run.engine, tokens, atoms, BLOCK) if atoms else None
+        tokens, count = self.run.tokens, self.steps[-1].position
+        records = recorded(self.run.engine, tokens, count, atoms, BLOCK) if atoms else None
         places = {number: 2 * k for k, number in enumerate(atoms)}
-        for first in range(0, len(tokens), BLOCK):
-            yield Block(first, tokens[first : first + BLOCK], next(records) if records else None, places)
+        for first in range(0, count, BLOCK):
+            here = tokens.between(first, min(first + BLOCK, count))
+            yield Block(first, here, next(records) if records else None, places)
 
 
 def _means(question: Question, components: Sequence[int], count: int) -> list[Fraction | None]:

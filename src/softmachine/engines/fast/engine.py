@@ -21,15 +21,9 @@ from softmachine.engines.fast.indexes.memory import Memory
 from softmachine.engines.fast.store import compiled, is_compiled, uncompiled
 from softmachine.engines.fast.tables.interpreted import Interpreted, is_large, tables_of
 from softmachine.engines.fast.tables.memory import TableMemory
-from softmachine.errors import (
-    AmbiguousTokenError,
-    EffortError,
-    InputError,
-    PrecisionError,
-    Remedy,
-    SoftmachineError,
-)
-from softmachine.packed import Coded
+from softmachine.engines.fast.tokens import Tokens
+from softmachine.errors import AmbiguousTokenError, InputError, PrecisionError, Remedy, SoftmachineError
+from softmachine.packed import Coded, Codes
 from softmachine.text import many
 from softmachine.transformer.weights import Transformer
 
@@ -39,8 +33,6 @@ CHUNK = 1 << 21
 
 REHEARSED = 64
 """So many positions are computed by plain Python first, if a plan assumes what may not hold: compiling takes longer."""
-LARGEST_RESERVE = 1 << 28
-"""So many bytes at most are reserved for tokens beforehand."""
 
 
 class FastEngine:
@@ -158,11 +150,11 @@ class FastEngine:
         """The output of the largest logit at every position."""
         return FastPass(self, tokens, lambda _: True, answer_all=True).answers()
 
-    def reading(self, tokens: NDArray[Any]) -> FastPass:
-        """A pass that only reads these tokens, given by their numbers."""
+    def reading(self, tokens: Tokens, count: int) -> FastPass:
+        """A pass that only reads tokens, so many of them."""
         again = FastPass(self, [], lambda _: True, answer_all=True)
-        again.tokens, again.given, again.first_answer = tokens, len(tokens), len(tokens)
-        again.info[:] = [0, len(tokens), status.RUNNING, -1]
+        again.tokens, again.given, again.first_answer = tokens.for_reading(count, self.code.kinds), count, count
+        again.info[:] = [0, count, status.RUNNING, -1, 0]
         return again
 
 
@@ -197,15 +189,13 @@ class FastPass:
         self.names = (*transformer.vocabulary, *(name for name in transformer.outputs if name not in index))
         self.prompt = len(prompt)
         self.given = len(tokens)
-        dtype = np.uint8 if len(self.names) <= 256 else np.int32
-        self.tokens: NDArray[Any] = np.zeros(max(2 * self.given, 1024), dtype=dtype)
-        self.tokens[: self.given] = [index[token] for token in tokens]
+        self.tokens = Tokens(self.names, [index[token] for token in tokens], engine.code.kinds)
         self.follow = np.array(
             [-1 if stops(output) else index.get(output, -2) for output in transformer.outputs], dtype=np.int64
         )
         self.said = np.zeros(self.given + 1 if answer_all else 1, dtype=np.int64)
         self.first_answer = 0 if answer_all else self.given - 1
-        self.info = np.array([0, self.given, status.RUNNING, -1], dtype=np.int64)
+        self.info = np.array([0, self.given, status.RUNNING, -1, 0], dtype=np.int64)
         self.memory: Memory | TableMemory = engine.code.memory()
         self.stopped_by: str | None = None
 
@@ -222,35 +212,39 @@ class FastPass:
     @property
     def size(self) -> int:
         """The bytes that the run takes."""
-        return self.memory.size + self.known * self.tokens.itemsize
+        return self.memory.size + self.tokens.size(self.known)
 
     def again(self, codes: NDArray[Any]) -> None:
         """Start over on another prompt, given as the numbers of its tokens."""
         self.adopt(codes, len(codes))
         self.memory.forget()
-        self.info[:] = [0, self.given, status.RUNNING, -1]
+        self.info[:] = [0, self.given, status.RUNNING, -1, 0]
         self.first_answer = self.given - 1
         self.stopped_by = None
+
+    def go_on_from(self, tokens: Tokens, count: int) -> None:
+        """Let these be the tokens, so many; they are read again. The prompt is as it was."""
+        self.tokens, self.given = tokens, count
+        self.memory.forget()
+        self.info[:] = [0, count, status.RUNNING, -1, 0]
+        self.first_answer = count - 1
 
     def adopt(self, codes: NDArray[Any], prompt: int) -> None:
         """Let these be the tokens, of which so many are the prompt."""
         self.prompt, self.given = prompt, len(codes)
-        self._make_room(self.given + 1)
-        self.tokens[: self.given] = codes
+        self.tokens.begin_anew(codes)
         self.info[status.KNOWN] = self.given
 
     def reserve(self, positions: int) -> None:
         """Have room for so many tokens, so that they need not be moved; memory is only taken as they come."""
-        if positions * self.tokens.itemsize <= LARGEST_RESERVE:
-            with suppress(EffortError, MemoryError):
-                self._make_room(positions + 1)
+        self.tokens.reserve(positions + 1)
 
-    def said_since(self, most: int) -> Coded[str]:
+    def said_since(self, most: int) -> Codes[str]:
         """What was said after the prompt: so many tokens at most, and the one that stopped the run."""
         end = self.known + (self.stopped_by is not None)
         if self.stopped_by is None:
             end = min(end, self.prompt + most)
-        return Coded(self.tokens[self.prompt : end], self.names)
+        return self.tokens.said(self.prompt, end)
 
     @property
     def spoken(self) -> range:
@@ -259,7 +253,7 @@ class FastPass:
 
     def said_at(self, position: int) -> str:
         """What was said after a position."""
-        return self.names[int(self.tokens[position + 1])]
+        return self.names[self.tokens[position + 1]]
 
     def go(self, limit: int) -> bool:
         """Compute positions until there are ``limit`` of them; whether the run goes on (nothing stopped it).
@@ -276,7 +270,6 @@ class FastPass:
                     self._why_no_further(), hint="models that go on from summaries have short contexts"
                 )
             target = min(target, self.engine.code.horizon)
-            self._make_room(target + 1)
             rehearsal = self.engine.rehearsal if self.read < REHEARSED else None
             if rehearsal:
                 self.call(rehearsal, min(target, REHEARSED))
@@ -303,8 +296,11 @@ class FastPass:
 
     def _call(self, advance: Callable[..., None], info: NDArray[np.int64], target: int) -> None:
         memory = self.memory
-        before = (self.tokens, self.said, memory.tables, self.follow, info, memory.scalars)
-        advance(*before, target, self.first_answer, *memory.arrays)
+        self.tokens.frame(int(info[status.AT]), max(target, int(info[status.AT])), self.known)
+        info[status.BASE] = self.tokens.base
+        before = (self.tokens.window, self.said, memory.tables, self.follow, info, memory.scalars)
+        older = self.tokens.older
+        advance(*before, target, self.first_answer, older.pages, older.kept, *memory.arrays)
 
     def answers(self) -> list[str]:
         """The outputs at all given positions."""
@@ -323,14 +319,6 @@ class FastPass:
         limit = f"{code.horizon:,} positions" + (" (2^30)" if code.horizon == HORIZON else "")
         return f"a context of more than {limit} leaves the range in which the fast engine is proved to be exact"
 
-    def _make_room(self, size: int) -> None:
-        """Have room for so many tokens, and for some more; memory for these is only taken as they come."""
-        if size > self.tokens.size:
-            self._require_memory(size * self.tokens.itemsize, f"room for {many(size, 'token')}")
-            larger = np.zeros(max(size, 2 * self.tokens.size), dtype=self.tokens.dtype)
-            larger[: self.known] = self.tokens[: self.known]
-            self.tokens = larger
-
     def settle(self) -> None:
         """See to what the code returned for, so that it can go on, or has stopped."""
         info = self.info
@@ -338,7 +326,7 @@ class FastPass:
         outputs = self.engine.transformer.outputs
         if found == status.STOPPED:
             stop = outputs[int(info[status.SAID])]
-            self.tokens[self.known] = self.names.index(stop)
+            self.tokens.put(self.known, self.names.index(stop))
             self.stopped_by = stop
         elif found == status.TIE:
             names = ", ".join(repr(outputs[k]) for k in self.memory.tied()[:4])
@@ -374,3 +362,6 @@ class FastPass:
         """Go through the tokens so far with the engine's new plans."""
         self.memory = self.engine.code.memory()
         self.info[status.AT] = 0
+        self.tokens.ask(self.engine.code.kinds)
+        if self.said.size <= self.known:  # what was said stays as it is; there is no room for it to be said twice
+            self.first_answer = self.known - 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from softmachine.engines.fast.codegen.emitted import Emitted
 from softmachine.engines.fast.indexes.memory import Memory
 from softmachine.engines.fast.tables.interpreted import Interpreted
 from softmachine.engines.fast.tables.memory import TableMemory
+from softmachine.engines.fast.tokens import Tokens
 
 if TYPE_CHECKING:
     from softmachine.engines.fast.engine import FastEngine, FastPass
@@ -20,24 +21,25 @@ if TYPE_CHECKING:
 Record = NDArray[np.int64]
 
 
-def recorded(engine: FastEngine, tokens: NDArray[Any], atoms: Sequence[int], size: int) -> Iterator[Record]:
+def recorded(engine: FastEngine, tokens: Tokens, count: int, atoms: Sequence[int], size: int) -> Iterator[Record]:
     """Read tokens again; the numerators and denominators of some atoms, for so many positions at a time.
 
     Memory is that of the run's own arrays and of one block. A block is only there until the next one is asked for.
 
     Args:
         engine: The engine.
-        tokens: The numbers of the tokens.
+        tokens: The tokens,
+        count: and how many of them to read.
         atoms: The numbers of units and of what heads retrieve.
         size: The positions of a block.
     """
-    record: Record = np.zeros((min(size, len(tokens)), 2 * len(atoms)), dtype=np.int64)
+    record: Record = np.zeros((min(size, count), 2 * len(atoms)), dtype=np.int64)
     run, code = None, engine.code
-    for start in range(0, len(tokens), size):
-        stop = min(start + size, len(tokens))
+    for start in range(0, count, size):
+        stop = min(start + size, count)
         while run is None or run.read < stop:
             if run is None or code is not engine.code:  # another plan: begin again; the last block is what stays
-                run, code = engine.reading(tokens), engine.code
+                run, code = engine.reading(tokens, count), engine.code
             if isinstance(code, Emitted):
                 _call(engine, run, atoms, record, stop)
             else:

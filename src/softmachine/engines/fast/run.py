@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,8 +17,10 @@ from softmachine.engines.fast.codegen.emitted import Emitted
 from softmachine.engines.fast.engine import FastEngine, FastPass
 from softmachine.engines.fast.segments import SegmentedPass
 from softmachine.errors import Remedy, UsageError
+from softmachine.estimates import SOON, WORTH_SAYING, duration, mention
 from softmachine.languages.source import Source
 from softmachine.packed import Coded
+from softmachine.text import many
 
 MAX_STEPS = 100_000_000
 """So many steps are allowed, if nothing else is said."""
@@ -186,9 +189,11 @@ class FastRun:
         """Many tokens at a time."""
         self.task.require_room(self.max_steps)
         seen, piece = len(self.tokens), FIRST_PIECE
+        outlook = Outlook(self)
         while not self.run.ended:
             self.run.advance(piece)
             said = self.tokens
+            outlook.see(len(said))
             yield said[seen:]
             seen, piece = len(said), min(2 * piece, LARGEST_PIECE)
         if self.run.outgrown:
@@ -204,6 +209,31 @@ class FastRun:
     def audit(self, steps: int, seed: int) -> Audit:
         """Random steps done again, with every score computed in exact arithmetic."""
         return self.run.audit(steps, seed)
+
+
+class Outlook:
+    """What is known of a run for which someone allows many steps: nobody knows when it ends, so nothing is refused.
+
+    Args:
+        run: The run.
+    """
+
+    def __init__(self, run: FastRun) -> None:
+        self.run, self.before, self.began = run, len(run.tokens), time.perf_counter()
+        self.asked = run.task.max_steps is not None
+        context, allowed = run.run, many(run.max_steps, "step")
+        if self.asked and isinstance(context, OneContext) and context.end > (most := context.engine.code.horizon):
+            mention(f"{allowed} are allowed, but a context has at most {most:,} positions: a run that is longer stops")
+
+    def see(self, count: int) -> None:
+        """So many tokens are there: say how long all would take, once, as soon as that can be told."""
+        spent = time.perf_counter() - self.began
+        if self.asked and spent > SOON and count > self.before:
+            self.asked = False
+            seconds = spent / (count - self.before) * (self.run.limit - self.before)
+            if seconds > WORTH_SAYING:
+                allowed = many(self.run.max_steps, "step")
+                mention(f"all {allowed} that are allowed take about {duration(seconds)}; the run may end before")
 
 
 def resume(task: Task, file: Path) -> FastRun:

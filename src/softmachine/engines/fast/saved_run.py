@@ -27,17 +27,19 @@ from softmachine.engines.fast.growth import require_memory
 from softmachine.engines.fast.indexes.memory import Memory
 from softmachine.engines.fast.segments import SegmentedPass
 from softmachine.engines.fast.tables.memory import TableMemory
+from softmachine.engines.fast.tokens import Tokens
 from softmachine.errors import Place, Remedy, SoftmachineError, SourceError, UsageError
-from softmachine.packed import Packed
+from softmachine.packed import Codes, Packed
 
 if TYPE_CHECKING:
     from softmachine.engines.fast.engine import FastEngine, FastPass
 
-Tokens = NDArray[Any]
 Arrays = dict[str, NDArray[Any]]
-FORMAT = "softmachine checkpoint 1"
-SEGMENTS_FORMAT = "softmachine checkpoint of segments 1"
-_DTYPES = {"uint8": "U8", "int32": "I32", "int64": "I64"}
+FORMAT = "softmachine checkpoint 2"
+SEGMENTS_FORMAT = "softmachine checkpoint of segments 2"
+_OURS = (FORMAT, SEGMENTS_FORMAT, "softmachine checkpoint 1", "softmachine checkpoint of segments 1")
+"""What may be overwritten: also what older versions wrote, with a byte a token."""
+_DTYPES = {"uint8": "U8", "int8": "I8", "int16": "I16", "int32": "I32", "int64": "I64"}
 _LARGEST = 2**62
 _LONGEST_HEADER = 1 << 24
 _MOST_DIGITS = 30
@@ -62,7 +64,7 @@ def _taken(path: Path) -> bool:
         return False
     if not path.is_file():
         return True
-    return _header(path).get("format") not in (FORMAT, SEGMENTS_FORMAT)
+    return _header(path).get("format") not in _OURS
 
 
 def _header(path: Path) -> dict[str, str]:
@@ -98,8 +100,7 @@ def save(run: FastPass | SegmentedPass, path: Path, steps: int = 0) -> None:
     common |= {what: json.dumps(sorted(names)) for what, names in less.items()}
     if isinstance(run, SegmentedPass):
         # What was said says it all: the present segment is read again.
-        parts = {f"said {number}": part for number, part in enumerate(run.lasting().parts())}
-        _save(path, parts, common | {"format": SEGMENTS_FORMAT, "prompt": _prompt(run)})
+        _save(path, _packed("said", run.lasting()), common | {"format": SEGMENTS_FORMAT, "prompt": _prompt(run)})
     else:
         _save(path, _whole(run), common | {"format": FORMAT, "prompt": str(run.prompt)})
 
@@ -108,12 +109,35 @@ def _whole(run: FastPass) -> Arrays:
     """The arrays of a run in one context; of a large model only the tokens, which are read again."""
     with suppress(SoftmachineError, MemoryError):  # what stops it now will do so again
         run.settle()
+    tokens = _packed("tokens", run.tokens.said(0, run.known))
     if isinstance(run.memory, TableMemory):
-        return {"tokens": run.tokens[: run.known]}
+        return tokens
     info = run.info.copy()
     info[status.STATUS] = status.RUNNING
-    arrays = {"tokens": run.tokens[: run.known], "info": info, "scalars": run.memory.scalars}
-    return arrays | {f"storage {name}": np.ascontiguousarray(array) for name, array in run.memory.parts.items()}
+    return (
+        tokens
+        | {"info": info, "scalars": run.memory.scalars}
+        | {f"storage {name}": np.ascontiguousarray(array) for name, array in run.memory.parts.items()}
+    )
+
+
+def _packed(name: str, codes: Codes[str]) -> Arrays:
+    """A sequence as arrays with numbers after their names: compressed, so that a long run is written in no time."""
+    packed: Packed[str] = Packed(codes.names)
+    for part in codes.parts():
+        packed.extend(part)
+    return {f"{name} {number}": part for number, part in enumerate(packed.saved())}
+
+
+def _unpacked(name: str, arrays: Arrays, like: FastPass) -> Packed[str]:
+    """The sequence that such arrays are, of tokens that a model can read."""
+    count = sum(found.startswith(f"{name} ") for found in arrays)
+    packed: Packed[str] = Packed(like.names)
+    try:
+        packed.load([arrays[f"{name} {number}"] for number in range(count)], len(like.engine.transformer.vocabulary))
+    except (ValueError, KeyError):
+        raise _RefusedError("does not fit the model") from None
+    return packed
 
 
 def _prompt(run: SegmentedPass) -> str:
@@ -211,37 +235,24 @@ def _adopt(run: FastPass | SegmentedPass, header: dict[str, str], arrays: Arrays
     if isinstance(run, SegmentedPass):
         _adopt_segments(run, arrays)
         return
-    tokens = arrays.get("tokens")
-    if tokens is None or not _are_tokens(run, tokens) or tokens.dtype != run.tokens.dtype:
+    tokens = _unpacked("tokens", arrays, run)
+    if len(tokens) < max(run.prompt, 1):
         raise _RefusedError("does not fit the model")
-    if not np.array_equal(tokens[: run.prompt], run.tokens[: run.prompt]):
+    if not np.array_equal(tokens.between(0, run.prompt), run.tokens.between(0, run.prompt)):
         raise _RefusedError("is of a run on another input")
     if isinstance(run.engine.code, Emitted):
         _adopt_memory(run, Memory(run.engine.code), tokens, arrays)
     else:  # the tokens of a large model are read again
-        prompt_length = run.prompt
-        run.again(tokens)
-        run.prompt = prompt_length
-
-
-def _are_tokens(run: FastPass, tokens: Tokens) -> bool:
-    """Whether an array can be the numbers of tokens."""
-    within = tokens.ndim == 1 and len(tokens) and tokens.dtype in (np.uint8, np.int32) and int(tokens.min()) >= 0
-    return bool(within) and int(tokens.max()) < len(run.engine.transformer.vocabulary)
+        run.go_on_from(Tokens.of(tokens, run.engine.code.kinds), len(tokens))
 
 
 def _adopt_segments(run: SegmentedPass, arrays: Arrays) -> None:
-    said: Packed[str] = Packed(run.current.names)
-    for number in range(len(arrays)):
-        part = arrays.get(f"said {number}")
-        if part is None or not _are_tokens(run.current, part):
-            raise _RefusedError("does not fit the model")
-        said.extend(part)
+    said = _unpacked("said", arrays, run.current)
     if len(said):
         run.go_on_from(said)
 
 
-def _adopt_memory(run: FastPass, memory: Memory, tokens: Tokens, arrays: Arrays) -> None:
+def _adopt_memory(run: FastPass, memory: Memory, tokens: Packed[str], arrays: Arrays) -> None:
     info, scalars = arrays.get("info"), arrays.get("scalars")
     if info is None or scalars is None or not _plausible(memory, len(tokens), info, scalars):
         raise _RefusedError("does not fit the model")
@@ -251,9 +262,9 @@ def _adopt_memory(run: FastPass, memory: Memory, tokens: Tokens, arrays: Arrays)
             raise _RefusedError("does not fit the model")
         memory.parts |= zip(storage.arrays, found, strict=True)
     memory.scalars = scalars
-    run.memory, run.tokens, run.info, run.given = memory, tokens, info, len(tokens)
+    run.memory, run.tokens, run.info, run.given = memory, Tokens.of(tokens, run.engine.code.kinds), info, len(tokens)
     run.info[status.STATUS] = status.RUNNING
-    run.first_answer = run.prompt - 1
+    run.first_answer = len(tokens) - 1
 
 
 def _heads(engine: FastEngine, names: str) -> frozenset[str]:
@@ -270,7 +281,7 @@ def _heads(engine: FastEngine, names: str) -> frozenset[str]:
 def _plausible(memory: Memory, count: int, info: NDArray[np.int64], scalars: NDArray[np.int64]) -> bool:
     """Whether a run of so many tokens can have left these numbers."""
     whole = info.dtype == scalars.dtype == np.int64
-    if not whole or info.shape != (4,) or scalars.shape != memory.scalars.shape:
+    if not whole or info.shape != (5,) or scalars.shape != memory.scalars.shape:
         return False
     running = 0 <= info[status.AT] <= info[status.KNOWN] == count and info[status.STATUS] == status.RUNNING
     return bool(running) and bool((np.abs(scalars.astype(np.float64)) < _LARGEST).all())

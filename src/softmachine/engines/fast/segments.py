@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.engines.fast.audit import Audit, Difference, done_again, drawn
+from softmachine.engines.fast.audit import Audit, Difference, done_again, drawn, foresee
 from softmachine.errors import InputError
 from softmachine.packed import Codes, Packed
 
@@ -116,7 +116,7 @@ class SegmentedPass:
         """All that is known to follow, without what stopped the run."""
         if self._beyond is not None:
             return self._beyond
-        return self.said if self.stopped_by is None else self.said[:-1]
+        return self.said.renamed(self.said.names)[: -1 if self.stopped_by is not None else None]
 
     def advance(self, count: int) -> None:
         """Say so many tokens more, or a few more than that, unless the run ends before.
@@ -143,7 +143,7 @@ class SegmentedPass:
         """Keep what was said since the last time, as far as it is allowed."""
         begin = run.prompt + self._taken
         end = run.known + (run.stopped_by is not None)
-        codes = run.tokens[begin:end]
+        codes = run.tokens.between(begin, end)
         steps = np.flatnonzero(self._is_step[codes])
         allowed = len(codes)
         if self.steps + len(steps) > self.most_steps:
@@ -162,7 +162,7 @@ class SegmentedPass:
 
     def _next_segment(self, run: FastPass) -> None:
         """Start on the summary that was written last."""
-        codes = run.tokens[run.prompt : run.known + 1]
+        codes = run.tokens.between(run.prompt, run.known + 1)
         beginnings = np.flatnonzero(self._begins[codes])
         if not len(beginnings):
             raise InputError(f"{run.stopped_by!r} ends a summary that was not begun")
@@ -170,7 +170,13 @@ class SegmentedPass:
         self._taken = 0
 
     def audit(self, count: int, seed: int) -> Audit:
-        """Do random steps of all segments again."""
+        """Do random steps of all segments again.
+
+        Raises:
+            EffortError: If that takes too long, and nobody said yes.
+        """
+        count, mean = min(count, len(self.said)), sum(self.segments) / max(len(self.segments), 1)
+        foresee(self.engine, count, mean, int(min(count * mean, sum(self.segments))))
         steps = drawn(range(len(self.said)), count, seed)
         differences: list[Difference] = []
         scores, begin = 0, 0

@@ -15,5 +15,6 @@ CODES = {
 """Why the code returned: the limit, a stop, equal logits, an output that is no token, overflow; a storage that is full,
 or that the plan is wrong for (plus the storage's number); a mean of integers that is none (plus the plan's number)."""
 RUNNING, STOPPED, TIE, STRANGER, TOO_LARGE, FULL, REPLAN, UNEVEN = CODES.values()
-AT, KNOWN, STATUS, SAID = 0, 1, 2, 3
-"""What the numbers in `info` are: the next position, how many tokens are known, the status, the last output."""
+AT, KNOWN, STATUS, SAID, BASE = 0, 1, 2, 3, 4
+"""What the numbers in `info` are: the next position, how many tokens are known, the status, the last output; and which
+position the first token of the array that the code is given has."""

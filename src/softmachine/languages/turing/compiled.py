@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from functools import cached_property, reduce
 from typing import Any, NamedTuple
 
@@ -10,11 +11,14 @@ from numpy.typing import NDArray
 
 from softmachine.jit import machine_code
 from softmachine.languages.turing.configuration import Action, Configuration
+from softmachine.languages.turing.long_tape import LongTape
 from softmachine.languages.turing.machine import MOVES, Rule, Tape, TuringMachine
 from softmachine.packed import Coded
 
 CHUNK = 1 << 22
 """So many steps at most are made before Python gets a chance to see that the user wants to stop."""
+LONG = 1 << 12
+"""A tape with more symbols on it stays an array."""
 LARGEST_TABLE = 1 << 24
 """A machine whose table of states and readings has more entries is left to the plain loop."""
 
@@ -136,20 +140,23 @@ def _held_back(rule: Rule, mask: int) -> Action:
     return Action(rule.next, rule.write, tuple(moves))
 
 
-def replay(machine: TuringMachine, configuration: Configuration, actions: tuple[Action, ...], codes: Integers) -> None:
+def replay(
+    machine: TuringMachine, configuration: Configuration, actions: tuple[Action, ...], parts: Iterable[Integers]
+) -> None:
     """Apply actions, given by their numbers, one after the other, in place."""
     tapes = _Tapes(machine, configuration, two_way=True)
     shape, number = (len(actions), machine.tapes), tapes.number
     write = np.array([[number[symbol] for symbol in action.write] for action in actions], dtype=np.int64).reshape(shape)
     move = np.array([[MOVES[letter] for letter in action.move] for action in actions], dtype=np.int64).reshape(shape)
-    done = 0
-    while done < len(codes):
-        done += _replayed(write, move, tapes.array, tapes.heads, codes[done : done + CHUNK])
-        if done < len(codes) and (tapes.heads.min() < 1 or tapes.heads.max() >= tapes.array.shape[1] - 1):
-            tapes.grow()
-    if len(codes):
-        configuration.state = actions[int(codes[-1])].state
-    configuration.steps += len(codes)
+    for codes in parts:
+        done = 0
+        while done < len(codes):
+            done += _replayed(write, move, tapes.array, tapes.heads, codes[done : done + CHUNK])
+            if done < len(codes) and (tapes.heads.min() < 1 or tapes.heads.max() >= tapes.array.shape[1] - 1):
+                tapes.grow()
+        if len(codes):
+            configuration.state = actions[int(codes[-1])].state
+        configuration.steps += len(codes)
     tapes.restore(configuration)
 
 
@@ -194,7 +201,8 @@ class _Tapes:
     def __init__(self, machine: TuringMachine, configuration: Configuration, *, two_way: bool) -> None:
         symbols = dict.fromkeys((machine.blank, *machine.symbols))
         self.number = {symbol: index for index, symbol in enumerate(symbols)}
-        written = [0, *configuration.heads, *(cell for cells in configuration.cells for cell in cells)]
+        ends = (end for cells in configuration.cells for end in _ends(cells))
+        written = [0, *configuration.heads, *ends]
         margin = max(written) - min(written) + 1024
         self.two_way = two_way
         self.first = min(written) - margin if two_way else 0
@@ -203,6 +211,10 @@ class _Tapes:
         self.array: Integers = np.zeros((len(configuration.cells), length), dtype=dtype)
         self.heads: Integers = np.array([head - self.first for head in configuration.heads], dtype=np.int64)
         for row, cells in zip(self.array, configuration.cells, strict=True):
+            if isinstance(cells, LongTape) and (reach := cells.ends):
+                begin, end = (end - cells.first for end in reach)
+                row[begin + cells.first - self.first :][: end + 1 - begin] = cells.array[begin : end + 1]
+                continue
             for cell, symbol in cells.items():
                 row[cell - self.first] = self.number[symbol]
 
@@ -217,11 +229,21 @@ class _Tapes:
 
     def restore(self, configuration: Configuration) -> None:
         """Put the heads and the symbols, without blanks, where they belong."""
-        symbols = list(self.number)
+        symbols = tuple(self.number)
         configuration.heads = [int(head) + self.first for head in self.heads]
         configuration.cells = [
-            {index + self.first: symbols[row[index]] for index in np.flatnonzero(row).tolist()} for row in self.array
+            LongTape(row, self.first, symbols)
+            if np.count_nonzero(row) > LONG
+            else {index + self.first: symbols[row[index]] for index in np.flatnonzero(row).tolist()}
+            for row in self.array
         ]
+
+
+def _ends(cells: Mapping[int, str]) -> Iterable[int]:
+    """The cells between which all others are."""
+    if isinstance(cells, LongTape):
+        return cells.ends or ()
+    return (min(cells), max(cells)) if cells else ()
 
 
 @machine_code

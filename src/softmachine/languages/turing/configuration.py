@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 
 from softmachine.languages.turing.machine import MOVES, TuringMachine
@@ -31,16 +32,27 @@ class Contents:
     """A stretch of a tape: ``symbols`` stand from cell ``first`` on; every other cell is blank."""
 
     first: int = 0
-    symbols: tuple[str, ...] = ()
+    symbols: Sequence[str] = ()
 
     @classmethod
-    def of(cls, cells: dict[int, str], blank: str) -> Contents:
+    def of(cls, cells: Mapping[int, str], blank: str) -> Contents:
         """The stretch from the leftmost to the rightmost cell that is not blank."""
+        if isinstance(cells, Cells):
+            return cells.contents
         written = [cell for cell, symbol in cells.items() if symbol != blank]
         if not written:
             return cls()
         first, last = min(written), max(written)
         return cls(first, tuple(cells.get(cell, blank) for cell in range(first, last + 1)))
+
+
+class Cells(MutableMapping[int, str]):
+    """The symbols of a tape by cell that are kept in another way than one by one."""
+
+    @property
+    @abstractmethod
+    def contents(self) -> Contents:
+        """The stretch from the leftmost to the rightmost cell that is not blank."""
 
 
 @dataclass(slots=True)
@@ -49,14 +61,15 @@ class Configuration:
 
     Args:
         state: The state of the machine.
-        cells: For each tape its symbols by cell; a cell that is not there is blank.
+        cells: For each tape its symbols by cell; a cell that is not there is blank. A long run leaves them as
+            `LongTape`.
         heads: The cell each head is on.
         blank: The symbol of a cell that is not there.
         steps: How many steps were made since the start.
     """
 
     state: str
-    cells: list[dict[int, str]]
+    cells: list[MutableMapping[int, str]]
     heads: list[int]
     blank: str
     steps: int = 0
@@ -64,7 +77,7 @@ class Configuration:
     @classmethod
     def initial(cls, machine: TuringMachine, word: str | Iterable[str]) -> Configuration:
         """The start: the input on the first tape from cell 0 on, every head on cell 0."""
-        cells: list[dict[int, str]] = [{} for _ in range(machine.tapes)]
+        cells: list[MutableMapping[int, str]] = [{} for _ in range(machine.tapes)]
         cells[0] = dict(enumerate(machine.word(word)))
         return cls(machine.start, cells, [0] * machine.tapes, machine.blank)
 

@@ -189,8 +189,7 @@ def replay(machine: TuringMachine, word: str | Iterable[str], actions: Iterable[
     if isinstance(actions, Codes) and len(actions) > PLAIN_STEPS:
         from softmachine.languages.turing import compiled
 
-        for part in actions.parts():
-            compiled.replay(machine, configuration, tuple(actions.names), part)
+        compiled.replay(machine, configuration, tuple(actions.names), actions.parts())
         return configuration
     for action in actions:
         configuration.apply(action)

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from softmachine.errors import InvalidError, Place
 from softmachine.languages.source import OfWords
+from softmachine.packed import Codes
 from softmachine.views import html_table
 
 MOVES: Mapping[str, int] = {"L": -1, "S": 0, "R": +1}
@@ -119,7 +120,8 @@ class TuringMachine(OfWords):
 
     def spell(self, symbols: Iterable[str]) -> str:
         """Symbols as text: joined, with blanks between them if any symbol of the machine is longer than a character."""
-        return ("" if all(len(symbol) == 1 for symbol in self.symbols) else " ").join(symbols)
+        between = "" if all(len(symbol) == 1 for symbol in self.symbols) else " "
+        return symbols.joined(between) if isinstance(symbols, Codes) else between.join(symbols)
 
     def __str__(self) -> str:
         tapes = "" if self.tapes == 1 else f", {self.tapes} tapes"

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from softmachine.codec import Prompt, Word
 from softmachine.languages.turing import Action, Configuration, Reason, Verdict, step, traced
-from softmachine.packed import Coded
+from softmachine.packed import Codes
 from softmachine.theorems.shared.turing_tokens import (
     Begin,
     Given,
@@ -88,19 +88,19 @@ class TuringCodec(RunCodec[Meaning]):
 
     def outcome(self, word: Word, said: Sequence[str]) -> TuringOutcome:
         """The same; the first token is no step."""
-        if isinstance(said, Coded) and (packed := self._packed(said)):
+        if isinstance(said, Codes) and (packed := self._packed(said)):
             return self.after(word, *packed)
         meanings = [self.meanings[token] for token in said]
         actions = tuple(meaning for meaning in meanings[1:] if isinstance(meaning, Action))
         return self.after(word, actions, verdict_in(meanings))
 
-    def _packed(self, said: Coded[str]) -> tuple[Sequence[Action], Verdict | None] | None:
+    def _packed(self, said: Codes[str]) -> tuple[Sequence[Action], Verdict | None] | None:
         """The same for a long run, if only a verdict at its end is not an action."""
         meanings = [self.meanings[name] for name in said.names]
-        last = meanings[int(said.codes[-1])] if len(said) else None
+        last = self.meanings[said[-1]] if len(said) else None
         verdict = last if isinstance(last, Verdict) else None
         taken = said[1:-1] if verdict else said[1:]
         if not all(isinstance(meanings[code], Action) for code in taken.used()):
             return None
         nothing = self.first_action(self.machine.blank)
-        return Coded(taken.codes, [item if isinstance(item, Action) else nothing for item in meanings]), verdict
+        return taken.renamed([item if isinstance(item, Action) else nothing for item in meanings]), verdict

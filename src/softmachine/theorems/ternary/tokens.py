@@ -179,7 +179,7 @@ class TernaryCodec(RunCodec[Meaning], SegmentedCodec[TuringMachine]):
         ended = len(said) > 0 and self.stops(said[-1])
         return self.after(word, *steps_of(said, self.meanings), self._printed(said) if ended else None)
 
-    def _printed(self, said: Sequence[str]) -> tuple[str, ...]:
+    def _printed(self, said: Sequence[str]) -> Sequence[str]:
         """The output as it was printed, from left to right, without the blanks at its ends."""
         last = said[-min(len(said), 2 * self.context) :]  # what is printed fits into a context
         meanings = [self.meanings[token] for token in last]

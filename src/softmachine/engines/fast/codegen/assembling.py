@@ -24,7 +24,8 @@ from softmachine.engines.fast.indexes.finding import AVERAGE, LEFTMOST, RIGHTMOS
 from softmachine.engines.fast.indexes.groups import compared, insert
 from softmachine.engines.fast.indexes.matching import insert_matching, search_matching
 from softmachine.engines.fast.indexes.kernels import (
-    EVERY, LIMIT, NOBODY, TWO, added, closest, divisor, is_prime, lowest, neighbours, times, top_of_parabola
+    EVERY, LIMIT, NOBODY, TWO, added, closest, divisor, is_prime, lowest, neighbours, times, token_at,
+    top_of_parabola
 )
 from softmachine.engines.fast.codegen.tail import decide
 
@@ -50,8 +51,8 @@ def assembled(
     plans: Sequence[Plan],
 ) -> str:
     """The whole module."""
-    parameters = ["tokens", "said", "T", "follow", "info", "scalars", "limit", "first_answer", "memory", "directions"]
-    parameters += ["hidden", "logits"]
+    parameters = ["tokens", "said", "T", "follow", "info", "scalars", "limit", "first_answer"]
+    parameters += ["pages", "older", "memory", "directions", "hidden", "logits"]
     parameters += [f"tail{k}" for k in range(len(tail.data) if tail else 0)]
     parameters += [array for storage in writer.storages for array in storage.arrays]
     parameters += ["record"] if record else []
@@ -67,10 +68,10 @@ def assembled(
         "",
         "",
         f"def advance({', '.join(parameters)}):",
-        "    i, known, status, wrong, uneven = info[0], info[1], RUNNING, False, -1",
+        "    i, known, status, wrong, uneven, base = info[0], info[1], RUNNING, False, -1, info[4]",
         *(f"    {name} = {source}" for name, source in [*bounds, *kept]),
         "    while i < limit:",
-        "        token = np.int64(tokens[i])",
+        "        token = np.int64(tokens[i - base])",
         "        b, s = token * WIDTH, i + 1",
         *writer.early,
         *body,
@@ -89,7 +90,7 @@ def assembled(
         "                if after < 0:",
         "                    status = STOPPED if after == -1 else STRANGER",
         "                    break",
-        "                tokens[s] = after",
+        "                tokens[s - base] = after",
         "                known = s + 1",
         *(f"        {name} = {becomes}" for name, becomes in writer.commits),
         "        i = s",

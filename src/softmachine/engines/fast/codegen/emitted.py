@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.engines.fast.analysis.flow import Flow, FlowHead, Position, Unit
+from softmachine.engines.fast.analysis.forms import Form
 from softmachine.engines.fast.analysis.grids import HORIZON, Declined
 from softmachine.engines.fast.analysis.planner import Planner
 from softmachine.engines.fast.analysis.plans import (
@@ -55,6 +56,8 @@ class Emitted:
         plans: The plan of every head.
         flow: What is computed.
         proof: That softmax decides as hard attention does, if there is softmax.
+        kinds: For each token the first one that adds the same wherever a head looks at the token of another position;
+            None if none does.
     """
 
     text: str
@@ -65,6 +68,7 @@ class Emitted:
     plans: tuple[Plan, ...]
     flow: Flow
     proof: Softness | None
+    kinds: NDArray[np.int32] | None = None
 
     def memory(self) -> Memory:
         """Fresh memory for a run."""
@@ -136,7 +140,17 @@ def emit(flow: Flow, general: Iterable[str] = (), uneven: Iterable[str] = (), re
     if not record and (text.count("\n") > MOST_LINES or len(text) > MOST_CHARACTERS):
         raise TooLong
     tables = np.array(writer.tables, dtype=np.int64).reshape(len(writer.tables), flow.vocabulary).T.copy()
-    return Emitted(text, tables, len(writer.scalars), tuple(writer.storages), tail, plans, flow, proof)
+    kinds = _kinds(writer.distant, flow.vocabulary)
+    return Emitted(text, tables, len(writer.scalars), tuple(writer.storages), tail, plans, flow, proof, kinds)
+
+
+def _kinds(forms: Sequence[Form], vocabulary: int) -> NDArray[np.int32] | None:
+    """For each token the first one for which the forms add the same."""
+    if not forms:
+        return None
+    added = [tuple(form.at_token(token) for form in forms) for token in range(vocabulary)]
+    first: dict[object, int] = {}
+    return np.array([first.setdefault(each, token) for token, each in enumerate(added)], dtype=np.int32)
 
 
 def _planned(flow: Flow, general: frozenset[str], uneven: frozenset[str]) -> tuple[Planner, Softness | None]:

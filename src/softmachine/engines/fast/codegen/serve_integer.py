@@ -14,17 +14,17 @@ from softmachine.engines.fast.indexes.storages import Table
 
 def serve_integer(writer: HeadWriter, plan: Parabola, name: str) -> None:
     """Write the code of a head that looks up an integer; ``name`` is the stem of its names."""
-    storage, number = writer.store(Table(name, plan.width, plan.head.name))
+    storage, number = writer.store(Table(name, plan.width, plan.head.name, _kinds(writer, plan)))
     parts = _key_and_value(writer, plan, writer.fresh("x"), writer.fresh("x"))
     if plan.causal:
-        _insert(writer, plan.lookup.later, storage, number, parts, "i")
+        _insert(writer, plan.lookup.later, storage, number, parts, "s")
     else:
         kept = [writer.scalar(f"{name}_p{k}", part) for k, part in enumerate(parts)]
         with writer.at_next_position():
-            _insert(writer, plan.lookup.later, storage, number, kept, "i - 1")
+            _insert(writer, plan.lookup.later, storage, number, kept, "i")
     q, o = writer.fresh("q"), writer.fresh("o")
     writer.write(f"{q} = {writer.numerator(plan.lookup.vertex)}")
-    found = [f"{name}_values[{o} * {storage.width} + {k}]" for k in range(storage.width)]
+    found = [storage.value(k, o) for k in range(storage.width)]
     if plan.causal:
         _nearest(writer, plan.lookup.later, name, q, o)
     else:
@@ -42,12 +42,12 @@ def serve_gated(writer: HeadWriter, plan: Gated, name: str) -> None:
     parts = _key_and_value(writer, plan, x, square)
     writer.settle()
     writer.write(f"{kind} = {writer.table(plan.kinds, HERE)}")
-    storages = []
+    storages, kinds = [], _kinds(writer, plan)
     for k in range(len(plan.extra)):
-        storage, number = writer.store(Table(f"{name}k{k}", plan.width, plan.head.name, may_be_empty=True))
+        storage, number = writer.store(Table(f"{name}k{k}", plan.width, plan.head.name, kinds, may_be_empty=True))
         storages.append(storage)
         with writer.indented(f"if {kind} == {k}:"):
-            _insert(writer, plan.lookup.later, storage, number, parts, "i")
+            _insert(writer, plan.lookup.later, storage, number, parts, "s")
     _best_of_kinds(writer, plan, storages)
 
 
@@ -58,8 +58,34 @@ def _key_and_value(writer: HeadWriter, plan: Parabola | Gated, x: str, square: s
     return [x, square, *writer.values(plan)]
 
 
-def _insert(writer: HeadWriter, later: bool, storage: Table, number: int, parts: list[str], i: str) -> None:
-    """Put the value of a position into a table: ``parts`` are the integer, its square, and what the value is."""
+def _kinds(writer: HeadWriter, plan: Parabola | Gated) -> tuple[str, ...]:
+    """The smallest types that the numbers of a value are proved to fit into; none for the integer that is the key."""
+    found = []
+    for _, component in plan.results:
+        linear = writer.numbers.linear([plan.head.value[component]]) if plan.whole else None
+        if linear is None:
+            found += ["int64", "int64"]
+        else:
+            sizes = (
+                f"int{bits}"
+                for bits in (8, 16, 32)
+                if -(1 << bits - 1) <= linear[0].low <= linear[0].high < 1 << bits - 1
+            )
+            found.append("" if linear[0] == plan.lookup.x else next(sizes, "int64"))
+    return tuple(found)
+
+
+def _insert(writer: HeadWriter, later: bool, storage: Table, number: int, parts: list[str], s: str) -> None:
+    """Put the value of a position into a table.
+
+    Args:
+        writer: Where the code goes.
+        later: Whether the last one that is put at a place counts, or the first.
+        storage: The table,
+        number: and its number.
+        parts: The integer, its square, and what the value is.
+        s: The position, counted from 1.
+    """
     name, x = storage.name, parts[0]
     writer.settle()
     writer.fail(f"abs({x}) > {HORIZON} or {parts[1]} != {x} * {x}", f"REPLAN + {number}")
@@ -71,11 +97,12 @@ def _insert(writer: HeadWriter, later: bool, storage: Table, number: int, parts:
     writer.write("    break")
     indent = ""
     if not later:
-        writer.write(f"if {name}_there[{o}] < 0:")
+        writer.write(f"if {name}_there[{o}] == 0:")
         indent = "    "
     for k, part in enumerate(parts[2:]):
-        writer.write(f"{indent}{name}_values[{o} * {storage.width} + {k}] = {part}")
-    writer.write(f"{indent}{name}_there[{o}] = {i}")
+        if storage.kinds[k]:
+            writer.write(f"{indent}{name}_value{k}[{o}] = {part}")
+    writer.write(f"{indent}{name}_there[{o}] = {s}")
     writer.write(f"if {x} < {name}_least:")
     writer.write(f"    {name}_least = {x}")
     writer.write(f"if {x} > {name}_most:")
@@ -85,7 +112,7 @@ def _insert(writer: HeadWriter, later: bool, storage: Table, number: int, parts:
 def _nearest(writer: HeadWriter, later: bool, name: str, q: str, o: str) -> None:
     """Let ``o`` be the offset of the integer q in a table that is not empty, or of what is nearest to it."""
     writer.write(f"{o} = {q} - {name}_first")
-    with writer.indented(f"if {o} < 0 or {o} >= {name}_there.size or {name}_there[{o}] < 0:"):
+    with writer.indented(f"if {o} < 0 or {o} >= {name}_there.size or {name}_there[{o}] == 0:"):
         writer.write(f"below, above = neighbours({name}_there, {name}_first, {name}_least, {name}_most, {q}, 1)")
         writer.write(f"{o} = below - {name}_first")
         # Of the two neighbours the nearer one, and of two as near the one that the position prefers.
@@ -142,4 +169,4 @@ def _closest(
         writer.write(f"if {when} < 0 or {score} > {best} or ({score} == {best} and {newer}):")
         writer.write(f"    {best}, {when} = {score}, {name}_there[{o}]")
         for k, part in enumerate(found):
-            writer.write(f"    {part} = {name}_values[{o} * {storage.width} + {k}]")
+            writer.write(f"    {part} = {storage.value(k, o)}")

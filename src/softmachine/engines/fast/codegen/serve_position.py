@@ -70,7 +70,10 @@ class _Fetch:
             return [f"{self.kept.name}_rows[{j} * {self.kept.width} + {k}]" for k in range(self.kept.width)]
         place = Place(self.writer.fresh("j"), self.writer.fresh("s"), self.writer.fresh("b"))
         self.writer.write(f"{place.index}, {place.next} = {j}, {j} + 1")
-        self.writer.write(f"{place.base} = np.int64(tokens[{j}]) * WIDTH")
+        forms = [form for _, component in self.plan.results if (form := self.plan.head.value[component]).tokens]
+        if forms:
+            self.writer.distant += forms
+            self.writer.write(f"{place.base} = token_at(tokens, base, pages, older, {j}) * WIDTH")
         return self.writer.values(self.plan, place)
 
     def name_at(self, j: str) -> None:

@@ -25,6 +25,7 @@ class HeadWriter(Writer):
         commits: (scalar, expression): what they become at the end of a step.
         storages: Arrays that are kept.
         early: Lines that come before everything else in a step: keys that only later positions see.
+        distant: What is asked of the tokens of other positions.
         heads: How many heads have been written.
     """
 
@@ -32,6 +33,7 @@ class HeadWriter(Writer):
     commits: list[tuple[str, str]] = field(default_factory=list)
     storages: list[Storage] = field(default_factory=list)
     early: list[str] = field(default_factory=list)
+    distant: list[Form] = field(default_factory=list)
     heads: int = 0
 
     def scalar(self, name: str, becomes: str) -> str:

@@ -14,6 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
+PAGE_BITS = 12
+PAGE = 1 << PAGE_BITS
+"""So many positions are a page of older tokens."""
 LIMIT = 4.0e18
 """Numbers whose floating-point estimate is below this fit into 64 bits, with room for the estimate's rounding."""
 
@@ -107,6 +110,15 @@ def top_of_parabola(slope: int, curve: int, last: int) -> tuple[int, int, int]:
 
 
 @kernel
+def token_at(tokens: Integers, base: int, pages: Integers, kept: Integers, j: int) -> np.int64 | int:
+    """The token at a position that was read, or one that is as good; those from ``base`` on are in the array."""
+    if j >= base:
+        return np.int64(tokens[j - base])
+    page = pages[j >> PAGE_BITS]
+    return -1 - page if page < 0 else np.int64(kept[page + (j & (PAGE - 1))])
+
+
+@kernel
 def neighbours(there: Integers, first: int, least: int, most: int, n: int, d: int) -> tuple[int, int]:
     """The places nearest to n/d, d > 0, at or below and above it, in a table that begins at ``first``.
 
@@ -119,9 +131,9 @@ def neighbours(there: Integers, first: int, least: int, most: int, n: int, d: in
         return most, most
     if above <= least:
         return least, least
-    while there[below - first] < 0:
+    while there[below - first] == 0:
         below -= 1
-    while there[above - first] < 0:
+    while there[above - first] == 0:
         above += 1
     return below, above
 
@@ -140,9 +152,9 @@ def closest(there: Integers, first: int, least: int, most: int, q: int, reach: i
     away = 0
     while away <= reach:
         below, above = -1, -1
-        if least <= q - away <= most and there[q - away - first] >= 0:
+        if least <= q - away <= most and there[q - away - first] > 0:
             below = q - away - first
-        if least <= q + away <= most and there[q + away - first] >= 0:
+        if least <= q + away <= most and there[q + away - first] > 0:
             above = q + away - first
         if below >= 0 and above >= 0:
             return below if (there[below] > there[above]) == later else above

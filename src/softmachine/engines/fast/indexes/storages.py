@@ -63,10 +63,10 @@ class Storage(ABC):
     def fits(self, arrays: list[Integers], positions: int) -> bool:
         """Whether arrays from a file are what the code could have left after so many positions."""
         alike = [
-            array.dtype == np.int64 and array.ndim == like.ndim and array.shape[1:] == like.shape[1:]
+            array.dtype == like.dtype and array.ndim == like.ndim and array.shape[1:] == like.shape[1:]
             for array, like in zip(arrays, self.like(arrays), strict=False)
         ]
-        return len(arrays) == len(self.parts) and all(alike) and self.consistent(arrays, positions)
+        return len(arrays) == len(self.arrays) and all(alike) and self.consistent(arrays, positions)
 
     def like(self, arrays: list[Integers]) -> list[Integers]:
         """What arrays from a file have to be like, but for their lengths."""
@@ -150,51 +150,63 @@ class FeatureValues(Storage):
 
 @dataclass(frozen=True)
 class Table(Storage):
-    """A row of values for each integer, and when it was written.
+    """A row of values for each integer, and the position that wrote it, counted from 1: 0 if none did.
+
+    A tape of 10^8 cells is a table of as many integers, so numbers are as small as is proved that they are. Arrays of
+    zeros take memory where something is written: a table may have room for more than there is.
 
     Args:
+        kinds: The type of each number of a row; none if it is the integer itself.
         may_be_empty: Whether nothing may have been put into it, however long the run.
     """
 
+    kinds: tuple[str, ...] = ()
     may_be_empty: bool = False
 
-    parts = ("there", "values", "meta")
+    @property
+    def arrays(self) -> tuple[str, ...]:
+        values = (f"{self.name}_value{k}" for k, kind in enumerate(self.kinds) if kind)
+        return (f"{self.name}_there", *values, f"{self.name}_meta")
+
+    def value(self, k: int, o: str) -> str:
+        """The code of a number in the row at an offset."""
+        return f"np.int64({self.name}_value{k}[{o}])" if self.kinds[k] else f"({o} + {self.name}_first)"
 
     def fresh(self, capacity: int = START) -> list[Integers]:
         """A table around 0; ``meta`` has its first integer, the least and the largest in it, and one that is wanted."""
         meta = np.array([-capacity // 2, 2 * HORIZON, -2 * HORIZON, 0], dtype=np.int64)
-        return [np.full(capacity, -1, dtype=np.int64), np.zeros(capacity * self.width, dtype=np.int64), meta]
+        return [*(np.zeros(capacity, dtype=kind) for kind in ("int32", *filter(None, self.kinds))), meta]
 
     def empty(self, arrays: list[Integers]) -> None:
         """Forget all integers, not where the table begins."""
-        arrays[0][:] = -1
-        arrays[2][1:] = self.fresh()[2][1:]
+        arrays[0][:] = 0
+        arrays[-1][1:] = self.fresh()[-1][1:]
 
     def larger(self, arrays: list[Integers]) -> list[Integers]:
         """Let the table reach the integer that is wanted, and as much further as it is long."""
-        there, values, meta = arrays
-        first, wanted = int(meta[0]), int(meta[3])
-        low, high = first, first + there.size
+        *columns, meta = arrays
+        first, wanted, size = int(meta[0]), int(meta[3]), len(columns[0])
+        low, high = first, first + size
         if wanted < low:
-            low = wanted - there.size
+            low = wanted - size
         else:
-            high = wanted + there.size + 1
-        wider, rows, _ = self.fresh(high - low)
-        wider[first - low : first - low + there.size] = there
-        rows[(first - low) * self.width : (first - low + there.size) * self.width] = values
+            high = wanted + size + 1
+        *wider, _ = self.fresh(high - low)
+        for column, before in zip(wider, columns, strict=True):
+            column[first - low : first - low + size] = before
         meta[0] = low
-        return [wider, rows, meta]
+        return [*wider, meta]
 
     def consistent(self, arrays: list[Integers], positions: int) -> bool:
         """Whether the integers that are said to be there are inside of the table."""
-        there, values, meta = arrays
-        if meta.shape != (4,) or values.size != there.size * self.width or not there.size:
+        (there, *values), meta = arrays[:-1], arrays[-1]
+        if meta.shape != (4,) or any(column.size != there.size for column in values) or not there.size:
             return False
         first, least, most = (int(number) for number in meta[:3])
         if least > most:
-            return (positions <= 1 or self.may_be_empty) and bool((there < 0).all()) and abs(first) <= HORIZON
+            return (positions <= 1 or self.may_be_empty) and bool((there == 0).all()) and abs(first) <= HORIZON
         inside = first <= least and most < first + there.size and abs(first) <= 4 * HORIZON
-        return inside and bool(there[least - first] >= 0 and there[most - first] >= 0)
+        return inside and bool(there[least - first] > 0 and there[most - first] > 0)
 
 
 @dataclass(frozen=True)

@@ -49,9 +49,9 @@ def advance_tables(
     tokens: Integers, said: Integers, follow: Integers, info: Integers, limit: int, first_answer: int, tables: Tables
 ) -> None:
     """Read or append tokens, position after position, until the limit or until something has to be seen to."""
-    i, known, found = info[status.AT], info[status.KNOWN], status.RUNNING
+    i, known, base, found = info[status.AT], info[status.KNOWN], info[status.BASE], status.RUNNING
     while i < limit and found == status.RUNNING:
-        found = computed(i, int(tokens[i]), tables)
+        found = computed(i, int(tokens[i - base]), tables)
         if found != status.RUNNING:
             break
         if i >= first_answer:
@@ -67,7 +67,7 @@ def advance_tables(
                 if after < 0:
                     found = status.STOPPED if after == -1 else status.STRANGER
                     break
-                tokens[i + 1] = after
+                tokens[i + 1 - base] = after
                 known = i + 2
         i += 1
     info[status.AT], info[status.KNOWN], info[status.STATUS] = i, known, found

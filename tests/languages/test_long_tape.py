@@ -1,0 +1,70 @@
+"""A tape that is an array does what one that is a dictionary does."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from softmachine.languages.turing import Configuration, Contents, compiled, execute, replay
+from softmachine.languages.turing.bbchallenge import parse
+from softmachine.languages.turing.long_tape import LongTape
+from softmachine.packed import Coded
+
+SYMBOLS = ("_", "a", "b")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_long_tape_is_a_mapping_without_blanks(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("softmachine.languages.turing.long_tape.PIECE", 3)
+    chance = random.Random(seed)
+    first, length = chance.randrange(-9, 9), chance.randrange(0, 20)
+    tape = LongTape(np.zeros(length, dtype=np.uint8), first, SYMBOLS)
+    right: dict[int, str] = {}
+    for _ in range(chance.randrange(60)):
+        cell, symbol = chance.randrange(-30, 30), chance.choice(SYMBOLS)
+        tape[cell] = symbol
+        right[cell] = symbol
+        if symbol != "_" and chance.random() < 0.2:
+            del tape[cell], right[cell]
+    assert dict(tape) == {cell: symbol for cell, symbol in right.items() if symbol != "_"}
+    assert len(tape) == len(dict(tape))
+    assert Contents.of(tape, "_") == Contents.of(right, "_")
+    assert [tape.get(cell, "_") for cell in range(-40, 40)] == [right.get(cell, "_") for cell in range(-40, 40)]
+    with pytest.raises(KeyError):
+        del tape[1000]
+
+
+@pytest.mark.parametrize("text", ["1RB1RB_1LA1LA", "1RA1RA", "1LB1RA_1LA1RB", "1RB1LC_1RC1RB_1RD0LE_1LA1LD_1RZ0LA"])
+def test_runs_that_go_on_from_a_long_tape_are_the_same(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = parse(text)
+    right = execute(machine, "", max_steps=90_000)
+    monkeypatch.setattr(compiled, "LONG", 10)
+    now = Configuration.initial(machine, "")
+    for steps in (7, 20_000, 20_001, 60_000, 90_000):
+        compiled.advance(machine, now, steps)
+    assert (now.state, now.steps, tuple(now.heads)) == (right.state, right.steps, right.heads)
+    assert now.tapes == right.tapes
+
+
+def test_replaying_in_parts_leaves_what_replaying_one_by_one_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = parse("1RB1LC_1RC1RB_1RD0LE_1LA1LD_1RZ0LA")
+    run = compiled.Running(machine, Configuration.initial(machine, ""))
+    record = run.record(50_000)
+    plain = replay(machine, "", list(record))
+    monkeypatch.setattr(compiled, "LONG", 10)
+    quick = Configuration.initial(machine, "")
+    codes = record.codes
+    compiled.replay(machine, quick, record.names, (codes[k : k + 7_001] for k in range(0, len(codes), 7_001)))  # type: ignore[arg-type]
+    assert isinstance(quick.cells[0], LongTape)
+    assert (quick.state, quick.heads, quick.steps, quick.tapes) == (plain.state, plain.heads, plain.steps, plain.tapes)
+
+
+@pytest.mark.parametrize("names", [("_", "a", "ß"), ("_", "\U0001f600", "\ud800"), ("_", "aa", "b")])
+def test_what_is_on_a_long_tape_is_spelled_as_text(names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("softmachine.packed.PIECE", 7)
+    codes = [random.Random(3).randrange(3) for _ in range(40)]
+    for between in ("", " "):
+        assert Coded(np.array(codes), names).joined(between) == between.join(names[code] for code in codes)
+    assert Coded(np.zeros(0, dtype=np.int64), names).joined(" ") == ""
