@@ -166,13 +166,14 @@ def test_a_loop_of_finite_variables_is_certified() -> None:
 
 
 def test_random_programs_agree_with_the_interpreter_or_are_refused() -> None:
-    outcomes = [_tried(seed) for seed in range(100, 115)]
+    outcomes = [_tried(seed) for seed in (*range(100, 115), 808)]  # 808: a default beside means that may be undefined
     assert sum(outcomes) >= 0.6 * len(outcomes)
 
 
 @pytest.mark.slow
-def test_2000_random_programs_agree_with_the_interpreter_or_are_refused() -> None:
-    outcomes = [_tried(seed) for seed in range(2_000)]
+@pytest.mark.parametrize("block", range(10))
+def test_2000_random_programs_agree_with_the_interpreter_or_are_refused(block: int) -> None:
+    outcomes = [_tried(seed) for seed in range(200 * block, 200 * block + 200)]
     assert sum(outcomes) >= 0.8 * len(outcomes)
 
 

@@ -197,10 +197,12 @@ class Aggregates(Categories):
         result = Ratio(value, ratio.factor, ratio.power + 1, over, self._undefined_free(name, selector, values))
         if self._never_empty(product) or _is_zero(plain):
             return result
+        some = (self.letter - none).known(BIT)
         if lacking:
-            some = (self.letter - none).known(BIT)
             return replace(result, presence=both(f"{name} is there", result.presence, some))
-        return self._fraction_or_default(name, result, none, as_ratio(plain), (self.letter - none).known(BIT))
+        if result.presence is not None:  # where nothing is selected, nothing that is selected is undefined
+            result = replace(result, presence=both(f"{name}: mean is defined", result.presence, some))
+        return self._fraction_or_default(name, result, none, as_ratio(plain), some)
 
     def _default(self, default: Value) -> tuple[Number | Ratio, bool]:
         """The default as a number; if it is none, 0 and True."""
