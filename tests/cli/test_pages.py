@@ -23,7 +23,7 @@ def test_mistakes_are_said_before_the_run(cli: Cli, tmp_path: Path) -> None:
     there.touch()
     assert "exists already" in cli("run", "palindrome", "--html", str(there)).err
     assert "should end in .html" in cli("run", "palindrome", "--html", str(tmp_path / "run.pdf")).err
-    assert "--html FILE" in cli("run", "palindrome", "--html-at", "3").err
+    assert "--html run.html" in cli("run", "palindrome", "--html-at", "3").err
     assert "not a step" in cli("run", "palindrome", "--html", str(tmp_path / "x.html"), "--html-at", "soon").err
     assert not (tmp_path / "x.html").exists()
 
