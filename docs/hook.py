@@ -15,7 +15,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from site_pages import commands, notebooks, outside, pictures, theorems
+from site_pages import commands, gallery, notebooks, outside, pictures, theorems
 
 FOLDERS: dict[str, Callable[[], dict[str, str]]] = {
     "theorems/": theorems.pages,
@@ -65,6 +65,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
             files.append(File.generated(config, f"{folder}{name}.md", content=text))
     for name, text in outside.pages().items():
         files.append(File.generated(config, name, content=text))
+    for name, html in gallery.pages().items():
+        files.append(File.generated(config, f"gallery/{name}", content=html))
     for name, drawing in pictures.pictures().items():
         files.append(File.generated(config, f"pictures/{name}.svg", content=drawing))
     return files

@@ -57,6 +57,7 @@ EXHIBITS = (
     Exhibit("dyck-1-formula", "(()())", "A formula that counts: means become numbers by a lookup."),
     Exhibit("dyck-2-program", "([])()", "S-RASP: every bracket finds its partner by one attention."),
     Exhibit("induction-head", "abcab", "S-RASP: the induction head, exactly."),
+    Exhibit("double-histogram-rasp", "abacab", "RASP: how many letters occur as often, by means that are looked up."),
     Exhibit("gcd-counter", "aaaabbbbbbcc", "A counter machine: uniform attention is all it takes."),
     Exhibit("dyck-1-crasp", "(()())", "C-RASP: counting with uniform attention."),
     Exhibit("palindrome-relative", "aba", "C-RASP through a relative bias: softmax that has to be sharp."),
