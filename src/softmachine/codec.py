@@ -179,7 +179,7 @@ class Codec(ABC, Generic[S_co]):
         Raises:
             PartedError: If they differ; it says where.
         """
-        comparison = Comparison(self.expected_pieces(word, len(said)))
+        comparison = Comparison(self.following(word, said))
         comparison.see(said)
         if not self.goes_on:
             comparison.close()
@@ -188,6 +188,13 @@ class Codec(ABC, Generic[S_co]):
                 f"what the model says is not what {self.source.name!r} does: {comparison.difference}",
                 hint=Remedy("to see all that it says: {}", verify=True),
             )
+
+    def following(self, word: Word, said: Sequence[str]) -> Iterator[Sequence[str | None]]:
+        """What the reference interpreter says, in pieces, up to where it is not what was said.
+
+        A codec that gets all of it from what was said, which is right as long as that is, need not go step by step.
+        """
+        return self.expected_pieces(word, len(said))
 
     @abstractmethod
     def positions(self, word: Word, max_steps: int) -> int:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from softmachine import api, zoo
-from softmachine.errors import ConstructionError, InputError, OutgrownError, UsageError
+from softmachine.errors import ConstructionError, InputError, OutgrownError, PartedError, UsageError
 from softmachine.languages import rasp
 from softmachine.model import Model
 from softmachine.signals.evaluate import evaluate
@@ -266,6 +266,26 @@ def test_what_it_writes_is_what_the_interpreter_writes(name: str) -> None:
     loaded = api.load(name)
     assert isinstance(loaded, rasp.Program)
     assert said.outcome.output == loaded.spell(rasp.generate(loaded, loaded.example).letters)
+
+
+def test_what_was_written_is_read_in_one_run_and_a_wrong_letter_is_named() -> None:
+    """Going on letter by letter, the interpreter would read all of it again for each."""
+    codec = compiled_writer().codec
+    run = api.run(compiled_writer(), "1011", max_steps=300, engine="dense")
+    assert len(run.tokens) == 300
+    said = list(run.tokens)
+    assert list(codec.following("1011", said[:60])) == [list(codec.expected("1011", 60))]
+    said[200] = "1" if said[200] == "0" else "0"
+    with pytest.raises(PartedError, match="token 200 is"):
+        codec.read("1011", said)
+    stopped = [*api.run(compiled_writer(), "10|").tokens, "0"]
+    with pytest.raises(PartedError):
+        codec.read("10|", stopped)
+
+
+@cache
+def compiled_writer() -> Model:
+    return api.compile(WRITERS[0], "rasp-generate")
 
 
 def test_a_program_without_a_stop_symbol_does_not_write() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import takewhile
 from typing import ClassVar
 
 from softmachine.codec import DecoderCodec, Interface, Outcome, Prompt, Word
@@ -184,6 +185,12 @@ class GeneratingRaspCodec(DecoderCodec[Program]):
             if self.stops(token):
                 return
             letters.append(token)
+
+    def following(self, word: Word, said: Sequence[str]) -> Iterator[Sequence[str | None]]:
+        """One run of the program on all that was said: it is causal, so what it says early does not depend on later."""
+        letters = self.prompt(word).tokens[1:]
+        read = takewhile(lambda token: token in self.alphabet and not self.stops(token), said[:-1])
+        yield [self.token_of(value) for value in run(self.source, (*letters, *read))[len(letters) - 1 :]]
 
     def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
         """What was appended; nothing is decided unless the stop symbol ends it."""
