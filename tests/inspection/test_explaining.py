@@ -198,6 +198,9 @@ MODELS: dict[str, list[tuple[str, dict[str, int]]]] = {
     "circuit-binary": [("full-adder", {})],
     "circuit-unit": [("and-or", {})],
     "connectivity": [("koenigsberg", {})],
+    "rasp": [("histogram-rasp", {}), ("reverse-rasp", {}), ("sort-rasp", {})],
+    "rasp-causal": [("histogram-rasp", {}), ("mode-rasp", {})],
+    "rasp-generate": [("parity-scratchpad-rasp", {})],
 }
 TEMPORAL = ("Q_a since Q_b", "Y Q_a", "#<[Q_a] = 2")
 

@@ -12,6 +12,7 @@ KINDS = {
     "turing": Tapes,
     "temporal": Rows,
     "srasp": Rows,
+    "rasp": Rows,
     "crasp": Rows,
     "counter": Counters,
     "circuit": Wires,

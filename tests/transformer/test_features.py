@@ -12,6 +12,7 @@ from softmachine.errors import ConstructionError
 from softmachine.exports import version1
 from softmachine.theorems import all_theorems
 from softmachine.theorems.crasp.averages import InRelation
+from softmachine.theorems.rasp.frame import AtLetters
 from softmachine.theorems.srasp.numbers import ShareAfterStart
 from softmachine.theorems.temporal.theorem import PositionPredicate
 from softmachine.transformer.bounds import Bound
@@ -89,6 +90,7 @@ NAMED: list[tuple[Feature, str]] = [
     (Shifted(3, Bit(1, signed=True)), "±bit 1 of i"),
     (Shifted(2, 5 * NEXT), "5(i+1)"),
     (ShareAfterStart(), "[i>0]/(n+1)"),
+    (AtLetters(I * N), "[i>0]·i·n"),
     (PositionPredicate("odd", ()), "predicate(odd)"),
     (PositionPredicate("mod", (3, 1)), "predicate(mod,3,1)"),
 ]

@@ -96,8 +96,12 @@ class Processes(Crew):
         from multiprocessing import get_context
 
         pool = ProcessPoolExecutor(self.count, mp_context=get_context("spawn"), initializer=_begin)
-        with _undisturbed():
-            pool.submit(_ready)
+        try:
+            with _undisturbed():
+                pool.submit(_ready)
+        except BaseException:  # Ctrl-C that has waited, too
+            self.close(pool)
+            raise
         return pool
 
     def close(self, executor: Executor) -> None:

@@ -82,7 +82,8 @@ GUIDE = (
     ),
     Guide(
         "What does the program say?",
-        "A category says its own token; an integer x gives the token of v the logit 2 x v - v².",
+        "A category says its own token; an integer x, such as a width, gives the token of v the logit 2 x v - v².",
+        ("width of …", "result…"),
     ),
 )
 
