@@ -38,7 +38,7 @@ class TableMemory:
         program = code.program
         self.tables: Integers = np.zeros(1, dtype=np.int64)
         self.scalars: Integers = np.zeros(1, dtype=np.int64)
-        self.vector = fresh(program.places, program.weights.rows, program.parts)
+        self.vector = fresh(program.weights.rows, program.parts)
         self.capacities = [START if index.parts else 1 for index in program.indexes]
         self.kept = self._laid_out(self.capacities)
 

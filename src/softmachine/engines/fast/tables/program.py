@@ -162,24 +162,20 @@ class _Builder:
         starts = np.array(self.starts)
         reads = np.repeat(np.arange(len(where)), np.diff(starts))
         order = np.argsort(columns, kind="stable")
+        ends = np.cumsum(np.bincount(columns, minlength=self.places))
         parts = np.full(self.places, -1, dtype=np.int64)
         for number, (begin, end) in enumerate(self.parts):
             parts[begin:end] = number
+        none, waits = np.zeros_like(where), np.ones_like(where)
         return row.Rows(
-            starts=starts,
-            where=where,
-            acts=acts,
+            sums=np.stack([np.where(large != 0, 0, biases), none, waits, where, acts, overs, large, levels], axis=1),
             biases=biases,
-            overs=overs,
-            large=large,
-            levels=levels,
+            starts=starts,
             columns=columns,
             weights=weights,
             firsts=np.array(self.levels[:-1]),
-            uses=np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=self.places))]),
-            readers=reads[order],
-            factors=np.where(large[reads] != 0, 0, weights)[order],
-            parts=parts,
+            uses=np.stack([reads, np.where(large[reads] != 0, 0, weights)], axis=1)[order],
+            links=np.stack([parts, np.concatenate([[0], ends[:-1]]), ends, np.zeros_like(ends)], axis=1),
         )
 
     def room(self, count: int) -> int:
