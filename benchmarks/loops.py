@@ -1,0 +1,86 @@
+"""Circuits and graphs in loops: every score of every turn, against different scores and what changes from turn to turn.
+
+Run with ``python benchmarks/loops.py [--large]``. Both ways are measured in turn in one run, in seconds of the
+processor, and must give the same answers, which are those of the evaluator; what counts are the ratios. ``--large``
+adds 5,400 gates and 32 vertices, which only one of them can do in reasonable time.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+import time
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import random
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+import softmachine as sm
+from softmachine.engines.dense import attention, memory
+from softmachine.languages.circuit import evaluate, multiplier
+from softmachine.languages.graph import Graph
+from softmachine.model import Model
+
+NEVER = 1 << 60
+
+
+def answers(model: Model, word: str, first: int) -> tuple[float, Sequence[str]]:
+    """How long a run takes, and what it says, if equal rows are looked for from so many positions on."""
+    attention.MANY = memory.FEWEST_ROWS = first
+    began = time.process_time()
+    tokens = sm.run(model, word, yes=True).tokens
+    return time.process_time() - began, tokens
+
+
+def row(name: str, model: Model, word: str, *, both: bool) -> list[str]:
+    """One model: its positions, the seconds of both ways, the ratio, and the memory of the process so far."""
+    quick, said = answers(model, word, 128)
+    plain = "", ""
+    if both:
+        seconds, expected = answers(model, word, NEVER)
+        if tuple(said) != tuple(expected):
+            raise SystemExit(f"{name}: the answers differ")
+        plain = f"{seconds:.2f}", f"{seconds / quick:.1f}"
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    return [name, f"{len(said):,}", f"{quick:.2f}", *plain, f"{peak:,} MB"]
+
+
+def circuit(bits: int, *, both: bool) -> list[str]:
+    """A multiplier, on a random word."""
+    source, chooser = multiplier(bits), random.Random(bits)
+    model, word = sm.compile(source, "circuit-binary"), "".join(chooser.choices("01", k=source.width))
+    found = row(f"multiplier, {bits} bits, depth {source.depth}", model, word, both=both)
+    attention.MANY = memory.FEWEST_ROWS = 128
+    if sm.run(model, word, yes=True).output != evaluate(source, word):
+        raise SystemExit(f"the product of {word} is wrong")
+    return found
+
+
+def graph(vertices: int, *, both: bool) -> list[str]:
+    """A random graph with one edge from each vertex."""
+    chooser, names = random.Random(vertices), tuple(f"v{k}" for k in range(vertices))
+    edges = tuple((name, chooser.choice(names)) for name in names)
+    model = sm.compile(Graph(name="random", vertices=names, edges=edges))
+    return row(f"graph of {vertices} vertices", model, "v0 v1", both=both)
+
+
+def main(*, large: bool) -> None:
+    table = Table(*("model", "positions", "seconds", "every score", "ratio", "peak so far"))
+    sm.run(sm.compile("full-adder"), "101")  # what is imported only once
+    for bits in (4, 8, 11):
+        table.add_row(*circuit(bits, both=True))
+    for vertices in (8, 16):
+        table.add_row(*graph(vertices, both=True))
+    if large:
+        table.add_row(*circuit(24, both=False))
+        table.add_row(*graph(32, both=False))
+    Console(width=110).print(table)
+
+
+if __name__ == "__main__":
+    main(large="--large" in sys.argv[1:])
