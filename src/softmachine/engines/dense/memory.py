@@ -116,7 +116,7 @@ class Turns(Generic[Found]):
         if not self.looped or query.shape[0] > 1:
             return look(query, key)
         before = self._before.get(which)
-        if before and _same(before[0], query) and _same(before[1], key):
+        if before and same(before[0], query) and same(before[1], key):
             return before[2]
         found = look(query, key)
         self._before[which] = query, key, found
@@ -143,7 +143,7 @@ class Blocks:
         """Begin a turn with these queries and keys of all positions."""
         if not self.looped:
             return
-        if len(looked_at) != len(self._before) or not all(map(_same, looked_at, self._before)):
+        if len(looked_at) != len(self._before) or not all(map(same, looked_at, self._before)):
             self.forget()
         self._before = looked_at
 
@@ -213,7 +213,8 @@ class Memory:
                 cache.recall(read)
 
 
-def _same(x: Tensor, y: Tensor) -> bool:
+def same(x: Tensor, y: Tensor) -> bool:
+    """Whether two tensors have the same numbers and errors."""
     if x.error is None or y.error is None:
         return x.error is y.error and np.array_equal(x.value, y.value)
     return np.array_equal(x.value, y.value) and np.array_equal(x.error, y.error)
