@@ -13,15 +13,17 @@ from softmachine.languages.counter import CounterMachine
 from softmachine.languages.crasp import Program as CraspProgram
 from softmachine.languages.formats import formats, parse, source_from, source_text
 from softmachine.languages.graph import Graph
+from softmachine.languages.rasp import Program as RaspProgram
 from softmachine.languages.source import Source
 from softmachine.languages.srasp import Kind
 from softmachine.languages.srasp import Program as SraspProgram
 from softmachine.languages.temporal import Specification, symbols
 from softmachine.languages.turing import Rule, Tape, TuringMachine
 from softmachine.theorems import all_theorems
-from tests.fuzz import interpreters
+from softmachine.theorems.rasp.tokens import CausalRaspCodec, RaspCodec
+from tests.fuzz import interpreters, rasp_interpreter
 from tests.fuzz.interpreters import Answer
-from tests.sources import crasp_programs, srasp_programs
+from tests.sources import crasp_programs, rasp_programs, srasp_programs
 from tests.sources.circuits import random_circuit
 from tests.sources.counter_machines import random_counter_machine
 from tests.sources.formulas import ALL, COMPARISON, COUNT_PREDICATE, COUNTS, PAST, random_formula
@@ -39,6 +41,7 @@ class Subject:
         make: A random source.
         truth: What is right, for a word and a number of steps.
         length: The length that weights are made for, if they are made for one.
+        shortest: The shortest words.
         longest: The longest words.
         steps: How many steps runs may have.
         word_count: How many words are tried.
@@ -50,6 +53,7 @@ class Subject:
     make: Callable[[Random], Source]
     truth: Callable[[Any, tuple[str, ...], int], Answer]
     length: int | None = None
+    shortest: int = 0
     longest: int = 5
     steps: int = 60
     word_count: int = 4
@@ -64,7 +68,9 @@ class Subject:
             width = source.width if isinstance(source, Circuit) else 2
             drawn = [tuple(rng.choices(source.alphabet, k=width)) for _ in range(count)]
         else:
-            drawn = [tuple(rng.choices(source.alphabet, k=rng.randint(0, self.longest))) for _ in range(count)]
+            drawn = [
+                tuple(rng.choices(source.alphabet, k=rng.randint(self.shortest, self.longest))) for _ in range(count)
+            ]
         if self.sorted_words:
             drawn = [tuple(sorted(word, key=source.alphabet.index)) for word in drawn]
         return list(dict.fromkeys(drawn))
@@ -159,6 +165,24 @@ def graph(rng: Random) -> Graph:
     return Graph(name="graph", vertices=vertices, edges=edges, directed=rng.random() < 0.5)
 
 
+def rasp(rng: Random) -> RaspProgram:
+    return rasp_programs.random_program(rng, operations=rng.randint(2, 8), depth=4, loop=rng.random() < 0.05)
+
+
+def rasp_writer(rng: Random) -> RaspProgram:
+    return rasp_programs.random_writer(rng, operations=rng.randint(2, 6), depth=4)
+
+
+def rasp_answers(program: RaspProgram, word: tuple[str, ...], _: int) -> Answer:
+    tokens = RaspCodec(program).answers.tokens
+    return rasp_interpreter.answers(program, word, tokens, causal=program.causal)
+
+
+def causal_answers(program: RaspProgram, word: tuple[str, ...], _: int) -> Answer:
+    tokens = CausalRaspCodec(program).answers.tokens
+    return rasp_interpreter.answers(program, word, tokens, causal=True)
+
+
 def accepts(machine: TuringMachine, word: tuple[str, ...], most: int) -> Answer:
     """Whether a machine accepts; one that never halts does not."""
     return Answer("accept" if interpreters.turing(machine, word, 500).verdict == "accept" else "reject")
@@ -170,6 +194,7 @@ _LARGE = replace(_TURING, make=mostly_one_tape, steps=8, word_count=2)
 _TEMPORAL = Subject(formula_of(ALL), interpreters.temporal, longest=6)
 _CRASP = Subject(crasp, interpreters.crasp, longest=5, steps=30)
 _COUNTER = Subject(counter_machine, interpreters.counter, longest=6, steps=30)
+_RASP = Subject(rasp, rasp_answers, shortest=1, longest=6)
 _CIRCUIT = Subject(small_circuit, interpreters.circuit, fixed=SMALLEST)
 
 SUBJECTS: dict[str, Subject] = {
@@ -197,6 +222,9 @@ SUBJECTS: dict[str, Subject] = {
     "circuit-binary": _CIRCUIT,
     "circuit-unit": replace(_CIRCUIT, fixed=ENOUGH),
     "circuit-evaluator": Subject(tiny_circuit, interpreters.circuit, length=128, fixed=SMALLEST),
+    "rasp": _RASP,
+    "rasp-causal": replace(_RASP, truth=causal_answers),
+    "rasp-generate": replace(_RASP, make=rasp_writer, truth=rasp_interpreter.written, longest=4, steps=8),
     "connectivity": Subject(graph, interpreters.graph, fixed=SMALLEST),
 }
 
