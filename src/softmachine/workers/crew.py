@@ -121,9 +121,9 @@ class Processes(Crew):
 def _undisturbed() -> Iterator[None]:
     """Ctrl-C waits, and processes that are started meanwhile never hear of it: not even while they begin.
 
-    Python's own way would lose a process if Ctrl-C came between its start and its entry in the pool; and wait for it at the
-    end, for ever. The mask is for the processes, which inherit it; the handler is for this one, where another thread may
-    take the signal.
+    Python's own way would lose a process if Ctrl-C came between its start and its entry in the pool, and wait for it
+    at the end, for ever. The mask is for the processes, which inherit it; the handler is for this one, where another
+    thread may take the signal.
     """
     if threading.current_thread() is not threading.main_thread():  # Ctrl-C is heard by the main thread only
         yield
