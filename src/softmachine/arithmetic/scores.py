@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from softmachine.arithmetic.base import Array, Flags, Floats, Tensor
 from softmachine.arithmetic.operator import SLACK, gamma
@@ -25,11 +26,13 @@ class FloatScores:
         value: (batch, queries, keys).
         doubt: How far they can be from both the exact scores and those that a format computes; None if both are these.
         largest: No number on the way to them is larger.
+        rounding: The part of the doubt that is a format's rounding; None if it computes these.
     """
 
     value: Floats
     doubt: Floats | None
     largest: float
+    rounding: Floats | None = None
 
     @staticmethod
     def of(query: Tensor, key: Tensor, bias: Tensor | None, digits: int, least: float) -> FloatScores:
@@ -51,18 +54,49 @@ class FloatScores:
             return FloatScores(score, None, reach)
         size = q_size @ k_size
         largest = float(size.max(initial=0)) + added
-        doubt = np.zeros(score.shape)
+        doubt, rounding = np.zeros(score.shape), None
         if not (whole and largest < 2.0**digits):
-            doubt += size * (2 * gamma(q.shape[-1] + 1, digits)) + 4 * q.shape[-1] * least
+            rounding = size * (2 * gamma(q.shape[-1] + 1, digits)) + 4 * q.shape[-1] * least
             if bias is not None:
-                doubt += 2 * 2.0**-digits * (size + np.abs(bias.value))
+                rounding += 2 * 2.0**-digits * (size + np.abs(bias.value))
+            doubt += rounding
         if query.error is not None:
             doubt += query.error @ k_size
         if key.error is not None:
             doubt += (q_size if query.error is None else q_size + query.error) @ np.swapaxes(key.error, 1, 2)
         if bias is not None and bias.error is not None:
             doubt += bias.error
-        return FloatScores(score, doubt * SLACK, largest)
+        return FloatScores(score, doubt * SLACK, largest, rounding)
+
+    def beside(self, top: NDArray[np.intp], query: Tensor, key: Tensor, bias: Tensor | None) -> Floats | None:
+        """How far the difference of each score from that of one key of its query can be off; None if not at all.
+
+        What an error of the query adds to both scores cancels: only its product with the difference of the keys is
+        left. Without that, a lookup of position c from 1/(c+1) would seem to be in doubt by c² roundings, and is by c.
+
+        Args:
+            top: (batch, queries), the key to compare with.
+            query: What the scores were made of,
+            key: both,
+            bias: and this.
+        """
+        if self.doubt is None:
+            return None
+        doubt = np.zeros(self.value.shape)
+        chosen = np.arange(len(key.value))[:, None], top
+        if query.error is not None:
+            for c in np.flatnonzero(query.error.any(axis=(0, 1))):
+                part = key.value[..., c].astype(np.float64, copy=False)
+                doubt += query.error[..., c, None] * np.abs(part[:, None, :] - part[chosen][..., None])
+        if key.error is not None and key.error.any():
+            size = np.abs(query.value).astype(np.float64, copy=False)
+            size = size if query.error is None else size + query.error
+            doubt += size @ np.swapaxes(key.error, 1, 2)
+            doubt += np.einsum("bic,bic->bi", size, key.error[chosen])[..., None]
+        for part in (self.rounding, None if bias is None or bias.error is None else bias.error[None]):
+            if part is not None:
+                doubt += part + np.take_along_axis(np.broadcast_to(part, doubt.shape), top[..., None], -1)
+        return np.asarray(doubt * SLACK)
 
     def candidates(self, visible: Flags) -> Flags:
         """Which of the visible keys may have the largest score: (batch, queries, keys)."""
