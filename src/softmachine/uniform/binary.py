@@ -127,7 +127,7 @@ def features(tape: Tapes, family: CircuitFamily) -> None:
     is_gate = 1 if g >= n and which == 0 else 0
     signed_bits(tape, g, p)
     tape.line(1 if kind == OR else 0)
-    tape.line(1 if kind == AND or kind == NOT else 0)
+    tape.line(1 if kind in (AND, NOT) else 0)
     tape.line(is_gate)
     source = family.argument(n, g, which - 1) if which > 0 else g
     signed_bits(tape, source, p)

@@ -20,7 +20,7 @@ from softmachine.uniform.library import length
 from softmachine.uniform.programs import Tapes
 
 
-def weights(tape: Tapes, given: object) -> None:
+def weights(tape: Tapes) -> None:
     """M₁: the weights of the transformer for n vertices, from 1ⁿ."""
     n = tape.unary()
     p = length(n - 1)
@@ -61,7 +61,7 @@ def weights(tape: Tapes, given: object) -> None:
     tape.line("second", both, "0", "10")
     tape.line("second", both, "1", "-10")
     tape.line("layer")
-    ends(tape, p, 2, j, pair, 0)
+    ends(tape, p, 2, j)
     row = 4 * p
     tape.line("query+", row + 2, "10")
     keys(tape, p, pair)
@@ -86,19 +86,19 @@ def weights(tape: Tapes, given: object) -> None:
 
 def half(tape: Tapes, p: int, one: int, other: int, avoided: int, reached: int, into: int) -> None:
     """A head that fetches whether a path of half the length leads from one vertex to another."""
-    ends(tape, p, one, other, avoided, 0)
+    ends(tape, p, one, other)
     keys(tape, p, avoided)
     tape.line("value", "0", reached, "1")
     tape.line("output", into, "0", "1")
 
 
-def ends(tape: Tapes, p: int, one: int, other: int, avoided: int, row: int) -> None:
+def ends(tape: Tapes, p: int, one: int, other: int) -> None:
     """A query for the position with two ends."""
     tape.line("head all j average-hard")
-    matched(tape, row, one, p)
-    matched(tape, row + p + p, other, p)
-    tape.line("query+", row + 4 * p, "10")
-    tape.line("query+", row + 4 * p + 1, "10")
+    matched(tape, 0, one, p)
+    matched(tape, p + p, other, p)
+    tape.line("query+", 4 * p, "10")
+    tape.line("query+", 4 * p + 1, "10")
 
 
 def keys(tape: Tapes, p: int, avoided: int) -> None:
@@ -116,7 +116,7 @@ def total(tape: Tapes, unit: int, triple: int, before: int) -> None:
     tape.line("first", unit, before + 1, "1")
 
 
-def features(tape: Tapes, given: object) -> None:
+def features(tape: Tapes) -> None:
     """M₂: the position features of position i, from 1ⁿ and i in binary."""
     n = tape.unary()
     position = tape.binary()
@@ -137,5 +137,3 @@ def features(tape: Tapes, given: object) -> None:
     tape.line(is_pair)
     signed_bits(tape, between, p)
     tape.line(1 - is_pair)
-
-

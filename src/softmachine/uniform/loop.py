@@ -31,8 +31,7 @@ def go(
         head = heads[tape]
         if head >= cells:
             return 1
-        if head > farthest[tape]:
-            farthest[tape] = head
+        farthest[tape] = max(farthest[tape], head)
         symbol = tapes[tape, head]
         tapes[tape, head] = table[state, symbol, 0]
         heads[tape] = head + table[state, symbol, 1]

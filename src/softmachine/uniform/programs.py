@@ -1,15 +1,15 @@
 """What programs for machines are written in: functions of Python in which every variable is a natural number.
 
 A program is an ordinary function, so that it can be read, typed and run as it is (:class:`Paper`), and it becomes a
-machine (:mod:`softmachine.uniform.translating`), with a work tape for each variable that is alive at a time. What it
-may have: ``=``, ``+=``, ``-=``, ``if``, ``while``, ``for … in range(…)``, ``+``, ``-``, ``*``, ``//``, ``%``, comparisons,
+machine (:mod:`softmachine.uniform.translating`), with a work tape for each variable that is alive at a time. It may
+have: ``=``, ``+=``, ``-=``, ``if``, ``while``, ``for … in range(…)``, ``+``, ``-``, ``*``, ``//``, ``%``, comparisons,
 ``and``, ``or``, ``not``, calls of other such functions, and one ``return`` at the end. There is no recursion, no list
 and nothing else that could hold more than a number, so that all the memory there is can be seen and counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 Part = int | str
@@ -69,8 +69,8 @@ class Paper:
         self.put("\n")
 
 
-def run(program: Program, given: object, number: int, *more: int) -> str:
+def run(program: Program, given: Iterable[object], number: int, *more: int) -> str:
     """What a program prints, run as Python. ``given`` is what it is about, such as a family of circuits."""
     paper = Paper(number, *more)
-    program(paper, given)
+    program(paper, *given)
     return paper.text

@@ -1,8 +1,8 @@
 """Machines in the making: numbers on work tapes, one a tape, and what is done with them, step by step.
 
 A number stands on its tape in binary, the lowest bit first, after the mark of the left end and without zeros at the
-top, so that x takes ⌊log₂ x⌋ + 3 cells: the mark, the bits, and the empty cell behind them. Between two operations every
-head stands on the lowest bit. An operation sweeps over its tapes once and goes back: O(log x) steps.
+top, so that x takes ⌊log₂ x⌋ + 3 cells: the mark, the bits, and the empty cell behind them. Between two operations
+every head stands on the lowest bit. An operation sweeps over its tapes once and goes back: O(log x) steps.
 """
 
 from __future__ import annotations
@@ -257,9 +257,7 @@ class Registers:
         """Append a text to the output."""
         for character in text:
             after = self.state()
-            self.rule(
-                self.at, INPUT, {symbol: Action(symbol, STAY, after, character) for symbol in range(SYMBOLS)}
-            )
+            self.rule(self.at, INPUT, {symbol: Action(symbol, STAY, after, character) for symbol in range(SYMBOLS)})
             self.at = after
 
     def print(self, x: int) -> None:

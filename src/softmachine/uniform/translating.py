@@ -233,6 +233,8 @@ class _Call:
                 return self._tested(one, self.registers.is_odd)
             case ast.Compare(one, [ast.Gt() | ast.NotEq()], [ast.Constant(0)]):
                 return self._tested(one, self.registers.is_positive)
+            case ast.Compare(one, [ast.In()], [ast.Tuple(several)]):
+                return self._joined([ast.Compare(one, [ast.Eq()], [each]) for each in several], every=False)
             case ast.Compare(one, [operator], [other]):
                 return self._compared(one, operator, other)
         return self._tested(node, self.registers.is_positive)
@@ -368,12 +370,13 @@ class _Call:
         for number, part in enumerate(node.args):
             if number and action == "line":
                 self.registers.say(" ")
-            if isinstance(part, ast.Constant):
-                self.registers.say(part.value if isinstance(part.value, str) else f"{part.value:b}")
-            else:
-                tape, temporary = self._value(part)
-                self.registers.print(tape)
-                self._drop(tape, temporary)
+            match part:
+                case ast.Constant(str(text)):
+                    self.registers.say(text)
+                case _:
+                    tape, temporary = self._value(part)
+                    self.registers.print(tape)
+                    self._drop(tape, temporary)
         if action == "line":
             self.registers.say("\n")
         return []

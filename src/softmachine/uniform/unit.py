@@ -152,7 +152,7 @@ def limit(tape: Tapes, family: CircuitFamily, n: int, g: int, kind: int, here: i
         needed = family.at_least(n, g)
         if kind == AND:
             needed = arguments
-        if kind == OR or kind == NOT:
+        if kind in (OR, NOT):
             needed = 1
         fraction(tape, needed + needed - 1, arguments + arguments)
     else:
