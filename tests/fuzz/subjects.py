@@ -26,7 +26,7 @@ from tests.fuzz.interpreters import Answer
 from tests.sources import crasp_programs, rasp_programs, srasp_programs
 from tests.sources.circuits import random_circuit
 from tests.sources.counter_machines import random_counter_machine
-from tests.sources.formulas import ALL, COMPARISON, COUNT_PREDICATE, COUNTS, PAST, random_formula
+from tests.sources.formulas import ALL, COMPARISON, COUNT_PREDICATE, COUNTS, OF_LENGTH, PAST, random_formula
 from tests.sources.machines import random_machine
 
 SMALLEST, ENOUGH = "fixed:2", "fixed:24"
@@ -212,6 +212,11 @@ SUBJECTS: dict[str, Subject] = {
     "temporal-masked": replace(_TEMPORAL, make=formula_of(PAST)),
     "temporal-encoder-unbounded": _TEMPORAL,
     "temporal-masked-unbounded": replace(_TEMPORAL, make=formula_of(without_counts(PAST))),
+    "temporal-encoder-literal": replace(_TEMPORAL, make=formula_of((*ALL, OF_LENGTH))),
+    "temporal-masked-literal": replace(_TEMPORAL, make=formula_of(PAST)),
+    "temporal-encoder-unbounded-literal": replace(_TEMPORAL, make=formula_of((*ALL, OF_LENGTH))),
+    "temporal-masked-unbounded-literal": replace(_TEMPORAL, make=formula_of(without_counts(PAST))),
+    "unique-hard": replace(_TEMPORAL, make=formula_of(without_counts((*ALL, OF_LENGTH)))),
     "srasp": Subject(srasp, interpreters.srasp, longest=5),
     "crasp": _CRASP,
     "crasp-relu": _CRASP,

@@ -8,7 +8,7 @@ stacking signals only rewrites forms; nothing of it costs a layer.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import ClassVar, Self
 
@@ -216,6 +216,23 @@ def inputs_first(
         path.pop()
         if node is not None:
             yield node
+
+
+def rewritten(signal: Signal, change: Callable[[Node, Node], Node]) -> Signal:
+    """The signal over other nodes; its kinds stay.
+
+    Args:
+        signal: The signal.
+        change: From a node, and from what it is over the changed nodes that it reads, to what it becomes.
+    """
+    new: dict[Node, Node] = {}
+
+    def forms(old: tuple[Affine, ...]) -> tuple[Affine, ...]:
+        return tuple(Affine({(new[n], k): factor for (n, k), factor in f.terms.items()}, f.constant) for f in old)
+
+    for node in inputs_first(signal.forms):
+        new[node] = change(node, node.over(forms))
+    return replace(signal, forms=forms(signal.forms))
 
 
 def _sources(forms: Iterable[Affine]) -> Iterator[Node]:
