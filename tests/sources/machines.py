@@ -79,7 +79,7 @@ def grown_machine(rng: random.Random, *, tapes: int, symbols: int, tape: Tape, r
 def _grown(
     rng: random.Random, names: tuple[str, ...], states: tuple[str, ...], tapes: int, tape: Tape, most: int
 ) -> list[Rule]:
-    """Rules for what is read in a run on the empty input: whenever there is none, a random one, until there are most."""
+    """Rules for what a run on the empty input reads: whenever there is none, a random one, until there are most."""
     grown: dict[tuple[str, tuple[str, ...]], Rule] = {}
     cells: list[dict[int, str]] = [{} for _ in range(tapes)]
     heads, state = [0] * tapes, states[0]
