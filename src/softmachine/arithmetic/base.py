@@ -170,6 +170,13 @@ class Arithmetic(ABC):
     def best(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags) -> Flags:
         """For every query all keys of maximal score, if not all scores are 0."""
 
+    def certain_scores(self, query: Tensor, key: Tensor) -> Array | None:
+        """The scores (batch, queries, keys), if the larger of any two, and no other, is the better; None if in doubt.
+
+        Each of them depends on its query and its key alone, whatever others there are.
+        """
+        return None
+
     @abstractmethod
     def mean(self, chosen: Flags, value: Tensor) -> Tensor:
         """The mean of the chosen values: (batch, queries, keys) and (batch, keys, d) give (batch, queries, d).

@@ -186,7 +186,7 @@ class Float(Arithmetic):
         return result
 
     def best(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags) -> Flags:
-        scores = self._scores(query, key, bias)
+        scores = self._scores(query, key, bias, compared=True)
         possible = scores.candidates(visible)
         for b, i in scores.unsure(possible):
             keys = np.flatnonzero(possible[b, i])
@@ -201,6 +201,11 @@ class Float(Arithmetic):
             possible[b, i] = False
             possible[b, i, keys[outcome]] = True
         return possible
+
+    def certain_scores(self, query: Tensor, key: Tensor) -> Array | None:
+        """Scores that are exact: sums of integers that the format can hold."""
+        scores = self._scores(query, key, None, compared=True)
+        return scores.value if scores.doubt is None else None
 
     def mean(self, chosen: Flags, value: Tensor) -> Tensor:
         counts = chosen.sum(axis=-1)
@@ -316,8 +321,8 @@ class Float(Arithmetic):
             raise UndecidedError(int(b), int(i), candidates, reason, tie=tie)
         return winner
 
-    def _scores(self, query: Tensor, key: Tensor, bias: Tensor | None) -> FloatScores:
-        scores = FloatScores.of(query, key, bias, self.digits, self.least)
+    def _scores(self, query: Tensor, key: Tensor, bias: Tensor | None, *, compared: bool = False) -> FloatScores:
+        scores = FloatScores.of(query, key, bias, self.digits, self.least, compared=compared)
         self._check_finite(scores.largest)
         return scores
 

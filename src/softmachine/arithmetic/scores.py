@@ -17,10 +17,13 @@ from numpy.typing import NDArray
 from softmachine.arithmetic.base import Array, Flags, Floats, Tensor
 from softmachine.arithmetic.operator import SLACK, gamma
 
+_SINGLE = 24
+"""Integers of so many binary digits are numbers of float32."""
+
 
 @dataclass(frozen=True)
 class FloatScores:
-    """The scores of queries with keys, in float64.
+    """The scores of queries with keys, in float64 or exact.
 
     Args:
         value: (batch, queries, keys).
@@ -29,28 +32,33 @@ class FloatScores:
         rounding: The part of the doubt that is a format's rounding; None if it computes these.
     """
 
-    value: Floats
+    value: Floats | NDArray[np.float32]
     doubt: Floats | None
     largest: float
     rounding: Floats | None = None
 
     @staticmethod
-    def of(query: Tensor, key: Tensor, bias: Tensor | None, digits: int, least: float) -> FloatScores:
+    def of(
+        query: Tensor, key: Tensor, bias: Tensor | None, digits: int, least: float, *, compared: bool = False
+    ) -> FloatScores:
         """The scores for a format of so many binary digits, whose least normal number is this.
 
-        Sums of integers are exact as long as they have no more digits than the format.
+        Sums of integers are exact as long as they have no more digits than the format. If they are only ``compared``,
+        those that are exact in float32 are computed in it.
         """
         q = query.value.astype(np.float64, copy=False)
         k = np.swapaxes(key.value, 1, 2).astype(np.float64, copy=False)
         q_size, k_size = np.abs(q), np.abs(k)
-        score, added = q @ k, 0.0
-        whole = _whole(q) and _whole(k)
+        whole, added = _whole(q) and _whole(k), 0.0
         if bias is not None:
-            score = score + bias.value
             added = float(np.abs(bias.value).max(initial=0))
             whole = whole and _whole(bias.value)
         reach = float(q_size.max(axis=(0, 1), initial=0) @ k_size.max(axis=(0, 2), initial=0)) + added
-        if whole and reach < 2.0**digits and not any(map(_inexact, (query, key, bias))):
+        exact = whole and reach < 2.0**digits and not any(map(_inexact, (query, key, bias)))
+        if exact and compared and reach < 2.0**_SINGLE and bias is None:
+            return FloatScores(q.astype(np.float32) @ k.astype(np.float32), None, reach)
+        score = q @ k if bias is None else q @ k + bias.value
+        if exact:
             return FloatScores(score, None, reach)
         size = q_size @ k_size
         largest = float(size.max(initial=0)) + added
@@ -100,6 +108,8 @@ class FloatScores:
 
     def candidates(self, visible: Flags) -> Flags:
         """Which of the visible keys may have the largest score: (batch, queries, keys)."""
+        if self.doubt is None and visible.all():
+            return np.asarray(self.value == self.value.max(axis=-1, keepdims=True, initial=-np.inf))
         low = self.value if self.doubt is None else self.value - self.doubt
         high = self.value if self.doubt is None else self.value + self.doubt
         lowest = np.where(visible, low, -np.inf).max(axis=-1, keepdims=True, initial=-np.inf)

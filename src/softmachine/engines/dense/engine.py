@@ -44,6 +44,7 @@ class DenseEngine:
     def __init__(self, transformer: Transformer, numbers: str | Arithmetic = "float64") -> None:
         self.transformer = transformer
         self.arithmetic = arithmetic(numbers)
+        self._placed: tuple[range, int | None, Tensor] | None = None
         try:
             self._prepare(transformer)
         except UnrepresentableError as error:
@@ -74,6 +75,21 @@ class DenseEngine:
         """Whether that is prepared."""
         return "plain" in vars(self)
 
+    def placed(self, positions: range, length: int | None) -> Tensor:
+        """The position features at some positions of an input of length n, in their coordinates."""
+        if self._placed is None or self._placed[:2] != (positions, length):
+            self._placed = positions, length, self.positions(self._features(positions, length))
+        return self._placed[2]
+
+    def _features(self, positions: range, length: int | None) -> Tensor:
+        """The features at some positions: (positions, features); few numbers are different, and rounded once each."""
+        different: dict[Fraction | int, int] = {}
+        places = [
+            [different.setdefault(value, len(different)) for value in feature.along(positions, length)]
+            for feature in self.transformer.features
+        ]
+        return self.arithmetic.numbers([list(map(Fraction, different))])[0][np.array(places, dtype=np.intp).T]
+
     def start(self, batch: int = 1, length: int | None = None) -> Pass:
         """A fresh pass over sequences of the same shape; ``length`` is n, for models that use it."""
         return Pass(self, batch, length)
@@ -97,7 +113,7 @@ class Pass:
         self.batch = batch
         self.length = length
         self.read = 0
-        self.memory = Memory()
+        self.memory = Memory(goes_on=all(head.mask.causal for head in engine.transformer.heads))
         self.watcher: Watcher | None = None
         """Is shown all that is computed."""
         self._placed, self._placed_from = Tensor(np.empty((0, 0))), 0
@@ -137,18 +153,20 @@ class Pass:
         """The residual stream after one layer: x += attention(x), then x += feed-forward(x)."""
         numbers, looped = self.engine.arithmetic, self.engine.transformer.blocks[where[0]].repeats != 1
         watcher = self.watcher
+        project, attended, network = self.memory.rows(where, looped=looped)
         if layer.groups:
             found: list[Tensor] = []
-            for index, group in enumerate(layer.parts(layer.project(stream))):
+            for index, group in enumerate(layer.parts(project.computed(layer.project, stream))):
                 memory = self.memory.of((*where, index), looped=looped)
                 look = partial(watcher.searched, index) if watcher else None
                 found += retrieved(numbers, group, positions, self.length, memory, look)
-            stream = numbers.add(stream, layer.output(joined([found[place] for place in layer.order], axis=-1)))
+            retrieved_here = joined([found[place] for place in layer.order], axis=-1)
+            stream = attended.computed(lambda x, y: numbers.add(x, layer.output(y)), stream, retrieved_here)
             if watcher:
                 watcher.attended(where, stream, positions)
         if layer.network is not None:
             try:
-                stream = layer.network(stream)
+                stream = network.computed(layer.network, stream)
             except UndecidedError as doubt:
                 raise PrecisionError(f"at position {positions[doubt.query]}: {doubt.reason}") from None
             if watcher:
@@ -223,8 +241,5 @@ class Pass:
             # Where the length is known, features need not have a value beyond it.
             more = _AHEAD if self.length is None else 0
             ahead = range(positions.start, max(positions.stop, positions.start + more))
-            features = self.engine.transformer.features
-            rows = [[feature.at(i, self.length) for feature in features] for i in ahead]
-            numbers = self.engine.arithmetic
-            self._placed, self._placed_from = self.engine.positions(numbers.numbers(rows)), ahead.start
+            self._placed, self._placed_from = self.engine.placed(ahead, self.length), ahead.start
         return self._placed[positions.start - self._placed_from : positions.stop - self._placed_from]
