@@ -261,7 +261,7 @@ class Float(Arithmetic):
             doubt += inherited * (np.abs(factor) + scale.error[:, None])
         if scale.error.any():
             doubt += np.abs(scores.value - largest) * scale.error[:, None]
-        exponent -= np.where(visible.any(axis=-1)[:, None], largest * factor, 0)
+        exponent -= largest * factor
         # Keys whose weight is negligible beyond doubt.
         np.copyto(doubt, 0, where=~(exponent + doubt >= math.log(self.negligible)))
         np.put_along_axis(doubt, top[..., None], 0, -1)
@@ -272,14 +272,18 @@ class Float(Arithmetic):
     def _exponent_doubt(self, scores: FloatScores, largest: Floats, factor: Floats) -> Floats:
         """How far a format's scaled scores, less the largest, and their exponentials are off by its own rounding.
 
-        Where the format's scores are the same, so is what it makes of them: nothing there.
+        Powers of two scale without rounding; and where the format's scores are the same, so is what it makes of them.
         """
-        doubt = np.abs(scores.value)
-        doubt += np.abs(largest)
+        exact = scores.rounding is None
+        if exact and (np.frexp(factor)[0] == 0.5).all():
+            doubt = np.abs(scores.value - largest)
+        else:
+            doubt = np.abs(scores.value)
+            doubt += np.abs(largest)
         doubt *= np.abs(factor)
         doubt += 1
         doubt *= 4 * self.roundoff
-        if scores.rounding is None:
+        if exact:
             np.copyto(doubt, 0, where=scores.value == largest)
         return doubt
 
