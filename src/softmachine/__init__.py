@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         gallery,
         inspect,
         load,
+        load_weights,
         page,
         picture,
         run,
@@ -57,6 +58,7 @@ __all__ = [
     "gallery",
     "inspect",
     "load",
+    "load_weights",
     "page",
     "picture",
     "rasp",
@@ -67,6 +69,7 @@ __all__ = [
 
 _HOMES = {
     "load": "softmachine.api",
+    "load_weights": "softmachine.api",
     "compile": "softmachine.api",
     "run": "softmachine.api",
     "certificate": "softmachine.api",
