@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         dataset,
         export,
         load,
+        load_weights,
         run,
         save,
         soften,
@@ -54,6 +55,7 @@ __all__ = [
     "gallery",
     "inspect",
     "load",
+    "load_weights",
     "page",
     "picture",
     "rasp",
@@ -64,6 +66,7 @@ __all__ = [
 
 _HOMES = {
     "load": "softmachine.api",
+    "load_weights": "softmachine.api",
     "compile": "softmachine.api",
     "run": "softmachine.api",
     "certificate": "softmachine.api",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from softmachine.compiler import compile_program
 from softmachine.errors import OutgrownError, Remedy, SoftmachineError, UsageError
@@ -16,10 +16,11 @@ from softmachine.progress import Tell, nobody
 from softmachine.signals.program import Program
 from softmachine.theorems import Theorem, theorem_for
 from softmachine.theorems.theorem import MOST_CONTEXT
+from softmachine.transformer.weights import Transformer
 
 if TYPE_CHECKING:
     from softmachine.arithmetic import Arithmetic
-    from softmachine.certify import Certificate
+    from softmachine.certify import Certificate, WeightCertificate
     from softmachine.datasets import Dataset
     from softmachine.engines.check import Report
     from softmachine.engines.result import Run
@@ -37,6 +38,7 @@ __all__ = [
     "dataset",
     "export",
     "load",
+    "load_weights",
     "run",
     "save",
     "soften",
@@ -198,13 +200,22 @@ def _for_many_words(item: Source | Model) -> Source | Model:
     return item if isinstance(item, Model) else with_two_letters(item)
 
 
+@overload
 def soften(
-    model: Model | Source | str | Path, *, length: int, sharpness: int | None = None, yes: bool = False
-) -> tuple[Model, Certificate]:
+    model: Transformer, *, length: int, sharpness: int | None = ..., yes: bool = ...
+) -> tuple[Transformer, WeightCertificate]: ...
+@overload
+def soften(
+    model: Model | Source | str | Path, *, length: int, sharpness: int | None = ..., yes: bool = ...
+) -> tuple[Model, Certificate]: ...
+def soften(
+    model: Model | Source | str | Path | Transformer, *, length: int, sharpness: int | None = None, yes: bool = False
+) -> tuple[Model, Certificate] | tuple[Transformer, WeightCertificate]:
     """The softmax model that gives what the hard one gives, on every input up to a length, and the proof.
 
     Args:
-        model: A model with hard attention, or a source.
+        model: A model with hard attention, or a source; or bare weights, built by hand or read by
+            :func:`load_weights`, of which every sequence of up to n+1 tokens is an input.
         length: Inputs (of a decoder: input and run together) have at most so many symbols.
         sharpness: The scaled gap of every head; by default the smallest that is certified.
         yes: Whether to go on, even if it takes more than ten minutes or half of the free memory.
@@ -212,8 +223,11 @@ def soften(
     Raises:
         ConstructionError: If no temperature, or not this one, is certified; it says why.
     """
-    from softmachine.certify import certify, softened
+    from softmachine.certify import certify, soften_weights, softened
 
+    if isinstance(model, Transformer):
+        with consent(yes):
+            return soften_weights(model, length, sharpness)
     with consent(yes):
         hard = model if isinstance(model, Model) else compile(model, attention="hard", length=length)
         program = _certifiable(hard)
@@ -222,13 +236,23 @@ def soften(
     return replace(hard, weights=weights, certified=length), proof
 
 
+@overload
 def certificate(
-    model: Model | Source | str | Path, *, length: int, sharpness: int | None = None, yes: bool = False
-) -> Certificate:
+    model: Transformer, *, length: int, sharpness: int | None = ..., yes: bool = ...
+) -> WeightCertificate: ...
+@overload
+def certificate(
+    model: Model | Source | str | Path, *, length: int, sharpness: int | None = ..., yes: bool = ...
+) -> Certificate: ...
+def certificate(
+    model: Model | Source | str | Path | Transformer, *, length: int, sharpness: int | None = None, yes: bool = False
+) -> Certificate | WeightCertificate:
     """The certificate of :func:`soften`; it may say that it does not hold."""
-    from softmachine.certify import certify
+    from softmachine.certify import certify, certify_weights
 
     with consent(yes):
+        if isinstance(model, Transformer):
+            return certify_weights(model, length, sharpness)
         return certify(_certifiable(compile(model, attention="hard", length=length)), length, sharpness)
 
 
@@ -441,11 +465,21 @@ def dataset(
     )
 
 
-def save(model: Model, folder: str | Path, *, force: bool = False) -> None:
-    """Write a model to a folder, from which :func:`load` reads it."""
+def save(model: Model | Transformer, folder: str | Path, *, force: bool = False) -> None:
+    """Write a model to a folder, from which :func:`load` reads it; or bare weights, for :func:`load_weights`."""
     from softmachine.exports import native
 
-    native.save(model, Path(folder), force=force)
+    if isinstance(model, Transformer):
+        native.save_weights(model, Path(folder), force=force)
+    else:
+        native.save(model, Path(folder), force=force)
+
+
+def load_weights(folder: str | Path) -> Transformer:
+    """The weights of a folder that :func:`save` wrote, of a model or bare, without what they are for."""
+    from softmachine.exports import native
+
+    return native.load_weights(Path(folder))
 
 
 def export(

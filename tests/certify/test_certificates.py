@@ -29,7 +29,8 @@ from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import token
 from softmachine.theorems import Theorem, theorem_for, theorems_for
 from softmachine.theorems.shared.special_tokens import START
-from softmachine.theorems.temporal.theorem import Variant, Vision, signals
+from softmachine.theorems.temporal.heads import Variant, Vision
+from softmachine.theorems.temporal.theorem import signals
 from softmachine.transformer.attention import Choice, Weighting, softmax
 from softmachine.transformer.features import INVERSE, Distance
 from softmachine.transformer.weights import Block, Layer

@@ -40,7 +40,8 @@ def random_heads(seed: int, *, told: bool) -> Program:
     masks = list(Mask) if told else [Mask.CAUSAL, Mask.PAST]
     bits: Signal = token("bits", {START: (0, 0), "a": (1, 0), "b": (0, 1), "c": (1, 1)})
     for number in range(2):
-        gap: Fraction | Feature = chooser.choice([Fraction(1), Fraction(1, 3), INVERSE])
+        gaps: list[Fraction | Feature] = [Fraction(1), Fraction(1, 3), INVERSE]
+        gap = chooser.choice(gaps)
         unit = position(gap) if isinstance(gap, Feature) else constant(gap)
         one, two = (chooser.randint(-2, 2) for _ in range(2))
         scored = chooser.random() < 0.8

@@ -13,7 +13,8 @@ from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import ConstructionError, InputError, SourceError
 from softmachine.languages.temporal import Formula, Operator, Specification, core, fragment, parse_formula, truth
 from softmachine.theorems.shared.special_tokens import START
-from softmachine.theorems.temporal.theorem import Variant, Vision, signals
+from softmachine.theorems.temporal.heads import Variant, Vision
+from softmachine.theorems.temporal.theorem import signals
 from softmachine.transformer.weights import Transformer
 from tests.sources.formulas import ALL, OF_LENGTH, random_formula
 
@@ -152,7 +153,9 @@ def test_literal_softmax_holds_on_longer_words(variant: Variant) -> None:
     chooser = random.Random(1)
     for formula in ("Q_a since Q_b", "prev Q_a", "2*#<[Q_a] >= #<[Q_b]", "next Q_a", "divides(#>[Q_a])"):
         model, spec = compiled(formula, variant), specification(formula)
-        for n in (17, 40) if model is not None else ():
+        if model is None:
+            continue
+        for n in (17, 40):
             word = chooser.choices("ab", k=n)
             length = n if variant.vision is Vision.ENCODER else None
             answers = DenseEngine(model).answers([[START, *word]], length)[0]

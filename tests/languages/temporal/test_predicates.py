@@ -43,7 +43,7 @@ def test_a_predicate_must_have_a_truth_value_at_every_number_that_is_tried() -> 
     ):
         predicate("bad", lambda number: 10 % number == 0)
     with pytest.raises(InvalidError, match="at 0 it is 0, of type int"):
-        predicate("bad", lambda number: number % 2)  # type: ignore[arg-type, return-value]
+        predicate("bad", lambda number: number % 2)
     with pytest.raises(InvalidError, match="there is no predicate of this name"):
         Predicate("bad")
     predicate("late", lambda number: bool(1 // (40 - number)))
