@@ -26,13 +26,13 @@ class FloatScores:
     """The scores of queries with keys, in float64 or exact.
 
     Args:
-        value: (batch, queries, keys).
+        value: (batch, queries, keys); in float32 if they are exact in it and only compared.
         doubt: How far they can be from both the exact scores and those that a format computes; None if both are these.
         largest: No number on the way to them is larger.
         rounding: The part of the doubt that is a format's rounding; None if it computes these.
     """
 
-    value: Floats | NDArray[np.float32]
+    value: Floats
     doubt: Floats | None
     largest: float
     rounding: Floats | None = None
@@ -125,7 +125,7 @@ class FloatScores:
         return np.asarray(several[(candidates[b, i] & (self.doubt[b, i] != 0)).any(axis=-1)])
 
 
-def _in_single(query: Floats, key: Floats, reach: float, unit: float) -> NDArray[np.float32] | None:
+def _in_single(query: Floats, key: Floats, reach: float, unit: float) -> Array | None:
     """Scores that are multiples of a unit up to so far, in float32 if that holds them all; else None."""
     if not (reach < 2.0**_SINGLE * unit and unit >= np.finfo(np.float32).tiny):
         return None
