@@ -126,18 +126,22 @@ class Float(Arithmetic):
     def _rounding(self, operator: FloatOperator, size: Floats, total: Floats, read: Array, value: Array) -> Floats:
         """How far rounding moved the result: nothing where all numbers are on a grid that the format can hold.
 
-        In formats smaller than float64 it is measured, by computing the result once more in float64.
+        In formats smaller than float64 it is measured, by computing the result once more in float64, which rounds less,
+        and mostly not at all.
         """
         exact = operator.doubling & ((size > 0).astype(np.float64) @ operator.pattern <= 1) & (total >= self.least)
+        exact_wide = np.zeros(exact.shape, dtype=bool)
         for grid in _GRIDS:
             off_grid = _off(size, grid).astype(np.float64) @ operator.pattern > 0
             exact |= ~off_grid & (total < operator.exact_to * 2.0**-grid)
+            exact_wide |= ~off_grid & (total < operator.exact_to * 2.0 ** (53 - self.digits - grid))
         underflow = (len(operator.columns) + 1) * max(self.least, FLOOR)
         bound = operator.gamma * total + underflow
         if self.dtype != np.float64:
             wide = read.astype(np.float64) @ operator.weight.astype(np.float64) + operator.bias
             terms = len(operator.columns) + 2
-            bound = np.minimum(bound, np.abs(value - wide) + terms * 2.0**-52 * total + FLOOR)
+            doubt = np.where(exact_wide, 0.0, terms * 2.0**-52 * total + FLOOR)
+            bound = np.minimum(bound, np.abs(value - wide) + doubt)
         return np.where(exact, 0.0, bound)
 
     def add(self, x: Tensor, y: Tensor) -> Tensor:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from softmachine.arithmetic import Arithmetic, Tensor, UndecidedError, UnrepresentableError, arithmetic
 from softmachine.engines.dense.attention import joined, retrieved
+from softmachine.engines.dense.everywhere import same
 from softmachine.engines.dense.grouping import DenseLayer, operator
 from softmachine.engines.dense.memory import Memory
 from softmachine.engines.dense.watching import Watcher
@@ -113,7 +114,7 @@ class Pass:
         self.batch = batch
         self.length = length
         self.read = 0
-        self.memory = Memory(goes_on=all(head.mask.causal for head in engine.transformer.heads))
+        self.memory = Memory(goes_on=self._goes_on)
         self.watcher: Watcher | None = None
         """Is shown all that is computed."""
         self._placed, self._placed_from = Tensor(np.empty((0, 0))), 0
@@ -125,8 +126,18 @@ class Pass:
             return stream
         for b, block in enumerate(self.engine.transformer.blocks):
             for turn in range(block.count(self.length)):
-                stream = self.turn(stream, b, turn)
+                before, stream = stream, self.turn(stream, b, turn)
+                if not self._goes_on and self.watcher is None and same(before, stream):
+                    break
         return stream
+
+    @property
+    def _goes_on(self) -> bool:
+        """Whether more positions may come, which look at those of every turn; else a turn that changed nothing is it.
+
+        What a turn makes of a stream is decided by the stream, if all positions are there: so would all that follow.
+        """
+        return all(head.mask.causal for head in self.engine.transformer.heads)
 
     @_out_of_range_is_noticed_later
     def embedded(self, sequences: Sequence[Sequence[str]]) -> Tensor:
@@ -224,7 +235,7 @@ class Pass:
             raise UsageError(f"this pass reads {self.batch} sequences, not {len(sequences)}")
         if any(len(sequence) != new for sequence in sequences):
             raise UsageError("the sequences of a batch must have the same length")
-        if self.read and not all(head.mask.causal for head in transformer.heads):
+        if self.read and not self._goes_on:
             raise UsageError(f"{transformer.name!r} looks ahead, so it cannot read a sequence piece by piece")
         return new
 
