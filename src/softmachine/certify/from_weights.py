@@ -190,6 +190,7 @@ class _Softening:
         require_hard(transformer)
         self.hard, self.length = transformer, length
         self.inputs = inputs or all_sequences(transformer)
+        _ = self.found  # or a refusal, which says more than the next line would
         self.kinds = {head: self._kind(head) for head in transformer.heads}
         self.slopes = {
             head: slope(head, self.found[head] or Fraction(1), length) for head in transformer.heads if unique(head)
