@@ -34,7 +34,9 @@ FixedPoint = Annotated[
 Written = Annotated[Path | None, file(f"Write the circuit; the name ends in {', '.join(FORMATS)}.", "--output", "-o")]
 Gates = Annotated[
     str | None,
-    value("NAME", "Only AC gates (AND, OR, NOT), which count small numbers in constant depth, or TC (and THR).", "--gates"),
+    value(
+        "NAME", "Only AC gates (AND, OR, NOT), which count small numbers in constant depth, or TC (+ THR).", "--gates"
+    ),
 ]
 
 
