@@ -35,7 +35,7 @@ Written = Annotated[Path | None, file(f"Write the circuit; the name ends in {', 
 Gates = Annotated[
     str | None,
     value(
-        "NAME", "Only AC gates (AND, OR, NOT), which count small numbers in constant depth, or TC (and THR).", "--gates"
+        "NAME", "Only AC gates (AND, OR, NOT), which count small numbers in constant depth, or TC (+ THR).", "--gates"
     ),
 ]
 

@@ -122,7 +122,7 @@ class FixedNumbers:
         shown: dict[int, Thermometer] = {}
         for value in self.numbers.thermometer(denominator).values:
             shown[value] = self.numbers.thermometer(divided(numerator, value))
-        return self.numbers.chosen(denominator, shown)
+        return self.numbers.chosen(denominator, shown, falling=self.numbers.bounds(numerator)[0] >= 0)
 
     def _divisible(self, number: Number, by: int) -> bool:
         return number.constant % by == 0 and all(weight % by == 0 for _, weight in number.weights)

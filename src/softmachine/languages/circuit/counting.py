@@ -1,8 +1,8 @@
 """Counting up to a constant in constant depth: why small thresholds are in AC⁰.
 
-At least t of the arguments x₁ … x_m are 1 if and only if, for some k, x_k is, and at least t - 1 of those before it.
-Written out this is a circuit of ANDs and ORs of depth 2t - 1, whatever m is, with at most 2tm gates; and all t up to
-the largest one, and all beginnings of a list of arguments, share them. An argument of weight w counts w times.
+At least t of the arguments x₁ … x_m are 1 if and only if, for some k, x_k is, and at least t - 1 of those before it
+are. Written out this is a circuit of ANDs and ORs of depth 2t - 1, whatever m is, with at most 2tm gates; and all t up
+to the largest one, and all beginnings of a list of arguments, share them. An argument of weight w counts w times.
 """
 
 from __future__ import annotations
