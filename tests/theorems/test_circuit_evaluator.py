@@ -13,7 +13,13 @@ from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, evalua
 from softmachine.signals import evaluate as evaluate_signal
 from softmachine.theorems.circuit.tokens import wire_values
 from softmachine.theorems.circuit_evaluator.theorem import signals
-from softmachine.theorems.circuit_evaluator.tokens import EvaluatorCodec, fitting_length, pointer_width, serialised, without_constants
+from softmachine.theorems.circuit_evaluator.tokens import (
+    EvaluatorCodec,
+    fitting_length,
+    pointer_width,
+    serialised,
+    without_constants,
+)
 from tests.sources.circuits import random_circuit
 
 EXAMPLE = Circuit(

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
 import softmachine as sm
 from softmachine import api
-from softmachine.errors import ConstructionError, InputError
-from softmachine.languages.logspace import LogspaceMachine, accepts
-from softmachine.theorems.connectivity.theorem import positions
-from softmachine.theorems.configuration_graph.theorem import signals
-from softmachine.theorems.nondeterministic_logspace.tokens import ConfigurationGraph, LogspaceCodec
 from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
+from softmachine.errors import ConstructionError, InputError
+from softmachine.languages.logspace import LogspaceMachine, accepts, parse
+from softmachine.theorems.configuration_graph.theorem import signals
+from softmachine.theorems.connectivity.theorem import positions
+from softmachine.theorems.nondeterministic_logspace.tokens import ConfigurationGraph, LogspaceCodec
 from softmachine.transformer.features import ceil_log2
 from tests.models import model_of
 
@@ -33,8 +35,7 @@ def test_every_short_word(name: str, length: int, attention: str, arithmetic: st
 
 def test_words_that_the_machine_counts() -> None:
     model = model_of("anbn-logspace", None, "hard", 4)
-    assert api.check(model, up_to=4, arithmetic="float64").holds
-    assert api.run(model, "aabb").accepted
+    assert [word for word in ("aabb", "abab", "aaab") if api.run(model, word).accepted] == ["aabb"]
 
 
 @pytest.mark.parametrize("name", ["anbn-logspace", "equal-blocks"])
@@ -65,8 +66,7 @@ def test_the_reduction_is_right(name: str, length: int) -> None:
     found = machine(name)
     for whole in (False, True):
         graph = ConfigurationGraph(found, length, whole)
-        codec = LogspaceCodec(found, 0)
-        for word in codec.alphabet and __import__("itertools").product(found.alphabet, repeat=length):
+        for word in product(found.alphabet, repeat=length):
             reached = graph.on(word).reachable(graph.on(word).vertices[0])
             assert ("accepted" in reached) is accepts(found, word)
 
@@ -82,8 +82,7 @@ def test_all_that_can_be_reached_gives_the_same_answers() -> None:
 def test_a_machine_that_accepts_at_once_and_one_that_never_does() -> None:
     text = "machine m\ninput a\nspace 1\nstart {}\naccept yes\n\nno < < -> no < S S\n"
     for start, expected in (("yes", True), ("no", False)):
-        found = sm.languages.formats.parse(text.format(start))  # type: ignore[attr-defined]
-        model = sm.compile(found, length=1)
+        model = sm.compile(parse(text.format(start)), length=1)
         assert api.run(model, "a").accepted is expected
 
 

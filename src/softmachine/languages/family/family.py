@@ -16,7 +16,7 @@ from softmachine.languages.circuit import Circuit, Gate, GateKind, evaluate
 from softmachine.languages.family.expressions import Comparison, Expression, value, variables
 from softmachine.languages.source import OfWords
 
-MOST = 1 << 18
+MOST = 1 << 16
 """So many values may indices take, together, while a circuit is made."""
 KINDS = (GateKind.AND, GateKind.OR, GateKind.NOT, GateKind.THR)
 INPUT, LENGTH = "x", "n"

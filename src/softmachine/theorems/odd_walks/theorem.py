@@ -19,10 +19,12 @@ Needs: position features for all blocks; weights for N vertices and m edges. Cos
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from softmachine.errors import ConstructionError
 from softmachine.languages.graph import Graph
 from softmachine.signals import Program, Signal, constant, recogniser
-from softmachine.signals.gadgets.bit_addresses import UNIT, avoiding, both, by_bits, fetched, matching, settled
+from softmachine.signals.gadgets.bit_addresses import UNIT, both, by_bits, fetched, matching, settled
 from softmachine.signals.gadgets.wiring import address_width, binary_address, flag
 from softmachine.signals.primitives import token
 from softmachine.signals.reduction import stacked
@@ -61,17 +63,20 @@ def adjacency(sizes: Sizes, *, soft: bool) -> Program:
     count, edges, weighting = sizes.vertices, sizes.edges, by_bits(soft, sizes.total)
     # Step 1. Blocks: which entry, and which edge.
     entries = [(i, j, e) for i in range(count) for j in range(count) for e in range(sizes.block)]
-    before = [NO_ADDRESS] * sizes.bits
+    before, after = [0] * sizes.bits, [0] * sizes.cover
 
-    def addresses(name: str, addressed: int, table: list[int]) -> Signal:
-        return binary_address(name, address_width(addressed), table)
+    def addresses(name: str, addressed: int, table: Iterable[int]) -> Signal:
+        """Addresses at the positions of blocks; elsewhere 0, which nobody reads."""
+        return binary_address(name, address_width(addressed), [*before, *table, *after])
 
-    own = addresses("incidence", sizes.bits, list(range(sizes.bits)))
-    begins = addresses("edge at i", sizes.bits, [*before, *(i * edges + e % edges for i, _, e in entries)])
-    ends = addresses("edge at j", sizes.bits, [*before, *((count + j) * edges + e % edges for _, j, e in entries)])
-    block = addresses("block", count**2, [*before, *(i * count + j for i, j, _ in entries)])
-    is_edge = flag("is edge", [*[0] * sizes.bits, *(int(e < edges) for _, _, e in entries)])
-    is_end = flag("ends block", [*[0] * sizes.bits, *(int(e == edges) for _, _, e in entries)])
+    own = binary_address("incidence", address_width(sizes.bits), range(sizes.bits))
+    begins = addresses("edge at i", sizes.bits, (i * edges + e % edges for i, _, e in entries))
+    ends = addresses("edge at j", sizes.bits, ((count + j) * edges + e % edges for _, j, e in entries))
+    block = addresses("block", count**2, (i * count + j for i, j, _ in entries))
+    held = [NO_ADDRESS if e == edges else i * count + j for i, j, e in entries]
+    of_edge = binary_address("block of edge", address_width(count**2), [*[NO_ADDRESS] * sizes.bits, *held])
+    is_edge = flag("is edge", [*before, *(int(e < edges) for _, _, e in entries)])
+    is_end = flag("ends block", [*before, *(int(e == edges) for _, _, e in entries)])
     # Step 2. Each edge of a block fetches whether it begins at i, and whether it ends at j.
     bit = token("bit", {"1": (1,), "0": (0,), PAD: (0,)})
     leaves = fetched("begins at i", [matching(begins, own)], bit, weighting)
@@ -79,7 +84,7 @@ def adjacency(sizes: Sizes, *, soft: bool) -> Program:
     leads = both("leads from i to j", leaves, arrives, is_edge)
     # Step 3. The end of the block looks for one that does both.
     preferred = (constant(UNIT), leads - 1)
-    some = fetched("some edge", [matching(block, block), avoiding(is_end), preferred], leads, weighting)
+    some = fetched("some edge", [matching(block, of_edge), preferred], leads, weighting)
     return recogniser("adjacency", TOKENS, settled("adjacent", some, is_end))
 
 
@@ -89,9 +94,9 @@ def double_cover(sizes: Sizes, *, soft: bool) -> Program:
     sides = [(vertex, side) for vertex in range(count) for side in (0, 1)]
     pairs = [(one, other) for one in sides for other in sides]
     # Step 4. Each entry looks at one of the matrix.
-    width, before = address_width(count**2), [0] * count**2
-    sought = binary_address("entry", width, [*before, *(one[0] * count + other[0] for one, other in pairs)])
-    own = binary_address("own entry", width, list(range(count**2)))
+    width, before, after = address_width(count**2), [0] * count**2, [0] * (2 * count) ** 3
+    sought = binary_address("entry", width, [*before, *(one[0] * count + other[0] for one, other in pairs), *after])
+    own = binary_address("own entry", width, range(count**2))
     crosses = flag("crosses", [*before, *(int(one[1] != other[1]) for one, other in pairs)])
     bit = token("entry bit", {"1": (1,), "0": (0,), PAD: (0,)})
     found = fetched("entry", [matching(sought, own)], bit, weighting)
@@ -103,7 +108,7 @@ GUIDE = (
         "Which block is this?",
         "Lemma 5.3, Steps 1 and 2. Every entry (i, j) of the adjacency matrix has a block of padding of its own, with "
         "a position for each edge; position features say which block and which edge.",
-        ("block", "edge at i", "edge at j", "is edge", "ends block"),
+        ("block", "block of edge", "edge at i", "edge at j", "is edge", "ends block"),
     ),
     Guide(
         "Does this edge lead from i to j?",
