@@ -12,7 +12,6 @@ from softmachine.languages.crasp import Program, run
 from softmachine.measure.automata import automaton
 from softmachine.measure.fitting import fitted
 from softmachine.measure.slices import slices
-from tests.cli.conftest import Cli
 
 
 def program(name: str) -> Program:
@@ -45,14 +44,3 @@ def test_automata_of_programs_have_polynomially_many_states(name: str) -> None:
 def test_a_program_that_counts_through_r_has_no_such_automaton() -> None:
     with pytest.raises(UsageError, match="remembers positions"):
         automaton(program("palindrome-relative"), 3)
-
-
-def test_automata_at_the_command_line(cli: Cli) -> None:
-    shown = cli("slices", "majority-crasp", "--up-to", 6, "--automata")
-    assert shown.status == 0
-    assert "n² + n + 1 states: polynomially many" in shown.out
-    answer = cli("slices", "majority-crasp", "--up-to", 3, "--automata", "--json").json
-    assert answer["automata"] == [{"length": n, "states": n * n + n + 1} for n in (1, 2, 3)]
-    refused = cli("slices", "palindrome", "--up-to", 3, "--automata")
-    assert refused.status == 2
-    assert "is no C-RASP program" in refused.err
