@@ -71,6 +71,21 @@ CASES = (
     ),
     Case("Q_a since Q_b", "temporal-masked", "hard", SINCE, positions=8),
     Case("Q_a since Q_b", "temporal-masked-unbounded", "soft", SINCE, positions=8),
+    Case(
+        "Q_b or prev Q_a", "temporal-encoder-literal", "hard", (("ab", "accept 01"), ("baa", "accept 101")), positions=8
+    ),
+    Case(
+        "Q_b and next Q_a",
+        "temporal-encoder-literal",
+        "soft",
+        (("ab", "reject 00"), ("baa", "reject 100")),
+        positions=8,
+    ),
+    Case("Q_a since Q_b", "temporal-masked-literal", "soft", SINCE, positions=8),
+    Case("Q_a and next Q_b", "temporal-encoder-unbounded-literal", "soft", (("ab", "reject 10"),), positions=8),
+    Case("Q_a since Q_b", "temporal-masked-unbounded-literal", "soft", SINCE, positions=8),
+    Case("Q_a since Q_b", "unique-hard", "hard", SINCE, positions=8),
+    Case("Q_a until Q_b", "unique-hard", "hard", (("ab", "accept 11"), ("ba", "reject 10")), positions=8),
     Case("reverse-program", "srasp", "hard", (("abc", "halt cba"), ("ab", "halt ba")), positions=8),
     Case("dyck-1-program", "srasp", "soft", DYCK[1:], positions=8),
     Case("reverse-rasp", "rasp", "hard", (("abc", "halt cba"), ("ab", "halt ba")), positions=8),
@@ -87,5 +102,10 @@ CASES = (
     Case("full-adder", "circuit-binary", "soft", ADD, positions=64),
     Case("and-or", "circuit-unit", "hard", AND_OR, positions=64),
     Case("and-or", "circuit-evaluator", "soft", AND_OR, length=80, positions=80),
+    Case("and-or", "threshold-evaluator", "hard", AND_OR, length=110, positions=110),
+    Case("parity-family", "uniform-circuits", "hard", (("1", "accept"), ("0", "reject")), length=1),
+    Case("parity-family", "uniform-thresholds", "soft", (("1", "accept"), ("0", "reject")), length=1),
+    Case("anbn-logspace", "nondeterministic-logspace", "hard", (("a", "reject"), ("b", "reject")), length=1),
+    Case("one-street", "odd-walks", "hard", (("there back", "accept"), ("back back", "reject")), positions=112),
     Case("koenigsberg", "connectivity", "hard", (("altstadt lomse", "accept"),), positions=80),
 )

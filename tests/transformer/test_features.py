@@ -14,7 +14,7 @@ from softmachine.theorems import all_theorems
 from softmachine.theorems.crasp.averages import InRelation
 from softmachine.theorems.rasp.frame import AtLetters
 from softmachine.theorems.srasp.numbers import ShareAfterStart
-from softmachine.theorems.temporal.theorem import PositionPredicate
+from softmachine.theorems.temporal.induction import PositionPredicate
 from softmachine.transformer.bounds import Bound
 from softmachine.transformer.features import (
     HALF_INVERSE,

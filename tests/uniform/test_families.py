@@ -11,9 +11,9 @@ from softmachine.errors import UsageError
 from softmachine.languages.circuit import Basis, equivalent, evaluate, generators, simplified
 from softmachine.transformer.features import ceil_log2
 from softmachine.uniform import FAMILIES, Measured, UniformFamily, binary, family_named, measured, per_doubling
+from softmachine.uniform.circuits import AndOrTree
 from softmachine.uniform.connections import OUTPUT, connection_language, connections
 from softmachine.uniform.describing import description, features
-from softmachine.uniform.families import AndOrTree
 from softmachine.uniform.programs import Tapes, run
 from softmachine.uniform.transducer import unary
 

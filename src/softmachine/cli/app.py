@@ -28,6 +28,7 @@ COMMANDS = (
     "dataset",
     "slices",
     "circuit",
+    "reduce",
     "theorems",
     "zoo",
     "gallery",
