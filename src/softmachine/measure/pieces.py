@@ -31,7 +31,8 @@ def fewest_pieces(points: Sequence[Point]) -> int:
 
 def most_pieces(layers: int, width: int) -> int:
     """The most pieces that a ReLU network computes."""
-    return (2 * width) ** layers
+    found: int = (2 * width) ** layers
+    return found
 
 
 def _on_a_line(one: Point, two: Point, three: Point) -> bool:
