@@ -40,6 +40,8 @@ _GRIDS = (0, 20)
 """Numbers that are multiples of 2^-g, for g one of these, are tried as candidates for exact arithmetic."""
 _FEW_ROUNDINGS = 2.0**8
 """Errors of less than so many roundings are not worth the trouble of finding out how they cancel."""
+_ROUNDED = 2.0**-52
+"""What one operation of float64 adds to an error, relatively, and more."""
 _MOST_PLACES = 128
 """So many places are looked at together, and in larger batches only those are where errors are worth it."""
 _MANY_ROUNDINGS = 2.0**24
@@ -166,6 +168,32 @@ class Float(Arithmetic):
                 raise UndecidedError(int(b), int(i), [], "the sign of a step's argument is not certain")
             value[..., steps], error[..., steps] = part >= 0, 0
         return Tensor(value, error)
+
+    def norm(self, x: Tensor) -> Tensor:
+        """Of one number its sign, exactly; of several, with the bound |δy| ≤ (|δx| + |y| δr) / (r - δr), r their root.
+
+        The mean of squares changes its root by at most the largest error; the format's own rounding comes on top.
+        """
+        assert x.error is not None
+        if x.shape[-1] == 1:
+            doubt = x.error * SLACK
+            unclear = ~(np.abs(x.value) > doubt) & (doubt != 0)
+            if unclear.any():
+                b, i, _ = np.argwhere(unclear)[0]
+                raise UndecidedError(int(b), int(i), [], "the sign of what is normalised is not certain")
+            return Tensor(np.sign(x.value), np.zeros(x.shape))
+        if self.name != "float64":
+            return super().norm(x)
+        root = np.sqrt(np.mean(x.value * x.value, axis=-1, keepdims=True))
+        shift = np.max(x.error, axis=-1, keepdims=True) * SLACK
+        unclear = ~(root * (1 - _ROUNDED) > 2 * shift) & ((shift > 0) | (root > 0))
+        if unclear.any():
+            b, i, _ = np.argwhere(unclear)[0]
+            raise UndecidedError(int(b), int(i), [], "the layer norm of numbers near 0 is not certain")
+        safe = np.where(root > 0, root, 1.0)
+        value = x.value / safe
+        error = (x.error + np.abs(value) * shift) / (safe - shift) * SLACK
+        return Tensor(value, error + np.abs(value) * (x.shape[-1] + 8) * _ROUNDED)
 
     def network(self, first: Affine, steps: Flags, second: Affine) -> Map:
         return partial(self._feed, FloatNetwork.of(self._operator(first), steps, self._operator(second)))
