@@ -30,6 +30,7 @@ from softmachine.arithmetic.base import (
     Tensor,
     UndecidedError,
 )
+from softmachine.arithmetic.nearest import nearest
 from softmachine.arithmetic.network import FloatNetwork, Place
 from softmachine.arithmetic.operator import FLOOR, SLACK, FloatOperator, floored, gamma
 from softmachine.arithmetic.scores import Contest, FloatScores, decide
@@ -272,7 +273,12 @@ class Float(Arithmetic):
         return np.where(exact | (divisor == 1), 0.0, bound)
 
     def soft(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> Map:
-        """Some sequences at a time, so that their scores stay in the cache."""
+        """Of one sequence, bounds are for keys that matter; of many, some at a time, whose scores stay in the cache."""
+        near = nearest(query, key, bias, visible, scale, self.digits) if query.shape[0] == 1 else None
+        if near is not None:
+            keys = near.keys
+            shares = self._shares(query, key[:, keys], None if bias is None else bias[:, keys], visible[:, keys], scale)
+            return lambda value: near.added(self._mixed(shares, value[:, keys]), value)
         together = max(1, _MOST_SCORES // max(1, query.shape[1] * key.shape[1]))
         blocks = [slice(start, start + together) for start in range(0, query.shape[0], together)]
         return partial(self._mix, [self._shares(query[block], key[block], bias, visible, scale) for block in blocks])
