@@ -18,7 +18,7 @@ from softmachine.uniform.programs import Tapes, run
 from softmachine.uniform.transducer import unary
 
 NAMES = [family.name for family in FAMILIES]
-LARGEST = {"majority": 6, "majority-tree": 7, "connectivity": 12}
+LARGEST = {"majority": 6, "tree-of-majorities": 7, "connectivity": 12}
 """The machines of unit vectors try all pairs of addresses: longer ones are tried by the slow tests."""
 OF_CIRCUITS = [name for name in NAMES if family_named(name).circuits]
 
@@ -65,7 +65,7 @@ def test_the_space_of_the_machines_is_logarithmic(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["majority", "majority-tree"])
+@pytest.mark.parametrize("name", ["majority", "tree-of-majorities"])
 def test_the_space_of_the_machines_of_unit_vectors_is_logarithmic(name: str) -> None:
     """The precision b is O(log n) bits, and numbers of 2b bits are multiplied: more cells a bit, still a constant."""
     family = family_named(name)
@@ -139,7 +139,7 @@ def test_what_is_printed_wrong_is_noticed() -> None:
 
 
 def test_sizes_are_within_what_a_family_has() -> None:
-    assert family_named("majority-tree").sizes(17) == [3, 5, 7, 9, 13, 17]
+    assert family_named("tree-of-majorities").sizes(17) == [3, 5, 7, 9, 13, 17]
     assert family_named("connectivity").sizes(20) == [2, 3, 4, 6, 8, 12, 16, 20]
     with pytest.raises(UsageError, match="measured from n = 2 up to 20"):
         family_named("connectivity").sizes(21)

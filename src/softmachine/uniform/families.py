@@ -200,7 +200,7 @@ FAMILIES = (
         tried=2,
     ),
     UniformFamily(
-        "majority-tree",
+        "tree-of-majorities",
         "a tree of majorities of three, of depth O(log n), in TC¹",
         "circuit-unit",
         generators.majority_tree,

@@ -9,7 +9,7 @@ below 0 is empty; anywhere else the machine gets stuck below 0.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from softmachine.languages.circuit import Circuit, GateKind
 from softmachine.languages.family import Family
@@ -26,7 +26,7 @@ _SIGNS = {"+": "+", "-": "-", "*": "*", "/": "//", "%": "%"}
 
 def printer(family: Family) -> Transducer:
     """The machine that prints C_n from 1ⁿ."""
-    called = {"power": power, "logarithm": logarithm, "less": less}
+    called: dict[str, Callable[..., int]] = {"power": power, "logarithm": logarithm, "less": less}
     return machine(f"the circuits of {family.name}", Written(program(family), called))
 
 
