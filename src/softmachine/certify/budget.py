@@ -214,7 +214,7 @@ class _Ledger:
     def step(self, node: Unit) -> tuple[float, ...]:
         worst = max(map(self.of_form, node.forms), default=0.0)
         if worst > 0:
-            raise _BrokenError(f"step {node.name!r} reads a number with an error of {worst:.2g}")
+            raise _BrokenError(f"{node.activation} {node.name!r} reads a number with an error of {worst:.2g}")
         return (0.0,) * len(node.kinds)
 
     def named(self, node: Named) -> tuple[float, ...]:

@@ -40,6 +40,7 @@ class Gaps:
             raise ConstructionError(
                 f"unit {step!r} is a step, which an error of any size can turn over: no temperature is low enough"
             )
+        transformer.require_no_norm("no denominator is known of it")
         grid = self._embedded(transformer)
         for layer in unrolled(transformer, length):
             grid = self._layer(layer, grid)

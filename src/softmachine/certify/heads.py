@@ -54,12 +54,12 @@ def require_hard(transformer: Transformer) -> None:
 
 
 def step_after_errors(transformer: Transformer, length: int) -> str | None:
-    """The name of a step unit that errors can reach; none of Theorem 26's bounds holds then."""
+    """The name of a step or layer norm that errors can reach; none of Theorem 26's bounds holds then."""
     chosen = False
     for layer in unrolled(transformer, length):
         chosen = chosen or not all(map(uniform, layer.heads))
         forward = layer.feed_forward
         for name, activation in zip(forward.units, forward.activations, strict=True):
-            if chosen and activation == "step":
+            if chosen and activation != "relu":
                 return name
     return None

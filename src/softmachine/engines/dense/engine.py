@@ -125,8 +125,9 @@ class DenseEngine:
 
     @cached_property
     def _together(self) -> Together | None:
-        """The same for many sequences at once, in float64 with bounds."""
-        return Together(self.transformer) if type(self.arithmetic) is Float and self.arithmetic.digits == 53 else None
+        """The same for many sequences at once, in float64 with bounds; it does not know layer norm."""
+        known = type(self.arithmetic) is Float and self.arithmetic.digits == 53 and self.transformer.normalised is None
+        return Together(self.transformer) if known else None
 
     def indices(self, sequences: Sequence[Sequence[str]]) -> NDArray[np.intp]:
         """The numbers of tokens: (sequence, position).

@@ -6,14 +6,18 @@ Each head retrieves a truth value or a number that is within 1/4 of the right on
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from typing import NamedTuple
 
 from softmachine.languages import temporal as logic
+from softmachine.languages.linear import Linear, Relation
+from softmachine.languages.temporal import Formula
 from softmachine.signals import Signal, attend, constant, named, position, stack
 from softmachine.signals.gadgets import any_of, gate, rounded
+from softmachine.signals.gadgets.integers import compared
 from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import Fall
 from softmachine.theorems.temporal.marks import DerivedMarks, Marks
@@ -161,6 +165,17 @@ class Heads:
         from_even = gate(f"{name} from even", even, off=stack(here_even, beyond))
         from_odd = gate(f"{name} from odd", odd, off=stack(~here_even, beyond))
         return named(name, (from_even + from_odd).known(BIT))
+
+    def comparison(
+        self, name: str, difference: Linear[logic.Count], relation: Relation, known: Mapping[Formula, Signal]
+    ) -> Signal:
+        """Whether a sum of counts compares so with 0: each is looked up, as the number of a position."""
+        total = constant(difference.constant)
+        weight = sum(abs(factor) for factor, _ in difference.terms)
+        for factor, count in difference.terms:
+            label = f"#{'<' if isinstance(count, logic.LeftCount) else '>'}[{count.of}]"
+            total = total + factor * self.at_count(label, count, known[count.of], position(I), weight)
+        return compared(name, total, relation, constant(1))
 
     def at_count(self, name: str, count: logic.Count, of: Signal, read: Signal, weight: int = 1) -> Signal:
         """What ``read`` is at the position whose number is a count (Theorems 20 and 21, Lemma 7).

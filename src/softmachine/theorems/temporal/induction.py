@@ -8,15 +8,15 @@ from typing import Protocol
 
 from softmachine.errors import ConstructionError
 from softmachine.languages import temporal as logic
+from softmachine.languages.linear import Linear, Relation
 from softmachine.languages.temporal import Formula, Specification, core, subformulas
 from softmachine.languages.temporal.predicates import depends_on_length, holds
 from softmachine.signals import Program, Signal, constant, position, recogniser
 from softmachine.signals.gadgets import all_of, any_of, rounded
-from softmachine.signals.gadgets.integers import compared
 from softmachine.signals.primitives import one_hot
 from softmachine.theorems.shared.special_tokens import START, unused
 from softmachine.transformer.attention import Mask
-from softmachine.transformer.features import Feature, I
+from softmachine.transformer.features import Feature
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,11 @@ class Attending(Protocol):
 
     def at_count(self, name: str, count: logic.Count, of: Signal, read: Signal, weight: int = 1) -> Signal:
         """What ``read`` is at the position whose number is a count; errors of it are amplified by ``weight``."""
+
+    def comparison(
+        self, name: str, difference: Linear[logic.Count], relation: Relation, known: Mapping[Formula, Signal]
+    ) -> Signal:
+        """Whether a sum of counts compares so with 0."""
 
 
 def program_of(
@@ -118,11 +123,6 @@ def _truth(formula: Formula, known: Mapping[Formula, Signal], letters: Signal, h
         case logic.Predicate(number=logic.LeftCount() | logic.RightCount() as count):
             predicate = position(PositionPredicate(formula.name, formula.parameters))
             return rounded(name, heads.at_count(name, count, known[count.of], predicate))
-        case logic.Comparison(difference=difference):
-            total = constant(difference.constant)
-            weight = sum(abs(factor) for factor, _ in difference.terms)
-            for factor, count in difference.terms:
-                label = f"#{'<' if isinstance(count, logic.LeftCount) else '>'}[{count.of}]"
-                total = total + factor * heads.at_count(label, count, known[count.of], position(I), weight)
-            return compared(name, total, formula.relation, constant(1))
+        case logic.Comparison():
+            return heads.comparison(name, formula.difference, formula.relation, known)
     raise ConstructionError(f"there is no construction for {name!r}")

@@ -12,10 +12,12 @@ Corollary 17, and Corollary 18 if only the past is seen.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from softmachine.errors import ConstructionError, Remedy
 from softmachine.languages import temporal as logic
+from softmachine.languages.linear import Linear, Relation
 from softmachine.languages.temporal import Formula, Specification, core, fragment
 from softmachine.signals import Program, Signal, attend, constant
 from softmachine.signals.gadgets import any_of, gate, rounded
@@ -64,6 +66,12 @@ class UniqueHeads:
 
     def at_count(self, name: str, count: logic.Count, of: Signal, read: Signal, weight: int = 1) -> Signal:
         """Never asked for: :func:`_require_no_count` refuses counts."""
+        raise NotImplementedError
+
+    def comparison(
+        self, name: str, difference: Linear[logic.Count], relation: Relation, known: Mapping[Formula, Signal]
+    ) -> Signal:
+        """Never asked for, either."""
         raise NotImplementedError
 
     def _strictly(self, name: str, read: Signal, mask: Mask) -> Signal:
