@@ -117,7 +117,7 @@ _TREE_FAMILY = Witness("and-or-tree", "softmachine uniform and-or-tree", "a fami
 _GRAPH_FAMILY = Witness("connectivity", "softmachine uniform connectivity", "all graphs of n vertices")
 _MAJORITY_FAMILY = Witness("majority", "softmachine uniform majority --up-to 12", "a family in TC⁰, by circuit-unit")
 _DEEP_FAMILY = Witness(
-    "majority-tree", "softmachine uniform majority-tree --up-to 13", "a family in TC¹, by circuit-unit"
+    "tree-of-majorities", "softmachine uniform tree-of-majorities --up-to 13", "a family in TC¹, by circuit-unit"
 )
 _TO_AC = Witness(
     "to_circuit",
