@@ -17,7 +17,8 @@ LEGEND = """
 Orders of growth (Θ), with polynomial padding; d ≥ 1. L and FO: the circuits are
 L-uniform or FO-uniform. Hard and soft attention give the same (Lemma 3.1).
 [n]  runs: a construction for any circuit of the class (L AC⁰, L TC⁰, TC^d), or
-     steps of the proof (AC^d). That the families are uniform is cited.
+     steps of the proof (AC^d), or members of the class (fully uniform, FO TC⁰).
+     That the families are uniform is cited.
 –  too little volume (precision × width) for a natural class
 †  cited: Merrill and Sabharwal 2025a
 Upper bounds are cited: Lemmas 4.2 and 5.2 of Svete, Merrill, Cotterell and

@@ -85,6 +85,13 @@ _GRAPH = Witness(
 )
 
 
+_MEMBERS = Witness(
+    "temporal-layer-norm",
+    "softmachine run majority-formula aab --theorem temporal-layer-norm",
+    "members of the class: one set of weights, no position features, layer norm; that it is all of it is cited",
+)
+
+
 def _constant_depth() -> tuple[Cell, ...]:
     upper = "Lemma 4.2"
     ac, tc = "L-uniform AC⁰", "L-uniform TC⁰"
@@ -93,9 +100,9 @@ def _constant_depth() -> tuple[Cell, ...]:
         Cell(CONSTANT, CONSTANT, CONSTANT, LOGSPACE, ""),
         Cell(CONSTANT, CONSTANT, LOGARITHMIC, LOGSPACE, ac, (_BINARY,), upper=upper),
         Cell(CONSTANT, CONSTANT, POLYNOMIAL, LOGSPACE, ac, (_BINARY,), upper=upper),
-        Cell(CONSTANT, LOGARITHMIC, CONSTANT, FULLY, "FO-uniform TC⁰", cited=EARLIER, upper=EARLIER),
+        Cell(CONSTANT, LOGARITHMIC, CONSTANT, FULLY, "FO-uniform TC⁰", (_MEMBERS,), cited=EARLIER, upper=EARLIER),
         *(Cell(CONSTANT, LOGARITHMIC, width, LOGSPACE, tc, (_UNIT,), upper=upper) for width in _WIDTHS),
-        Cell(CONSTANT, POLYNOMIAL, CONSTANT, FULLY, "FO-uniform TC⁰", cited=EARLIER, upper=EARLIER),
+        Cell(CONSTANT, POLYNOMIAL, CONSTANT, FULLY, "FO-uniform TC⁰", (_MEMBERS,), cited=EARLIER, upper=EARLIER),
         *(Cell(CONSTANT, POLYNOMIAL, width, LOGSPACE, tc, (_UNIT,), upper=upper) for width in _WIDTHS),
     )
 
