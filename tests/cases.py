@@ -106,5 +106,10 @@ CASES = (
     Case("full-adder", "circuit-binary", "soft", ADD, positions=64),
     Case("and-or", "circuit-unit", "hard", AND_OR, positions=64),
     Case("and-or", "circuit-evaluator", "soft", AND_OR, length=80, positions=80),
+    Case("and-or", "threshold-evaluator", "hard", AND_OR, length=110, positions=110),
+    Case("parity-family", "uniform-circuits", "hard", (("1", "accept"), ("0", "reject")), length=1),
+    Case("parity-family", "uniform-thresholds", "soft", (("1", "accept"), ("0", "reject")), length=1),
+    Case("anbn-logspace", "nondeterministic-logspace", "hard", (("a", "reject"), ("b", "reject")), length=1),
+    Case("one-street", "odd-walks", "hard", (("there back", "accept"), ("back back", "reject")), positions=112),
     Case("koenigsberg", "connectivity", "hard", (("altstadt lomse", "accept"),), positions=80),
 )

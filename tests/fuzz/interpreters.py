@@ -328,6 +328,41 @@ def gate_value(kind: str, bits: list[bool], threshold: int | None) -> bool:
     }[kind]
 
 
+def family(one: Any, word: tuple[str, ...], most: int) -> Answer:
+    """A family: the circuit that it unrolls to, by recursion."""
+    return Answer(circuit(one.circuit(len(word)), word, most).verdict)
+
+
+def logspace(machine: Any, word: tuple[str, ...], most: int) -> Answer:
+    """A machine that guesses: all that can be, step by step, until nothing is new."""
+    tape, space = ("<", *word, ">"), machine.factor * len(word).bit_length() + machine.cells
+    now = {(machine.start, 0, 0, ("<", *"_" * space, ">"))}
+    seen = set(now)
+    while now:
+        if any(state in machine.accept for state, *_ in now):
+            return Answer("accept")
+        after = set()
+        for state, head, at, work in now:
+            for rule in machine.rules:
+                if (rule.state, rule.reads, rule.work) == (state, tape[head], work[at]):
+                    written = (*work[:at], rule.writes, *work[at + 1 :])
+                    moves = {"L": -1, "S": 0, "R": 1}
+                    after.add((rule.next, head + moves[rule.move], at + moves[rule.work_move], written))
+        now = after - seen
+        seen |= now
+    return Answer("reject")
+
+
+def odd_walks(one: Any, word: tuple[str, ...], most: int) -> Answer:
+    """Whether a walk of odd length leads to the second vertex: walk, and look after every odd number of edges."""
+    edges = list(one.edges) + ([] if one.directed else [(b, a) for a, b in one.edges])
+    at, found = {word[0]}, False
+    for length in range(1, 2 * len(one.vertices) + 2):
+        at = {b for a, b in edges if a in at}
+        found = found or (length % 2 == 1 and word[1] in at)
+    return Answer("accept" if found else "reject")
+
+
 def graph(one: Any, word: tuple[str, ...], most: int) -> Answer:
     """Whether the second vertex can be reached: add neighbours until nothing is new."""
     reached = {word[0]}

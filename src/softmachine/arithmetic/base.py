@@ -44,9 +44,20 @@ class Tensor:
     def __getitem__(self, index: Index | tuple[Index, ...]) -> Tensor:
         return Tensor(self.value[index], None if self.error is None else self.error[index])
 
+    def joined(self, others: Sequence[Tensor], axis: int) -> Tensor:
+        """These, then others."""
+        parts = [self, *others]
+        value = np.concatenate([part.value for part in parts], axis)
+        if not np.issubdtype(value.dtype, np.floating):
+            return Tensor(value)
+        errors = [np.zeros(part.shape) if part.error is None else part.error for part in parts]
+        return Tensor(value, np.concatenate(errors, axis))
+
 
 Map = Callable[[Tensor], Tensor]
 """A function of tensors, prepared in an arithmetic."""
+Sum = Callable[[Tensor, Tensor], Tensor]
+"""The sum of one tensor and a function of another."""
 
 
 class UndecidedError(Exception):
@@ -90,6 +101,8 @@ class Arithmetic(ABC):
     """So many bytes a number takes, with what is known of its error."""
     rounds: ClassVar[bool] = False
     """Whether a run goes on where rounding decides, so that it may differ from the source; others stop in doubt."""
+    in_place: ClassVar[bool] = False
+    """Whether sums are written over what they are sums of, so that nobody may keep a stream for the next turn."""
 
     def finer(self) -> Iterator[Arithmetic]:
         """Arithmetics of the same kind that round less, the next one first."""
@@ -123,6 +136,15 @@ class Arithmetic(ABC):
             UnrepresentableError: If the arithmetic lacks a weight, and does not round.
         """
 
+    def adding(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> Sum:
+        """The sum x + W y + b."""
+        there = self.operator(rows, columns, bias)
+        return lambda x, y: self.add(x, there(y))
+
+    def rows(self, matrix: Tensor, indices: NDArray[np.intp]) -> Tensor:
+        """Rows of a matrix: for each index one, along one more axis."""
+        return matrix[indices]
+
     @abstractmethod
     def add(self, x: Tensor, y: Tensor) -> Tensor:
         """The sum x + y."""
@@ -141,8 +163,8 @@ class Arithmetic(ABC):
         Raises:
             UndecidedError: When it is applied, if the sign of a step's argument is not certain.
         """
-        there, back = self.operator(*first), self.operator(*second)
-        return lambda x: self.add(x, back(self.activate(there(x), steps)))
+        there, back = self.operator(*first), self.adding(*second)
+        return lambda x: back(x, self.activate(there(x), steps))
 
     def norm(self, x: Tensor) -> Tensor:
         """The numbers of the last axis over the root of the mean of their squares, and 0 where all are 0.
@@ -194,6 +216,13 @@ class Arithmetic(ABC):
     @abstractmethod
     def best(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags) -> Flags:
         """For every query all keys of maximal score, if not all scores are 0."""
+
+    def certain_scores(self, query: Tensor, key: Tensor) -> Array | None:
+        """The scores (batch, queries, keys), if the larger of any two, and no other, is the better; None if in doubt.
+
+        Each of them depends on its query and its key alone, whatever others there are.
+        """
+        return None
 
     @abstractmethod
     def mean(self, chosen: Flags, value: Tensor) -> Tensor:

@@ -126,6 +126,10 @@ class Fixed(Arithmetic):
         scores = np.where(visible, self._scores(query, key, bias), -self.grid.limit - 1)
         return np.asarray(visible & (scores == scores.max(axis=-1, keepdims=True)))
 
+    def certain_scores(self, query: Tensor, key: Tensor) -> Array | None:
+        """The scores as F_b has them: these decide."""
+        return self._scores(query, key, None)
+
     def mean(self, chosen: Flags, value: Tensor) -> Tensor:
         """The sum of the chosen values over their number, both in F_b', rounded once."""
         numerator = self.inner.chosen(chosen, self.inner.widened(value.value, self.grid.bits))

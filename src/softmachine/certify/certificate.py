@@ -111,7 +111,7 @@ class Certificate(Budget):
 
 
 def certify(program: Program, length: int, sharpness: int | None = None) -> Certificate:
-    """The certificate for a program; without a sharpness, for the smallest that does.
+    """The certificate for a program; without a sharpness, for the smallest that does and that the program wants.
 
     Raises:
         ConstructionError: If no sharpness up to the largest one does; it says at which head the budget breaks.
@@ -158,8 +158,8 @@ def _lookups(length: int, gap: Feature) -> float:
 
 
 def _smallest(program: Program, length: int) -> int:
-    """The smallest sharpness for which the budget holds, by doubling and halving."""
-    low, high = 0, 1
+    """The smallest sharpness for which the budget holds, of those that the program wants; by doubling and halving."""
+    low, high = program.sharpness - 1, program.sharpness
     while not (tried := budget(program, length, high)).holds:
         low, high = high, 2 * high
         if high > MOST:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from softmachine.compiler.allocate import Allocation, Names
@@ -46,7 +46,7 @@ class _Emitter:
             name=self.program.name,
             vocabulary=self.program.vocabulary,
             coordinates=self.allocation.names,
-            embedding=Matrix.of((self.embedded(token) for token in self.program.vocabulary), self.width),
+            embedding=Matrix.of(self.embedding(), self.width),
             features=tuple(features),
             position_embedding=Matrix.of(features.values(), self.width),
             blocks=tuple(self.block(plan) for plan in self.schedule.blocks if plan.depth),
@@ -54,12 +54,16 @@ class _Emitter:
             unembedding=self.map(self.graph.logits),
         )
 
-    def embedded(self, token: str) -> dict[int, Fraction]:
-        row = {k: constant for k, constant in enumerate(self.allocation.constants) if constant}
-        for (node, k), targets in self.targets.items():
-            if isinstance(node, Token) and token in node.table and node.table[token][k]:
-                _add(row, targets, node.table[token][k])
-        return row
+    def embedding(self) -> Iterable[dict[int, Fraction]]:
+        """A row for each token: the constants, and what it adds."""
+        constants = {k: constant for k, constant in enumerate(self.allocation.constants) if constant}
+        rows = {token: dict(constants) for token in self.program.vocabulary}
+        for node in dict.fromkeys(node for node, _ in self.targets if isinstance(node, Token)):
+            for token, entries in node.table.items():
+                for k, value in entries.items():
+                    if token in rows and (node, k) in self.targets:
+                        _add(rows[token], self.targets[(node, k)], value)
+        return [rows[token] for token in self.program.vocabulary]
 
     def features(self) -> dict[Feature, dict[int, Fraction]]:
         rows: dict[Feature, dict[int, Fraction]] = {}

@@ -86,7 +86,9 @@ class _Pruning:
         cut = replace(node, kinds=_only(node.kinds, kept), labels=_only(labels, kept)) if fewer else node
         match cut:
             case Token():
-                cut = replace(cut, table={key: _only(row, kept) for key, row in cut.table.items()})
+                place = {k: index for index, k in enumerate(kept)}
+                rows = ((key, [(place[k], x) for k, x in row.items() if k in place]) for key, row in cut.table.items())
+                cut = replace(cut, table={key: dict(row) for key, row in rows})
             case Attention():
                 cut = replace(cut, value=_only(cut.value, kept)).over(self.forms)
             case Loop():

@@ -69,8 +69,7 @@ class _Evaluation:
     def compute(self, node: Node) -> Column:
         match node:
             case Token():
-                zero = (Fraction(0),) * len(node.kinds)
-                return [node.table.get(token, zero) for token in self.tokens]
+                return list(map(node.row, self.tokens))
             case Position():
                 return [(node.feature.at(i, self.length),) for i in range(len(self.tokens))]
             case Unit(activation="relu"):

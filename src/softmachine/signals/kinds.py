@@ -90,13 +90,17 @@ COUNT = integer(0, Bound.length())
 
 def combination(terms: Iterable[tuple[Fraction, Kind]], constant: Fraction) -> Kind:
     """The kind of an affine combination, by interval arithmetic."""
-    low = high = Bound.of(constant)
+    low, high = [constant], [constant]
     grids = {INTEGERS if constant.denominator == 1 else None}
     for factor, kind in terms:
-        ends = (kind.low * factor, kind.high * factor)
-        low, high = low + ends[factor < 0], high + ends[factor > 0]
+        ends = (kind.low, kind.high) if factor > 0 else (kind.high, kind.low)
+        for total, end in zip((low, high), ends, strict=True):
+            total.extend([Fraction(0)] * (len(end.coefficients) - len(total)))
+            for k, coefficient in enumerate(end.coefficients):
+                if coefficient:
+                    total[k] += coefficient if factor == 1 else factor * coefficient
         grids.add(kind.over if factor.denominator == 1 else None)
-    return Kind(low, high, _coarsest(grids))
+    return Kind(Bound(tuple(low)), Bound(tuple(high)), _coarsest(grids))
 
 
 def rectified(kind: Kind) -> Kind:

@@ -171,8 +171,10 @@ class Signal:
 
     def _sum(self, components: Sequence[int]) -> Signal:
         form = Affine.sum(self.forms[k] for k in components)
+        if self.exclusive:
+            return Signal((form,), (BIT,))
         kind = combination([(Fraction(1), self.kinds[k]) for k in components], Fraction(0))
-        return Signal((form,), (BIT if self.exclusive else form.kind.tighter(kind),))
+        return Signal((form,), (form.kind.tighter(kind),))
 
     def known(self, *kinds: Kind, exclusive: bool = False) -> Signal:
         """The same signal, with kinds that the author vouches for; the evaluator checks them where it is named."""

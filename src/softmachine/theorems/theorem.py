@@ -177,7 +177,7 @@ class Theorem:
                 if self.codec_for(source, length).fits(word, length, max_steps):
                     return length
             except OutgrownError as reason:
-                more = reason.context or more
+                more = more if reason.context is None else reason.context
             length = more
         return None
 

@@ -81,7 +81,9 @@ class TransformerCircuit:
     def with_gates(self, basis: Basis) -> TransformerCircuit:
         """The same with gates of a basis only; outputs keep their names.
 
-        Without threshold gates numbers are counted by adders, so that the depth grows with the logarithm of the fan-in.
+        In constant precision sums saturate, so that thresholds are bounded, and AC0 counts them in constant depth: a
+        transformer of constant depth becomes a circuit of constant depth, whatever the length is (Lemma 4.2). AC
+        counts by adders, whose depth grows with the logarithm of the fan-in.
         """
         made = simplified(self.circuit, basis)
         pairs = zip(self.circuit.outputs, made.outputs, strict=True)

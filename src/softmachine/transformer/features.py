@@ -69,10 +69,15 @@ class Feature(ABC):
 
     def at(self, i: int, n: int | None = None) -> Fraction:
         """The value at position i of an input of length n."""
+        return Fraction(self.along(range(i, i + 1), n)[0])
+
+    def along(self, positions: range, n: int | None = None) -> list[Fraction | int]:
+        """The values at some positions of an input of length n."""
         if self.needs_length and n is None:
             raise ConstructionError(f"the position feature {self.name} depends on the length, which a decoder lacks")
+        i = positions.start
         try:
-            return Fraction(self.value(i, n or 0))
+            return [self.value(i := place, n or 0) for place in positions]
         except ZeroDivisionError:
             raise ConstructionError(f"the position feature {self.name} has no value at i = {i}, n = {n}") from None
 

@@ -1,8 +1,8 @@
 """The product: a transformer with exact rational weights and a name for every coordinate, head and unit.
 
 Multi-head attention and feed-forward sublayers around a residual stream; layer norm only where a feed-forward sublayer
-asks for it. Encoders and decoders are the
-same class: in a decoder all masks look back, and the outputs are the next tokens.
+asks for it. Encoders and decoders are the same class: in a decoder all masks look back, and the outputs are the next
+tokens.
 """
 
 from __future__ import annotations

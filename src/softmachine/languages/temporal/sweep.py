@@ -7,6 +7,7 @@ tests hold this one to it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -49,7 +50,7 @@ def sweeps(specification: Specification, words: Sequence[Sequence[str]]) -> Tabl
     """The same of every subformula, each after its own parts."""
     number = {symbol: code for code, symbol in enumerate(specification.alphabet)}
     shape = len(words), len(words[0]) if words else 0
-    codes = np.array([[number[symbol] for symbol in word] for word in words], dtype=np.int64).reshape(shape)
+    codes = np.fromiter(map(number.__getitem__, chain.from_iterable(words)), dtype=np.int64).reshape(shape)
     values: Table = {}
     for part in subformulas(specification.formula):
         values[part] = np.asarray(_sweep(part, codes, number, values), dtype=np.bool_)

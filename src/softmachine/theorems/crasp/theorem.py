@@ -92,7 +92,7 @@ def of_program(program: Program, sign: Sign, attention: str, length: int | None)
 def _by_depth(bodies: Iterable[Formula]) -> list[list[Formula]]:
     """All formulas in formulas, parts first, by how deep counts are nested in them; there is a list for depth 1."""
     depth: dict[Formula, int] = {}
-    for formula in dict.fromkeys(part for body in bodies for part in subformulas(body)):
+    for formula in subformulas(*bodies):
         if not isinstance(formula, Symbol | Constant | Not | And | Or | Comparison):
             raise ConstructionError(f"there is no construction for {str(formula)!r}")
         depth[formula] = max((depth[part] for part in formula.parts), default=0) + isinstance(formula, Comparison)

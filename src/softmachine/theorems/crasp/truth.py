@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from functools import cached_property
 from typing import TypeAlias
 
 from softmachine.languages.linear import Relation
@@ -51,6 +52,11 @@ class Logic:
     share: Signal
     sign: Sign
     length: int | None
+
+    @cached_property
+    def everywhere(self) -> frozenset[str]:
+        """All tokens."""
+        return frozenset(self.letters.labels or ())
 
     @property
     def unit(self) -> Signal:
@@ -104,23 +110,22 @@ class Logic:
 
     def negation(self, truth: Truth) -> Truth:
         """Not: the unit minus it."""
-        return self.unit - truth if isinstance(truth, Signal) else frozenset(self.letters.labels or ()) - truth
+        return self.unit - truth if isinstance(truth, Signal) else self.everywhere - truth
 
     def conjunction(self, name: str, truths: Iterable[Truth]) -> Truth:
         """And: ReLU(s₁ + … + s_m - (m-1) units - [a token that rules it out])."""
-        everywhere = frozenset(self.letters.labels or ())
-        tokens, signals = everywhere, list[Signal]()
+        tokens, signals = self.everywhere, list[Signal]()
         for truth in truths:
             if isinstance(truth, Signal):
                 signals.append(truth)
             else:
-                tokens &= truth
+                tokens = truth if tokens is self.everywhere else tokens & truth
         if not signals or not tokens:
             return tokens
-        if len(signals) == 1 and tokens == everywhere:
+        if len(signals) == 1 and tokens == self.everywhere:
             return signals[0]
         excess = stack(*signals).total - (len(signals) - 1) * self.unit
-        if tokens != everywhere:
+        if tokens != self.everywhere:
             excess = excess - (1 - self.letters.among(tokens))
         return self.exact(relu(name, excess))
 
