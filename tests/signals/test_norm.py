@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from itertools import product
-from math import isqrt
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +17,7 @@ from softmachine.arithmetic import Tensor, UndecidedError, arithmetic
 from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import ConstructionError, SourceError, UsageError
+from softmachine.exports.manifest import MARK, digest
 from softmachine.signals import Program, attend, constant, evaluate, norm, position, stack, token
 from softmachine.signals.gadgets.hashing import hashed, look_up
 from softmachine.transformer.attention import Mask
@@ -35,13 +36,13 @@ def program(*logits: object) -> Program:
 
 def test_of_one_number_it_is_the_sign() -> None:
     signs = norm("sign", SIGNED[0])
-    assert evaluate(signs, TOKENS) == [(1,), (-1,), (0,), (0,)]
+    assert [int(row[0]) for row in evaluate(signs, TOKENS)] == [1, -1, 0, 0]
 
 
 def test_of_several_numbers_it_is_over_the_root_of_the_mean_square() -> None:
     """3, 4, -3, -4 have the root of 25/2; with a third number that makes it rational, all are exact."""
     whole = norm("whole", stack(2 * SIGNED[0], 2 * SIGNED[1], constant(0), constant(0)))
-    assert evaluate(whole, "a") == [(Fraction(6, 5), Fraction(8, 5), 0, 0)]
+    assert evaluate(whole, "a") == [(Fraction(6, 5), Fraction(8, 5), Fraction(0), Fraction(0))]
     with pytest.raises(ConstructionError, match="'pair' has no rational value"):
         evaluate(norm("pair", SIGNED), "a")
 
@@ -110,12 +111,11 @@ def test_what_nobody_asks_for_is_still_part_of_the_norm() -> None:
     assert str(engine.unembedding(engine.residual_stream([("a",)])).value[0, 0, 0]) == "6/5"
 
 
-def hashing(n: int) -> Transformer:
+def hashing() -> Transformer:
     """At every position, the token at the position of the number of a's so far: c, 1/(i+1) and no other feature."""
     letters = token("letter", {t: tuple(int(t == other) for other in TOKENS) for t in TOKENS})
     share, per = attend("share", value=letters[0]), position(INVERSE)
     found = look_up("found", share, per, 1 - per, per, letters, Mask.CAUSAL)
-    del n
     return compile_program(program(*(found[k] for k in range(4))))
 
 
@@ -125,7 +125,7 @@ def test_the_hash_finds_the_position_of_a_number(n: int) -> None:
     for _ in range(3):
         tokens = [str(t) for t in chooser.choice(list(TOKENS), size=n, p=[0.7, 0.1, 0.1, 0.1])]
         counts = np.cumsum([t == "a" for t in tokens])
-        answers = DenseEngine(hashing(n)).answers([tokens])[0]
+        answers = DenseEngine(hashing()).answers([tokens])[0]
         for i, (count, answer) in enumerate(zip(counts.tolist(), answers, strict=True)):
             assert answer == f"out {TOKENS.index(tokens[min(count, i)])}"
 
@@ -146,7 +146,6 @@ def test_hashes_are_equal_for_equal_ratios_only() -> None:
 def test_a_hash_has_two_units() -> None:
     model = compile_program(program(*(hashed("h", SIGNED[0], SIGNED[1])[k] for k in range(2))))
     assert [len(layer.feed_forward.units) for layer in model.layers] == [2]
-    assert isqrt(25) == 5
 
 
 def test_a_model_with_layer_norm_is_saved_and_a_damaged_one_refused(tmp_path: Path) -> None:
@@ -156,30 +155,13 @@ def test_a_model_with_layer_norm_is_saved_and_a_damaged_one_refused(tmp_path: Pa
     weights = compile_program(program(norm("sign", SIGNED[0]), constant(Fraction(1, 3))))
     sm.save(weights, tmp_path / "bare")
     assert sm.load_weights(tmp_path / "bare") == weights
-    (layer,) = weights.layers
-    with pytest.raises(SourceError, match="norms"):
-        _tampered(tmp_path / "bare", '"norms": [\n     [\n      0', '"norms": [\n     [\n      7')
-    assert layer.feed_forward.norms
-
-
-def _tampered(folder: Path, old: str, new: str) -> None:
-    """Load a folder whose mark was changed, digest and all."""
-    import json
-
-    from softmachine.exports.manifest import MARK, WEIGHTS, digest
-
-    mark = folder / MARK
+    mark = tmp_path / "bare" / MARK
     facts = json.loads(mark.read_text(encoding="utf-8"))
-    layers = [layer for block in facts["weights"]["blocks"] for layer in block["layers"]]
-    for layer in layers:
-        if "norms" in layer:
-            layer["norms"] = [[7]]
+    facts["weights"]["blocks"][0]["layers"][0]["norms"] = [[7]]
     digests = facts.pop("digests")
-    digests[MARK] = digest(facts)
-    assert WEIGHTS in digests
-    mark.write_text(json.dumps({**facts, "digests": digests}), encoding="utf-8")
-    del old, new
-    sm.load_weights(folder)
+    mark.write_text(json.dumps({**facts, "digests": {**digests, MARK: digest(facts)}}), encoding="utf-8")
+    with pytest.raises(SourceError, match="the norms of"):
+        sm.load_weights(tmp_path / "bare")
 
 
 def test_those_who_cannot_say_so_by_name() -> None:
@@ -192,6 +174,6 @@ def test_those_who_cannot_say_so_by_name() -> None:
         sm.certificate(model.weights, length=40)
     hashes = sm.compile("odd(#<[Q_a])", "temporal-layer-norm")
     with pytest.raises(ConstructionError, match="not a rational number"):
-        sm.run(hashes, "aab".replace("b", "a"), arithmetic="exact")
+        sm.run(hashes, "aaa", arithmetic="exact")
     with pytest.raises(ConstructionError, match="layer norm is not defined in fixed:8"):
         sm.run(hashes, "aa", arithmetic="fixed:8")

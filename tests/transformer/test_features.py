@@ -61,7 +61,7 @@ NAMED: list[tuple[Feature, str]] = [
     (3 * I_SQUARED * LENGTH, "3i²(n+1)"),
     (2 * LENGTH, "2(n+1)"),
     (4 * LENGTH**2, "4(n+1)²"),
-    (1 * LENGTH, "1(n+1)"),
+    (1 * LENGTH, "n+1"),
     (5 * NEXT, "5(i+1)"),
     (5 * NEXT**2, "5(i+1)²"),
     (3 * REST, "3(n-i+1)"),

@@ -139,6 +139,11 @@ _TO_DEEP_TC = Witness(
     "softmachine circuit majority-7 --theorem circuit-unit --inputs 7 --arithmetic fixed:11 --gates TC",
     "Lemma 5.1: a copy for each turn of the loop",
 )
+_MEMBERS = Witness(
+    "temporal-layer-norm",
+    "softmachine run majority-formula aab --theorem temporal-layer-norm",
+    "members of the class, with layer norm: no position features, one set of weights; that it is all of it is cited",
+)
 
 
 def _constant_depth() -> tuple[Cell, ...]:
@@ -151,9 +156,9 @@ def _constant_depth() -> tuple[Cell, ...]:
         Cell(CONSTANT, CONSTANT, CONSTANT, LOGSPACE, ""),
         Cell(CONSTANT, CONSTANT, LOGARITHMIC, LOGSPACE, ac, *flat, upper=upper),
         Cell(CONSTANT, CONSTANT, POLYNOMIAL, LOGSPACE, ac, *flat, upper=upper),
-        Cell(CONSTANT, LOGARITHMIC, CONSTANT, FULLY, "FO-uniform TC⁰", cited=EARLIER, upper=EARLIER),
+        Cell(CONSTANT, LOGARITHMIC, CONSTANT, FULLY, "FO-uniform TC⁰", (_MEMBERS,), cited=EARLIER, upper=EARLIER),
         *(Cell(CONSTANT, LOGARITHMIC, width, LOGSPACE, tc, *counts, upper=upper) for width in _WIDTHS),
-        Cell(CONSTANT, POLYNOMIAL, CONSTANT, FULLY, "FO-uniform TC⁰", cited=EARLIER, upper=EARLIER),
+        Cell(CONSTANT, POLYNOMIAL, CONSTANT, FULLY, "FO-uniform TC⁰", (_MEMBERS,), cited=EARLIER, upper=EARLIER),
         *(Cell(CONSTANT, POLYNOMIAL, width, LOGSPACE, tc, *counts, upper=upper) for width in _WIDTHS),
     )
 
