@@ -109,11 +109,19 @@ class OutgrownError(InputError, UsageError):
         message: What does not.
         context: The length that would do, if it is known.
         hint: What would be right, if the context does not say it.
+        how: What is said of the length that would do.
     """
 
-    def __init__(self, message: str, *, context: int | None = None, hint: str | Remedy | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        context: int | None = None,
+        hint: str | Remedy | None = None,
+        how: str = "make it for more: {}",
+    ) -> None:
         self.context = context
-        super().__init__(message, hint=hint if context is None else Remedy("make it for more: {}", context=context))
+        super().__init__(message, hint=hint if context is None else Remedy(how, context=context))
 
 
 class EffortError(SoftmachineError):

@@ -11,8 +11,12 @@ from softmachine.errors import ConstructionError, InvalidError, UsageError
 from softmachine.languages.circuit import Circuit, GateKind
 from softmachine.languages.counter import CounterMachine
 from softmachine.languages.crasp import Program as CraspProgram
+from softmachine.languages.family import Family
+from softmachine.languages.family import parse as family_text
 from softmachine.languages.formats import formats, parse, source_from, source_text
 from softmachine.languages.graph import Graph
+from softmachine.languages.logspace import LogspaceMachine
+from softmachine.languages.logspace import Rule as LogspaceRule
 from softmachine.languages.rasp import Program as RaspProgram
 from softmachine.languages.source import Source
 from softmachine.languages.srasp import Kind
@@ -26,7 +30,7 @@ from tests.fuzz.interpreters import Answer
 from tests.sources import crasp_programs, rasp_programs, srasp_programs
 from tests.sources.circuits import random_circuit
 from tests.sources.counter_machines import random_counter_machine
-from tests.sources.formulas import ALL, COMPARISON, COUNT_PREDICATE, COUNTS, PAST, random_formula
+from tests.sources.formulas import ALL, COMPARISON, COUNT_PREDICATE, COUNTS, OF_LENGTH, PAST, random_formula
 from tests.sources.machines import random_machine
 
 SMALLEST, ENOUGH = "fixed:2", "fixed:24"
@@ -48,6 +52,7 @@ class Subject:
         fixed: The fixed point that it is also tried in.
         verdict_only: Whether nothing but the verdict is left of a run, and steps are those of another machine.
         sorted_words: Whether only words with their letters in order are taken.
+        exact_length: Whether all words have the length that weights are made for.
     """
 
     make: Callable[[Random], Source]
@@ -60,12 +65,15 @@ class Subject:
     fixed: str = ENOUGH
     verdict_only: bool = False
     sorted_words: bool = False
+    exact_length: bool = False
 
     def words(self, rng: Random, source: Source) -> list[tuple[str, ...]]:
         """Random words of all lengths, each once."""
         count = self.word_count
-        if isinstance(source, Circuit | Graph):
-            width = source.width if isinstance(source, Circuit) else 2
+        if isinstance(source, Circuit | Graph) or self.exact_length:
+            width = (
+                source.width if isinstance(source, Circuit) else 2 if isinstance(source, Graph) else self.length or 0
+            )
             drawn = [tuple(rng.choices(source.alphabet, k=width)) for _ in range(count)]
         else:
             drawn = [
@@ -183,6 +191,45 @@ def causal_answers(program: RaspProgram, word: tuple[str, ...], _: int) -> Answe
     return rasp_interpreter.answers(program, word, tokens, causal=True)
 
 
+def family(rng: Random) -> Family:
+    """A family with a few layers of gates over all inputs, or over some; thresholds too."""
+    kinds = ["AND", "OR", "NOT", "THR(n/2 + 1)", f"THR({rng.randint(1, 3)})"]
+    lines, wires = [], [("x", "i")]
+    for level in range(rng.randint(1, 2)):
+        kind = rng.choice(kinds)
+        name, index = rng.choice(wires)
+        many = f"[{name}({index}) for i in 0..n-1{rng.choice(['', ' if i % 2 = 0', ' if i < 2'])}]"
+        lines.append(f"g{level}(j) = {kind} {f'{name}(j)' if kind == 'NOT' else many} for j in 0..n-1")
+        wires.append((f"g{level}", "i"))
+    return family_text("\n".join(["family random", "depth log", *lines, f"output {wires[-1][0]}(0)"]))
+
+
+def logspace_machine(rng: Random) -> LogspaceMachine:
+    """A machine that guesses, with few states and one work symbol."""
+    states = ["p", "q"][: rng.randint(1, 2)]
+    rules = []
+    for state in states:
+        for reads in ("<", "a", "b", ">"):
+            for work in ("<", "1", "_", ">"):
+                for _ in range(rng.choice([0, 0, 1, 1, 2])):
+                    move = rng.choice({"<": "SR", ">": "LS"}.get(reads, "LSR"))
+                    work_move = rng.choice({"<": "SR", ">": "LS"}.get(work, "LSR"))
+                    written = work if work in "<>" else rng.choice("1_")
+                    after = rng.choice([*states, *states, "yes"])
+                    rules.append(LogspaceRule(state, reads, work, after, written, move, work_move))
+    return LogspaceMachine(
+        name="guessing", alphabet=("a", "b"), symbols=("1",), factor=0, cells=1, start="p", accept=("yes",),
+        rules=tuple(rules),
+    )  # fmt: skip
+
+
+def small_graph(rng: Random) -> Graph:
+    vertices = tuple(f"v{k}" for k in range(rng.randint(1, 3)))
+    pairs = [(one, other) for one in vertices for other in vertices]
+    edges = tuple(rng.sample(pairs, rng.randint(0, min(3, len(pairs)))))
+    return Graph(name="graph", vertices=vertices, edges=edges, directed=rng.random() < 0.5)
+
+
 def accepts(machine: TuringMachine, word: tuple[str, ...], most: int) -> Answer:
     """Whether a machine accepts; one that never halts does not."""
     return Answer("accept" if interpreters.turing(machine, word, 500).verdict == "accept" else "reject")
@@ -212,8 +259,15 @@ SUBJECTS: dict[str, Subject] = {
     "temporal-masked": replace(_TEMPORAL, make=formula_of(PAST)),
     "temporal-encoder-unbounded": _TEMPORAL,
     "temporal-masked-unbounded": replace(_TEMPORAL, make=formula_of(without_counts(PAST))),
+    "temporal-encoder-literal": replace(_TEMPORAL, make=formula_of((*ALL, OF_LENGTH))),
+    "temporal-masked-literal": replace(_TEMPORAL, make=formula_of(PAST)),
+    "temporal-encoder-unbounded-literal": replace(_TEMPORAL, make=formula_of((*ALL, OF_LENGTH))),
+    "temporal-masked-unbounded-literal": replace(_TEMPORAL, make=formula_of(without_counts(PAST))),
+    "unique-hard": replace(_TEMPORAL, make=formula_of(without_counts((*ALL, OF_LENGTH)))),
+    "temporal-layer-norm": replace(_TEMPORAL, make=formula_of([name for name in ALL if name != COUNT_PREDICATE])),
     "srasp": Subject(srasp, interpreters.srasp, longest=5),
     "crasp": _CRASP,
+    "crasp-layer-norm": _CRASP,
     "crasp-relu": _CRASP,
     "crasp-relu-bounded": replace(_CRASP, length=40),
     "counter": _COUNTER,
@@ -225,6 +279,13 @@ SUBJECTS: dict[str, Subject] = {
     "rasp": _RASP,
     "rasp-causal": replace(_RASP, truth=causal_answers),
     "rasp-generate": replace(_RASP, make=rasp_writer, truth=rasp_interpreter.written, longest=4, steps=8),
+    "threshold-evaluator": Subject(tiny_circuit, interpreters.circuit, length=160, fixed=ENOUGH),
+    "uniform-circuits": Subject(family, interpreters.family, length=2, fixed=SMALLEST, exact_length=True),
+    "uniform-thresholds": Subject(family, interpreters.family, length=3, fixed=ENOUGH, exact_length=True),
+    "nondeterministic-logspace": Subject(
+        logspace_machine, interpreters.logspace, length=1, fixed=SMALLEST, exact_length=True
+    ),
+    "odd-walks": Subject(small_graph, interpreters.odd_walks, fixed=SMALLEST),
     "connectivity": Subject(graph, interpreters.graph, fixed=SMALLEST),
 }
 

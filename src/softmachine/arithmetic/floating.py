@@ -30,6 +30,7 @@ from softmachine.arithmetic.base import (
     Tensor,
     UndecidedError,
 )
+from softmachine.arithmetic.nearest import nearest
 from softmachine.arithmetic.network import FloatNetwork, Place
 from softmachine.arithmetic.operator import FLOOR, SLACK, FloatOperator, floored, gamma
 from softmachine.arithmetic.scores import Contest, FloatScores, decide
@@ -40,6 +41,8 @@ _GRIDS = (0, 20)
 """Numbers that are multiples of 2^-g, for g one of these, are tried as candidates for exact arithmetic."""
 _FEW_ROUNDINGS = 2.0**8
 """Errors of less than so many roundings are not worth the trouble of finding out how they cancel."""
+_ROUNDED = 2.0**-52
+"""What one operation of float64 adds to an error, relatively, and more."""
 _MOST_PLACES = 128
 """So many places are looked at together, and in larger batches only those are where errors are worth it."""
 _MANY_ROUNDINGS = 2.0**24
@@ -167,6 +170,32 @@ class Float(Arithmetic):
             value[..., steps], error[..., steps] = part >= 0, 0
         return Tensor(value, error)
 
+    def norm(self, x: Tensor) -> Tensor:
+        """Of one number its sign, exactly; of several, with the bound |δy| ≤ (|δx| + |y| δr) / (r - δr), r their root.
+
+        The mean of squares changes its root by at most the largest error; the format's own rounding comes on top.
+        """
+        assert x.error is not None
+        if x.shape[-1] == 1:
+            doubt = x.error * SLACK
+            unclear = ~(np.abs(x.value) > doubt) & (doubt != 0)
+            if unclear.any():
+                b, i, _ = np.argwhere(unclear)[0]
+                raise UndecidedError(int(b), int(i), [], "the sign of what is normalised is not certain")
+            return Tensor(np.sign(x.value), np.zeros(x.shape))
+        if self.name != "float64":
+            return super().norm(x)
+        root = np.sqrt(np.mean(x.value * x.value, axis=-1, keepdims=True))
+        shift = np.max(x.error, axis=-1, keepdims=True) * SLACK
+        unclear = ~(root * (1 - _ROUNDED) > 2 * shift) & ((shift > 0) | (root > 0))
+        if unclear.any():
+            b, i, _ = np.argwhere(unclear)[0]
+            raise UndecidedError(int(b), int(i), [], "the layer norm of numbers near 0 is not certain")
+        safe = np.where(root > 0, root, 1.0)
+        value = x.value / safe
+        error = (x.error + np.abs(value) * shift) / (safe - shift) * SLACK
+        return Tensor(value, error + np.abs(value) * (x.shape[-1] + 8) * _ROUNDED)
+
     def network(self, first: Affine, steps: Flags, second: Affine) -> Map:
         return partial(self._feed, FloatNetwork.of(self._operator(first), steps, self._operator(second)))
 
@@ -190,7 +219,7 @@ class Float(Arithmetic):
         return result
 
     def best(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags) -> Flags:
-        scores = self._scores(query, key, bias)
+        scores = self._scores(query, key, bias, compared=True)
         possible = scores.candidates(visible)
         for b, i in scores.unsure(possible):
             keys = np.flatnonzero(possible[b, i])
@@ -205,6 +234,11 @@ class Float(Arithmetic):
             possible[b, i] = False
             possible[b, i, keys[outcome]] = True
         return possible
+
+    def certain_scores(self, query: Tensor, key: Tensor) -> Array | None:
+        """Scores that are exact: sums of integers that the format can hold."""
+        scores = self._scores(query, key, None, compared=True)
+        return scores.value if scores.doubt is None else None
 
     def mean(self, chosen: Flags, value: Tensor) -> Tensor:
         counts = chosen.sum(axis=-1)
@@ -239,7 +273,12 @@ class Float(Arithmetic):
         return np.where(exact | (divisor == 1), 0.0, bound)
 
     def soft(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> Map:
-        """Some sequences at a time, so that their scores stay in the cache."""
+        """Of one sequence, bounds are for keys that matter; of many, some at a time, whose scores stay in the cache."""
+        near = nearest(query, key, bias, visible, scale, self.digits) if query.shape[0] == 1 else None
+        if near is not None:
+            keys = near.keys
+            shares = self._shares(query, key[:, keys], None if bias is None else bias[:, keys], visible[:, keys], scale)
+            return lambda value: near.added(self._mixed(shares, value[:, keys]), value)
         together = max(1, _MOST_SCORES // max(1, query.shape[1] * key.shape[1]))
         blocks = [slice(start, start + together) for start in range(0, query.shape[0], together)]
         return partial(self._mix, [self._shares(query[block], key[block], bias, visible, scale) for block in blocks])
@@ -324,8 +363,8 @@ class Float(Arithmetic):
             raise UndecidedError(int(b), int(i), candidates, reason, tie=tie)
         return winner
 
-    def _scores(self, query: Tensor, key: Tensor, bias: Tensor | None) -> FloatScores:
-        scores = FloatScores.of(query, key, bias, self.digits, self.least)
+    def _scores(self, query: Tensor, key: Tensor, bias: Tensor | None, *, compared: bool = False) -> FloatScores:
+        scores = FloatScores.of(query, key, bias, self.digits, self.least, compared=compared)
         self._check_finite(scores.largest)
         return scores
 

@@ -17,13 +17,16 @@ from numpy.typing import NDArray
 from softmachine.arithmetic.base import Array, Flags, Floats, Tensor
 from softmachine.arithmetic.operator import SLACK, gamma, power_dividing
 
+_SINGLE = 24
+"""Integers of so many binary digits are numbers of float32."""
+
 
 @dataclass(frozen=True)
 class FloatScores:
-    """The scores of queries with keys, in float64.
+    """The scores of queries with keys, in float64 or exact.
 
     Args:
-        value: (batch, queries, keys).
+        value: (batch, queries, keys); in float32 if they are exact in it and only compared.
         doubt: How far they can be from both the exact scores and those that a format computes; None if both are these.
         largest: No number on the way to them is larger.
         rounding: The part of the doubt that is a format's rounding; None if it computes these.
@@ -35,24 +38,28 @@ class FloatScores:
     rounding: Floats | None = None
 
     @staticmethod
-    def of(query: Tensor, key: Tensor, bias: Tensor | None, digits: int, least: float) -> FloatScores:
+    def of(
+        query: Tensor, key: Tensor, bias: Tensor | None, digits: int, least: float, *, compared: bool = False
+    ) -> FloatScores:
         """The scores for a format of so many binary digits, whose least normal number is this.
 
         Sums of integers, or of multiples of some power of two, are exact as long as they have no more digits than the
-        format.
+        format. If they are only ``compared``, those that are exact in float32 are computed in it.
         """
         q = query.value.astype(np.float64, copy=False)
         k = np.swapaxes(key.value, 1, 2).astype(np.float64, copy=False)
         q_size, k_size = np.abs(q), np.abs(k)
-        score, added = q @ k, 0.0
-        unit = _unit(q_size, np.swapaxes(k_size, 1, 2))
+        unit, added = _unit(q_size, np.swapaxes(k_size, 1, 2)), 0.0
         if bias is not None:
-            score = score + bias.value
             added = float(np.abs(bias.value).max(initial=0))
             unit = min(unit, _grid(np.abs(bias.value)).min(initial=np.inf))
         exact_to = 2.0**digits * unit if unit >= least else 0.0
         reach = float(q_size.max(axis=(0, 1), initial=0) @ k_size.max(axis=(0, 2), initial=0)) + added
-        if reach < exact_to and not any(map(_inexact, (query, key, bias))):
+        exact = reach < exact_to and not any(map(_inexact, (query, key, bias)))
+        if exact and compared and bias is None and (single := _in_single(q, k, reach, unit)) is not None:
+            return FloatScores(single, None, reach)
+        score = q @ k if bias is None else q @ k + bias.value
+        if exact:
             return FloatScores(score, None, reach)
         size = q_size @ k_size
         largest = float(size.max(initial=0)) + added
@@ -102,6 +109,8 @@ class FloatScores:
 
     def candidates(self, visible: Flags) -> Flags:
         """Which of the visible keys may have the largest score: (batch, queries, keys)."""
+        if self.doubt is None and visible.all():
+            return np.asarray(self.value == self.value.max(axis=-1, keepdims=True, initial=-np.inf))
         low = self.value if self.doubt is None else self.value - self.doubt
         high = self.value if self.doubt is None else self.value + self.doubt
         lowest = np.where(visible, low, -np.inf).max(axis=-1, keepdims=True, initial=-np.inf)
@@ -114,6 +123,14 @@ class FloatScores:
         several = np.argwhere(candidates.sum(axis=-1) > 1)
         b, i = several.T
         return np.asarray(several[(candidates[b, i] & (self.doubt[b, i] != 0)).any(axis=-1)])
+
+
+def _in_single(query: Floats, key: Floats, reach: float, unit: float) -> Array | None:
+    """Scores that are multiples of a unit up to so far, in float32 if that holds them all; else None."""
+    if not (reach < 2.0**_SINGLE * unit and unit >= np.finfo(np.float32).tiny):
+        return None
+    q, k = query.astype(np.float32), key.astype(np.float32)
+    return q @ k if (q == query).all() and (k == key).all() else None
 
 
 def _unit(query: Floats, key: Floats) -> float:
