@@ -97,23 +97,27 @@ _DEEP_UNIT = Witness(
     "softmachine run parity-8 10110000 --theorem circuit-unit",
     "any circuit, as many turns as it is deep",
 )
-_READS = Witness(
-    "circuit-evaluator",
-    "softmachine run and-or 101 --theorem circuit-evaluator --length 64",
-    "circuit evaluation is complete (Lemma C.2); a turn for each gate, not log^d",
+_FAMILY = Witness(
+    "uniform-circuits",
+    "softmachine run parity-family 0110 --theorem uniform-circuits --arithmetic fixed:2",
+    "any family of circuits (Corollary 5.1), log^d turns",
 )
-_STACKED = Witness(
-    "configuration-graph",
-    "softmachine run parity 1 --theorem configuration-graph --length 1 --arithmetic fixed:2",
-    "Lemma 5.3: a reduction, of a regular language, below connectivity",
+_COUNTING_FAMILY = Witness(
+    "uniform-thresholds", "softmachine run majority-tree 01101", "any family of circuits (Theorem 5.1), log^d turns"
 )
 _GRAPH = Witness(
-    "connectivity",
-    "softmachine run one-way-streets 'home station' --arithmetic fixed:2",
-    "complete for NL (Lemma 5.4, d = 1); the reductions are cited",
+    "connectivity", "softmachine run one-way-streets 'home station' --arithmetic fixed:2", "complete for NL (d = 1)"
+)
+_GUESSING = Witness(
+    "nondeterministic-logspace",
+    "softmachine run equal-blocks '1#1'",
+    "any machine of NL (Lemmas 5.3 and 5.4), reduced to connectivity",
 )
 _FLAT_FAMILY = Witness("adjacent-ones", "softmachine uniform adjacent-ones", "a family in AC⁰, by circuit-binary")
 _TREE_FAMILY = Witness("and-or-tree", "softmachine uniform and-or-tree", "a family in AC¹, by circuit-binary")
+_RULES = Witness(
+    "parity-family", "softmachine uniform parity-family", "any family that is written as rules (Lemma C.1)"
+)
 _GRAPH_FAMILY = Witness("connectivity", "softmachine uniform connectivity", "all graphs of n vertices")
 _MAJORITY_FAMILY = Witness("majority", "softmachine uniform majority --up-to 12", "a family in TC⁰, by circuit-unit")
 _DEEP_FAMILY = Witness(
@@ -161,8 +165,8 @@ def _constant_depth() -> tuple[Cell, ...]:
 def _looped() -> tuple[Cell, ...]:
     upper = "Lemma 5.2"
     ac, tc = "FO-uniform AC^d", "FO-uniform TC^d"
-    complete = (_READS, _GRAPH, _STACKED), (_TREE_FAMILY, _GRAPH_FAMILY), (_TO_DEEP_AC,)
-    counts = (_DEEP_UNIT,), (_DEEP_FAMILY,), (_TO_DEEP_TC,)
+    complete = (_FAMILY, _GRAPH, _GUESSING), (_RULES, _TREE_FAMILY, _GRAPH_FAMILY), (_TO_DEEP_AC,)
+    counts = (_DEEP_UNIT, _COUNTING_FAMILY), (_DEEP_FAMILY,), (_TO_DEEP_TC,)
     return (
         Cell(LOOPED, CONSTANT, CONSTANT, FULLY, ""),
         Cell(LOOPED, CONSTANT, CONSTANT, LOGSPACE, ""),
