@@ -124,6 +124,9 @@ _GRAPH = Witness(
 )
 _FLAT_FAMILY = Witness("adjacent-ones", "softmachine uniform adjacent-ones", "a family in AC⁰, by circuit-binary")
 _TREE_FAMILY = Witness("and-or-tree", "softmachine uniform and-or-tree", "a family in AC¹, by circuit-binary")
+_RULES = Witness(
+    "parity-family", "softmachine uniform parity-family", "any family that is written as rules (Lemma C.1)"
+)
 _GRAPH_FAMILY = Witness("connectivity", "softmachine uniform connectivity", "all graphs of n vertices")
 _MAJORITY_FAMILY = Witness("majority", "softmachine uniform majority --up-to 12", "a family in TC⁰, by circuit-unit")
 _DEEP_FAMILY = Witness(
@@ -176,7 +179,7 @@ def _constant_depth() -> tuple[Cell, ...]:
 def _looped() -> tuple[Cell, ...]:
     upper = "Lemma 5.2"
     ac, tc = "FO-uniform AC^d", "FO-uniform TC^d"
-    complete = (_FAMILY, _READS, _GUESSES, _GRAPH), (_TREE_FAMILY, _GRAPH_FAMILY), (_TO_DEEP_AC,)
+    complete = (_FAMILY, _READS, _GUESSES, _GRAPH), (_RULES, _TREE_FAMILY, _GRAPH_FAMILY), (_TO_DEEP_AC,)
     counts = (_COUNTING_FAMILY, _DEEP_UNIT), (_DEEP_FAMILY,), (_TO_DEEP_TC,)
     return (
         Cell(LOOPED, CONSTANT, CONSTANT, FULLY, ""),
