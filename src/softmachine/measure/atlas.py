@@ -121,15 +121,9 @@ def _looped() -> tuple[Cell, ...]:
             for width in (LOGARITHMIC, POLYNOMIAL)
         ),
         Cell(LOOPED, LOGARITHMIC, CONSTANT, FULLY, tc, cited=EARLIER, upper=EARLIER),
-        *(
-            Cell(LOOPED, LOGARITHMIC, width, LOGSPACE, tc, (_COUNTING_FAMILY, _DEEP_UNIT), upper=upper)
-            for width in _WIDTHS
-        ),
+        *(Cell(LOOPED, LOGARITHMIC, width, LOGSPACE, tc, counting, upper=upper) for width in _WIDTHS),
         Cell(LOOPED, POLYNOMIAL, CONSTANT, FULLY, tc, cited=EARLIER, upper=EARLIER),
-        *(
-            Cell(LOOPED, POLYNOMIAL, width, LOGSPACE, tc, (_COUNTING_FAMILY, _DEEP_UNIT), upper=upper)
-            for width in _WIDTHS
-        ),
+        *(Cell(LOOPED, POLYNOMIAL, width, LOGSPACE, tc, counting, upper=upper) for width in _WIDTHS),
     )
 
 
