@@ -109,7 +109,7 @@ _FAMILY = Witness(
 )
 _COUNTING_FAMILY = Witness(
     "uniform-thresholds",
-    "softmachine run majority-tree 101",
+    "softmachine run vote-tree 101",
     "the language of a uniform family with thresholds, in width 33: log^d turns",
 )
 _GUESSES = Witness(
