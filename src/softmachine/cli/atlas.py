@@ -25,7 +25,7 @@ Orders of growth (Θ), with polynomial padding; d ≥ 1. L and FO: the circuits 
 L-uniform or FO-uniform. Hard and soft attention give the same (Lemma 3.1).
 [a b c]  what runs of the three claims above: all of the class, uniform, nothing else
 –  too little volume (precision × width) for a natural class
-†  cited: Merrill and Sabharwal 2025a
+†  that it is all of the class is cited: Merrill and Sabharwal 2025a
 What runs are members of a family; proofs for all members are in Svete, Merrill,
 Cotterell and Sabharwal, Revisiting Padded Transformer Expressivity, 2026 (this
 is its Figure 1); the upper bounds are Lemmas 4.2 and 5.2.
@@ -89,9 +89,9 @@ def _entry(cell: Cell, witnesses: list[Witness]) -> Text:
 
     if not cell.languages:
         return Text("–", style="dim")
-    name = cell.languages.replace("-uniform", "")
+    name = cell.languages.replace("-uniform", "") + (" †" if cell.cited else "")
     if not cell.witnessed:
-        return Text(f"{name} †", style="dim")
+        return Text(name, style="dim")
     shown = [_numbers([witnesses.index(each) + 1 for each in cell.witnesses[claim]]) for claim in cell.witnesses]
     return Text(f"{name}\n[{' '.join(shown)}]", style="bold")
 
