@@ -156,15 +156,15 @@ def temporal(specification: Any, word: tuple[str, ...], most: int) -> Answer:
                 left, right = (sum(k * count(number, i) for k, number in side.terms) + side.constant for side in sides)
                 return compares(str(formula.relation), left, right)
             case "Predicate":
-                return predicate(formula.name, count(formula.number, i), formula.parameters)
+                return predicate(formula.name, count(formula.number, i), n, formula.parameters)
         return boolean(kind, formula, lambda part: at(part, i))
 
     values = tuple(at(specification.formula, i) for i in range(n))
     return Answer("accept" if values[-1:] == (True,) else "reject", values=values)
 
 
-def predicate(name: str, number: int, parameters: tuple[int, ...]) -> bool:
-    """The predicates of numbers that the generator writes."""
+def predicate(name: str, number: int, n: int, parameters: tuple[int, ...]) -> bool:
+    """The predicates of numbers, in a word of length n, that the generator writes."""
     match name:
         case "odd":
             return number % 2 == 1
@@ -174,6 +174,14 @@ def predicate(name: str, number: int, parameters: tuple[int, ...]) -> bool:
             return number in {2**k for k in range(number + 1)}
         case "mod":
             return number % parameters[0] == parameters[1]
+        case "half":
+            return number <= n / 2
+        case "middle":
+            return number == n - n // 2
+        case "divides":
+            return number in {k for k in range(1, n + 1) if n / k == n // k}
+        case "upto":
+            return number * parameters[1] <= n * parameters[0]
     raise AssertionError(f"no meaning is known for {name}")
 
 

@@ -17,18 +17,20 @@ from softmachine.languages.formats import formats, parse, source_from, source_te
 from softmachine.languages.graph import Graph
 from softmachine.languages.logspace import LogspaceMachine
 from softmachine.languages.logspace import Rule as LogspaceRule
+from softmachine.languages.rasp import Program as RaspProgram
 from softmachine.languages.source import Source
 from softmachine.languages.srasp import Kind
 from softmachine.languages.srasp import Program as SraspProgram
 from softmachine.languages.temporal import Specification, symbols
 from softmachine.languages.turing import Rule, Tape, TuringMachine
 from softmachine.theorems import all_theorems
-from tests.fuzz import interpreters
+from softmachine.theorems.rasp.tokens import CausalRaspCodec, RaspCodec
+from tests.fuzz import interpreters, rasp_interpreter
 from tests.fuzz.interpreters import Answer
-from tests.sources import crasp_programs, srasp_programs
+from tests.sources import crasp_programs, rasp_programs, srasp_programs
 from tests.sources.circuits import random_circuit
 from tests.sources.counter_machines import random_counter_machine
-from tests.sources.formulas import ALL, COMPARISON, COUNT_PREDICATE, COUNTS, PAST, random_formula
+from tests.sources.formulas import ALL, COMPARISON, COUNT_PREDICATE, COUNTS, OF_LENGTH, PAST, random_formula
 from tests.sources.machines import random_machine
 
 SMALLEST, ENOUGH = "fixed:2", "fixed:24"
@@ -43,6 +45,7 @@ class Subject:
         make: A random source.
         truth: What is right, for a word and a number of steps.
         length: The length that weights are made for, if they are made for one.
+        shortest: The shortest words.
         longest: The longest words.
         steps: How many steps runs may have.
         word_count: How many words are tried.
@@ -55,6 +58,7 @@ class Subject:
     make: Callable[[Random], Source]
     truth: Callable[[Any, tuple[str, ...], int], Answer]
     length: int | None = None
+    shortest: int = 0
     longest: int = 5
     steps: int = 60
     word_count: int = 4
@@ -72,7 +76,9 @@ class Subject:
             )
             drawn = [tuple(rng.choices(source.alphabet, k=width)) for _ in range(count)]
         else:
-            drawn = [tuple(rng.choices(source.alphabet, k=rng.randint(0, self.longest))) for _ in range(count)]
+            drawn = [
+                tuple(rng.choices(source.alphabet, k=rng.randint(self.shortest, self.longest))) for _ in range(count)
+            ]
         if self.sorted_words:
             drawn = [tuple(sorted(word, key=source.alphabet.index)) for word in drawn]
         return list(dict.fromkeys(drawn))
@@ -167,6 +173,24 @@ def graph(rng: Random) -> Graph:
     return Graph(name="graph", vertices=vertices, edges=edges, directed=rng.random() < 0.5)
 
 
+def rasp(rng: Random) -> RaspProgram:
+    return rasp_programs.random_program(rng, operations=rng.randint(2, 8), depth=4, loop=rng.random() < 0.05)
+
+
+def rasp_writer(rng: Random) -> RaspProgram:
+    return rasp_programs.random_writer(rng, operations=rng.randint(2, 6), depth=4)
+
+
+def rasp_answers(program: RaspProgram, word: tuple[str, ...], _: int) -> Answer:
+    tokens = RaspCodec(program).answers.tokens
+    return rasp_interpreter.answers(program, word, tokens, causal=program.causal)
+
+
+def causal_answers(program: RaspProgram, word: tuple[str, ...], _: int) -> Answer:
+    tokens = CausalRaspCodec(program).answers.tokens
+    return rasp_interpreter.answers(program, word, tokens, causal=True)
+
+
 def family(rng: Random) -> Family:
     """A family with a few layers of gates over all inputs, or over some; thresholds too."""
     kinds = ["AND", "OR", "NOT", "THR(n/2 + 1)", f"THR({rng.randint(1, 3)})"]
@@ -217,6 +241,7 @@ _LARGE = replace(_TURING, make=mostly_one_tape, steps=8, word_count=2)
 _TEMPORAL = Subject(formula_of(ALL), interpreters.temporal, longest=6)
 _CRASP = Subject(crasp, interpreters.crasp, longest=5, steps=30)
 _COUNTER = Subject(counter_machine, interpreters.counter, longest=6, steps=30)
+_RASP = Subject(rasp, rasp_answers, shortest=1, longest=6)
 _CIRCUIT = Subject(small_circuit, interpreters.circuit, fixed=SMALLEST)
 
 SUBJECTS: dict[str, Subject] = {
@@ -234,8 +259,15 @@ SUBJECTS: dict[str, Subject] = {
     "temporal-masked": replace(_TEMPORAL, make=formula_of(PAST)),
     "temporal-encoder-unbounded": _TEMPORAL,
     "temporal-masked-unbounded": replace(_TEMPORAL, make=formula_of(without_counts(PAST))),
+    "temporal-encoder-literal": replace(_TEMPORAL, make=formula_of((*ALL, OF_LENGTH))),
+    "temporal-masked-literal": replace(_TEMPORAL, make=formula_of(PAST)),
+    "temporal-encoder-unbounded-literal": replace(_TEMPORAL, make=formula_of((*ALL, OF_LENGTH))),
+    "temporal-masked-unbounded-literal": replace(_TEMPORAL, make=formula_of(without_counts(PAST))),
+    "unique-hard": replace(_TEMPORAL, make=formula_of(without_counts((*ALL, OF_LENGTH)))),
+    "temporal-layer-norm": replace(_TEMPORAL, make=formula_of([name for name in ALL if name != COUNT_PREDICATE])),
     "srasp": Subject(srasp, interpreters.srasp, longest=5),
     "crasp": _CRASP,
+    "crasp-layer-norm": _CRASP,
     "crasp-relu": _CRASP,
     "crasp-relu-bounded": replace(_CRASP, length=40),
     "counter": _COUNTER,
@@ -244,6 +276,9 @@ SUBJECTS: dict[str, Subject] = {
     "circuit-binary": _CIRCUIT,
     "circuit-unit": replace(_CIRCUIT, fixed=ENOUGH),
     "circuit-evaluator": Subject(tiny_circuit, interpreters.circuit, length=128, fixed=SMALLEST),
+    "rasp": _RASP,
+    "rasp-causal": replace(_RASP, truth=causal_answers),
+    "rasp-generate": replace(_RASP, make=rasp_writer, truth=rasp_interpreter.written, longest=4, steps=8),
     "threshold-evaluator": Subject(tiny_circuit, interpreters.circuit, length=160, fixed=ENOUGH),
     "uniform-circuits": Subject(family, interpreters.family, length=2, fixed=SMALLEST, exact_length=True),
     "uniform-thresholds": Subject(family, interpreters.family, length=3, fixed=ENOUGH, exact_length=True),

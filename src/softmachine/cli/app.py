@@ -33,6 +33,7 @@ COMMANDS = (
     "zoo",
     "gallery",
     "atlas",
+    "uniform",
     "bench",
 )
 """The modules of the commands, in the order in which they are told."""

@@ -113,7 +113,7 @@ def _hashable(value: object) -> object:
         case Affine():
             return frozenset(value.terms.items()), value.constant
         case dict():
-            return frozenset(value.items())
+            return frozenset((key, _hashable(item)) for key, item in value.items())
         case tuple():
             return tuple(_hashable(item) for item in value)
     return value

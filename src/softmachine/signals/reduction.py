@@ -61,8 +61,7 @@ def stacked(
 
     def read(table: Token) -> Signal:
         """A token's table as forms: a row for 0, what 1 has more, and a row for padding."""
-        zeros = (Fraction(0),) * len(table.kinds)
-        rows = zip(*(table.table.get(item, zeros) for item in ("0", "1", padding[0])), strict=True)
+        rows = zip(*map(table.row, ("0", "1", padding[0])), strict=True)
         return stack(*(is_letter * zero + letter * (one - zero) + is_padding * pad for zero, one, pad in rows))
 
     logits = _rebuilt(recogniser.logits, read, avoided, placed)

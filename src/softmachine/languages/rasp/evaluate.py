@@ -22,7 +22,7 @@ Values: TypeAlias = tuple[Result, ...]
 """The value of a sequence operator at every position."""
 Row: TypeAlias = list[int] | Undefined
 """The keys that a query selects, in order."""
-LONG: Final = 400
+LONG: Final = 64
 MOST_TURNS: Final = 100_000
 """Of a loop."""
 

@@ -82,11 +82,11 @@ class Configurations:
         rule = self.machine.rule(state, (symbol,))
         if rule is None:
             return None
-        if rule.next in self.machine.final:
-            return rule.next, 0
         after = cell + MOVES[rule.move[0]]
-        if after < 0 and self.machine.tape is not Tape.TWO_WAY:
-            return (rule.next, 0) if self.machine.tape is Tape.STAY else None
+        if after < 0 and self.machine.tape is Tape.ERROR:
+            return None
+        if rule.next in self.machine.final or (after < 0 and self.machine.tape is Tape.STAY):
+            return rule.next, 0
         return rule.next, after
 
     def edges(self) -> Iterator[tuple[int, int, int, str]]:

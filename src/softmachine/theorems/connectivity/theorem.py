@@ -28,8 +28,8 @@ from softmachine.theorems.theorem import Needs, Theorem
 from softmachine.transformer.features import ceil_log2
 
 TOKENS = ("0", "1", PAD)
-MOST_VERTICES = 24
-"""24 vertices are 14,400 positions."""
+MOST_VERTICES = 40
+"""40 vertices are 65,600 positions."""
 
 
 def positions(vertices: int) -> int:
