@@ -102,6 +102,10 @@ class UsageError(SoftmachineError):
     """A command or function was called with arguments that do not go together."""
 
 
+MORE = "make it for more: {}"
+"""What is said of a longer context."""
+
+
 class OutgrownError(InputError, UsageError):
     """Something does not fit into the length that weights are made for.
 
@@ -118,9 +122,9 @@ class OutgrownError(InputError, UsageError):
         *,
         context: int | None = None,
         hint: str | Remedy | None = None,
-        how: str = "make it for more: {}",
+        how: str = MORE,
     ) -> None:
-        self.context = context
+        self.context, self.how = context, how
         super().__init__(message, hint=hint if context is None else Remedy(how, context=context))
 
 

@@ -40,7 +40,8 @@ def test_a_network_of_one_layer_needs_as_many_units_as_half_the_pieces() -> None
         steps = range(1, 1 << p)
 
         def network(x: Fraction, steps: range = steps, quarter: Fraction = quarter) -> Fraction:
-            return sum((4 * (max(x - k + quarter, 0) - max(x - k, 0)) for k in steps), Fraction(0))
+            nothing = Fraction(0)
+            return sum((4 * (max(x - k + quarter, nothing) - max(x - k, nothing)) for k in steps), nothing)
 
         assert all(network(x) == y for x, y in given)
         assert 2 * len(steps) == 4 * width - 2

@@ -107,6 +107,14 @@ def test_the_first_reduction_says_the_adjacency_matrix_at_the_ends_of_its_blocks
     assert [int(logits[place][1] > 0) for place in ends] == [0, 1, 0, 1]
 
 
+def test_what_goes_in_and_comes_out_has_names() -> None:
+    codec = WalkCodec(graph(2, ((0, 1),)))
+    interface = codec.interface()
+    assert interface.inputs[:2] == ("v0 → v1 begins at v0", "v0 → v1 begins at v1")
+    assert interface.outputs[1] == ("odd walk v0 → v1", codec.at(0, 1))
+    assert len(interface.inputs) == codec.sizes.bits
+
+
 def test_signals_of_the_chain_keep_their_promises() -> None:
     source = graph(1, ((0, 0),))
     codec = WalkCodec(source)

@@ -92,6 +92,9 @@ CONSTRUCTS = {
     "an integer times a bit": 'x = indices * indicator(tokens == "b");',
     "a table of an integer": 'x = {0: "p", 2: "q"}[indices];',
     "least and greatest of two": "x = max(indices, length - 3) - min(2, indices);",
+    "pairs of integers, and all others": "x = selector_width(select(min(indices, 1) + 2, tokens, "
+    '[(2, "a"), (2, "b"), (2, "c")]));',
+    "pairs that are not selected": "x = selector_width(not select(indices, indices, [(0, 1), (1, 0)]));",
     "a symbol of an undefined key": 'y = aggregate(full_s, tokens);\nx = selector_width(select(y, y, ==));',
     "a loop": 'repeat x = tokens {\nx = aggregate(select(indices, indices - 1, ==), x, "a");\n} until unchanged;',
     "nothing selected": 'x = aggregate(no_s, tokens, "d");',

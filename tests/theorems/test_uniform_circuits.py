@@ -46,7 +46,7 @@ def test_words_are_recognised_in_constant_width(length: int, attention: str) -> 
         assert api.check(model, up_to=length, arithmetic=arithmetic).holds
 
 
-@pytest.mark.parametrize(("name", "basis"), [("parity-family", Basis.AC), ("majority-tree", Basis.TC)])
+@pytest.mark.parametrize(("name", "basis"), [("parity-family", Basis.AC), ("vote-tree", Basis.TC)])
 def test_the_transformer_reads_what_the_reduction_prints(name: str, basis: Basis) -> None:
     """Lemmas C.1 and C.2: at every position, the flags say the token that is printed, and only the word is given."""
     codec = FamilyCodec(family(name), 2, basis)
@@ -152,7 +152,7 @@ def test_signals_keep_their_promises() -> None:
         ("parity-family", "uniform-circuits", 4, "float64"),
         ("parity-family", "uniform-thresholds", 4, "float64"),
         ("majority-sorted", "uniform-circuits", 3, "float64"),
-        ("majority-tree", "uniform-thresholds", 7, "float64"),
+        ("vote-tree", "uniform-thresholds", 7, "float64"),
     ],
 )
 @pytest.mark.parametrize("attention", ["hard", "soft"])

@@ -18,7 +18,7 @@ from softmachine.uniform.programs import Tapes, run
 from softmachine.uniform.transducer import unary
 
 NAMES = [family.name for family in FAMILIES]
-LARGEST = {"majority": 6, "majority-tree": 7, "connectivity": 12}
+LARGEST = {"majority": 6, "tree-of-majorities": 7, "connectivity": 12}
 """The machines of unit vectors try all pairs of addresses: longer ones are tried by the slow tests."""
 OF_CIRCUITS = [name for name in NAMES if family_named(name).circuits]
 
@@ -57,15 +57,15 @@ def test_the_space_of_the_machines_is_logarithmic(name: str) -> None:
     found = [found_at(name, n) for n in family.sizes(family.usual)]
     assert len(found) >= 6
     for each in found:
-        assert each.weights.cells <= 8 * each.logarithm + 112
-        assert each.features.cells <= 20 * each.logarithm + 52
-        assert each.connections is None or each.connections.cells <= 9 * each.logarithm + 40
+        assert each.uses["weights"].cells <= 8 * each.logarithm + 112
+        assert each.uses["features"].cells <= 20 * each.logarithm + 52
+        assert "connections" not in each.uses or each.uses["connections"].cells <= 9 * each.logarithm + 40
     for machine in found[0].uses:
         assert (per_doubling(found, machine) or 0) <= 22
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["majority", "majority-tree"])
+@pytest.mark.parametrize("name", ["majority", "tree-of-majorities"])
 def test_the_space_of_the_machines_of_unit_vectors_is_logarithmic(name: str) -> None:
     """The precision b is O(log n) bits, and numbers of 2b bits are multiplied: more cells a bit, still a constant."""
     family = family_named(name)
@@ -73,9 +73,12 @@ def test_the_space_of_the_machines_of_unit_vectors_is_logarithmic(name: str) -> 
     assert len(found) >= 6
     for each in found:
         assert each.differences == ()
-        assert each.weights.cells <= 110 * each.logarithm + 240
-        assert each.features.cells <= 140 * each.logarithm + 320
-    growth = [later.weights.cells - earlier.weights.cells for earlier, later in zip(found, found[2:], strict=False)]
+        assert each.uses["weights"].cells <= 110 * each.logarithm + 240
+        assert each.uses["features"].cells <= 140 * each.logarithm + 320
+    growth = [
+        later.uses["weights"].cells - earlier.uses["weights"].cells
+        for earlier, later in zip(found, found[2:], strict=False)
+    ]
     assert growth[-1] <= growth[0]
 
 
@@ -83,8 +86,7 @@ def test_the_space_of_the_machines_of_unit_vectors_is_logarithmic(name: str) -> 
 def test_connection_languages_are_decided(name: str) -> None:
     """Section A.2: every tuple of small circuits, also with wires that there are not."""
     family = family_named(name)
-    machine = family.connections
-    assert machine is not None
+    machine = family.machines["connections"]
     for n in some_sizes(family, 5):
         circuit = family.circuit(n)
         language = connection_language(circuit)
@@ -137,7 +139,7 @@ def test_what_is_printed_wrong_is_noticed() -> None:
 
 
 def test_sizes_are_within_what_a_family_has() -> None:
-    assert family_named("majority-tree").sizes(17) == [3, 5, 7, 9, 13, 17]
+    assert family_named("tree-of-majorities").sizes(17) == [3, 5, 7, 9, 13, 17]
     assert family_named("connectivity").sizes(20) == [2, 3, 4, 6, 8, 12, 16, 20]
     with pytest.raises(UsageError, match="measured from n = 2 up to 20"):
         family_named("connectivity").sizes(21)

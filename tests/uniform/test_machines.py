@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from softmachine.errors import SoftmachineError
 from softmachine.uniform import library
 from softmachine.uniform.programs import Program, Tapes, run
+from softmachine.uniform.reading import ProgramError
 from softmachine.uniform.transducer import BLANK, INPUT, ONE, RIGHT, Action, Transducer, unary
-from softmachine.uniform.translating import ProgramError, machine
+from softmachine.uniform.translating import machine
 
 
 def arithmetic(tape: Tapes) -> None:

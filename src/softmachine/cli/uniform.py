@@ -10,16 +10,21 @@ from softmachine.cli.options import Status
 from softmachine.cli.output import Output
 
 if TYPE_CHECKING:
-    from softmachine.uniform import Measured, UniformFamily
+    from softmachine.uniform import Measured, UniformFamily, WrittenFamily
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine uniform
   softmachine uniform and-or-tree --up-to 64
+  softmachine uniform parity-family
   softmachine uniform connectivity --program"""
 
 
 Family = Annotated[
-    str | None, typer.Argument(metavar="[FAMILY]", help="The family; without one, all families are listed.")
+    str | None,
+    typer.Argument(
+        metavar="[FAMILY]",
+        help="A family of transformers, or a source that is a family of circuits; without one, all are listed.",
+    ),
 ]
 UpTo = Annotated[int | None, typer.Option("--up-to", metavar="N", min=2, help="The largest n.")]
 ShowProgram = Annotated[
@@ -37,15 +42,16 @@ def command(
     """Print a family n ↦ T_n of transformers by Turing machines, and measure the cells of their work tapes.
 
     One machine prints the weights from 1ⁿ, one the position features from 1ⁿ and i (Definition A.5), and one decides
-    which gates are wired. What they print is compared with what `compile` makes. Exit status 0: it is the same, 1: not.
+    which gates are wired; of a source that is a family, one prints its circuits. What they print is compared with what
+    `compile` makes, or the circuit is. Exit status 0: it is the same, 1: it is not.
     """
     from softmachine.cli.progress import bar
-    from softmachine.uniform import FAMILIES, family_named, measured
+    from softmachine.uniform import FAMILIES, measured
 
     if family is None:
         _list(FAMILIES, output)
         return Status.DONE
-    chosen = family_named(family)
+    chosen = _chosen(family)
     if program:
         _programs(chosen, output)
         return Status.DONE
@@ -74,34 +80,53 @@ def _list(families: tuple[UniformFamily, ...], output: Output) -> None:
         output.say(f"{each.name.ljust(wide)}  {each.statement} ({each.theorem})")
 
 
-def _programs(family: UniformFamily, output: Output) -> None:
+def _chosen(name: str) -> UniformFamily | WrittenFamily:
+    """The family of a name, or that which a source is."""
+    from softmachine import api
+    from softmachine.errors import SoftmachineError
+    from softmachine.languages.family import Family
+    from softmachine.uniform import FAMILIES, WrittenFamily, family_named
+
+    if name in {each.name for each in FAMILIES}:
+        return family_named(name)
+    try:
+        source = api.load(name)
+    except SoftmachineError:
+        return family_named(name)  # which says what there is
+    return WrittenFamily(source) if isinstance(source, Family) else family_named(name)
+
+
+def _programs(family: UniformFamily | WrittenFamily, output: Output) -> None:
     from inspect import getsource
 
-    sources = {"weights": getsource(family.weights), "features": getsource(family.features)}
-    if family.circuits is not None:
-        sources["circuits"] = getsource(type(family.circuits))
+    from softmachine.uniform import UniformFamily, sourced
+
+    if isinstance(family, UniformFamily):
+        sources = {"weights": getsource(family.weights), "features": getsource(family.features)}
+        sources |= {"circuits": getsource(type(family.circuits))} if family.given else {}
+    else:
+        sources = {"circuit": sourced.program(family.source)}
     if output.as_json:
         output.answer({"family": family.name, "programs": sources})
         return
-    output.say("\n".join(sources.values()))
+    output.say("\n".join(sources.values()).rstrip("\n"))
 
 
-def _tell(family: UniformFamily, found: list[Measured], output: Output) -> None:
+def _tell(family: UniformFamily | WrittenFamily, found: list[Measured], output: Output) -> None:
     from softmachine.uniform import per_doubling
 
     names = list(found[0].uses)
     if not output.quiet:
-        first, second = family.machines
         output.say(f"{family.name}: {family.statement} ({family.theorem})")
-        output.say(
-            f"M₁ prints the weights ({first.states:,} states, {first.tapes} work tapes), "
-            f"M₂ the position features ({second.states:,} states, {second.tapes} work tapes)\n"
-        )
-    rows = [["n", "⌈log₂ n⌉", "characters", *(f"cells, {name}" for name in names), "steps"]]
+        sizes = [f"{name} ({each.states:,} states, {each.tapes} tapes)" for name, each in family.machines.items()]
+        output.say(f"machines: {', '.join(sizes)}\n")
+    rows = [["n", "⌈log₂ n⌉", "printed", *(f"cells, {name}" for name in names), "steps"]]
     for each in found:
         cells = [f"{use.cells:,}" for use in each.uses.values()]
-        steps = max(use.steps for use in each.uses.values())
-        rows.append([f"{each.n:,}", str(each.logarithm), f"{each.printed:,}", *cells, f"{steps:,}"])
+        steps, printed = (
+            max(counts) for counts in zip(*((u.steps, u.printed) for u in each.uses.values()), strict=True)
+        )
+        rows.append([f"{each.n:,}", str(each.logarithm), f"{printed:,}", *cells, f"{steps:,}"])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         output.say("  ".join(entry.rjust(wide) for entry, wide in zip(row, widths, strict=True)))
@@ -110,24 +135,25 @@ def _tell(family: UniformFamily, found: list[Measured], output: Output) -> None:
         output.say(f"\ncells that a doubling of n adds at most: {', '.join(growth)} (O(log n) is a constant at each)")
     if not any(each.differences for each in found):
         runs = sum(use.runs for each in found for use in each.uses.values())
-        output.say(f"all that was printed, in {runs:,} runs, is what compile makes", style="green")
+        what = "what the circuits are" if names == ["circuit"] else "what compile makes"
+        output.say(f"all that was printed, in {runs:,} runs, is {what}", style="green")
 
 
-def _answer(family: UniformFamily, found: list[Measured]) -> dict[str, object]:
+def _answer(family: UniformFamily | WrittenFamily, found: list[Measured]) -> dict[str, object]:
+    from dataclasses import asdict
+
     from softmachine.uniform import per_doubling
 
-    machines = dict(zip(("weights", "features"), family.machines, strict=True))
     return {
         "family": family.name,
         "theorem": family.theorem,
-        "machines": {name: {"states": each.states, "tapes": each.tapes} for name, each in machines.items()},
+        "machines": {name: {"states": each.states, "tapes": each.tapes} for name, each in family.machines.items()},
         "sizes": [
             {
                 "n": each.n,
                 "logarithm": each.logarithm,
-                "characters": each.printed,
                 "differences": list(each.differences),
-                **{name: {"cells": use.cells, "steps": use.steps, "runs": use.runs} for name, use in each.uses.items()},
+                **{name: asdict(use) for name, use in each.uses.items()},
             }
             for each in found
         ],

@@ -100,24 +100,37 @@ _DEEP_UNIT = Witness(
 _READS = Witness(
     "circuit-evaluator",
     "softmachine run and-or 101 --theorem circuit-evaluator --length 64",
-    "circuit evaluation is complete (Lemma C.2); a turn for each gate, not log^d",
+    "circuit evaluation is complete (Lemma C.2); as many turns as the circuit is deep",
 )
-_STACKED = Witness(
-    "configuration-graph",
-    "softmachine run parity 1 --theorem configuration-graph --length 1 --arithmetic fixed:2",
-    "Lemma 5.3: a reduction, of a regular language, below connectivity",
+_FAMILY = Witness(
+    "uniform-circuits",
+    "softmachine run parity-family 01 --theorem uniform-circuits --arithmetic fixed:2",
+    "the language of a uniform family, reduced to circuit evaluation: log^d turns",
+)
+_COUNTING_FAMILY = Witness(
+    "uniform-thresholds",
+    "softmachine run vote-tree 101",
+    "the language of a uniform family with thresholds, in width 33: log^d turns",
+)
+_GUESSES = Witness(
+    "nondeterministic-logspace",
+    "softmachine run equal-blocks '1#1' --arithmetic fixed:2",
+    "NL (Lemma 5.4, d = 1): a machine that guesses, reduced to connectivity",
 )
 _GRAPH = Witness(
     "connectivity",
     "softmachine run one-way-streets 'home station' --arithmetic fixed:2",
-    "complete for NL (Lemma 5.4, d = 1); the reductions are cited",
+    "complete for NL (Theorem C.1, d = 1)",
 )
 _FLAT_FAMILY = Witness("adjacent-ones", "softmachine uniform adjacent-ones", "a family in AC⁰, by circuit-binary")
 _TREE_FAMILY = Witness("and-or-tree", "softmachine uniform and-or-tree", "a family in AC¹, by circuit-binary")
+_RULES = Witness(
+    "parity-family", "softmachine uniform parity-family", "any family that is written as rules (Lemma C.1)"
+)
 _GRAPH_FAMILY = Witness("connectivity", "softmachine uniform connectivity", "all graphs of n vertices")
 _MAJORITY_FAMILY = Witness("majority", "softmachine uniform majority --up-to 12", "a family in TC⁰, by circuit-unit")
 _DEEP_FAMILY = Witness(
-    "majority-tree", "softmachine uniform majority-tree --up-to 13", "a family in TC¹, by circuit-unit"
+    "tree-of-majorities", "softmachine uniform tree-of-majorities --up-to 13", "a family in TC¹, by circuit-unit"
 )
 _TO_AC = Witness(
     "to_circuit",
@@ -166,8 +179,8 @@ def _constant_depth() -> tuple[Cell, ...]:
 def _looped() -> tuple[Cell, ...]:
     upper = "Lemma 5.2"
     ac, tc = "FO-uniform AC^d", "FO-uniform TC^d"
-    complete = (_READS, _GRAPH, _STACKED), (_TREE_FAMILY, _GRAPH_FAMILY), (_TO_DEEP_AC,)
-    counts = (_DEEP_UNIT,), (_DEEP_FAMILY,), (_TO_DEEP_TC,)
+    complete = (_FAMILY, _READS, _GUESSES, _GRAPH), (_RULES, _TREE_FAMILY, _GRAPH_FAMILY), (_TO_DEEP_AC,)
+    counts = (_COUNTING_FAMILY, _DEEP_UNIT), (_DEEP_FAMILY,), (_TO_DEEP_TC,)
     return (
         Cell(LOOPED, CONSTANT, CONSTANT, FULLY, ""),
         Cell(LOOPED, CONSTANT, CONSTANT, LOGSPACE, ""),

@@ -66,7 +66,7 @@ class Affine:
     def __add__(self, other: Affine) -> Affine:
         terms = dict(self.terms)
         for atom, factor in other.terms.items():
-            total = terms.get(atom, Fraction(0)) + factor
+            total = terms[atom] + factor if atom in terms else factor
             if total:
                 terms[atom] = total
             else:
@@ -86,7 +86,7 @@ class Affine:
         for form in forms:
             constant += form.constant
             for atom, factor in form.terms.items():
-                terms[atom] = terms.get(atom, Fraction(0)) + factor
+                terms[atom] = terms[atom] + factor if atom in terms else factor
         return Affine({atom: factor for atom, factor in terms.items() if factor}, constant)
 
 

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from random import Random
 from typing import Any
 
 from softmachine.compiler import compile_program
 from softmachine.errors import UsageError
 from softmachine.languages.circuit import Circuit, generators
+from softmachine.languages.family import Family
 from softmachine.languages.graph import Graph
 from softmachine.languages.source import Source
 from softmachine.theorems import theorem_named
 from softmachine.transformer.weights import Transformer
-from softmachine.uniform import binary, connectivity, unit
+from softmachine.uniform import binary, connectivity, sourced, unit
 from softmachine.uniform.circuits import AdjacentOnes, AndOrTree, Majority, MajorityTree
-from softmachine.uniform.connections import connections
+from softmachine.uniform.connections import OUTPUT, connection_language, connections
+from softmachine.uniform.describing import description, features
 from softmachine.uniform.programs import Program
-from softmachine.uniform.transducer import Transducer
+from softmachine.uniform.transducer import Transducer, unary
 from softmachine.uniform.translating import machine
+
+MANY = 24
+"""How many questions about connections are asked of each kind."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +45,7 @@ class UniformFamily:
         usual: Up to which n it is measured, unless somebody says otherwise.
         most: The largest n.
         odd: Whether n is odd.
+        tried: How many positions are tried at random; few, where a machine takes long for each.
     """
 
     name: str
@@ -52,6 +59,7 @@ class UniformFamily:
     usual: int = 64
     most: int = 1024
     odd: bool = False
+    tried: int = 24
 
     @property
     def given(self) -> tuple[object, ...]:
@@ -59,17 +67,9 @@ class UniformFamily:
         return () if self.circuits is None else (self.circuits,)
 
     def sizes(self, up_to: int) -> list[int]:
-        """The n to measure at: powers of two and three times such, one more where n is odd, and the largest.
-
-        Raises:
-            UsageError: If there is none, or the largest would be too large.
-        """
-        if not self.least <= up_to <= self.most:
-            raise UsageError(f"the family {self.name} is measured from n = {self.least} up to {self.most}, not {up_to}")
-        found = {up_to} | {factor << k for factor in (2, 3) for k in range(up_to.bit_length())}
-        if self.odd:
-            found = {n | 1 for n in found}
-        return sorted(n for n in found if self.least <= n <= up_to)
+        """The n to measure at."""
+        found = sizes(self.name, self.least, self.most, up_to)
+        return sorted({n | 1 for n in found if n | 1 <= up_to}) if self.odd else found
 
     def transformer(self, n: int) -> tuple[Transformer, int]:
         """What ``compile`` makes for n, with hard attention, and how many positions it has."""
@@ -80,25 +80,84 @@ class UniformFamily:
         return compile_program(signals), signals.positions
 
     @cached_property
-    def machines(self) -> tuple[Transducer, Transducer]:
-        """M₁ and M₂ of Definition A.5."""
-        return (
-            machine(f"the weights of {self.name}", self.weights, *self.given),
-            machine(f"the position features of {self.name}", self.features, *self.given),
-        )
+    def machines(self) -> dict[str, Transducer]:
+        """M₁ and M₂ of Definition A.5, and for circuits the machine that decides their connection language."""
+        programs = {"weights": self.weights, "features": self.features}
+        programs |= {"connections": connections} if self.given else {}
+        return {name: machine(f"the {name} of {self.name}", each, *self.given) for name, each in programs.items()}
 
-    @cached_property
-    def connections(self) -> Transducer | None:
-        """The machine that decides the connection language, if it is a family of circuits."""
-        if self.circuits is None:
-            return None
-        return machine(f"the connections of {self.name}", connections, self.circuits)
+    def trials(self, n: int, draw: Random) -> Iterator[tuple[str, str, str]]:
+        """Inputs of the machines and what they should print: the name of the machine, the input, the output.
+
+        All weights; the position features of the first and last position and of random others; of the connection
+        language, tuples that are in it, and random ones.
+        """
+        transformer, positions = self.transformer(n)
+        yield "weights", unary(n), text(description(transformer))
+        some = {0, positions - 1, *(draw.randrange(positions) for _ in range(self.tried))}
+        for i in sorted(some):
+            yield "features", unary(n, i), text(features(transformer, i))
+        if self.given:
+            language, wires = connection_language(self.circuit(n)), len(self.circuit(n).wires)
+            yes = draw.sample(sorted(language), min(MANY, len(language)))
+            others = [(draw.randrange(wires), draw.randrange(wires), draw.randrange(OUTPUT + 1)) for _ in range(MANY)]
+            for asked in (*yes, *others):
+                yield "connections", unary(n, *asked), f"{int(asked in language)}\n"
 
     def circuit(self, n: int) -> Circuit:
         """The circuit for n."""
         circuit = self.source(n)
         assert isinstance(circuit, Circuit)
         return circuit
+
+
+@dataclass(frozen=True)
+class WrittenFamily:
+    """A family of circuits that is written down as rules: a machine prints its circuits (Lemma C.1)."""
+
+    source: Family
+    theorem: str = "Lemma C.1"
+    usual: int = 32
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        return self.source.name
+
+    @property
+    def statement(self) -> str:
+        """What it is, in a line."""
+        return str(self.source).partition(": ")[2]
+
+    def sizes(self, up_to: int) -> list[int]:
+        """The n to measure at."""
+        return sizes(self.name, 1, 1024, up_to)
+
+    @cached_property
+    def machines(self) -> dict[str, Transducer]:
+        """The machine that prints C_n."""
+        return {"circuit": sourced.printer(self.source)}
+
+    def trials(self, n: int, draw: Random) -> Iterator[tuple[str, str, str]]:  # noqa: ARG002 - all of it is tried
+        """The input of the machine and what it should print."""
+        yield "circuit", unary(n), text(sourced.description(self.source.circuit(n)))
+
+
+def sizes(name: str, least: int, most: int, up_to: int) -> list[int]:
+    """Numbers n: powers of two, three times such, and the largest.
+
+    Raises:
+        UsageError: If there is none, or the largest would be too large.
+    """
+    if not least <= up_to <= most:
+        raise UsageError(f"the family {name} is measured from n = {least} up to {most}, not {up_to}")
+    found = {up_to} | {factor << k for factor in (1, 3) for k in range(up_to.bit_length())}
+    return sorted(n for n in found if least <= n <= up_to)
+
+
+def text(lines: Iterable[str]) -> str:
+    """Lines as a machine prints them."""
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _graph(n: int) -> Graph:
@@ -138,9 +197,10 @@ FAMILIES = (
         least=3,
         usual=16,
         most=64,
+        tried=2,
     ),
     UniformFamily(
-        "majority-tree",
+        "tree-of-majorities",
         "a tree of majorities of three, of depth O(log n), in TC¹",
         "circuit-unit",
         generators.majority_tree,
@@ -150,6 +210,7 @@ FAMILIES = (
         least=3,
         usual=17,
         most=65,
+        tried=2,
         odd=True,
     ),
     UniformFamily(
@@ -175,4 +236,5 @@ def family_named(name: str) -> UniformFamily:
     for family in FAMILIES:
         if family.name == name:
             return family
-    raise UsageError(f"there is no family {name!r}", hint=f"choose one of {', '.join(each.name for each in FAMILIES)}")
+    known = ", ".join(each.name for each in FAMILIES)
+    raise UsageError(f"there is no family {name!r}", hint=f"choose one of {known}, or a source that is a family")

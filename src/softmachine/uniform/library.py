@@ -49,6 +49,27 @@ def power_of_two(k: int) -> int:
     return power
 
 
+def power(base: int, exponent: int) -> int:
+    """A power; for an exponent of O(log log n) bits."""
+    found = 1
+    while exponent > 0:
+        found = found * base
+        exponent -= 1
+    return found
+
+
+def logarithm(x: int) -> int:
+    """⌈log₂ x⌉, and 0 for 0."""
+    if x > 0:
+        x -= 1
+    return length(x)
+
+
+def less(a: int, b: int) -> int:
+    """The difference, and 0 where it would be below."""
+    return a - b if a > b else 0
+
+
 def bit(x: int, k: int) -> int:
     """Bit k of a number."""
     while k > 0:

@@ -10,13 +10,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import cache
-from inspect import getsource, signature, unwrap
-from textwrap import dedent
+from inspect import unwrap
 from typing import Any
 
 from softmachine.uniform import library
-from softmachine.uniform.programs import Program
+from softmachine.uniform.reading import Code, ProgramError, around, assigned, definition, parameters, title
 from softmachine.uniform.registers import Registers
 from softmachine.uniform.transducer import Transducer
 
@@ -30,11 +28,7 @@ _CALLED: dict[type[ast.operator], tuple[Callable[..., Any], int]] = {
 }
 
 
-class ProgramError(ValueError):
-    """A program has something that no machine is made of."""
-
-
-def machine(name: str, program: Program, *given: object) -> Transducer:
+def machine(name: str, program: Code, *given: object) -> Transducer:
     """The machine that does what a program does.
 
     Args:
@@ -73,7 +67,7 @@ class _Call:
     """
 
     registers: Registers
-    function: Callable[..., Any]
+    function: Code
     arguments: list[Bound]
     depth: int = 0
     own: list[int] = field(default_factory=list)
@@ -82,10 +76,10 @@ class _Call:
     def done(self) -> list[int]:
         """Write it out; the tapes with its results belong to who asked."""
         if self.depth > MOST_NESTED:
-            raise ProgramError(f"{self.function.__qualname__} calls itself; programs do not")
-        body = _definition(self.function)
-        changed = _assigned(body)
-        for name, bound in zip(signature(self.function).parameters, self.arguments, strict=True):
+            raise ProgramError(f"{title(self.function)} calls itself; programs do not")
+        body = definition(self.function)
+        changed = assigned(body)
+        for name, bound in zip(parameters(self.function), self.arguments, strict=True):
             self.names[name] = bound
             if isinstance(bound, _Tape) and name in changed:
                 self.names[name] = _Tape(self._copied(bound.number))
@@ -128,7 +122,7 @@ class _Call:
 
     def _wrong(self, node: ast.AST) -> ProgramError:
         line = getattr(node, "lineno", 0)
-        return ProgramError(f"{self.function.__qualname__}, line {line}: a machine has no {ast.unparse(node)!r}")
+        return ProgramError(f"{title(self.function)}, line {line}: a machine has no {ast.unparse(node)!r}")
 
     def _statement(self, node: ast.stmt) -> None:
         match node:
@@ -334,8 +328,8 @@ class _Call:
                 return value
             case ast.Name(name) if name in self.names:
                 return self.names[name]
-            case ast.Name(name) if name in self.function.__globals__:
-                return self.function.__globals__[name]
+            case ast.Name(name) if name in around(self.function):
+                return around(self.function)[name]
             case ast.Attribute(inner, name):
                 return getattr(self._known(inner), name)
         raise self._wrong(node)
@@ -380,21 +374,3 @@ class _Call:
         if action == "line":
             self.registers.say("\n")
         return []
-
-
-@cache
-def _definition(function: Callable[..., Any]) -> list[ast.stmt]:
-    """The body of a function; the one return is its last statement."""
-    tree = ast.parse(dedent(getsource(function))).body[0]
-    if not isinstance(tree, ast.FunctionDef):
-        raise ProgramError(f"{function.__qualname__} is no function with a name")
-    returns = [node for node in ast.walk(tree) if isinstance(node, ast.Return)]
-    if returns and returns != [tree.body[-1]]:
-        raise ProgramError(f"{function.__qualname__} returns before its end")
-    return tree.body
-
-
-def _assigned(body: list[ast.stmt]) -> set[str]:
-    """The variables that a body changes."""
-    nodes = (node for statement in body for node in ast.walk(statement))
-    return {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}

@@ -24,7 +24,7 @@ def tree_vote(word: Sequence[str]) -> bool:
 DEFINITIONS: dict[str, Callable[[Sequence[str]], bool]] = {
     "parity-family": lambda word: word.count("1") % 2 == 1,
     "majority-sorted": lambda word: 2 * word.count("1") > len(word),
-    "majority-tree": tree_vote,
+    "vote-tree": tree_vote,
 }
 
 
@@ -49,4 +49,4 @@ def test_depths_are_what_the_index_says(length: int) -> None:
     log = ceil_log2(length)
     assert family("parity-family").circuit(length).depth == 2 * log + 1
     assert family("majority-sorted").circuit(length).depth in range(log * (log + 1) // 2 + 1, log * (log + 1) // 2 + 4)
-    assert family("majority-tree").circuit(length).depth <= log + 1
+    assert family("vote-tree").circuit(length).depth <= log + 1

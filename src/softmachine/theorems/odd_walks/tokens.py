@@ -93,9 +93,7 @@ class WalkCodec(AnsweringCodec[Graph]):
             meaning="For a pair of vertices it is whether a walk of odd length leads from the first to the second; "
             "elsewhere it means nothing.",
             inputs=tuple(inputs),
-            outputs=tuple(
-                (f"odd walk {vertices[one]} → {vertices[other]}", self.at(one, other)) for one, other in pairs
-            ),
+            outputs=tuple((f"odd walk {u} → {v}", self.at(one, other)) for (one, u), (other, v) in pairs),
         )
 
     def reduced(self, word: Word) -> str:
