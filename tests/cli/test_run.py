@@ -296,6 +296,8 @@ IN_EVERY_FORMAT = {
     "aiger": "and-or",
     "bristol": "comparator-4",
     "edges": "koenigsberg",
+    "family": "parity-family",
+    "logspace": "equal-blocks",
 }
 
 

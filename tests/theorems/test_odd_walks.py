@@ -124,8 +124,8 @@ def test_signals_of_the_chain_keep_their_promises() -> None:
 
 def test_graphs_without_edges_and_graphs_that_are_too_large() -> None:
     assert not api.run(api.compile(graph(2, ()), "odd-walks"), "v0 v1").accepted
-    with pytest.raises(ConstructionError, match="at most 12 vertices"):
-        api.compile(graph(13, ()), "odd-walks")
+    with pytest.raises(ConstructionError, match="at most 20 vertices"):
+        api.compile(graph(21, ()), "odd-walks")
 
 
 @pytest.mark.slow

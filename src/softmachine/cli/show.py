@@ -84,7 +84,7 @@ def command(
 
     if svg is not None:
         require_svg(svg)
-    model = open_model(source, wanted, output)
+    model = open_model(source, wanted, output, any_length=True)
     if svg is not None:
         from softmachine.inspection.pictures import board_picture
 

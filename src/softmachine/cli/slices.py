@@ -11,7 +11,7 @@ from softmachine.cli import options
 from softmachine.cli.models import noted, say_notes
 from softmachine.cli.options import file
 from softmachine.cli.output import Output
-from softmachine.errors import SoftmachineError, UsageError
+from softmachine.errors import Remedy, SoftmachineError, UsageError
 
 if TYPE_CHECKING:
     from softmachine.languages.source import Source
@@ -106,7 +106,8 @@ def _automata(language: Source, found: list[Slice]) -> dict[int, int]:
 
     if not isinstance(language, Program):
         raise UsageError(
-            f"{language.name!r} is no C-RASP program, whose counts are the states", hint="leave out --automata"
+            f"{language.name!r} is no C-RASP program, whose counts are the states",
+            hint=Remedy("leave out --automata", automata=None),
         )
     states = {}
     for each in found:

@@ -157,7 +157,7 @@ class Family(OfWords):
     """
 
     language: ClassVar[str] = "family"
-    default_input: ClassVar[tuple[str, ...]] = ()
+    default_input: ClassVar[tuple[str, ...]] = ("1", "0", "1")
     name: str
     exponent: int
     rules: tuple[Rule, ...]
