@@ -48,6 +48,11 @@ REFUSED = (
     "check {product} --up-to 2 --context 3000",
     "run 'Q_a since Q_b' ab --theorem temporal-masked --checkpoint {folder}/run.npz",
     "run palindrome abba --html-at 3",
+    "run 'half(i)' ab --theorem temporal-masked",
+    "run '#<[Q_a] >= #>[Q_b]' ab --theorem temporal-layer-norm",
+    "certify majority-7 --from-weights --length 7",
+    "reduce one-way-streets 'home station'",
+    "slices palindrome --up-to 4 --automata",
 )
 """Commands that are refused with a hint that names options."""
 PRODUCT = "# alphabet: a b\nx = selector_width(select(tokens, tokens, ==)) * length;\n"
@@ -58,6 +63,8 @@ BEYOND = {
     "exports/folder.py": "a folder that is there: tests/exports/test_folders.py",
     "files.py": "a file that is there: tests/test_files.py",
     "sweeps/recipe.py": "a cluster that makes other weights: tests/sweeps/test_check.py",
+    "arithmetic/base.py": "layer norm of several numbers, which no theorem has: tests/signals/test_norm.py",
+    "arithmetic/exact.py": "likewise",
     "estimates.py": "what is refused takes more than ten minutes",
     "engines/fast/engine.py": "numbers of more than 62 bits, which no zoo entry has",
     "engines/fast/indexes/dense.py": "likewise",

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from softmachine import zoo
 from softmachine.errors import SoftmachineError, SourceError
 from softmachine.languages.formats import formats, parse, recognise
 from softmachine.languages.turing import TuringMachine
@@ -43,6 +44,7 @@ accept yes
 q: a >= 2 or not b = 2*x -> q: a -= 2, x += 1  # x
 q: else -> yes
 """
+IN_THE_ZOO = {"rasp": "histogram-rasp", "family": "parity-family", "logspace": "equal-blocks"}
 EXAMPLES = {
     "bbchallenge": BUSY_BEAVER_4,
     "jflap": FLIP,
@@ -56,6 +58,7 @@ EXAMPLES = {
     "bristol": BRISTOL,
     "temporal": FORMULA,
     "edges": EDGES,
+    **{form: entry.read() for form, name in IN_THE_ZOO.items() if (entry := zoo.find(name))},
 }
 
 

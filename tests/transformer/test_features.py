@@ -14,7 +14,7 @@ from softmachine.theorems import all_theorems
 from softmachine.theorems.crasp.averages import InRelation
 from softmachine.theorems.rasp.frame import AtLetters
 from softmachine.theorems.srasp.numbers import ShareAfterStart
-from softmachine.theorems.temporal.theorem import PositionPredicate
+from softmachine.theorems.temporal.induction import PositionPredicate
 from softmachine.transformer.bounds import Bound
 from softmachine.transformer.features import (
     HALF_INVERSE,
@@ -41,7 +41,7 @@ from softmachine.transformer.features import (
     ceil_log2,
 )
 from softmachine.transformer.saved_features import FEATURES, from_json, to_json
-from softmachine.transformer.wired_features import NO_ADDRESS, AddressBit, AddressVector, Shifted, Table
+from softmachine.transformer.wired_features import NO_ADDRESS, AddressBit, AddressVector, InBlocks, Shifted, Table
 
 HALF = Fraction(1, 2)
 NAMED: list[tuple[Feature, str]] = [
@@ -61,7 +61,7 @@ NAMED: list[tuple[Feature, str]] = [
     (3 * I_SQUARED * LENGTH, "3i²(n+1)"),
     (2 * LENGTH, "2(n+1)"),
     (4 * LENGTH**2, "4(n+1)²"),
-    (1 * LENGTH, "1(n+1)"),
+    (1 * LENGTH, "n+1"),
     (5 * NEXT, "5(i+1)"),
     (5 * NEXT**2, "5(i+1)²"),
     (3 * REST, "3(n-i+1)"),
@@ -89,6 +89,7 @@ NAMED: list[tuple[Feature, str]] = [
     (AddressVector("own", 1, 6, (0, NO_ADDRESS, 5)), "own[1]"),
     (Shifted(3, Bit(1, signed=True)), "±bit 1 of i"),
     (Shifted(2, 5 * NEXT), "5(i+1)"),
+    (InBlocks(2, Bit(1), 3, 4), "bit 1 of i"),
     (ShareAfterStart(), "[i>0]/(n+1)"),
     (AtLetters(I * N), "[i>0]·i·n"),
     (PositionPredicate("odd", ()), "predicate(odd)"),

@@ -118,6 +118,10 @@ class Fixed(Arithmetic):
         result[..., steps] = np.where(x.value[..., steps] >= 0, 1 << self.grid.bits, 0)
         return Tensor(result)
 
+    def norm(self, x: Tensor) -> Tensor:
+        """Of one number its sign; of several there are two roundings to choose between, and nobody has chosen."""
+        return Tensor(np.sign(x.value) * (1 << self.grid.bits)) if x.shape[-1] == 1 else super().norm(x)
+
     def best(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags) -> Flags:
         scores = np.where(visible, self._scores(query, key, bias), -self.grid.limit - 1)
         return np.asarray(visible & (scores == scores.max(axis=-1, keepdims=True)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from softmachine.cli.output import Output
@@ -53,7 +53,9 @@ def rasp_theorem(theorem: str | None, *, causal: bool, generate: bool = False) -
     return named[0] if named else theorem
 
 
-def open_model(source: str, wanted: Wanted, output: Output, *, two_letters: bool = False) -> Model:
+def open_model(
+    source: str, wanted: Wanted, output: Output, *, two_letters: bool = False, any_length: bool = False
+) -> Model:
     """The model of a source: compiled, or read from the folder where it was saved.
 
     Args:
@@ -61,6 +63,7 @@ def open_model(source: str, wanted: Wanted, output: Output, *, two_letters: bool
         wanted: How to compile it.
         output: Who is told.
         two_letters: Whether a formula is to have at least two letters, if nothing is said about its alphabet.
+        any_length: Whether weights that depend on a length may be made for any, if none is said.
     """
     from softmachine import api
     from softmachine.cli.progress import working
@@ -70,10 +73,23 @@ def open_model(source: str, wanted: Wanted, output: Output, *, two_letters: bool
     item = api.load(source, wanted.format_name, alphabet=wanted.alphabet)
     if two_letters and wanted.alphabet is None and not isinstance(item, Model):
         item = with_two_letters(item)
+    if any_length and not isinstance(item, Model):
+        wanted = _suggested(item, wanted)
     with working("compiling", output):
         return api.compile(
             item, wanted.theorem, attention=wanted.attention, context=wanted.context, length=wanted.length
         )
+
+
+def _suggested(item: Source, wanted: Wanted) -> Wanted:
+    """A length for weights that depend on one, if none is said: that of the input which the source suggests."""
+    from softmachine.api import MOST_STEPS
+    from softmachine.theorems import theorem_for
+
+    theorem = theorem_for(item, wanted.theorem)
+    if not theorem.length or (wanted.context, wanted.length) != (None, None):
+        return wanted
+    return replace(wanted, context=theorem.context_for(item, default_input(item), MOST_STEPS))
 
 
 def open_for(source: str, word: str | None, wanted: Wanted, max_steps: int | None, output: Output) -> tuple[Model, str]:

@@ -58,27 +58,17 @@ Source = Annotated[
         "[b]softmachine compile[/] wrote.",
     ),
 ]
+_FORMATS = (
+    *("turingmachine.io", "jflap", "bbchallenge", "logspace", "temporal", "rasp", "srasp", "crasp", "counter"),
+    *("bench", "blif", "aiger", "bristol", "family", "edges"),
+)
 Format = Annotated[
     str | None,
     value(
         "NAME",
-        "The format of SOURCE: turingmachine.io, jflap, bbchallenge, temporal, srasp, crasp, counter, bench, "
-        "blif, aiger, bristol or edges. By default it is recognised.",
+        f"The format of SOURCE: {', '.join(_FORMATS[:-1])} or {_FORMATS[-1]}. By default it is recognised.",
         "--format",
-        completed=one_of(
-            "turingmachine.io",
-            "jflap",
-            "bbchallenge",
-            "temporal",
-            "srasp",
-            "crasp",
-            "counter",
-            "bench",
-            "blif",
-            "aiger",
-            "bristol",
-            "edges",
-        ),
+        completed=one_of(*_FORMATS),
     ),
 ]
 TheoremName = Annotated[

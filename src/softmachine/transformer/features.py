@@ -169,10 +169,11 @@ class Monomial(Feature):
         over, under = self.factor.numerator, self.factor.denominator
         above = [_power(base, power) for base, power in self._powers.items() if power > 0]
         below = [(base, -power) for base, power in self._powers.items() if power < 0]
-        plain = over == 1 and bool(above) and above[0][0] in "in"
+        plain = over == 1 and bool(above)
         top = ("" if plain else str(over)) + ("·" if above == ["i", "n"] else "").join(above)
         if not below:
-            return top if under == 1 else f"{top}/{under}"
+            alone = self._powers if plain and under == 1 and set(self._powers.values()) == {1} else {}
+            return next(iter(alone)) if len(alone) == 1 else top if under == 1 else f"{top}/{under}"
         return f"{top}/{''.join(_divisor(base, power, under) for base, power in below)}"
 
     def value(self, i: int, n: int) -> Fraction:

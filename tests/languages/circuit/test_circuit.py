@@ -141,6 +141,7 @@ def test_all_problems_are_reported_at_once() -> None:
 
 ALLOWED = {
     Basis.AC: {"AND", "OR", "NOT"},
+    Basis.AC0: {"AND", "OR", "NOT"},
     Basis.TC: {"AND", "OR", "NOT", "THR"},
     Basis.AIG: {"AND", "NOT"},
     Basis.XAG: {"AND", "NOT", "XOR"},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -146,8 +146,7 @@ def _found(
     visible = _visible(head.mask, positions, key.shape[1])
     bias = _bias(numbers, head, positions, key.shape[1])
     if not head.weighting.hard:
-        scales = [_scale(head, i, length) for i in positions]
-        scale = numbers.scales(scales, feature=isinstance(head.weighting.scale, Feature))
+        scale = _scales(numbers, head.weighting.scale, positions, length)
         mix = partial(numbers.soft, bias=bias, visible=visible, scale=scale)
         find = memory.shares.find if block is None else Turns[Map](looped=False).find
         means = [find(k, query, key, mix) for k, query in enumerate(group.queries)]
@@ -174,11 +173,8 @@ def _found(
 
 def joined(parts: Sequence[Tensor], axis: int) -> Tensor:
     """Tensors one after the other."""
-    value = np.concatenate([part.value for part in parts], axis)
-    if not np.issubdtype(value.dtype, np.floating):
-        return Tensor(value)
-    errors = [np.zeros(part.shape) if part.error is None else part.error for part in parts]
-    return Tensor(value, np.concatenate(errors, axis))
+    first, *others = parts
+    return first.joined(others, axis)
 
 
 def _visible(mask: Mask, positions: range, keys: int) -> NDArray[np.bool_]:
@@ -196,6 +192,9 @@ def _bias(numbers: Arithmetic, head: Head, positions: range, keys: int) -> Tenso
     return numbers.numbers([[relation.at(j, i) for j in range(keys)] for i in positions])
 
 
-def _scale(head: Head, i: int, length: int | None) -> Fraction:
-    scale = head.weighting.scale
-    return scale.at(i, length) if isinstance(scale, Feature) else scale
+@lru_cache(maxsize=64)
+def _scales(numbers: Arithmetic, scale: Fraction | Feature, positions: range, length: int | None) -> Tensor:
+    """The inverse temperature at each position; kept, since many passes over sequences of one length ask for it."""
+    if isinstance(scale, Feature):
+        return numbers.scales([scale.at(i, length) for i in positions], feature=True)
+    return numbers.scales([scale] * len(positions), feature=False)

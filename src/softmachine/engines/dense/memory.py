@@ -58,16 +58,21 @@ class Chosen(NamedTuple):
 class Cache:
     """A tensor (batch, position, coordinate) that positions are appended to; it grows by doubling.
 
-    As long as all numbers are exact, no error bounds are kept.
+    As long as all numbers are exact, no error bounds are kept. What comes first is not copied: often nothing follows.
     """
 
     def __init__(self) -> None:
+        self._first: Tensor | None = None
         self._value: Array | None = None
         self._error: NDArray[np.float64] | None = None
         self._used = 0
 
     def append(self, new: Tensor) -> Tensor:
         """Append positions; everything so far, as a view."""
+        if self._value is None and self._first is None:
+            self._first, self._used = new, new.shape[1]
+            return new
+        self._own()
         used, end = self._used, self._used + new.shape[1]
         if self._value is None or end > self._value.shape[1]:
             capacity = max(end, 2 * used, 64) if used else end
@@ -84,8 +89,18 @@ class Cache:
         self._used = end
         return Tensor(self._value[:, :end], None if self._error is None else self._error[:, :end])
 
+    def _own(self) -> None:
+        """Copy what came first, so that more can be written behind it."""
+        if self._first is not None:
+            value, error = self._first.value, self._first.error
+            self._value = _grown(None, value, 0, value.shape[1])
+            self._value[:] = value
+            self._error = error.copy() if error is not None and error.any() else None
+            self._first = None
+
     def keep(self, positions: int) -> None:
         """Forget all but the first so many positions."""
+        self._own()
         self._used = min(self._used, positions)
 
     def recall(self, positions: int) -> None:
