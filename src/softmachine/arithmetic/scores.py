@@ -40,10 +40,9 @@ class FloatScores:
         q = query.value.astype(np.float64, copy=False)
         k = np.swapaxes(key.value, 1, 2).astype(np.float64, copy=False)
         q_size, k_size = np.abs(q), np.abs(k)
-        score, added = q @ k, 0.0
+        score, added = products(query, key, bias), 0.0
         whole = _whole(q) and _whole(k)
         if bias is not None:
-            score = score + bias.value
             added = float(np.abs(bias.value).max(initial=0))
             whole = whole and _whole(bias.value)
         reach = float(q_size.max(axis=(0, 1), initial=0) @ k_size.max(axis=(0, 2), initial=0)) + added
@@ -78,6 +77,13 @@ class FloatScores:
         several = np.argwhere(candidates.sum(axis=-1) > 1)
         b, i = several.T
         return np.asarray(several[(candidates[b, i] & (self.doubt[b, i] != 0)).any(axis=-1)])
+
+
+def products(query: Tensor, key: Tensor, bias: Tensor | None) -> Floats:
+    """The scores themselves."""
+    k = np.swapaxes(key.value, 1, 2).astype(np.float64, copy=False)
+    score: Floats = query.value.astype(np.float64, copy=False) @ k
+    return score if bias is None else score + bias.value
 
 
 def _whole(numbers: Array) -> bool:

@@ -59,7 +59,8 @@ Audited = Annotated[
     value(
         "N",
         "Afterwards, do N random steps of the whole run again with every score computed in exact arithmetic "
-        "(fast engine).",
+        "(fast engine). How long that takes depends on how long the run is, so that it is refused, if it is, when the "
+        "run has ended; what was said is shown all the same.",
         least=0,
     ),
 ]
