@@ -21,7 +21,7 @@ import softmachine as sm
 from softmachine import zoo
 from softmachine.arithmetic import floating, nearest
 from softmachine.codec import DecoderCodec
-from softmachine.engines.dense.decode import decode
+from softmachine.engines.dense import decode as decoding
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.languages.turing import TuringMachine, execute
 from softmachine.model import Model
@@ -68,7 +68,7 @@ def soft_table() -> Table:
                 engine, prompt = DenseEngine(model.weights), codec.prompt("")
                 source = chain.from_iterable(codec.expected_pieces("", steps)) if likely else None
                 began = time.process_time()
-                for _ in islice(decode(engine, prompt, codec.stops, (), source), steps):
+                for _ in islice(decoding.decode(engine, prompt, codec.stops, (), source), steps):
                     pass
                 times.append(time.process_time() - began)
         before, now = times

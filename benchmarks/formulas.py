@@ -1,6 +1,7 @@
 """Checking a formula on every word of length 16: the batched transformer against the evaluator in plain Python.
 
-"bounds for each word" is the same check without bounds that serve all words of a batch, in the same run. Run with ``python benchmarks/formulas.py``. Measured in one run; what counts are the ratios.
+"bounds for each word" is the same check without bounds that serve all words of a batch. Run with
+``python benchmarks/formulas.py``. Measured in one run; what counts are the ratios.
 """
 
 from __future__ import annotations
