@@ -41,13 +41,13 @@ class NearShares:
     keys: NDArray[np.intp]
     near: FloatShares
 
-    def error(self, value: Tensor, roundoff: float) -> Floats:
-        """How far the mean of these values can be off."""
+    def error(self, value: Tensor) -> Floats:
+        """How far the mean of these values can be off, if it is computed in float64."""
         count, size = self.share.shape[-1], np.abs(value.value).astype(np.float64)
         reach = (size if value.error is None else size + value.error).max(axis=1, keepdims=True)
         lost = count * np.exp(2 * MOST_DOUBT - FAR)
-        rounding = 2 * (2 * count + 20) * roundoff * (self.share @ size)
-        bound = self.near.error(value[:, self.keys], roundoff) + (rounding + 4 * lost * reach) * SLACK
+        rounding = 2 * (2 * count + 20) * 2.0**-53 * (self.share @ size)
+        bound = self.near.error(value[:, self.keys]) + (rounding + 4 * lost * reach) * SLACK
         return np.asarray(bound + 8 * count * self.near.negligible * (reach + 1))
 
 

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from softmachine.arithmetic.base import Flags, Floats, Tensor
 
@@ -54,8 +55,8 @@ class FloatShares:
         off /= np.where(lowest > 0, lowest, 1)
         return FloatShares(share, off, visible, most < _MOST_DOUBT, negligible)
 
-    def error(self, value: Tensor, roundoff: float) -> Floats:
-        """How far the mean of these values can be off.
+    def error(self, value: Tensor) -> Floats:
+        """How far the mean of these values can be off, if it is computed in float64.
 
         What one share gains the others lose, so only differences from the value of the largest share count: where one
         key or several of equal value have nearly all the weight, the doubt does not matter. In any case the mean lies
@@ -64,7 +65,7 @@ class FloatShares:
         keys, size = self.share.shape[-1], np.abs(value.value).astype(np.float64)
         value_error = np.zeros(size.shape) if value.error is None else value.error
         underflow = 4 * self.negligible * (self.visible @ (size + 1))
-        rounding = (2 * keys + 20) * roundoff * (self.share @ size) + underflow
+        rounding = (2 * keys + 20) * 2.0**-53 * (self.share @ size) + underflow
         moved = self._moved(value.value.astype(np.float64, copy=False))
         error = (self.share + self.off) @ value_error + moved + rounding
         some = self.visible.any(axis=-1, keepdims=True)
@@ -93,14 +94,18 @@ def shares_of(weight: Floats) -> Floats:
     return np.asarray(weight / np.maximum(weight.sum(axis=-1, keepdims=True), 1))
 
 
-def exponentials(exponent: Floats, visible: Flags, negligible: float) -> tuple[Floats, Floats]:
-    """The exponentials, the maximum subtracted, and the maximum; what is invisible or negligible is zero.
-
-    The exponents are overwritten.
-    """
+def exponents(score: Floats, visible: Flags, scale: Tensor) -> tuple[Floats, NDArray[np.intp], Floats]:
+    """Scaled scores less the largest, -∞ where they do not count; where the largest is, and that score."""
+    factor = scale.value[:, None].astype(np.float64)
+    exponent = score * factor
     np.copyto(exponent, -np.inf, where=~visible)
-    top = exponent.max(axis=-1, keepdims=True, initial=-np.inf)
-    top = np.where(np.isfinite(top), top, 0)
-    exponent -= top
+    top = exponent.argmax(axis=-1)
+    largest = np.take_along_axis(score, top[..., None], -1)
+    exponent -= largest * factor
+    return exponent, top, largest
+
+
+def exponentials(exponent: Floats, negligible: float) -> Floats:
+    """The exponentials of what is not negligible; the exponents are overwritten."""
     np.copyto(exponent, -np.inf, where=exponent < math.log(negligible))
-    return np.exp(exponent, out=exponent), top
+    return np.exp(exponent, out=exponent)

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from softmachine.arithmetic.base import Affine, Array, Flags, Floats, Index, Map, SparseRows, Sum, Tensor
 from softmachine.arithmetic.floating import Float
 from softmachine.arithmetic.operator import FLOOR, SLACK, FloatOperator, gamma
+from softmachine.errors import ConstructionError
 
 _FINE, _NO_GRID = 20, 127
 """Numbers are multiples of 2^-g: g is 0, or this; or else there is no grid."""
@@ -75,6 +76,8 @@ def _of_memory(memory: Array, error: Floats, size: Floats, grid: NDArray[np.int8
 
 class TogetherFloat(Float):
     """float64 for many sequences; of which of them something is not certain is noted down: nobody may rely on those."""
+
+    in_place = True
 
     def __init__(self) -> None:
         super().__init__("float64")
@@ -143,6 +146,14 @@ class TogetherFloat(Float):
     def network(self, first: Affine, steps: Flags, second: Affine) -> Map:
         there, back = self._operator(first), self.adding(*second)
         return lambda x: back(x, self._activated(self._applied(there, _rows(x)), steps))
+
+    def normalising(self, first: Affine, steps: Flags, second: Affine, norms: Sequence[Sequence[int]]) -> Map:
+        """Not here.
+
+        Raises:
+            ConstructionError: Always.
+        """
+        raise ConstructionError("layer norm is not computed for many sequences at once")
 
     def _activated(self, x: Rows, steps: Flags) -> Rows:
         memory = np.maximum(x.memory, 0)

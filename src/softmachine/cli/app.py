@@ -28,10 +28,12 @@ COMMANDS = (
     "dataset",
     "slices",
     "circuit",
+    "reduce",
     "theorems",
     "zoo",
     "gallery",
     "atlas",
+    "uniform",
     "bench",
 )
 """The modules of the commands, in the order in which they are told."""

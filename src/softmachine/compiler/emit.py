@@ -8,7 +8,7 @@ from fractions import Fraction
 from softmachine.compiler.allocate import Allocation, Names
 from softmachine.compiler.graph import Graph
 from softmachine.compiler.schedule import BlockPlan, Schedule
-from softmachine.signals.primitives import Attention, Position, Token, Unit
+from softmachine.signals.primitives import Attention, Norm, Position, Token, Unit
 from softmachine.signals.program import Program
 from softmachine.signals.signal import Affine, Atom, Node
 from softmachine.transformer.features import Feature
@@ -111,6 +111,9 @@ class _Emitter:
     ) -> FeedForward:
         hidden = _Hidden(self.allocation)
         for node in nodes:
+            if isinstance(node, Norm) and self.used(node):
+                hidden.add_norm(node, [self.targets.get((node, k), {}) for k in range(len(node.kinds))])
+                continue
             for k in self.used(node):
                 hidden.add(node.label(k), node.forms[k], node.activation, self.targets[(node, k)])
         if end_of and end_of.loop:
@@ -135,6 +138,12 @@ class _Hidden:
     def add(self, name: str, form: Affine, activation: str, targets: dict[int, Fraction]) -> None:
         reading = self.allocation.read(form)
         self._add(name, reading.terms, reading.constant, activation, targets)
+
+    def add_norm(self, node: Norm, targets: Sequence[dict[int, Fraction]]) -> None:
+        """Units that are normalised together; none of them is another's."""
+        for k, (form, where) in enumerate(zip(node.forms, targets, strict=True)):
+            reading = self.allocation.read(form)
+            self.units[node, k] = (node.label(k), reading.terms, reading.constant, "norm", dict(where))
 
     def _add(
         self, name: str, terms: dict[int, Fraction], bias: Fraction, activation: str, targets: dict[int, Fraction]
@@ -174,7 +183,16 @@ class _Hidden:
             activations=tuple(activation for _, _, _, activation, _ in units),
             second=AffineMap(_columns([targets for *_, targets in units], width), bias),
             units=tuple(names.unique(name) for name, *_ in units),
+            norms=self._norms(),
         )
+
+    def _norms(self) -> tuple[tuple[int, ...], ...]:
+        """Which units are normalised together."""
+        groups: dict[Node, list[int]] = {}
+        for place, key in enumerate(self.units):
+            if isinstance(key, tuple) and isinstance(key[0], Norm):
+                groups.setdefault(key[0], []).append(place)
+        return tuple(map(tuple, groups.values()))
 
 
 def _add(row: dict[int, Fraction], targets: dict[int, Fraction], factor: Fraction) -> None:

@@ -14,6 +14,7 @@ from softmachine.errors import ConstructionError
 from softmachine.signals.kinds import BIT, INTEGERS, SHARES, Kind, exactly, rectified, union
 from softmachine.signals.signal import Affine, Node, Signal, of_node
 from softmachine.transformer.attention import AVERAGE_HARD, Choice, Mask, Weighting
+from softmachine.transformer.bounds import Bound
 from softmachine.transformer.features import Feature, Relation
 
 
@@ -47,6 +48,14 @@ class Unit(Node):
     activation: str
     after: tuple[Affine, ...] = ()
     made_of = ("forms", "after")
+
+
+@dataclass(frozen=True, eq=False)
+class Norm(Unit):
+    """Hidden units that are normalised together: x₁ … x_k over the square root of the mean of their squares.
+
+    That is the first half of the layer norm of (x, -x), whose mean is 0. If all are 0, so is the norm.
+    """
 
 
 class Fall(StrEnum):
@@ -170,6 +179,19 @@ def relu(name: str, signal: Signal, *, after: Signal | None = None) -> Signal:
 def step(name: str, signal: Signal) -> Signal:
     """The Heaviside function: 1 if x ≥ 0, else 0, component by component."""
     return of_node(Unit(name, (BIT,) * len(signal), signal.forms, "step", labels=signal.labels))
+
+
+def norm(name: str, signal: Signal) -> Signal:
+    """Layer norm of the numbers and their negatives: each over the root of the mean of all squares; of one, its sign.
+
+    Equations (11d) and (11e) of seed 002, on a part of the vector, with no stabiliser. Only one number has a norm that
+    is always rational; what exact arithmetic cannot have, it refuses.
+    """
+    if len(signal) == 1:
+        kinds: tuple[Kind, ...] = (Kind(Bound.of(-1), Bound.of(1), INTEGERS),)
+    else:
+        kinds = (Kind(Bound.of(-len(signal)), Bound.of(len(signal)), None),) * len(signal)
+    return of_node(Norm(name, kinds, signal.forms, "norm", labels=signal.labels))
 
 
 def attend(

@@ -19,6 +19,7 @@ from softmachine.arithmetic import Arithmetic, Tensor, UndecidedError, Unreprese
 from softmachine.arithmetic.floating import Float
 from softmachine.arithmetic.together import TogetherFloat
 from softmachine.engines.dense.attention import joined, retrieved
+from softmachine.engines.dense.everywhere import same
 from softmachine.engines.dense.grouping import DenseLayer, operator
 from softmachine.engines.dense.memory import Memory
 from softmachine.engines.dense.watching import Watcher
@@ -49,6 +50,7 @@ class DenseEngine:
     def __init__(self, transformer: Transformer, numbers: str | Arithmetic = "float64") -> None:
         self.transformer = transformer
         self.arithmetic = arithmetic(numbers)
+        self._placed: tuple[range, int | None, Tensor] | None = None
         try:
             self._prepare(transformer)
         except UnrepresentableError as error:
@@ -79,6 +81,21 @@ class DenseEngine:
         """Whether that is prepared."""
         return "plain" in vars(self)
 
+    def placed(self, positions: range, length: int | None) -> Tensor:
+        """The position features at some positions of an input of length n, in their coordinates."""
+        if self._placed is None or self._placed[:2] != (positions, length):
+            self._placed = positions, length, self.positions(self._features(positions, length))
+        return self._placed[2]
+
+    def _features(self, positions: range, length: int | None) -> Tensor:
+        """The features at some positions: (positions, features); few numbers are different, and rounded once each."""
+        different: dict[Fraction | int, int] = {}
+        places = [
+            [different.setdefault(value, len(different)) for value in feature.along(positions, length)]
+            for feature in self.transformer.features
+        ]
+        return self.arithmetic.numbers([list(map(Fraction, different))])[0][np.array(places, dtype=np.intp).T]
+
     def start(self, batch: int = 1, length: int | None = None) -> Pass:
         """A fresh pass over sequences of the same shape; ``length`` is n, for models that use it."""
         return Pass(self, batch, length)
@@ -108,8 +125,9 @@ class DenseEngine:
 
     @cached_property
     def _together(self) -> Together | None:
-        """The same for many sequences at once, in float64 with bounds."""
-        return Together(self.transformer) if type(self.arithmetic) is Float and self.arithmetic.digits == 53 else None
+        """The same for many sequences at once, in float64 with bounds; it does not know layer norm."""
+        known = type(self.arithmetic) is Float and self.arithmetic.digits == 53 and self.transformer.normalised is None
+        return Together(self.transformer) if known else None
 
     def indices(self, sequences: Sequence[Sequence[str]]) -> NDArray[np.intp]:
         """The numbers of tokens: (sequence, position).
@@ -166,7 +184,7 @@ class Pass:
         self.batch = batch
         self.length = length
         self.read = 0
-        self.memory = Memory()
+        self.memory = Memory(goes_on=self._goes_on)
         self.watcher: Watcher | None = None
         """Is shown all that is computed."""
         self._placed, self._placed_from = Tensor(np.empty((0, 0))), 0
@@ -181,9 +199,29 @@ class Pass:
         if not stream.shape[1]:
             return stream
         for b, block in enumerate(self.engine.transformer.blocks):
-            for turn in range(block.count(self.length)):
-                stream = self.turn(stream, b, turn)
+            turns = block.count(self.length)
+            for turn in range(turns):
+                before, stream = stream, self.turn(stream, b, turn)
+                if turn + 1 < turns and self._may_end and same(before, stream):
+                    break
         return stream
+
+    @property
+    def _goes_on(self) -> bool:
+        """Whether more positions may come, which look at those of every turn."""
+        return all(head.mask.causal for head in self.engine.transformer.heads)
+
+    @property
+    def _may_end(self) -> bool:
+        """Whether a loop is done with when a turn changed nothing.
+
+        What a turn makes of a stream is decided by the stream, if all positions are there: so would all that follow.
+        """
+        return not self._goes_on and self.watcher is None and not self.engine.arithmetic.in_place
+
+    def _is_looped(self, block: int) -> bool:
+        """Whether a block has turns, and something may be kept from one to the next."""
+        return self.engine.transformer.blocks[block].repeats != 1 and not self.engine.arithmetic.in_place
 
     @_out_of_range_is_noticed_later
     def embedded(self, sequences: Sequence[Sequence[str]] | NDArray[np.intp]) -> Tensor:
@@ -209,20 +247,22 @@ class Pass:
 
     def _layer(self, layer: DenseLayer, stream: Tensor, positions: range, where: tuple[int, int, int]) -> Tensor:
         """The residual stream after one layer: x += attention(x), then x += feed-forward(x)."""
-        numbers, looped = self.engine.arithmetic, self.engine.transformer.blocks[where[0]].repeats != 1
+        numbers, looped = self.engine.arithmetic, self._is_looped(where[0])
         watcher = self.watcher
+        project, attended, network = self.memory.rows(where, looped=looped)
         if layer.groups:
             found: list[Tensor] = []
-            for index, group in enumerate(layer.parts(layer.project(stream))):
+            for index, group in enumerate(layer.parts(project.computed(layer.project, stream))):
                 memory = self.memory.of((*where, index), looped=looped)
                 look = partial(watcher.searched, index) if watcher else None
                 found += retrieved(numbers, group, positions, self.length, memory, look)
-            stream = layer.output(stream, joined([found[place] for place in layer.order], axis=-1))
+            heard = joined([found[place] for place in layer.order], axis=-1)
+            stream = attended.computed(layer.output, stream, heard)
             if watcher:
                 watcher.attended(where, stream, positions)
         if layer.network is not None:
             try:
-                stream = layer.network(stream)
+                stream = network.computed(layer.network, stream)
             except UndecidedError as doubt:
                 raise PrecisionError(f"at position {positions[doubt.query]}: {doubt.reason}") from None
             if watcher:
@@ -253,7 +293,7 @@ class Pass:
             where: The block, the turn, the layer, and the group in it.
             parts: The keys, then the values.
         """
-        self.memory.of(where, looped=self.engine.transformer.blocks[where[0]].repeats != 1).append(parts)
+        self.memory.of(where, looped=self._is_looped(where[0])).append(parts)
 
     def again(self, tokens: Sequence[str], position: int) -> Tensor:
         """Compute one of the positions that were read again, to be watched; the stream there, after the last layer.
@@ -278,7 +318,7 @@ class Pass:
         transformer = self.engine.transformer
         if len(indices) != self.batch:
             raise UsageError(f"this pass reads {self.batch} sequences, not {len(indices)}")
-        if self.read and not all(head.mask.causal for head in transformer.heads):
+        if self.read and not self._goes_on:
             raise UsageError(f"{transformer.name!r} looks ahead, so it cannot read a sequence piece by piece")
         return int(indices.shape[1])
 
@@ -288,8 +328,5 @@ class Pass:
             # Where the length is known, features need not have a value beyond it.
             more = _AHEAD if self.length is None else 0
             ahead = range(positions.start, max(positions.stop, positions.start + more))
-            features = self.engine.transformer.features
-            rows = [[feature.at(i, self.length) for feature in features] for i in ahead]
-            numbers = self.engine.arithmetic
-            self._placed, self._placed_from = self.engine.positions(numbers.numbers(rows)), ahead.start
+            self._placed, self._placed_from = self.engine.placed(ahead, self.length), ahead.start
         return self._placed[positions.start - self._placed_from : positions.stop - self._placed_from]

@@ -76,6 +76,8 @@ def _network(forward: FeedForward, numbers: Arithmetic) -> Map | None:
     if not forward.units and not any(forward.second.bias):
         return None
     steps = np.array([activation == "step" for activation in forward.activations], dtype=bool)
+    if forward.norms:
+        return numbers.normalising(_parts(forward.first), steps, _parts(forward.second), forward.norms)
     return numbers.network(_parts(forward.first), steps, _parts(forward.second))
 
 

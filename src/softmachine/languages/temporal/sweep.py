@@ -99,7 +99,8 @@ def _sweep(formula: Formula, words: NDArray[np.int64], number: dict[str, int], v
             return compared(_total(one_side, words, values), _total(other_side, words, values))
         case Predicate(name, what, parameters):
             found, where = np.unique(_counted(what, words, values), return_inverse=True)
-            held = np.array([predicates.holds(name, int(each), parameters) for each in found], dtype=bool)
+            n = words.shape[1]
+            held = np.array([predicates.holds(name, int(each), parameters, n) for each in found], dtype=bool)
             return held[where].reshape(words.shape)
         case _:
             raise TypeError(f"{type(formula).__name__} is not a formula of this logic")

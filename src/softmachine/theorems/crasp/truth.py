@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from fractions import Fraction
 from functools import cached_property
 from typing import TypeAlias
 
 from softmachine.languages.linear import Relation
 from softmachine.languages.temporal import And, Constant, Formula, Not, Or, Symbol
-from softmachine.signals import Signal, constant, named, relu, stack, step
+from softmachine.signals import Signal, constant, named, norm, relu, stack, step
 from softmachine.signals.gadgets.integers import by_signs
 from softmachine.signals.kinds import BIT, SHARES, Kind
 from softmachine.transformer.bounds import Bound
 
+HALF = Fraction(1, 2)
 STEEPNESS = 4
 """Numbers whose sign is asked for are at least 1/(4(i+1)) away from 0."""
 
@@ -29,6 +31,8 @@ class Sign(StrEnum):
     """By a step: 1 or 0, for every length."""
     RELU = "relu"
     """By ReLU alone, for every length: 1/(i+1) or 0, which is as good where nothing is counted."""
+    NORM = "norm"
+    """By layer norm of the number and its negative, which is ±1: 1 or 0, for every length, with no Heaviside."""
     BOUNDED = "bounded"
     """By ReLU alone, with a slope that is made for a length: 1 or 0 up to there."""
 
@@ -75,6 +79,8 @@ class Logic:
         """Whether a number that is at least 1/(4(i+1)) away from 0 is positive. One or two units."""
         if self.sign is Sign.HEAVISIDE:
             return step(name, number)
+        if self.sign is Sign.NORM:
+            return named(name, (HALF * (1 + norm(f"{name}: sign", number))).known(BIT))
         slope = STEEPNESS * (self.length or 1)
         rise, beyond = relu(f"{name}: from 0", slope * number), relu(f"{name}: beyond", slope * number - self.unit)
         shares = Kind(Bound.of(0), Bound.of(1), SHARES)
