@@ -11,12 +11,18 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 import time
+from itertools import chain, islice
+from unittest.mock import patch
 
 from rich.console import Console
 from rich.table import Table
 
 import softmachine as sm
 from softmachine import zoo
+from softmachine.arithmetic import floating, nearest
+from softmachine.codec import DecoderCodec
+from softmachine.engines.dense import decode as decoding
+from softmachine.engines.dense.engine import DenseEngine
 from softmachine.languages.turing import TuringMachine, execute
 from softmachine.model import Model
 
@@ -47,6 +53,29 @@ def compile_all() -> tuple[float, str]:
     return max(times)
 
 
+def soft_table() -> Table:
+    """Softmax that is not proved hard: with guesses of what the source says, and with guesses in plain floats."""
+    model = sm.soften(MACHINE, length=300)[0]
+    codec = model.codec
+    assert isinstance(codec, DecoderCodec)
+    table = Table(title=f"dense engine, {MACHINE} by softmax, float64, seconds of one core")
+    for heading in ("steps", "plain guesses, all keys bounded", "likely guesses, near keys bounded", "ratio"):
+        table.add_column(heading, justify="right")
+    for steps in (STEPS // 4, STEPS):
+        times = []
+        for likely, many in ((False, 1 << 60), (True, nearest.MANY_KEYS)):
+            with patch.object(floating, "MANY_KEYS", many):
+                engine, prompt = DenseEngine(model.weights), codec.prompt("")
+                source = chain.from_iterable(codec.expected_pieces("", steps)) if likely else None
+                began = time.process_time()
+                for _ in islice(decoding.decode(engine, prompt, codec.stops, (), source), steps):
+                    pass
+                times.append(time.process_time() - began)
+        before, now = times
+        table.add_row(f"{steps:,}", f"{before:.2f}", f"{now:.2f}", f"{before / now:.1f}")
+    return table
+
+
 def main() -> None:
     machine = sm.load(MACHINE)
     assert isinstance(machine, TuringMachine)
@@ -65,6 +94,7 @@ def main() -> None:
         table.add_row(arithmetic, f"{steps:,}", f"{speed:,.0f}", f"{speed / rows[0][2]:.2f}", f"{speed / plain:.5f}")
     console = Console()
     console.print(table)
+    console.print(soft_table())
     seconds, name = compile_all()
     console.print(f"slowest compile of {len(zoo.entries())} zoo machines: {name}, {seconds:.2f} s")
 

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from softmachine.arithmetic import Tensor, arithmetic
-from softmachine.arithmetic.nearest import nearest
+from softmachine.arithmetic.nearest import NearShares
 from softmachine.arithmetic.operator import SLACK
+from softmachine.arithmetic.softmax import FloatShares
 
 KEYS, QUERIES = 150, 3
 
@@ -48,25 +49,26 @@ def test_a_mean_over_few_of_many_keys_is_within_its_bound(name: str, seed: int) 
 
     visible = np.ones((QUERIES, KEYS), dtype=bool)
     scales = numbers.scales([scale] * QUERIES, feature=False)
-    digits = {"float64": 53, "float32": 24}[name]
-    near = nearest(batch(queries), batch(keys), None, visible, scales, digits)
-    assert near is not None
-    assert len(near.keys) < KEYS / 2
+    shares = numbers._shares(batch(queries), batch(keys), None, visible, scales)  # type: ignore[attr-defined]
+    assert isinstance(shares, NearShares)
+    assert len(shares.keys) < KEYS / 2
     found = numbers.soft(batch(queries), batch(keys), None, visible, scales)(batch(values))
     assert found.error is not None
     for q, query in enumerate(queries):
         exact = exact_mean(query, keys, [value for (value,) in values], scale)
         off = abs(Decimal(float(found.value[0, q, 0])) - exact)
-        assert off <= Decimal(float(found.error[0, q, 0])) * Decimal(SLACK), (q, near.keys)
+        assert off <= Decimal(float(found.error[0, q, 0])) * Decimal(SLACK), (q, shares.keys)
 
 
 def test_warm_softmax_and_numbers_that_are_hardly_known_take_all_keys() -> None:
     numbers = arithmetic("float64")
     places = [[Fraction(place)] for place in range(KEYS)]
     query, key = numbers.numbers([[Fraction(1)]])[None, :], numbers.numbers(places)[None, :]
-    visible, scale = np.ones((1, KEYS), dtype=bool), numbers.scales([Fraction(1, 100)], feature=False)
-    assert nearest(query, key, None, visible, scale, 53) is None
-    sharp = numbers.scales([Fraction(100)], feature=False)
-    assert nearest(query, key, None, visible, sharp, 53) is not None
+    visible = np.ones((1, KEYS), dtype=bool)
+    warm, sharp = (numbers.scales([scale], feature=False) for scale in (Fraction(1, 100), Fraction(100)))
     vague = Tensor(key.value, np.full(key.shape, 0.02))
-    assert nearest(query, vague, None, visible, sharp, 53) is None
+
+    def kind(keys: Tensor, scale: Tensor) -> type:
+        return type(numbers._shares(query, keys, None, visible, scale))  # type: ignore[attr-defined]
+
+    assert [kind(key, warm), kind(key, sharp), kind(vague, sharp)] == [FloatShares, NearShares, FloatShares]

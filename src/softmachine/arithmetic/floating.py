@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import accumulate, pairwise
@@ -30,13 +31,14 @@ from softmachine.arithmetic.base import (
     Tensor,
     UndecidedError,
 )
-from softmachine.arithmetic.nearest import nearest
+from softmachine.arithmetic.nearest import MANY_KEYS, MOST_DOUBT, NearShares, most_doubt, near_keys
 from softmachine.arithmetic.network import FloatNetwork, Place
 from softmachine.arithmetic.operator import FLOOR, SLACK, FloatOperator, floored, gamma
-from softmachine.arithmetic.scores import Contest, FloatScores, decide
-from softmachine.arithmetic.softmax import FloatShares, exponentials
+from softmachine.arithmetic.scores import Contest, FloatScores, decide, products
+from softmachine.arithmetic.softmax import FloatShares, exponentials, exponents, shares_of
 from softmachine.errors import PrecisionError, Remedy
 
+Shares = FloatShares | NearShares
 _GRIDS = (0, 20)
 """Numbers that are multiples of 2^-g, for g one of these, are tried as candidates for exact arithmetic."""
 _FEW_ROUNDINGS = 2.0**8
@@ -273,25 +275,32 @@ class Float(Arithmetic):
         return np.where(exact | (divisor == 1), 0.0, bound)
 
     def soft(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> Map:
-        """Of one sequence, bounds are for keys that matter; of many, some at a time, whose scores stay in the cache."""
-        near = nearest(query, key, bias, visible, scale, self.digits) if query.shape[0] == 1 else None
-        if near is not None:
-            keys = near.keys
-            shares = self._shares(query, key[:, keys], None if bias is None else bias[:, keys], visible[:, keys], scale)
-            return lambda value: near.added(self._mixed(shares, value[:, keys]), value)
+        """Some sequences at a time, so that their scores stay in the cache."""
         together = max(1, _MOST_SCORES // max(1, query.shape[1] * key.shape[1]))
         blocks = [slice(start, start + together) for start in range(0, query.shape[0], together)]
         return partial(self._mix, [self._shares(query[block], key[block], bias, visible, scale) for block in blocks])
 
-    def _shares(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> FloatShares:
+    def _shares(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> Shares:
+        """Of one sequence, bounds only for keys that matter, if most do not."""
+        few = query.shape[0] == 1 and key.shape[1] >= MANY_KEYS
+        if few and most_doubt(query, key, bias, scale, self.digits) <= MOST_DOUBT:
+            score = products(query, key, bias)
+            weight = exponentials(exponents(score, visible, scale)[0], self.negligible)
+            keys = near_keys(weight)
+            if keys is not None:
+                share = shares_of(weight.astype(self.dtype, copy=False).astype(np.float64, copy=False))
+                key, bias = key[:, keys], None if bias is None else bias[:, keys]
+                scores = replace(self._scores(query, key, bias), value=score[..., keys])
+                return NearShares(share, keys, self._bounded(scores, query, key, bias, visible[:, keys], scale))
+        return self._bounded(self._scores(query, key, bias), query, key, bias, visible, scale)
+
+    def _bounded(
+        self, scores: FloatScores, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor
+    ) -> FloatShares:
         """The shares of keys; how far they are off follows from how far each score is off beside the largest."""
         assert scale.error is not None
-        scores = self._scores(query, key, bias)
         factor = scale.value[:, None].astype(np.float64)
-        exponent = scores.value * factor
-        np.copyto(exponent, -np.inf, where=~visible)
-        top = exponent.argmax(axis=-1)
-        largest = np.take_along_axis(scores.value, top[..., None], -1)
+        exponent, top, largest = exponents(scores.value, visible, scale)
         self._check_finite(np.abs(scores.value * factor).max(initial=0))
         doubt = self._exponent_doubt(scores, largest, factor)
         inherited = scores.beside(top, query, key, bias)
@@ -299,7 +308,6 @@ class Float(Arithmetic):
             doubt += inherited * (np.abs(factor) + scale.error[:, None])
         if scale.error.any():
             doubt += np.abs(scores.value - largest) * scale.error[:, None]
-        exponent -= largest * factor
         # Keys whose weight is negligible beyond doubt.
         np.copyto(doubt, 0, where=~(exponent + doubt >= math.log(self.negligible)))
         np.put_along_axis(doubt, top[..., None], 0, -1)
@@ -325,7 +333,7 @@ class Float(Arithmetic):
             np.copyto(doubt, 0, where=scores.value == largest)
         return doubt
 
-    def _mix(self, shares: list[FloatShares], value: Tensor) -> Tensor:
+    def _mix(self, shares: list[Shares], value: Tensor) -> Tensor:
         if len(shares) == 1:
             return self._mixed(shares[0], value)
         ends = [0, *accumulate(len(block.share) for block in shares)]
@@ -333,7 +341,7 @@ class Float(Arithmetic):
         parts = [self._mixed(block, value[start:end]) for block, (start, end) in pairs]
         return Tensor(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("value", "error")))
 
-    def _mixed(self, shares: FloatShares, value: Tensor) -> Tensor:
+    def _mixed(self, shares: Shares, value: Tensor) -> Tensor:
         result, moved = self.weighted(shares.share, value)
         return Tensor(result, shares.error(value) + moved)
 

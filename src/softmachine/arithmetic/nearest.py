@@ -1,7 +1,7 @@
-"""Softmax over many keys: those that get nearly no attention are told apart before anything is bounded.
+"""Softmax over many keys: bounds are for those that get more than a vanishing share of attention.
 
 A sharp softmax looks at a few of thousands of keys. The others get so little that it does not matter how little: their
-scores are all that is computed of them. Bounds are for the few, and what the others could add is one number.
+shares are computed, but how far each is off is not. What they could change is one number.
 """
 
 from __future__ import annotations
@@ -11,59 +11,54 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.arithmetic.base import Flags, Floats, Tensor
-from softmachine.arithmetic.operator import FLOOR, SLACK, gamma
+from softmachine.arithmetic.base import Floats, Tensor
+from softmachine.arithmetic.operator import SLACK, gamma
+from softmachine.arithmetic.softmax import FloatShares
 
-_MANY_KEYS = 64
-"""Fewer keys are all taken."""
-_FAR, _MOST_DOUBT = 100.0, 1.0
-"""A key is left out if its exponent is so much below the largest of each query; if none is off by more than this."""
+MANY_KEYS = 64
+"""Of fewer keys, all are bounded."""
+_HUGE = 2.0**100
+"""Larger scores may leave the range of a format."""
+FAR, MOST_DOUBT = 100.0, 1.0
+"""A key is far if its exponent is so much below the largest of each query; if none is off by more than this."""
 
 
 @dataclass(frozen=True)
-class Nearest:
-    """The keys that some query may look at.
+class NearShares:
+    """Shares of attention of one sequence, most of them next to nothing.
+
+    Let every exponent be off by at most d, and that of a key be 100 below the largest. Then its share is less than
+    exp(2 d - 100) times the largest, and k such keys have less than k exp(2 d - 100) together. Leaving them out changes
+    a mean by no more than twice that, times the largest value: of the exact shares, and again of the computed ones.
 
     Args:
-        keys: Their numbers.
-        lost: What share all others have together, at most.
+        share: All shares: (1, queries, keys).
+        keys: The keys that are not far from all queries.
+        near: Their shares among themselves, and how far those can be off.
     """
 
+    share: Floats
     keys: NDArray[np.intp]
-    lost: float
+    near: FloatShares
 
-    def added(self, mean: Tensor, value: Tensor) -> Tensor:
-        """The mean of the values of these keys, as one of the values of all."""
-        assert mean.error is not None
-        reach = np.abs(value.value).astype(np.float64) + (0.0 if value.error is None else value.error)
-        return Tensor(mean.value, mean.error + 2 * SLACK * self.lost * reach.max(axis=1, keepdims=True) + FLOOR)
-
-
-def nearest(
-    query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor, digits: int
-) -> Nearest | None:
-    """The keys of one sequence that get more than a vanishing share from some query; None if these are not few.
-
-    Let every exponent be off by at most d, and that of a key be 100 less than the largest. Then its share is less than
-    exp(2 d - 100) times the largest, so that k such keys have less than k exp(2 d - 100). Leaving them out changes a
-    mean by no more than twice that, times the largest value.
-    """
-    count = key.shape[1]
-    if count < _MANY_KEYS or not _doubt(query, key, bias, scale, digits) <= _MOST_DOUBT:
-        return None
-    exponent = query.value[0].astype(np.float64, copy=False) @ key.value[0].astype(np.float64, copy=False).T
-    if bias is not None:
-        exponent = exponent + bias.value
-    exponent *= scale.value[:, None].astype(np.float64)
-    np.copyto(exponent, -np.inf, where=~visible)
-    top = exponent.max(axis=-1, keepdims=True, initial=-np.inf)
-    near = exponent >= np.where(np.isfinite(top), top - _FAR, np.inf)
-    keys = np.flatnonzero(near.any(axis=0))
-    return Nearest(keys, count * float(np.exp(2 * _MOST_DOUBT - _FAR))) if 2 * len(keys) < count else None
+    def error(self, value: Tensor) -> Floats:
+        """How far the mean of these values can be off, if it is computed in float64."""
+        count, size = self.share.shape[-1], np.abs(value.value).astype(np.float64)
+        reach = (size if value.error is None else size + value.error).max(axis=1, keepdims=True)
+        lost = count * np.exp(2 * MOST_DOUBT - FAR)
+        rounding = 2 * (2 * count + 20) * 2.0**-53 * (self.share @ size)
+        bound = self.near.error(value[:, self.keys]) + (rounding + 4 * lost * reach) * SLACK
+        return np.asarray(bound + 8 * count * self.near.negligible * (reach + 1))
 
 
-def _doubt(query: Tensor, key: Tensor, bias: Tensor | None, scale: Tensor, digits: int) -> float:
-    """How far any exponent can be off, at most: from the largest numbers of all keys."""
+def near_keys(weight: Floats) -> NDArray[np.intp] | None:
+    """The keys that are not far from all queries, if these are few; from exponentials of which the largest is 1."""
+    keys = np.flatnonzero((weight > np.exp(-FAR)).any(axis=(0, 1)))
+    return keys if 2 * len(keys) < weight.shape[-1] else None
+
+
+def most_doubt(query: Tensor, key: Tensor, bias: Tensor | None, scale: Tensor, digits: int) -> float:
+    """How far any exponent can be off, at most: from the largest numbers of all keys; infinite if these are huge."""
     assert scale.error is not None
     (q, q_error), (k, k_error) = _sizes(query), _sizes(key)
     most, most_error = k.max(axis=0, initial=0), k_error.max(axis=0, initial=0)
@@ -73,6 +68,8 @@ def _doubt(query: Tensor, key: Tensor, bias: Tensor | None, scale: Tensor, digit
         size = size + np.abs(bias.value).max(axis=-1)
         doubt = doubt + (0.0 if bias.error is None else bias.error.max(axis=-1))
     doubt = doubt + size * gamma(2 * len(most) + 8, digits)
+    if not size.max(initial=0) <= _HUGE:
+        return np.inf
     factor = np.abs(scale.value).astype(np.float64)
     return float((SLACK * (doubt * (factor + scale.error) + size * scale.error)).max(initial=0))
 

@@ -58,7 +58,7 @@ class FloatScores:
         exact = reach < exact_to and not any(map(_inexact, (query, key, bias)))
         if exact and compared and bias is None and (single := _in_single(q, k, reach, unit)) is not None:
             return FloatScores(single, None, reach)
-        score = q @ k if bias is None else q @ k + bias.value
+        score = products(query, key, bias)
         if exact:
             return FloatScores(score, None, reach)
         size = q_size @ k_size
@@ -123,6 +123,13 @@ class FloatScores:
         several = np.argwhere(candidates.sum(axis=-1) > 1)
         b, i = several.T
         return np.asarray(several[(candidates[b, i] & (self.doubt[b, i] != 0)).any(axis=-1)])
+
+
+def products(query: Tensor, key: Tensor, bias: Tensor | None) -> Floats:
+    """The scores themselves."""
+    k = np.swapaxes(key.value, 1, 2).astype(np.float64, copy=False)
+    score: Floats = query.value.astype(np.float64, copy=False) @ k
+    return score if bias is None else score + bias.value
 
 
 def _in_single(query: Floats, key: Floats, reach: float, unit: float) -> Array | None:

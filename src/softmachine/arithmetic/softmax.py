@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from softmachine.arithmetic.base import Flags, Floats, Tensor
 
@@ -40,7 +41,7 @@ class FloatShares:
         Then each weight is off by a factor of at most exp(±doubt), and their sum lies between ``lowest`` times and one
         plus the ``growth`` of all times the computed one.
         """
-        share = weight / np.maximum(weight.sum(axis=-1, keepdims=True), 1)
+        share = shares_of(weight)
         most = doubt.max(axis=-1, keepdims=True, initial=0)
         if (most <= 0.5).all():  # exp(d) - 1 <= d + d² and exp(-d) >= 1 - d
             growth = doubt * (1 + doubt)
@@ -86,6 +87,22 @@ class FloatShares:
             else:
                 moved[..., c] = np.einsum("bij,bij->bi", self.off, np.abs(component[:, None, :] - best[..., None]))
         return moved
+
+
+def shares_of(weight: Floats) -> Floats:
+    """The shares in proportion to weights, of which the largest is 1, or all are 0."""
+    return np.asarray(weight / np.maximum(weight.sum(axis=-1, keepdims=True), 1))
+
+
+def exponents(score: Floats, visible: Flags, scale: Tensor) -> tuple[Floats, NDArray[np.intp], Floats]:
+    """Scaled scores less the largest, -∞ where they do not count; where the largest is, and that score."""
+    factor = scale.value[:, None].astype(np.float64)
+    exponent = score * factor
+    np.copyto(exponent, -np.inf, where=~visible)
+    top = exponent.argmax(axis=-1)
+    largest = np.take_along_axis(score, top[..., None], -1)
+    exponent -= largest * factor
+    return exponent, top, largest
 
 
 def exponentials(exponent: Floats, negligible: float) -> Floats:

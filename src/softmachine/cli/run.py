@@ -59,7 +59,8 @@ Audited = Annotated[
     value(
         "N",
         "Afterwards, do N random steps of the whole run again with every score computed in exact arithmetic "
-        "(fast engine).",
+        "(fast engine). How long that takes depends on how long the run is, so that it can only be refused when the "
+        "run has ended.",
         least=0,
     ),
 ]
