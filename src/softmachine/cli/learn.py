@@ -81,7 +81,10 @@ Plot = Annotated[Path | None, file("Draw exact traces against the length of word
 Compiled = Annotated[bool, switch("Put the compiled model beside it, on the same words.", "--compiled")]
 Probes = Annotated[
     Path | None,
-    file("Read the compiled model's variables off each layer of the first run, and draw how well (PNG or SVG).", "--probes"),
+    file(
+        "Read the compiled model's variables off each layer of the first run, and draw how well (PNG or SVG).",
+        "--probes",
+    ),
 ]
 
 

@@ -127,7 +127,7 @@ def _marks(decoder: Decoder, corpus: Corpus, examples: Sequence[Example]) -> Ite
     good, count = [0] * len(examples), [0] * len(examples)
     with torch.no_grad():
         for group in _batches(segments):
-            tokens, following, counts = corpus.encoded([segment for *_, segment in group])
+            tokens, following, _ = corpus.encoded([segment for *_, segment in group])
             hits = decoder(tokens).argmax(-1) == following
             for (row, k, (prompt, said)), hit in zip(group, hits, strict=True):
                 own = hit[len(prompt) - 1 : len(prompt) + len(said) - 1]

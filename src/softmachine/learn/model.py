@@ -171,7 +171,9 @@ class Decoder(nn.Module):
             positions: Where they stand, if it is not from 0 on.
             memory: What is known of earlier positions, to which these are added.
         """
-        return self.lm_head(self.round(self.model.norm(self.streams(tokens, positions, memory)[-1])))  # type: ignore[no-any-return]
+        stream = self.streams(tokens, positions, memory)[-1]
+        logits: Tensor = self.lm_head(self.round(self.model.norm(stream)))
+        return logits
 
     def streams(self, tokens: Tensor, positions: Tensor | None = None, memory: Memory | None = None) -> list[Tensor]:
         """The residual stream after the embedding and after every layer."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import cycle
 from pathlib import Path
 
 from softmachine.learn.probes import Probed
 from softmachine.learn.runs import Record
 from softmachine.learn.tables import named, settings_of
-from softmachine.measure.figures import picture, styles
+from softmachine.measure.figures import MARKERS, picture
 
 WINDOW = 12
 """Into so many windows the lengths are cut."""
@@ -44,14 +45,13 @@ def draw_runs(records: Sequence[Record], compiled: dict[str, float] | None, file
     groups, task = named(records), settings_of(records)[0].task
     with picture(file, 7.0, 4.2) as figure:
         axes = figure.subplots()
-        for (name, group), style in zip(groups, styles(len(groups)), strict=True):
-            axes.plot(*curve(group), label=name, **{**style, "linewidth": min(style["linewidth"], 2.5), "markersize": 5})
+        for (name, group), marker in zip(groups, cycle(MARKERS), strict=False):
+            axes.plot(*curve(group), label=name, marker=marker)
         axes.axvline(task.train + 0.5, color="black", linestyle=":", label="training ends")
         if compiled is not None:
             ends = [0, *(lengths[-1] for lengths in task.bins.values())]
-            for number, (bin_, value) in enumerate(compiled.items()):
-                label = {"label": "compiled model"} if not number else {}
-                axes.hlines(100 * value, ends[number], ends[number + 1], colors="black", linestyles="--", **label)
+            steps = [100 * value for value in compiled.values()]
+            axes.stairs(steps, ends, baseline=None, color="black", linestyle="--", label="compiled model")
         axes.set(
             xlabel="length of the word",
             ylabel="whole trace exact, %",

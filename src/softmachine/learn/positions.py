@@ -39,7 +39,9 @@ def parts_of(name: str) -> tuple[str, bool]:
     """
     kind, plus, scaled = name.partition("+")
     if kind not in NAMES or (plus and scaled != "log"):
-        raise UsageError(f"there is no position encoding {name!r}", hint=f"there are {', '.join(NAMES)}, each with +log")
+        raise UsageError(
+            f"there is no position encoding {name!r}", hint=f"there are {', '.join(NAMES)}, each with +log"
+        )
     return kind, bool(plus)
 
 

@@ -51,7 +51,7 @@ def rounding(name: str) -> Callable[[torch.Tensor], torch.Tensor]:
             return ((whole + ((1 << (gone - 1)) - 1) + even) & (-1 << gone)).view(torch.float32)
 
         @staticmethod
-        def backward(_context: object, gradient: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
+        def backward(_context: object, gradient: torch.Tensor) -> torch.Tensor:
             return gradient
 
-    return _Rounded.apply  # type: ignore[no-any-return, no-untyped-call]
+    return _Rounded.apply  # type: ignore[no-any-return]

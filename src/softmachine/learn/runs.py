@@ -34,7 +34,9 @@ def require_torch() -> None:
     try:
         import torch  # noqa: F401
     except ImportError:
-        raise UsageError("learning needs torch, which is not installed", hint="pip install 'softmachine[learn]'") from None
+        raise UsageError(
+            "learning needs torch, which is not installed", hint="pip install 'softmachine[learn]'"
+        ) from None
 
 
 def require_folder(folder: Path) -> None:

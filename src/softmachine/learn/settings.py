@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, fields
 from hashlib import sha256
+from itertools import pairwise
 from typing import Any
 
 from softmachine.errors import UsageError
@@ -49,7 +50,7 @@ class Task:
 
     def __post_init__(self) -> None:
         limits = (self.train, *self.tests)
-        if self.train < 1 or any(b <= a for a, b in zip(limits, limits[1:], strict=False)):
+        if self.train < 1 or any(b <= a for a, b in pairwise(limits)):
             shown = ",".join(map(str, self.tests))
             raise UsageError(
                 f"words of at most {self.train} letters are no training with tests up to {shown}",
@@ -62,7 +63,7 @@ class Task:
     def bins(self) -> dict[str, range]:
         """The bins of lengths by name: test0 has those of the training."""
         limits = (0, self.train, *self.tests)
-        return {f"test{k}": range(a + 1, b + 1) for k, (a, b) in enumerate(zip(limits, limits[1:], strict=False))}
+        return {f"test{k}": range(a + 1, b + 1) for k, (a, b) in enumerate(pairwise(limits))}
 
 
 @dataclass(frozen=True, kw_only=True)

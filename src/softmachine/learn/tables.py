@@ -1,4 +1,4 @@
-"""Runs as tables for people: a line for each kind of run, its seeds as mean and range, and what has to be said of it."""
+"""Runs as tables for people: a line for each kind of run, seeds as mean and range, and what has to be said with it."""
 
 from __future__ import annotations
 
@@ -72,10 +72,8 @@ def table(records: Sequence[Record]) -> str:
 def aligned(rows: Sequence[Sequence[str]]) -> str:
     """Rows of cells as lines, the first column to the left and the others to the right; a line below the head."""
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    lines = [
-        "  ".join(cell.ljust(width) if not k else cell.rjust(width) for k, (cell, width) in enumerate(zip(row, widths, strict=True)))
-        for row in rows
-    ]
+    sides = [str.ljust, *[str.rjust] * (len(widths) - 1)]
+    lines = ["  ".join(side(cell, width) for side, cell, width in zip(sides, row, widths, strict=True)) for row in rows]
     lines.insert(1, "  ".join("─" * width for width in widths))
     return "\n".join(line.rstrip() for line in lines)
 
@@ -86,10 +84,11 @@ def notes(records: Sequence[Record]) -> list[str]:
     task, said = settings_of(records)[0].task, []
     for bin_, lengths in task.bins.items():
         found: dict[str, Any] = first["measures"][bin_]
+        baselines = share([found["same_trace"]]), share([found["same_verdict"]])
         said.append(
             f"{bin_}: length {lengths[0]} to {lengths[-1]}, {found['words']} words, {found['accepted']} of them "
             f"accepted, {found['long_words']} with traces of over 10 tokens; a model that says what is most "
-            f"frequent gets {share([found['same_trace']])} % of traces and {share([found['same_verdict']])} % of verdicts"
+            f"frequent gets {baselines[0]} % of traces and {baselines[1]} % of verdicts"
         )
     data = first["data"]["train"]
     seeds = sorted({each["setting"]["seed"] for each in records})

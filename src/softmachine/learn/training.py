@@ -142,7 +142,7 @@ class _Training:
             group["lr"] = rate(self.schedule, step)
         loss = loss_of(self.decoder, tokens, following, counts)
         self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         nn.utils.clip_grad_norm_(self.decoder.parameters(), NORM)
         self.optimizer.step()
         self.recent.append(loss.item())

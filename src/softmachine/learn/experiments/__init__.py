@@ -33,9 +33,7 @@ EXPERIMENTS = {
     "softmax-turing-complete": Experiment(
         softmax_turing_complete.ABOUT, softmax_turing_complete.settings, softmax_turing_complete.report
     ),
-    "depth-or-precision": Experiment(
-        depth_or_precision.ABOUT, depth_or_precision.settings, depth_or_precision.report
-    ),
+    "depth-or-precision": Experiment(depth_or_precision.ABOUT, depth_or_precision.settings, depth_or_precision.report),
 }
 
 

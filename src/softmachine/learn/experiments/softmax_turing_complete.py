@@ -1,7 +1,7 @@
 """Number theory with chain of thought: which position encoding goes on to longer words?
 
-"Softmax Transformers are Turing-Complete" says: in unary none is needed, in binary the relation R is. Its table has five
-tasks. The unary ones are counter machines of the zoo here, whose traces have one token a transition.
+"Softmax Transformers are Turing-Complete" says: in unary none is needed, in binary the relation R is. Its table has
+five tasks. The unary ones are counter machines of the zoo here, whose traces have one token a transition.
 
 Binary, the paper does not say what a word of 201 letters can be, since R reaches only as many letters back as a
 position has bits, and phase I of Theorem 4.3 takes 2^n tokens for n letters. What can be trained is short words. So the
@@ -23,6 +23,7 @@ from softmachine.learn.settings import Schedule, Setting
 from softmachine.learn.tables import aligned, ends, measured, named, settings_of
 from softmachine.learn.tasks import grid, task_for
 from softmachine.sources import read_source
+from softmachine.text import many
 
 ABOUT = "Which position encoding lets unary and binary number theory go on to longer words? (ICLR 2026)"
 
@@ -36,8 +37,8 @@ THEIRS = {
 """Unary, without positions: test0 and test2 of the paper, in %, trained on lengths up to 100, test2 from 201 to 300."""
 THEIR_BINARY = "binary with R 100 % on test0 and test2, without 64–95 % and 0 %"
 BINARY = ("ends-in-b-crasp", "last-but-one-b")
-LAST_BUT_ONE = """# The last letter but one is b, of words of two letters or more: the number of a's is 1 0 w 1 in binary, so
-# that its third digit from the right is 0.
+LAST_BUT_ONE = """# The last letter but one is b: the number a is 1 0 w 1 in binary, so that its third digit from the
+# right is 0; below 16 the word has fewer than two letters.
 input a b
 start small
 accept yes
@@ -91,10 +92,24 @@ SCALES = {
         1,
     ),
     "medium": Scale(
-        dict.fromkeys(THEIRS, 50) | {"prime-counter": 30}, 5, _ALL, _RELATIVE, 2, 128, Schedule(steps=6_000, learning_rate=1e-3), 3
+        dict.fromkeys(THEIRS, 50) | {"prime-counter": 30},
+        5,
+        _ALL,
+        _RELATIVE,
+        2,
+        128,
+        Schedule(steps=6_000, learning_rate=1e-3),
+        3,
     ),
     "paper": Scale(
-        dict.fromkeys(THEIRS, 100), 7, _ALL, _RELATIVE, 4, 256, Schedule(steps=30_000, learning_rate=5e-4, patience=3), 5
+        dict.fromkeys(THEIRS, 100),
+        7,
+        _ALL,
+        _RELATIVE,
+        4,
+        256,
+        Schedule(steps=30_000, learning_rate=5e-4, patience=3),
+        5,
     ),
 }
 FEW_WORDS = {"prime-counter": 8}
@@ -159,14 +174,19 @@ def _facts(name: str, records: Sequence[Record]) -> list[str]:
 
 def _caveats(records: Sequence[Record]) -> list[str]:
     first = settings_of(records)[0]
-    return [
+    cells = (
         "Shares of words whose whole trace is exact, in %; long: among traces of over 10 tokens. Mean and range over "
-        f"{len({each['setting']['seed'] for each in records})} seed(s). Baseline: who always says the most frequent "
-        "trace of the training.",
+        f"{many(len({each['setting']['seed'] for each in records}), 'seed')}. Baseline: who always says the most "
+        "frequent trace of the training."
+    )
+    sizes = (
         f"Ours: {first.shape.layers} layers, width {first.shape.width}, {first.schedule.steps:,} steps, data seed "
-        f"{first.task.seed}. Theirs (unary, no positions): lengths up to 100, test2 from 201 to 300, up to 30,000 steps; "
-        f"{THEIR_BINARY}.",
+        f"{first.task.seed}. Theirs (unary, no positions): lengths up to 100, test2 from 201 to 300, up to 30,000 "
+        f"steps; {THEIR_BINARY}."
+    )
+    unknown = (
         "The paper states neither layers, width, learning rate, data, traces, loss, measure nor seeds; what length "
         "means in its binary part is unknown. Binary tasks here are phase I of Theorem 4.3 with the end marker of our "
-        "repaired encoding, and a question about the number: not the paper's.",
-    ]
+        "repaired encoding, and a question about the number: not the paper's."
+    )
+    return [cells, sizes, unknown]
