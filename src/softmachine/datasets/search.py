@@ -27,7 +27,7 @@ PATIENCE = 200
 """So many random words may bring nothing before relatives are tried as well."""
 SHORT_WORDS = 2_000
 """So many short words are looked through for some of each verdict."""
-ENOUGH = 2_000
+ENOUGH = 3_000
 """After so many words in a row that brought nothing there are no more, for who takes as many as are found."""
 EDITS = 12
 """So many edits of a word are tried for a near miss, if there are too many words to try all."""
@@ -73,17 +73,18 @@ class Search:
             UsageError: If there are not so many, or not so many were found, and fewer will not do.
         """
         quota = Quota(count, self.wishes)
-        most, last = EFFORT + EFFORT_EACH * count, 0
+        most, in_vain = EFFORT + EFFORT_EACH * count, 0
         while quota.lacking:
-            tired = self.tried - last >= ENOUGH if fewer else self.tried >= most
+            tired = in_vain >= ENOUGH if fewer else self.tried >= most
             word = self._proposed(quota) if self.whole or not tired else None
             if word is None and fewer:
                 return
             if word is None:
                 raise self._unfulfilled(quota)
             group = self._group(word)
+            in_vain += 1
             if group and quota.takes(group):
-                last = self.tried
+                in_vain = 0
                 yield self._take(group)
 
     def pairs(self) -> Iterator[Group]:

@@ -109,8 +109,8 @@ class Schedule:
         minutes: It ends after so many minutes; None for never. Then the weights depend on how fast the machine is.
     """
 
-    steps: int = 2_000
-    batch: int = 64
+    steps: int = 1_000
+    batch: int = 32
     learning_rate: float = 2e-3
     weight_decay: float = 0.01
     warm_up: float = 0.05

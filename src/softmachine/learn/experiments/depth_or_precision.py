@@ -44,7 +44,16 @@ class Scale:
 
 
 SCALES = {
-    "small": Scale(11, 192, 2_000, (2, 4, 6), ("float32", "bfloat16", "bits:4"), 48, Schedule(steps=400, batch=32), 2),
+    "small": Scale(
+        9,
+        128,
+        2_000,
+        (2, 4, 6),
+        ("float32", "bfloat16", "bits:4"),
+        48,
+        Schedule(steps=600, batch=16, learning_rate=3e-3),
+        2,
+    ),
     "medium": Scale(
         20,
         512,

@@ -36,7 +36,7 @@ THEIRS = {
 }
 """Unary, without positions: test0 and test2 of the paper, in %, trained on lengths up to 100, test2 from 201 to 300."""
 THEIR_BINARY = "binary with R 100 % on test0 and test2, without 64–95 % and 0 %"
-BINARY = ("ends-in-b-crasp", "last-but-one-b")
+BINARY = ("ends-in-b-relative", "last-but-one-b")
 LAST_BUT_ONE = """# The last letter but one is b: the number a is 1 0 w 1 in binary, so that its third digit from the
 # right is 0; below 16 the word has fewer than two letters.
 input a b
@@ -66,6 +66,7 @@ class Scale:
         width: How wide.
         schedule: How it is trained.
         seeds: How many seeds.
+        max_steps: How many steps a run of a source may take.
     """
 
     lengths: dict[str, int]
@@ -76,6 +77,7 @@ class Scale:
     width: int
     schedule: Schedule
     seeds: int
+    max_steps: int = 100_000
 
 
 _ALL = ("none", "rope", "alibi", "absolute", "sinusoidal")
@@ -83,13 +85,14 @@ _RELATIVE = ("none", "none+log", "relative", "relative+log")
 SCALES = {
     "small": Scale(
         dict.fromkeys(THEIRS, 30) | {"prime-counter": 20},
-        4,
+        5,
         ("none", "rope"),
         ("none", "relative", "relative+log"),
         2,
         64,
-        Schedule(steps=600),
+        Schedule(),
         1,
+        10_000,
     ),
     "medium": Scale(
         dict.fromkeys(THEIRS, 50) | {"prime-counter": 30},
@@ -112,7 +115,7 @@ SCALES = {
         5,
     ),
 }
-FEW_WORDS = {"prime-counter": 8}
+FEW_WORDS = {"prime-counter": 8, **dict.fromkeys(BINARY, 8)}
 """So many words make up a step where traces are long."""
 
 
@@ -131,10 +134,10 @@ def settings(scale: str, seeds: int | None = None) -> list[Setting]:
         unary = name in THEIRS
         length = chosen.lengths[name] if unary else chosen.binary
         tests = (2 * length, 3 * length) if unary else (length + 1, length + 2)
-        task = task_for(source_named(name), train=length, tests=tests, seed=2026, max_steps=100_000)
+        task = task_for(source_named(name), train=length, tests=tests, seed=2026, max_steps=chosen.max_steps)
         found += grid(
             task,
-            replace(chosen.schedule, batch=FEW_WORDS.get(name, chosen.schedule.batch if unary else 16)),
+            replace(chosen.schedule, batch=FEW_WORDS.get(name, chosen.schedule.batch)),
             positions=chosen.positions if unary else chosen.binary_positions,
             layers=(chosen.layers,),
             seeds=range(seeds or chosen.seeds),
