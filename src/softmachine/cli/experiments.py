@@ -49,13 +49,13 @@ def command(
     scale: Scale = "small",
     seeds: Seeds = None,
     folder: Runs = None,
-    workers: options.Workers = 1,
+    workers: options.Workers = None,
     cluster: options.Cluster = None,
     output: Output,
 ) -> None:
     """Train what two papers trained, smaller, and print what came of it beside what they report.
 
-    Needs torch: pip install 'softmachine[learn]'.
+    Needs torch, which the extra "learn" brings.
     """
     from softmachine.learn.runs import require_torch
 

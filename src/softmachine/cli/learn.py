@@ -27,8 +27,8 @@ EXAMPLES = """[dim]Examples:[/]
 PANEL = "Training"
 
 
-def _number(default_text: str, *names: str, least: float = 0) -> object:
-    return typer.Option(*names, metavar="N", min=least, help=default_text, rich_help_panel=PANEL)
+def _number(about: str, *names: str, least: float = 0, metavar: str = "N") -> object:
+    return typer.Option(*names, metavar=metavar, min=least, help=about, rich_help_panel=PANEL)
 
 
 def _listed(metavar: str, about: str, *names: str) -> object:
@@ -57,16 +57,16 @@ Seeds = Annotated[str, _listed("N,N", "The seeds of first weights and of what st
 DataSeed = Annotated[int, _listed("S", "Which random words.", "--data-seed")]
 Rate = Annotated[float, _number("The highest learning rate.", "--learning-rate")]
 Batch = Annotated[int, _number("Words of a step.", "--batch", least=1)]
-Curriculum = Annotated[float, _number("The share of steps in which words get longer.", "--curriculum")]
+Curriculum = Annotated[float, _number("The share of steps in which words get longer.", "--curriculum", metavar="F")]
 Patience = Annotated[
     int, _number("End when the validation split was all right N times in a row; 0 for never.", "--patience")
 ]
 Minutes = Annotated[float | None, value("N", "End each training after N minutes.", "--minutes")]
 Words = Annotated[int, _number("Words to train on and to hold out, at most.", "--words", least=2)]
 TestWords = Annotated[
-    int | None, value("K", "Words of each bin; by default up to 200, or as many as there are.", "--tests", least=1)
+    int | None, value("K", "Words of each bin; by default up to 200, or as many as there are.", "--test-words", least=1)
 ]
-LongTraces = Annotated[float, _number("The share of traces of over 10 tokens.", "--long-traces")]
+LongTraces = Annotated[float, _number("The share of traces of over 10 tokens.", "--long-traces", metavar="F")]
 NearMisses = Annotated[bool, switch("Words come in pairs, one edit apart, of different verdicts.", "--near-misses")]
 MaxSteps = Annotated[int, typer.Option("--max-steps", metavar="N", min=1, help="How many steps a run may take.")]
 Runs = Annotated[
@@ -107,7 +107,7 @@ def command(
     patience: Patience = 0,
     minutes: Minutes = None,
     words: Words = 2_000,
-    tests: TestWords = None,
+    test_words: TestWords = None,
     long_traces: LongTraces = 0.8,
     near_misses: NearMisses = False,
     max_steps: MaxSteps = 10_000,
@@ -119,13 +119,13 @@ def command(
     theorem: options.TheoremName = None,
     context: options.Context = None,
     format_name: options.Format = None,
-    workers: options.Workers = 1,
+    workers: options.Workers = None,
     cluster: options.Cluster = None,
     output: Output,
 ) -> None:
     """Train small transformers on the traces of a source, and measure how far they go on to longer words.
 
-    What they learn from is what the compiled model says. Needs torch: pip install 'softmachine[learn]'.
+    What they learn from is what the compiled model says. Needs torch, which the extra "learn" brings.
     """
     from softmachine.learn.runs import require_torch
 
@@ -145,7 +145,7 @@ def command(
         theorem=theorem,
         context=context,
         words=words,
-        test_words=tests,
+        test_words=test_words,
         long_traces=long_traces,
         near_misses=near_misses,
         max_steps=max_steps,

@@ -23,7 +23,7 @@ def trained(
     from softmachine.learn.tasks import require_data
     from softmachine.workers import crew_of
 
-    crew = crew_of(workers, cluster)
+    crew = crew_of(1 if len(settings) == 1 and cluster is None else workers, cluster)
     with working("looking for words", output):
         require_data(settings)
         allow_training(settings, folder, crew.size if crew else 1)

@@ -183,7 +183,7 @@ def codec_of(task: Task) -> DecoderCodec[Source]:
     return codec
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=16)
 def corpus_of(task: Task) -> Corpus:
     """The data of a task; made once in a process.
 
