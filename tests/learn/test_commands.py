@@ -53,7 +53,10 @@ def test_json_has_all_runs(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["Q_a since Q_b"], "no traces to learn"),
         (["parity-counter", "--train", "20", "--test", "10"], "no training with tests up to 10"),
-        (["parity-counter", "--train", "8", "--test", "12", "--test-words", "500"], "500 tests were asked for, but only"),
+        (
+            ["parity-counter", "--train", "8", "--test", "12", "--test-words", "500"],
+            "500 tests were asked for, but only",
+        ),
         (["parity-counter", "--train", "1", "--test", "2"], "none are for|there are no words"),
         (["parity-counter", "--positions", "lisp"], "there is no position encoding 'lisp'"),
         (["parity-counter", "--precision", "float3"], "there is no precision 'float3'"),

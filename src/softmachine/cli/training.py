@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,13 +36,29 @@ def trained(
                 found.append(record)
                 advance(1)
             return found
-    with working("training", output) as tell:
-
-        def watch(progress: Progress) -> None:
-            step, loss, right = progress.losses[-1] if progress.losses else (0, 0.0, 0.0)
-            seen = f": loss {loss:.3f}, {right:.0%} of validation traces exact at step {step:,}" if step else ""
-            tell(f"run {len(found) + 1} of {len(settings)}, step {progress.step:,}{seen}")
-
-        for record in sweep(settings, folder, watch=watch):
-            found.append(record)  # noqa: PERF402 - the bar tells how many there are
+    with steps_of(settings, output) as show:
+        for record in sweep(settings, folder, watch=lambda progress: show(progress, len(found))):
+            found.append(record)  # noqa: PERF402 - how many there are is shown
     return found
+
+
+@contextmanager
+def steps_of(settings: list[Setting], output: Output) -> Iterator[Callable[[Progress, int], None]]:
+    """A bar of steps, with loss and accuracy; the returned function is shown the progress of a run and its number."""
+    if not output.progress:
+        yield lambda _progress, _number: None
+        return
+    from rich import progress as rich_progress
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with rich_progress.Progress(*columns, console=output.err, transient=True) as bars:
+        task = bars.add_task("training", total=sum(each.schedule.steps for each in settings))
+
+        def show(progress: Progress, number: int) -> None:
+            seen = f": loss {progress.losses[-1][1]:.3f}, {progress.losses[-1][2]:.0%} exact" if progress.losses else ""
+            before = sum(each.schedule.steps for each in settings[:number])
+            said = f"run {number + 1} of {len(settings)}{seen}"
+            bars.update(task, description=said, completed=before + progress.step)
+
+        yield show
