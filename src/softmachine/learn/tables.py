@@ -103,7 +103,11 @@ def ends(group: Sequence[Record]) -> str:
     reasons = {"steps": "all steps made", "converged": "validation all right", "time": "time over"}
     parts = [each["training"] for each in group]
     why = ", ".join(sorted({reasons[part["ended"]] for part in parts}))
-    steps = "–".join(f"{x:,}" for x in sorted({min(p["step"] for p in parts), max(p["step"] for p in parts)}))
-    seconds = "–".join(f"{x:,.0f}" for x in sorted({min(p["cpu"] for p in parts), max(p["cpu"] for p in parts)}))
+    steps, seconds = (_range([round(part[name]) for part in parts]) for name in ("step", "cpu"))
     right = share([part["losses"][-1][2] for part in parts])
     return f"{steps} steps, {seconds} s of processor time, {why}; {right} % of the validation split exact"
+
+
+def _range(numbers: Sequence[int]) -> str:
+    low, high = min(numbers), max(numbers)
+    return f"{low:,}" if low == high else f"{low:,}–{high:,}"
