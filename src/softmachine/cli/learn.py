@@ -174,7 +174,8 @@ def command(
     with TemporaryDirectory() as scratch:
         kept = folder or (Path(scratch) if save or probes else None)  # weights come from a folder
         records = training.trained(settings, kept, workers, cluster, output)
-        beside = _beside(item, settings[0], probes=probes, output=output, folder=kept) if compiled or probes else None
+        shown = compiled or plot or probes  # a plot has the compiled model's line
+        beside = _beside(item, settings[0], probes=probes, output=output, folder=kept) if shown else None
         if save is not None and kept is not None:
             save_checkpoint(trained(settings[0], kept), corpus_of(task), save)
     if plot is not None:
