@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("torch", reason="torch is not installed: pip install 'softmachine[learn]'")
 
 from softmachine.cli import main
-from softmachine.learn import sweep
+from softmachine.learn import data, measures, sweep
 from softmachine.learn.experiments import EXPERIMENTS, SCALES, depth_or_precision, softmax_turing_complete
 from softmachine.learn.settings import Schedule
 
@@ -139,6 +139,8 @@ def test_softmax_turing_complete_prints_ours_beside_theirs(
     )
     monkeypatch.setitem(softmax_turing_complete.SCALES, "small", tiny)
     monkeypatch.setattr(softmax_turing_complete, "THEIRS", {"exponential-counter": (99.95, 99.96)})
+    monkeypatch.setattr(data, "SOME", 4)
+    monkeypatch.setattr(measures, "DECODED", 1)  # the traces of binary words are long
     assert main(["experiments", "softmax-turing-complete"]) == 0
     said = capsys.readouterr().out
     assert "99.95" in said

@@ -20,7 +20,6 @@ from softmachine.learn.positions import BASE, STOCK
 
 STRETCH = 1e37
 """Positions are divided by this, so that every rotation is by an angle that no format can tell from 0."""
-FILES = ("config.json", "generation_config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
 
 
 def require_stock(positions: str, precision: str, folder: Path) -> None:

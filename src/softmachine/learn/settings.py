@@ -171,7 +171,7 @@ def _tuples(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def differences(settings: list[Setting]) -> list[str]:
-    """The names of what is not the same in all settings, such as "positions" or "seed"."""
-    flat = [{**asdict(s.task), **asdict(s.shape), **asdict(s.schedule), "data_seed": s.task.seed} for s in settings]
+    """The names of what is not the same in all settings, apart from the seed of a run, such as "positions"."""
+    flat = [{**asdict(each.task), **asdict(each.shape), **asdict(each.schedule)} for each in settings]
     names = [field.name for kind in (Task, Shape, Schedule) for field in fields(kind) if field.name != "text"]
     return [name for name in names if len({str(each[name]) for each in flat}) > 1]
