@@ -37,7 +37,16 @@ EVERY = {"net/test_commands.py": 10, "digests/test_digests.py": 5}
 KEPT = 4
 """Of a long sweep every so many-th case is in the fast suite."""
 LEVELS = ("test_interpreter", "test_signals", "test_weights_in_float64", "test_saved_and_loaded")
-HEAVY = ("configuration-graph", "turing-", "ternary", "circuit-evaluator")
+HEAVY = (
+    "configuration-graph",
+    "turing-",
+    "ternary",
+    "circuit-evaluator",
+    "uniform-",
+    "threshold-evaluator",
+    "odd-walks",
+    "nondeterministic-logspace",
+)
 """Of the table of cases: these levels, without these theorems."""
 
 

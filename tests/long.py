@@ -161,5 +161,14 @@ LONG = {
 """These take seconds each."""
 
 LEVELS = ("test_signals", "test_weights_in_rationals", "test_weights_in_float64")
-HEAVY = ("configuration-graph", "turing-", "circuit-evaluator", "ternary-summary")
+HEAVY = (
+    "configuration-graph",
+    "turing-",
+    "circuit-evaluator",
+    "ternary-summary",
+    "uniform-",
+    "threshold-evaluator",
+    "odd-walks",
+    "nondeterministic-logspace",
+)
 """Of the table of cases: these theorems at these levels."""

@@ -40,9 +40,11 @@ def test_more_than_half_of_the_free_memory_is_refused(monkeypatch: pytest.Monkey
         allow(Estimate("sorting", seconds=10_000, memory=12e9))
 
 
-def test_where_nobody_knows_how_much_is_free_memory_is_not_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_nobody_knows_how_much_is_free_only_time_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(estimates, "free_memory", lambda: None)
     allow(Estimate("sorting", memory=1e15))
+    with pytest.raises(EffortError):
+        allow(Estimate("sorting", seconds=10_000, memory=1e15))
 
 
 def test_who_said_yes_said_it_for_all_that_it_comes_to() -> None:

@@ -6,12 +6,12 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from softmachine import api
+from softmachine import showing
 
 
 @cache
 def pages() -> dict[str, str]:
     """Their names and what is in them, the index among them."""
     with TemporaryDirectory() as folder:
-        api.gallery(Path(folder) / "gallery")
+        showing.gallery(Path(folder) / "gallery")
         return {file.name: file.read_text(encoding="utf-8") for file in sorted(Path(folder).glob("gallery/*.html"))}

@@ -20,11 +20,8 @@ if TYPE_CHECKING:
         compile,  # noqa: A004
         dataset,
         export,
-        gallery,
-        inspect,
         load,
-        page,
-        picture,
+        load_weights,
         run,
         save,
         soften,
@@ -34,6 +31,7 @@ if TYPE_CHECKING:
     from softmachine.languages.turing import Rule, Tape, TuringMachine
     from softmachine.model import Model
     from softmachine.rasp.foreign import from_tracr
+    from softmachine.showing import gallery, inspect, page, picture
     from softmachine.theorems.theorem import Theorem
     from softmachine.transformer.weights import Transformer
 
@@ -57,6 +55,7 @@ __all__ = [
     "gallery",
     "inspect",
     "load",
+    "load_weights",
     "page",
     "picture",
     "rasp",
@@ -67,15 +66,16 @@ __all__ = [
 
 _HOMES = {
     "load": "softmachine.api",
+    "load_weights": "softmachine.api",
     "compile": "softmachine.api",
     "run": "softmachine.api",
     "certificate": "softmachine.api",
     "dataset": "softmachine.api",
     "export": "softmachine.api",
-    "inspect": "softmachine.api",
-    "page": "softmachine.api",
-    "gallery": "softmachine.api",
-    "picture": "softmachine.api",
+    "inspect": "softmachine.showing",
+    "page": "softmachine.showing",
+    "gallery": "softmachine.showing",
+    "picture": "softmachine.showing",
     "check": "softmachine.api",
     "save": "softmachine.api",
     "soften": "softmachine.api",

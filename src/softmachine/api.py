@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from softmachine.compiler import compile_program
 from softmachine.errors import OutgrownError, Remedy, SoftmachineError, UsageError
@@ -16,16 +16,15 @@ from softmachine.progress import Tell, nobody
 from softmachine.signals.program import Program
 from softmachine.theorems import Theorem, theorem_for
 from softmachine.theorems.theorem import MOST_CONTEXT
+from softmachine.transformer.weights import Transformer
 
 if TYPE_CHECKING:
     from softmachine.arithmetic import Arithmetic
-    from softmachine.certify import Certificate
+    from softmachine.certify import Certificate, WeightCertificate
     from softmachine.datasets import Dataset
     from softmachine.engines.check import Report
     from softmachine.engines.result import Run
     from softmachine.exports.writing import Exported
-    from softmachine.inspection import Inspection
-    from softmachine.inspection.pictures import Picture
 
 MOST_FRAMED = 2_000
 """Notebooks show the page of a run of so many positions at most; of a longer one, its text."""
@@ -38,11 +37,8 @@ __all__ = [
     "compile",
     "dataset",
     "export",
-    "gallery",
-    "inspect",
     "load",
-    "page",
-    "picture",
+    "load_weights",
     "run",
     "save",
     "soften",
@@ -204,13 +200,22 @@ def _for_many_words(item: Source | Model) -> Source | Model:
     return item if isinstance(item, Model) else with_two_letters(item)
 
 
+@overload
 def soften(
-    model: Model | Source | str | Path, *, length: int, sharpness: int | None = None, yes: bool = False
-) -> tuple[Model, Certificate]:
+    model: Transformer, *, length: int, sharpness: int | None = ..., yes: bool = ...
+) -> tuple[Transformer, WeightCertificate]: ...
+@overload
+def soften(
+    model: Model | Source | str | Path, *, length: int, sharpness: int | None = ..., yes: bool = ...
+) -> tuple[Model, Certificate]: ...
+def soften(
+    model: Model | Source | str | Path | Transformer, *, length: int, sharpness: int | None = None, yes: bool = False
+) -> tuple[Model, Certificate] | tuple[Transformer, WeightCertificate]:
     """The softmax model that gives what the hard one gives, on every input up to a length, and the proof.
 
     Args:
-        model: A model with hard attention, or a source.
+        model: A model with hard attention, or a source; or bare weights, built by hand or read by
+            :func:`load_weights`, of which every sequence of up to n+1 tokens is an input.
         length: Inputs (of a decoder: input and run together) have at most so many symbols.
         sharpness: The scaled gap of every head; by default the smallest that is certified.
         yes: Whether to go on, even if it takes more than ten minutes or half of the free memory.
@@ -218,8 +223,11 @@ def soften(
     Raises:
         ConstructionError: If no temperature, or not this one, is certified; it says why.
     """
-    from softmachine.certify import certify, softened
+    from softmachine.certify import certify, soften_weights, softened
 
+    if isinstance(model, Transformer):
+        with consent(yes):
+            return soften_weights(model, length, sharpness)
     with consent(yes):
         hard = model if isinstance(model, Model) else compile(model, attention="hard", length=length)
         program = _certifiable(hard)
@@ -228,13 +236,23 @@ def soften(
     return replace(hard, weights=weights, certified=length), proof
 
 
+@overload
 def certificate(
-    model: Model | Source | str | Path, *, length: int, sharpness: int | None = None, yes: bool = False
-) -> Certificate:
+    model: Transformer, *, length: int, sharpness: int | None = ..., yes: bool = ...
+) -> WeightCertificate: ...
+@overload
+def certificate(
+    model: Model | Source | str | Path, *, length: int, sharpness: int | None = ..., yes: bool = ...
+) -> Certificate: ...
+def certificate(
+    model: Model | Source | str | Path | Transformer, *, length: int, sharpness: int | None = None, yes: bool = False
+) -> Certificate | WeightCertificate:
     """The certificate of :func:`soften`; it may say that it does not hold."""
-    from softmachine.certify import certify
+    from softmachine.certify import certify, certify_weights
 
     with consent(yes):
+        if isinstance(model, Transformer):
+            return certify_weights(model, length, sharpness)
         return certify(_certifiable(compile(model, attention="hard", length=length)), length, sharpness)
 
 
@@ -310,103 +328,9 @@ def _framed(run: Run) -> str | None:
 
     positions = len(run.prompt.tokens) + len(run.tokens)
     try:
-        return frame(run, _making(run)) if positions <= MOST_FRAMED else None
+        return frame(run) if positions <= MOST_FRAMED else None
     except SoftmachineError:  # the text says what there is to say
         return None
-
-
-def inspect(run: Run, *, yes: bool = False) -> Inspection:
-    """A run from the inside: what heads saw, the residual stream and the logits at any position, in exact numbers.
-
-    Args:
-        run: The run.
-        yes: Whether to go on, even if that takes more than ten minutes or half of the free memory.
-    """
-    from softmachine.inspection import Inspection
-
-    return Inspection(run, yes=yes)
-
-
-def page(
-    run: Run,
-    file: str | Path,
-    *,
-    position: int | None = None,
-    step: int | None = None,
-    command: str | None = None,
-    yes: bool = False,
-) -> None:
-    """Write a page that shows a run from the inside: one file that a browser opens, and that needs nothing else.
-
-    Args:
-        run: The run.
-        file: A new file, which should end in .html.
-        position: The position that it opens at, and that it has a window around if the run is long.
-        step: The same as a step of the source language.
-        command: What makes this page, for its readers.
-        yes: Whether to go on, even if that takes more than ten minutes or half of the free memory.
-    """
-    from softmachine.files import require_new, write_text
-    from softmachine.pages import html
-
-    require_new(Path(file))
-    if step is not None:
-        position = inspect(run).position_of(step)
-    with consent(yes):
-        write_text(Path(file), html(run, _making(run) if command is None else command, position))
-
-
-def _making(run: Run) -> str:
-    """What makes the page of a run, in Python."""
-    word = run.model.codec.text_of(run.outcome.word)
-    return f"sm.page(sm.run({run.model.source.name!r}, {word!r}, theorem={run.model.theorem.name!r}), 'run.html')"
-
-
-def gallery(folder: str | Path, *, tell: Tell = nobody) -> list[Path]:
-    """Write pages of some runs of the zoo, and an index of them; the files that were written.
-
-    Args:
-        folder: A new folder.
-        tell: Is told what is being done.
-    """
-    from softmachine.files import require_new, write_text
-    from softmachine.pages import EXHIBITS, html, index
-
-    folder, pages, shown = Path(folder), {}, []
-    require_new(folder)
-    for item in EXHIBITS:
-        tell(f"making the page of {item.title}")
-        found = run(item.source, item.word, theorem=item.theorem, attention=item.attention)
-        pages[folder / item.file] = html(found, item.command)
-        shown.append((item, found.model.source.language, found.verdict or "goes on"))
-    folder.mkdir()
-    for file, text in (*pages.items(), (folder / "index.html", index(shown))):
-        write_text(file, text)
-    return list(pages)
-
-
-def picture(
-    shown: Run | Model, *, position: int | None = None, step: int | None = None, attention: bool | str = False
-) -> Picture:
-    """A picture for a paper or a slide, as SVG: of one step of a run, of attention patterns, or of a model's board.
-
-    Args:
-        shown: A run, or a model.
-        position: The position of the run; by default the last one.
-        step: The same as a step of the source language.
-        attention: What all heads of a run looked at up to there, or what the head of this name did.
-    """
-    from softmachine.inspection.pictures import attention_picture, board_picture, step_picture
-
-    if isinstance(shown, Model):
-        return board_picture(shown.weights)
-    inspection = inspect(shown)
-    if step is not None:
-        position = inspection.position_of(step)
-    where = -1 if position is None else position
-    if attention:
-        return attention_picture(inspection, attention if isinstance(attention, str) else None, where)
-    return step_picture(inspection, where)
 
 
 def check(
@@ -541,11 +465,21 @@ def dataset(
     )
 
 
-def save(model: Model, folder: str | Path, *, force: bool = False) -> None:
-    """Write a model to a folder, from which :func:`load` reads it."""
+def save(model: Model | Transformer, folder: str | Path, *, force: bool = False) -> None:
+    """Write a model to a folder, from which :func:`load` reads it; or bare weights, for :func:`load_weights`."""
     from softmachine.exports import native
 
-    native.save(model, Path(folder), force=force)
+    if isinstance(model, Transformer):
+        native.save_weights(model, Path(folder), force=force)
+    else:
+        native.save(model, Path(folder), force=force)
+
+
+def load_weights(folder: str | Path) -> Transformer:
+    """The weights of a folder that :func:`save` wrote, of a model or bare, without what they are for."""
+    from softmachine.exports import native
+
+    return native.load_weights(Path(folder))
 
 
 def export(

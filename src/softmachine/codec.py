@@ -208,6 +208,11 @@ class Codec(ABC, Generic[S_co]):
         """
         return self.positions(word, max_steps) <= length
 
+    def reduced(self, word: Word) -> str | None:
+        """What the theorem's reduction makes of a word, as text; None if it is not by reduction."""
+        self.source.word(word)
+        return None
+
     @property
     def chain(self) -> Source | None:
         """The C-RASP program whose chain of thought the model writes, if it is one."""

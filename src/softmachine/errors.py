@@ -102,6 +102,10 @@ class UsageError(SoftmachineError):
     """A command or function was called with arguments that do not go together."""
 
 
+MORE = "make it for more: {}"
+"""What is said of a longer context."""
+
+
 class OutgrownError(InputError, UsageError):
     """Something does not fit into the length that weights are made for.
 
@@ -109,11 +113,19 @@ class OutgrownError(InputError, UsageError):
         message: What does not.
         context: The length that would do, if it is known.
         hint: What would be right, if the context does not say it.
+        how: What is said of the length that would do.
     """
 
-    def __init__(self, message: str, *, context: int | None = None, hint: str | Remedy | None = None) -> None:
-        self.context = context
-        super().__init__(message, hint=hint if context is None else Remedy("make it for more: {}", context=context))
+    def __init__(
+        self,
+        message: str,
+        *,
+        context: int | None = None,
+        hint: str | Remedy | None = None,
+        how: str = MORE,
+    ) -> None:
+        self.context, self.how = context, how
+        super().__init__(message, hint=hint if context is None else Remedy(how, context=context))
 
 
 class EffortError(SoftmachineError):

@@ -20,7 +20,7 @@ from softmachine.cli import main
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import AmbiguousTokenError, PrecisionError, UsageError
 from softmachine.theorems.shared.special_tokens import START
-from softmachine.theorems.temporal.theorem import Variant, Vision
+from softmachine.theorems.temporal.heads import Variant, Vision
 from softmachine.transformer.attention import Choice
 from tests.arithmetic import numbers as hard
 from tests.arithmetic.numbers import exact_array, hard_number

@@ -14,7 +14,7 @@ from flint import arb, ctx, fmpq
 from softmachine.arithmetic import Arithmetic, Tensor, UndecidedError
 from softmachine.arithmetic.exact import Exact
 from softmachine.arithmetic.floating import Float
-from softmachine.arithmetic.operator import _unit
+from softmachine.arithmetic.operator import power_dividing
 from softmachine.errors import ConstructionError, PrecisionError
 from softmachine.transformer.attention import Choice
 from tests.arithmetic import numbers as hard
@@ -241,7 +241,7 @@ def test_a_softmax_mean_is_within_its_error_of_the_exact_one(name: str, doubt: f
             tensors.append(Tensor(tensor.value, errors))
             exact = [Fraction(float(v)) + s for v, s in zip(tensor.value.reshape(-1), shift, strict=True)]
             inside.append(np.array(exact, dtype=object).reshape(part.shape))
-        scale = Fraction(chooser.choice((1, 1, 5)), chooser.choice((1, 3)))
+        scale = Fraction(chooser.choice((1, 1, 5, 64, 3000)), chooser.choice((1, 3)))
         visible = np.array([[chooser.random() < 0.7 for _ in range(keys)] for _ in range(queries)])
         try:
             scales = floats.numbers([[scale]] * queries)[:, 0]
@@ -274,6 +274,37 @@ def test_a_softmax_that_has_decided_is_known_well_however_large_its_exponents_ar
     assert found.error is not None
     assert found.value[0, 0, 0] == values[3]
     assert found.error[0, 0, 0] < 1000 * floats.roundoff
+
+
+def test_a_lookup_of_a_count_from_its_share_is_known_well_in_float32() -> None:
+    """The score (2 c j - j²)/(c+1) of position j, from 1/(c+1) with its rounding error, sharp as certificates want it.
+
+    The error of the query is c² roundings at every key, but only c beside the best; and far keys do not matter.
+    """
+    floats, most = Float("float32"), 200
+    units = [[Fraction(1, c + 1)] for c in range(most + 1)]
+    unit = floats.numbers(units)
+    shares = floats.operator([[(0, Fraction(-2))], [(0, Fraction(-1))]], 1, [Fraction(2), Fraction(0)])(unit[None])
+    places = floats.numbers([[Fraction(j), Fraction(j * j)] for j in range(most + 1)])[None]
+    scale = floats.scales([Fraction(128 * (most + 1))] * (most + 1), feature=False)
+    found = floats.soft(shares, places, None, np.ones((most + 1, most + 1), dtype=bool), scale)(places)
+    assert found.error is not None
+    assert (found.value == places.value).all()
+    assert found.error.max() < 1e-6
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_means_of_tied_keys_are_those_of_the_format(name: str) -> None:
+    """Scores that are equal in the format have equal exponentials, however large they are."""
+    floats = Float(name)
+    query = floats.numbers([[Fraction(400), Fraction(-1), Fraction(40_000)]])[None]
+    rows = [(200, 40_000, 0), (0, 0, 1), (200, 40_000, 0), (199, 199**2, 0)]
+    key = floats.numbers([[Fraction(part) for part in row] for row in rows])[None]
+    read = floats.numbers([[Fraction(part)] for part in (0, 1, 0, 0)])[None]
+    scale = floats.scales([Fraction(100)], feature=False)
+    found = floats.soft(query, key, None, np.ones((1, 4), dtype=bool), scale)(read)
+    assert found.error is not None
+    assert abs(found.value.item() - 1 / 3) <= found.error.item() < 40 * floats.roundoff
 
 
 # Exact numbers
@@ -535,5 +566,5 @@ def test_exact_numbers_take_a_softmax_only_of_equal_scores() -> None:
 
 def test_units_of_numbers_are_the_largest_powers_of_two_that_divide_them() -> None:
     sizes = [1.0, 6.0, 0.75, 2.0**53 - 1, 5e-324, 2.0**-1022 * 3, 0.0]
-    assert _unit(np.array(sizes)).tolist() == [1, 2, 0.25, 1, 5e-324, 2.0**-1022, np.inf]
-    assert all(a <= b for a, b in pairwise(sorted(_unit(np.array(sizes)))))
+    assert power_dividing(np.array(sizes)).tolist() == [1, 2, 0.25, 1, 5e-324, 2.0**-1022, np.inf]
+    assert all(a <= b for a, b in pairwise(sorted(power_dividing(np.array(sizes)))))

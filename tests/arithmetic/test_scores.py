@@ -25,6 +25,13 @@ def tensor(data: st.DataObject, shape: tuple[int, ...], numbers: st.SearchStrate
     return Tensor(np.array(values, dtype=np.float64).reshape(shape), np.full(shape, error))
 
 
+def moved(x: Tensor, signs: np.random.Generator) -> Array:
+    """Fractions as far from the numbers as their errors allow, or at them."""
+    assert x.error is not None
+    exactly = np.vectorize(Fraction, otypes=[object])
+    return np.asarray(exactly(x.value) + exactly(x.error) * signs.choice([-1, 0, 1], x.shape).astype(object))
+
+
 def exact_scores(query: Array, key: Array, bias: Array | None) -> Array:
     """The scores of fractions."""
     products = np.array([[sum(q * k, Fraction(0)) for k in key] for q in query])
@@ -44,13 +51,7 @@ def test_scores_are_no_further_off_than_they_say(whole: bool, data: st.DataObjec
     scores = FloatScores.of(query, key, bias, DIGITS, LEAST)
     doubt = np.zeros(scores.value.shape) if scores.doubt is None else scores.doubt
     signs = np.random.default_rng(data.draw(st.integers(0, 99)))
-
-    def moved(x: Tensor) -> Array:
-        assert x.error is not None
-        exactly = np.vectorize(Fraction, otypes=[object])
-        return np.asarray(exactly(x.value) + exactly(x.error) * signs.choice([-1, 0, 1], x.shape).astype(object))
-
-    truth = exact_scores(moved(query)[0], moved(key)[0], None if bias is None else moved(bias))
+    truth = exact_scores(moved(query, signs)[0], moved(key, signs)[0], None if bias is None else moved(bias, signs))
     visible = np.ones((queries, keys), dtype=bool)
     visible[0, 1:] = data.draw(st.booleans())
     candidates = scores.candidates(visible)
@@ -63,13 +64,36 @@ def test_scores_are_no_further_off_than_they_say(whole: bool, data: st.DataObjec
             assert scores.doubt is not None or candidates[0, i, j] == (visible[i, j] and score == max(seen))
 
 
+@settings(max_examples=80, deadline=None)
+@given(data=st.data())
+def test_differences_of_scores_are_no_further_off_than_they_say(data: st.DataObject) -> None:
+    """What an error of a query adds to two scores alike cancels; and no more than that."""
+    queries, keys, width = (data.draw(st.integers(1, 4)) for _ in range(3))
+    query = tensor(data, (1, queries, width), ANY, exact=False)
+    key = tensor(data, (1, keys, width), ANY, exact=data.draw(st.booleans()))
+    bias = tensor(data, (queries, keys), ANY, exact=False) if data.draw(st.booleans()) else None
+    scores = FloatScores.of(query, key, bias, DIGITS, LEAST)
+    top = scores.value.argmax(axis=-1)
+    beside = scores.beside(top, query, key, bias)
+    doubt = np.zeros(scores.value.shape) if beside is None else beside
+    signs = np.random.default_rng(data.draw(st.integers(0, 99)))
+    truth = exact_scores(moved(query, signs)[0], moved(key, signs)[0], None if bias is None else moved(bias, signs))
+    for i, row in enumerate(truth):
+        for j, score in enumerate(row):
+            kept = [Fraction(float(scores.value[0, i, k])) for k in (j, top[0, i])]
+            assert abs(kept[0] - kept[1] - (score - row[top[0, i]])) <= Fraction(float(doubt[0, i, j]))
+
+
 def test_small_integers_are_exact_and_large_ones_are_not() -> None:
     def one(number: float) -> Tensor:
         return Tensor(np.full((1, 1, 1), number), np.zeros((1, 1, 1)))
 
     assert FloatScores.of(one(2.0**20), one(2.0**20), None, DIGITS, LEAST).doubt is None
     assert FloatScores.of(one(2.0**20), one(2.0**20), one(1.0)[0], DIGITS, LEAST).doubt is None
-    for query, key, bias in ((2.0**30, 2.0**30, 0.0), (0.1, 1.0, 0.0), (1.0, 1.0, 0.5), (1.0, 1.0, 2.0**53)):
+    assert FloatScores.of(one(2.0**20), one(2.0**-4), one(0.5)[0], DIGITS, LEAST).doubt is None
+    assert FloatScores.of(one(0.1), one(1.0), None, DIGITS, LEAST).doubt is None
+    tiny = 2.0**-600
+    for query, key, bias in ((2.0**30 + 1, 2.0**30, 0.5), (0.1, 0.1, 0.0), (tiny, tiny, 0.0), (1.0, 1.0, 2.0**53)):
         doubt = FloatScores.of(one(query), one(key), one(bias)[0], DIGITS, LEAST).doubt
         assert doubt is not None
         assert doubt.all()

@@ -29,8 +29,9 @@ from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import token
 from softmachine.theorems import Theorem, theorem_for, theorems_for
 from softmachine.theorems.shared.special_tokens import START
-from softmachine.theorems.temporal.theorem import Variant, Vision, signals
-from softmachine.transformer.attention import LEFTMOST_HARD, RIGHTMOST_HARD, Choice, Weighting, softmax
+from softmachine.theorems.temporal.heads import Variant, Vision
+from softmachine.theorems.temporal.theorem import signals
+from softmachine.transformer.attention import Choice, Weighting, softmax
 from softmachine.transformer.features import INVERSE, Distance
 from softmachine.transformer.weights import Block, Layer
 from tests.cases import CASES, Case
@@ -199,10 +200,10 @@ def test_float_formats_are_measured_up_to_the_length_where_they_fail() -> None:
 
 
 def test_answers_go_wrong_later_than_bounds_give_out() -> None:
-    soft, _ = sm.soften("#<[Q_a] >= 2*#>[Q_b]", length=300)
-    measured = measure(soft, "float32", 300)
+    soft, _ = sm.soften("#<[Q_a] >= 2*#>[Q_b]", length=100)
+    measured = measure(soft, "float16", 100)
     assert measured.fails_at is None
-    assert 20 < measured.proven_to < measured.holds_to == 300
+    assert 20 < measured.proven_to < measured.holds_to == 100
     assert "no doubt up to length" in str(measured)
 
 
@@ -223,13 +224,13 @@ def test_a_plot_is_drawn_and_nothing_is_overwritten(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["margin.png", "margin.svg"]
 
 
-CHOICE = "head 'pick' is {}, and certificates are only for average-hard attention"
+CHOICE = "head 'pick' is {}, and certificates are only for hard attention"
 
 
-@pytest.mark.parametrize("weighting", [RIGHTMOST_HARD, LEFTMOST_HARD, softmax(3)])
 @pytest.mark.parametrize("looped", [False, True])
-def test_a_head_that_softmax_cannot_take_the_place_of_is_refused_by_name(weighting: Weighting, looped: bool) -> None:
+def test_a_head_that_has_a_temperature_is_refused_by_name(looped: bool) -> None:
     """It kept its weighting, and the certificate said "holds"."""
+    weighting = softmax(3)
     bit = token("bit", {START: (0,), "a": (1,), "b": (0,)})
 
     def pick(of: Signal) -> Signal:

@@ -5,11 +5,14 @@ import shlex
 import pytest
 
 from softmachine import zoo
-from softmachine.measure.atlas import ATLAS, Witness
+from softmachine.languages.family import Family
+from softmachine.measure.atlas import ATLAS, CONSTANT, Claim, Witness, all_witnesses
 from softmachine.theorems import all_theorems, theorem_for
+from softmachine.uniform import family_named
 from tests.cli.conftest import Cli
 
-WITNESSES = list(dict.fromkeys(witness for cell in ATLAS for witness in cell.lower))
+WITNESSES = list(all_witnesses(ATLAS))
+IDS = [f"{claim}: {witness.command}" for claim, witness in WITNESSES]
 
 
 def test_every_regime_is_there_once() -> None:
@@ -23,28 +26,46 @@ def test_every_class_has_a_witness_or_is_cited() -> None:
         assert "AC" in cell.languages or cell.precision != "1" or not cell.languages
 
 
-@pytest.mark.parametrize("witness", WITNESSES, ids=lambda witness: witness.command)
-def test_every_command_runs_the_construction_that_it_is_said_to_run(witness: Witness) -> None:
-    assert witness.construction in {item.name for item in all_theorems()}
-    program, verb, name, word, *options = shlex.split(witness.command)
-    assert (program, verb) == ("softmachine", "run")
-    entry = zoo.find(name)
-    assert entry is not None
-    named = options[options.index("--theorem") + 1] if "--theorem" in options else None
-    assert theorem_for(entry.load(), named).name == witness.construction
-    assert entry.load().word(word)
+def test_every_cell_says_how_much_of_it_is_witnessed() -> None:
+    for cell in ATLAS:
+        if cell.languages and not cell.cited:
+            assert cell.witnessed == (Claim.LOWER, Claim.UNIFORM, Claim.UPPER)
+        elif cell.languages and cell.depth == CONSTANT:
+            assert cell.witnessed == (Claim.LOWER,)
+            assert all("members of the class" in witness.note for witness in cell.lower)
+        else:
+            assert cell.witnessed == ()
+
+
+@pytest.mark.parametrize(("claim", "witness"), WITNESSES, ids=IDS)
+def test_every_command_runs_the_construction_that_it_is_said_to_run(claim: Claim, witness: Witness) -> None:
+    program, verb, name, *options = shlex.split(witness.command)
+    assert (program, verb) == ("softmachine", {"lower": "run", "uniform": "uniform", "upper": "circuit"}[claim])
+    if claim is Claim.UNIFORM:
+        entry = zoo.find(name)
+        written = entry is not None and isinstance(entry.load(), Family)
+        assert written or family_named(name).name == witness.construction
+    if claim is Claim.LOWER:
+        assert witness.construction in {item.name for item in all_theorems()}
+        entry = zoo.find(name)
+        assert entry is not None
+        named = options[options.index("--theorem") + 1] if "--theorem" in options else None
+        assert theorem_for(entry.load(), named).name == witness.construction
+        assert entry.load().word(options[0])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("witness", WITNESSES, ids=lambda witness: witness.command)
-def test_every_command_ends_well(witness: Witness, cli: Cli) -> None:
-    assert cli(*shlex.split(witness.command)[1:]).status == 0
+@pytest.mark.parametrize("command", [witness.command for _, witness in WITNESSES])
+def test_every_command_ends_well(command: str, cli: Cli) -> None:
+    assert cli(*shlex.split(command)[1:]).status == 0
 
 
 def test_the_map_is_printed(cli: Cli) -> None:
     shown = cli("atlas")
     assert shown.status == 0
-    for part in ("L AC⁰ [1]", "FO TC^d †", "circuit-evaluator", "softmachine run one-way-streets"):
+    parts = ("L AC⁰", "FO TC^d †", "uniform-circuits", "softmachine run one-way-streets", "softmachine uniform")
+    for part in parts:
         assert part in shown.out
     cells = cli("atlas", "--json").json["cells"]
     assert len(cells) == 24
+    assert {"lower", "uniform", "above", "witnessed"} <= set(cells[0])

@@ -181,7 +181,7 @@ def test_a_terminal_sees_the_answers_of_what_has_no_tape() -> None:
 
 
 def test_a_narrow_terminal_does_not_cut_the_map() -> None:
-    assert "L AC⁰ [1]" in _run("atlas", COLUMNS="40").stdout
+    assert "L AC⁰ " in _run("atlas", COLUMNS="40").stdout
 
 
 @pytest.mark.parametrize("arguments", ["zoo --json", "run parity 1", "--help"])

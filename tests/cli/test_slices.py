@@ -50,3 +50,14 @@ def test_slices_explains_what_it_cannot_do(cli: Cli) -> None:
     assert called.status == 2
     assert "go up to length 20" in called.err
     assert "words of length 21, too many to try" in called.err
+
+
+def test_automata_at_the_command_line(cli: Cli) -> None:
+    shown = cli("slices", "majority-crasp", "--up-to", 6, "--automata")
+    assert shown.status == 0
+    assert "n² + n + 1 states: polynomially many" in shown.out
+    answer = cli("slices", "majority-crasp", "--up-to", 3, "--automata", "--json").json
+    assert answer["automata"] == [{"length": n, "states": n * n + n + 1} for n in (1, 2, 3)]
+    refused = cli("slices", "palindrome", "--up-to", 3, "--automata")
+    assert refused.status == 2
+    assert "is no C-RASP program" in refused.err

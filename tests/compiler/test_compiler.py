@@ -30,7 +30,7 @@ from softmachine.signals import (
 )
 from softmachine.signals.gadgets import all_of, any_of, exists, latest
 from softmachine.signals.kinds import integer
-from softmachine.signals.primitives import Attention, Named, Unit
+from softmachine.signals.primitives import Attention, Named, Unit, token
 from softmachine.signals.signal import Affine, Atom
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import Feature, I, N
@@ -448,3 +448,9 @@ def test_a_recogniser_takes_a_bit() -> None:
 def test_steps_become_step_units() -> None:
     transformer = compiled(step("sign", letter("a") - letter("b")))
     assert transformer.layers[0].feed_forward.activations == ("step",)
+
+
+def test_token_tables_that_differ_only_in_a_column_of_zeros_stay_apart() -> None:
+    narrow, wide = token("narrow", {"a": (1,), "b": (0,)}), token("wide", {"a": (1, 0), "b": (0, 0)})
+    program = Program("p", ("a", "b"), ("x", "y"), stack(narrow + wide[1], constant(Fraction(1, 2))))
+    assert DenseEngine(compile_program(program)).answers([("a", "b")]) == [["x", "y"]]

@@ -13,8 +13,13 @@ from tests.digests.digest import digest
 
 CONTEXTS = (16, 64)
 """The lengths that weights are made for, if they depend on one."""
-MORE_CONTEXTS = {"configuration-graph": (2, 4), "circuit-evaluator": (1024,)}
+MORE_CONTEXTS = {
+    "configuration-graph": (2, 4), "circuit-evaluator": (1024,), "threshold-evaluator": (1024,),
+}  # fmt: skip
 """Lengths that serve more sources: most are refused at 16 and 64, there is too much or too little room."""
+FEW_LETTERS = ("uniform-circuits", "uniform-thresholds", "nondeterministic-logspace")
+"""Of these the length is that of words, and weights for long ones are large: only these lengths."""
+LENGTHS_OF_WORDS = (0, 1, 2, 3)
 SOFTENED = "softened"
 """Soft attention with a certificate."""
 CERTIFIED = 50
@@ -82,13 +87,14 @@ def cases() -> Iterator[Case]:
             name = construction.name
             if not construction.applies_to(_source(entry.name)):
                 continue
-            lengths = (*CONTEXTS, *MORE_CONTEXTS.get(name, ())) if construction.length else (None,)
+            contexts = LENGTHS_OF_WORDS if name in FEW_LETTERS else (*CONTEXTS, *MORE_CONTEXTS.get(name, ()))
+            lengths = contexts if construction.length else (None,)
             for attention in construction.attentions:
                 for length in lengths:
                     yield Case(entry.name, name, attention, length)
             if "hard" in construction.attentions and (name not in begun or (entry.name, name) in softened):
                 begun.add(name)
-                yield Case(entry.name, name, SOFTENED, CERTIFIED)
+                yield Case(entry.name, name, SOFTENED, contexts[-1] if name in FEW_LETTERS else CERTIFIED)
 
 
 @cache

@@ -20,7 +20,17 @@ from tests.models import model_of
 
 MANY = 40_000
 """Steps: more than the interpreter makes one by one."""
-FEW = ("configuration-graph", "turing-relative", "turing-counter", "circuit-evaluator")
+FEW = (
+    "configuration-graph",
+    "turing-relative",
+    "turing-counter",
+    "circuit-evaluator",
+    "uniform-circuits",
+    "uniform-thresholds",
+    "threshold-evaluator",
+    "odd-walks",
+    "nondeterministic-logspace",
+)
 """Theorems whose models take long to make."""
 
 

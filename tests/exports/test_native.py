@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import stat
 import subprocess
 import sys
@@ -746,6 +747,17 @@ def test_a_folder_without_a_model_says_what_is_missing(tmp_path: Path) -> None:
     (tmp_path / WEIGHTS).write_bytes(b"")
     with pytest.raises(SourceError, match=r"the folder has no softmachine\.json"):
         native.load(tmp_path)
+
+
+@pytest.mark.parametrize("name", [MARK, WEIGHTS])
+def test_a_model_that_has_lost_a_file_says_which_also_where_the_folder_is_named_as_text(
+    tmp_path: Path, name: str
+) -> None:
+    folder = tmp_path / "model"
+    sm.save(sm.compile("palindrome"), folder)
+    (folder / name).unlink()
+    with pytest.raises(SourceError, match=f"the folder has no {re.escape(name)}"):
+        sm.load(str(folder))
 
 
 def test_files_that_are_too_large_are_not_read(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -156,15 +156,15 @@ def temporal(specification: Any, word: tuple[str, ...], most: int) -> Answer:
                 left, right = (sum(k * count(number, i) for k, number in side.terms) + side.constant for side in sides)
                 return compares(str(formula.relation), left, right)
             case "Predicate":
-                return predicate(formula.name, count(formula.number, i), formula.parameters)
+                return predicate(formula.name, count(formula.number, i), n, formula.parameters)
         return boolean(kind, formula, lambda part: at(part, i))
 
     values = tuple(at(specification.formula, i) for i in range(n))
     return Answer("accept" if values[-1:] == (True,) else "reject", values=values)
 
 
-def predicate(name: str, number: int, parameters: tuple[int, ...]) -> bool:
-    """The predicates of numbers that the generator writes."""
+def predicate(name: str, number: int, n: int, parameters: tuple[int, ...]) -> bool:
+    """The predicates of numbers, in a word of length n, that the generator writes."""
     match name:
         case "odd":
             return number % 2 == 1
@@ -174,6 +174,14 @@ def predicate(name: str, number: int, parameters: tuple[int, ...]) -> bool:
             return number in {2**k for k in range(number + 1)}
         case "mod":
             return number % parameters[0] == parameters[1]
+        case "half":
+            return number <= n / 2
+        case "middle":
+            return number == n - n // 2
+        case "divides":
+            return number in {k for k in range(1, n + 1) if n / k == n // k}
+        case "upto":
+            return number * parameters[1] <= n * parameters[0]
     raise AssertionError(f"no meaning is known for {name}")
 
 
@@ -318,6 +326,41 @@ def gate_value(kind: str, bits: list[bool], threshold: int | None) -> bool:
         "ZERO": False,
         "ONE": True,
     }[kind]
+
+
+def family(one: Any, word: tuple[str, ...], most: int) -> Answer:
+    """A family: the circuit that it unrolls to, by recursion."""
+    return Answer(circuit(one.circuit(len(word)), word, most).verdict)
+
+
+def logspace(machine: Any, word: tuple[str, ...], most: int) -> Answer:
+    """A machine that guesses: all that can be, step by step, until nothing is new."""
+    tape, space = ("<", *word, ">"), machine.factor * len(word).bit_length() + machine.cells
+    now = {(machine.start, 0, 0, ("<", *"_" * space, ">"))}
+    seen = set(now)
+    while now:
+        if any(state in machine.accept for state, *_ in now):
+            return Answer("accept")
+        after = set()
+        for state, head, at, work in now:
+            for rule in machine.rules:
+                if (rule.state, rule.reads, rule.work) == (state, tape[head], work[at]):
+                    written = (*work[:at], rule.writes, *work[at + 1 :])
+                    moves = {"L": -1, "S": 0, "R": 1}
+                    after.add((rule.next, head + moves[rule.move], at + moves[rule.work_move], written))
+        now = after - seen
+        seen |= now
+    return Answer("reject")
+
+
+def odd_walks(one: Any, word: tuple[str, ...], most: int) -> Answer:
+    """Whether a walk of odd length leads to the second vertex: walk, and look after every odd number of edges."""
+    edges = list(one.edges) + ([] if one.directed else [(b, a) for a, b in one.edges])
+    at, found = {word[0]}, False
+    for length in range(1, 2 * len(one.vertices) + 2):
+        at = {b for a, b in edges if a in at}
+        found = found or (length % 2 == 1 and word[1] in at)
+    return Answer("accept" if found else "reject")
 
 
 def graph(one: Any, word: tuple[str, ...], most: int) -> Answer:

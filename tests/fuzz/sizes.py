@@ -35,6 +35,11 @@ COUNTS = {
     "turing-relative": 100,
     "configuration-graph": 100,
     "circuit-evaluator": 200,
+    "threshold-evaluator": 100,
+    "uniform-circuits": 50,
+    "uniform-thresholds": 50,
+    "nondeterministic-logspace": 100,
+    "odd-walks": 50,
 }
 """How many sources a theorem gets, for each attention."""
 OTHERS = 300

@@ -11,20 +11,26 @@ from softmachine.errors import ConstructionError, InvalidError, UsageError
 from softmachine.languages.circuit import Circuit, GateKind
 from softmachine.languages.counter import CounterMachine
 from softmachine.languages.crasp import Program as CraspProgram
+from softmachine.languages.family import Family
+from softmachine.languages.family import parse as family_text
 from softmachine.languages.formats import formats, parse, source_from, source_text
 from softmachine.languages.graph import Graph
+from softmachine.languages.logspace import LogspaceMachine
+from softmachine.languages.logspace import Rule as LogspaceRule
+from softmachine.languages.rasp import Program as RaspProgram
 from softmachine.languages.source import Source
 from softmachine.languages.srasp import Kind
 from softmachine.languages.srasp import Program as SraspProgram
 from softmachine.languages.temporal import Specification, symbols
 from softmachine.languages.turing import Rule, Tape, TuringMachine
 from softmachine.theorems import all_theorems
-from tests.fuzz import interpreters
+from softmachine.theorems.rasp.tokens import CausalRaspCodec, RaspCodec
+from tests.fuzz import interpreters, rasp_interpreter
 from tests.fuzz.interpreters import Answer
-from tests.sources import crasp_programs, srasp_programs
+from tests.sources import crasp_programs, rasp_programs, srasp_programs
 from tests.sources.circuits import random_circuit
 from tests.sources.counter_machines import random_counter_machine
-from tests.sources.formulas import ALL, COMPARISON, COUNT_PREDICATE, COUNTS, PAST, random_formula
+from tests.sources.formulas import ALL, COMPARISON, COUNT_PREDICATE, COUNTS, OF_LENGTH, PAST, random_formula
 from tests.sources.machines import random_machine
 
 SMALLEST, ENOUGH = "fixed:2", "fixed:24"
@@ -39,32 +45,40 @@ class Subject:
         make: A random source.
         truth: What is right, for a word and a number of steps.
         length: The length that weights are made for, if they are made for one.
+        shortest: The shortest words.
         longest: The longest words.
         steps: How many steps runs may have.
         word_count: How many words are tried.
         fixed: The fixed point that it is also tried in.
         verdict_only: Whether nothing but the verdict is left of a run, and steps are those of another machine.
         sorted_words: Whether only words with their letters in order are taken.
+        exact_length: Whether all words have the length that weights are made for.
     """
 
     make: Callable[[Random], Source]
     truth: Callable[[Any, tuple[str, ...], int], Answer]
     length: int | None = None
+    shortest: int = 0
     longest: int = 5
     steps: int = 60
     word_count: int = 4
     fixed: str = ENOUGH
     verdict_only: bool = False
     sorted_words: bool = False
+    exact_length: bool = False
 
     def words(self, rng: Random, source: Source) -> list[tuple[str, ...]]:
         """Random words of all lengths, each once."""
         count = self.word_count
-        if isinstance(source, Circuit | Graph):
-            width = source.width if isinstance(source, Circuit) else 2
+        if isinstance(source, Circuit | Graph) or self.exact_length:
+            width = (
+                source.width if isinstance(source, Circuit) else 2 if isinstance(source, Graph) else self.length or 0
+            )
             drawn = [tuple(rng.choices(source.alphabet, k=width)) for _ in range(count)]
         else:
-            drawn = [tuple(rng.choices(source.alphabet, k=rng.randint(0, self.longest))) for _ in range(count)]
+            drawn = [
+                tuple(rng.choices(source.alphabet, k=rng.randint(self.shortest, self.longest))) for _ in range(count)
+            ]
         if self.sorted_words:
             drawn = [tuple(sorted(word, key=source.alphabet.index)) for word in drawn]
         return list(dict.fromkeys(drawn))
@@ -159,6 +173,63 @@ def graph(rng: Random) -> Graph:
     return Graph(name="graph", vertices=vertices, edges=edges, directed=rng.random() < 0.5)
 
 
+def rasp(rng: Random) -> RaspProgram:
+    return rasp_programs.random_program(rng, operations=rng.randint(2, 8), depth=4, loop=rng.random() < 0.05)
+
+
+def rasp_writer(rng: Random) -> RaspProgram:
+    return rasp_programs.random_writer(rng, operations=rng.randint(2, 6), depth=4)
+
+
+def rasp_answers(program: RaspProgram, word: tuple[str, ...], _: int) -> Answer:
+    tokens = RaspCodec(program).answers.tokens
+    return rasp_interpreter.answers(program, word, tokens, causal=program.causal)
+
+
+def causal_answers(program: RaspProgram, word: tuple[str, ...], _: int) -> Answer:
+    tokens = CausalRaspCodec(program).answers.tokens
+    return rasp_interpreter.answers(program, word, tokens, causal=True)
+
+
+def family(rng: Random) -> Family:
+    """A family with a few layers of gates over all inputs, or over some; thresholds too."""
+    kinds = ["AND", "OR", "NOT", "THR(n/2 + 1)", f"THR({rng.randint(1, 3)})"]
+    lines, wires = [], [("x", "i")]
+    for level in range(rng.randint(1, 2)):
+        kind = rng.choice(kinds)
+        name, index = rng.choice(wires)
+        many = f"[{name}({index}) for i in 0..n-1{rng.choice(['', ' if i % 2 = 0', ' if i < 2'])}]"
+        lines.append(f"g{level}(j) = {kind} {f'{name}(j)' if kind == 'NOT' else many} for j in 0..n-1")
+        wires.append((f"g{level}", "i"))
+    return family_text("\n".join(["family random", "depth log", *lines, f"output {wires[-1][0]}(0)"]))
+
+
+def logspace_machine(rng: Random) -> LogspaceMachine:
+    """A machine that guesses, with few states and one work symbol."""
+    states = ["p", "q"][: rng.randint(1, 2)]
+    rules = []
+    for state in states:
+        for reads in ("<", "a", "b", ">"):
+            for work in ("<", "1", "_", ">"):
+                for _ in range(rng.choice([0, 0, 1, 1, 2])):
+                    move = rng.choice({"<": "SR", ">": "LS"}.get(reads, "LSR"))
+                    work_move = rng.choice({"<": "SR", ">": "LS"}.get(work, "LSR"))
+                    written = work if work in "<>" else rng.choice("1_")
+                    after = rng.choice([*states, *states, "yes"])
+                    rules.append(LogspaceRule(state, reads, work, after, written, move, work_move))
+    return LogspaceMachine(
+        name="guessing", alphabet=("a", "b"), symbols=("1",), factor=0, cells=1, start="p", accept=("yes",),
+        rules=tuple(rules),
+    )  # fmt: skip
+
+
+def small_graph(rng: Random) -> Graph:
+    vertices = tuple(f"v{k}" for k in range(rng.randint(1, 3)))
+    pairs = [(one, other) for one in vertices for other in vertices]
+    edges = tuple(rng.sample(pairs, rng.randint(0, min(3, len(pairs)))))
+    return Graph(name="graph", vertices=vertices, edges=edges, directed=rng.random() < 0.5)
+
+
 def accepts(machine: TuringMachine, word: tuple[str, ...], most: int) -> Answer:
     """Whether a machine accepts; one that never halts does not."""
     return Answer("accept" if interpreters.turing(machine, word, 500).verdict == "accept" else "reject")
@@ -170,6 +241,7 @@ _LARGE = replace(_TURING, make=mostly_one_tape, steps=8, word_count=2)
 _TEMPORAL = Subject(formula_of(ALL), interpreters.temporal, longest=6)
 _CRASP = Subject(crasp, interpreters.crasp, longest=5, steps=30)
 _COUNTER = Subject(counter_machine, interpreters.counter, longest=6, steps=30)
+_RASP = Subject(rasp, rasp_answers, shortest=1, longest=6)
 _CIRCUIT = Subject(small_circuit, interpreters.circuit, fixed=SMALLEST)
 
 SUBJECTS: dict[str, Subject] = {
@@ -187,8 +259,15 @@ SUBJECTS: dict[str, Subject] = {
     "temporal-masked": replace(_TEMPORAL, make=formula_of(PAST)),
     "temporal-encoder-unbounded": _TEMPORAL,
     "temporal-masked-unbounded": replace(_TEMPORAL, make=formula_of(without_counts(PAST))),
+    "temporal-encoder-literal": replace(_TEMPORAL, make=formula_of((*ALL, OF_LENGTH))),
+    "temporal-masked-literal": replace(_TEMPORAL, make=formula_of(PAST)),
+    "temporal-encoder-unbounded-literal": replace(_TEMPORAL, make=formula_of((*ALL, OF_LENGTH))),
+    "temporal-masked-unbounded-literal": replace(_TEMPORAL, make=formula_of(without_counts(PAST))),
+    "unique-hard": replace(_TEMPORAL, make=formula_of(without_counts((*ALL, OF_LENGTH)))),
+    "temporal-layer-norm": replace(_TEMPORAL, make=formula_of([name for name in ALL if name != COUNT_PREDICATE])),
     "srasp": Subject(srasp, interpreters.srasp, longest=5),
     "crasp": _CRASP,
+    "crasp-layer-norm": _CRASP,
     "crasp-relu": _CRASP,
     "crasp-relu-bounded": replace(_CRASP, length=40),
     "counter": _COUNTER,
@@ -197,6 +276,16 @@ SUBJECTS: dict[str, Subject] = {
     "circuit-binary": _CIRCUIT,
     "circuit-unit": replace(_CIRCUIT, fixed=ENOUGH),
     "circuit-evaluator": Subject(tiny_circuit, interpreters.circuit, length=128, fixed=SMALLEST),
+    "rasp": _RASP,
+    "rasp-causal": replace(_RASP, truth=causal_answers),
+    "rasp-generate": replace(_RASP, make=rasp_writer, truth=rasp_interpreter.written, longest=4, steps=8),
+    "threshold-evaluator": Subject(tiny_circuit, interpreters.circuit, length=160, fixed=ENOUGH),
+    "uniform-circuits": Subject(family, interpreters.family, length=2, fixed=SMALLEST, exact_length=True),
+    "uniform-thresholds": Subject(family, interpreters.family, length=3, fixed=ENOUGH, exact_length=True),
+    "nondeterministic-logspace": Subject(
+        logspace_machine, interpreters.logspace, length=1, fixed=SMALLEST, exact_length=True
+    ),
+    "odd-walks": Subject(small_graph, interpreters.odd_walks, fixed=SMALLEST),
     "connectivity": Subject(graph, interpreters.graph, fixed=SMALLEST),
 }
 

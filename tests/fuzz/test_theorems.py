@@ -23,6 +23,7 @@ QUICK = (
     "temporal-encoder",
     "srasp",
     "crasp",
+    "rasp",
     "counter",
     "circuit-binary",
     "connectivity",
@@ -36,12 +37,8 @@ def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("softmachine.engines.fast.engine.compiled", store.uncompiled)
 
 
-ELSEWHERE = {"rasp", "rasp-causal", "rasp-generate"}
-"""Random RASP programs: tests/theorems/test_rasp.py has 2,000, and tests/rasp/test_random.py those in Python."""
-
-
 def test_every_theorem_is_tried_and_turing_machines_a_hundred_times() -> None:
-    assert set(SUBJECTS) | ELSEWHERE == {theorem.name for theorem in all_theorems()}
+    assert set(SUBJECTS) == {theorem.name for theorem in all_theorems()}
     machines = [theorem.name for theorem in all_theorems() if theorem.language == "turing"]
     assert min(COUNTS[name] for name in machines) >= LEAST_MACHINES
 

@@ -21,7 +21,17 @@ from softmachine.transformer.sight import Enclosure, told, told_below
 from tests.cases import CASES, Case
 from tests.models import model_of
 
-LONG = ("configuration-graph", "circuit-evaluator", "turing-counter", "turing-relative")
+LONG = (
+    "configuration-graph",
+    "circuit-evaluator",
+    "turing-counter",
+    "turing-relative",
+    "uniform-circuits",
+    "uniform-thresholds",
+    "threshold-evaluator",
+    "odd-walks",
+    "nondeterministic-logspace",
+)
 """Theorems with models that are large, or chains of thought that are long."""
 GUIDED = ("chapter-8", "temporal-encoder", "crasp", "counter", "srasp", "ternary", "circuit-binary", "connectivity")
 
@@ -198,6 +208,11 @@ MODELS: dict[str, list[tuple[str, dict[str, int]]]] = {
     "circuit-binary": [("full-adder", {})],
     "circuit-unit": [("and-or", {})],
     "connectivity": [("koenigsberg", {})],
+    "odd-walks": [("one-street", {})],
+    "threshold-evaluator": [("and-or", {"context": 110})],
+    "uniform-circuits": [("parity-family", {"context": 1})],
+    "uniform-thresholds": [("parity-family", {"context": 1})],
+    "nondeterministic-logspace": [("anbn-logspace", {"context": 2})],
     "rasp": [("histogram-rasp", {}), ("reverse-rasp", {}), ("sort-rasp", {})],
     "rasp-causal": [("histogram-rasp", {}), ("mode-rasp", {})],
     "rasp-generate": [("parity-scratchpad-rasp", {})],

@@ -27,7 +27,18 @@ CLOSE = Fraction(1, 10**24)
 """How far a number of 50 digits may be from the true one, after all that is done with it."""
 NARROW = Fraction(1, 10**9)
 """Enclosures are at least as narrow as this."""
-LONG = ("configuration-graph", "circuit-evaluator", "ternary-summary", "turing-counter", "turing-relative")
+LONG = (
+    "configuration-graph",
+    "circuit-evaluator",
+    "ternary-summary",
+    "turing-counter",
+    "turing-relative",
+    "uniform-circuits",
+    "uniform-thresholds",
+    "threshold-evaluator",
+    "odd-walks",
+    "nondeterministic-logspace",
+)
 """Theorems whose models Python's fractions take long for."""
 SHORT = [case for case in CASES if case.theorem not in LONG]
 

@@ -57,7 +57,7 @@ BINARY: dict[str, Callable[[Formula, Formula], Formula]] = {
 SEVERAL: dict[str, Callable[[tuple[Formula, ...]], Formula]] = {"and": And, "or": Or}
 COUNTS: dict[str, Callable[[Formula], Count]] = {"#<": LeftCount, "#>": RightCount}
 ATOMS: dict[str, Formula] = {"true": TRUE, "false": FALSE, "first": First(), "last": Last()}
-POSITION_PREDICATE, COUNT_PREDICATE, COMPARISON = "θ(i)", "θ(#)", "<="
+POSITION_PREDICATE, COUNT_PREDICATE, COMPARISON, OF_LENGTH = "θ(i)", "θ(#)", "<=", "θ_n"
 
 ALL = (*ATOMS, *UNARY, *BINARY, *SEVERAL, *COUNTS, POSITION_PREDICATE, COUNT_PREDICATE, COMPARISON)
 BOOLEAN = ("true", "false", "not", "and", "or", "->", "<->")
@@ -75,8 +75,9 @@ def random_formula(rng: random.Random, depth: int, letters: Sequence[str], opera
         rng: Decides everything.
         depth: The deepest it may be.
         letters: The symbols it may mention.
-        operators: What it may have apart from symbols: names of `ALL`. The names of counts say which way predicates and
-            comparisons may count; without one of the two there are no comparisons and no predicates of counts.
+        operators: What it may have apart from symbols: names of `ALL`, and `OF_LENGTH` for predicates that depend on
+            the length, too. The names of counts say which way predicates and comparisons may count; without one of the
+            two there are no comparisons and no predicates of counts.
     """
     counts = [COUNTS[name] for name in COUNTS if name in operators]
     atoms = [name for name in (*ATOMS, POSITION_PREDICATE) if name in operators]
@@ -93,7 +94,7 @@ def random_formula(rng: random.Random, depth: int, letters: Sequence[str], opera
     if depth == 0 or not composed or rng.random() < 0.1:
         name = rng.choice(atoms) if atoms and rng.random() < 0.3 else ""
         if name == POSITION_PREDICATE:
-            return _predicate(rng, Position())
+            return _predicate(rng, Position(), OF_LENGTH in operators)
         return ATOMS[name] if name else Symbol(rng.choice(letters))
     name = rng.choice(composed)
     if name in UNARY:
@@ -103,12 +104,15 @@ def random_formula(rng: random.Random, depth: int, letters: Sequence[str], opera
     if name in SEVERAL:
         return SEVERAL[name](tuple(part() for _ in range(rng.choice([2, 2, 3]))))
     if name == COUNT_PREDICATE:
-        return _predicate(rng, rng.choice(counts)(part()))
+        return _predicate(rng, rng.choice(counts)(part()), OF_LENGTH in operators)
     return Comparison(linear(2), rng.choice(list(Relation)), linear(1))
 
 
-def _predicate(rng: random.Random, number: Position | Count) -> Predicate:
-    name = rng.choice(["odd", "prime", "power2", "mod"])
+def _predicate(rng: random.Random, number: Position | Count, of_length: bool) -> Predicate:
+    name = rng.choice(["odd", "prime", "power2", "mod", *(["half", "middle", "divides", "upto"] if of_length else ())])
+    if name == "upto":
+        share = rng.randint(1, 4)
+        return Predicate(name, number, (rng.randint(0, share), share))
     if name != "mod":
         return Predicate(name, number)
     modulus = rng.randint(1, 4)

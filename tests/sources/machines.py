@@ -7,6 +7,7 @@ from itertools import product
 
 from softmachine.languages.turing import Rule, Tape, TuringMachine
 
+MOVES = {"L": -1, "S": 0, "R": 1}
 LONG_NAMES = ("x", "one", "#", "é", "a'", "null", "0x1F", "□□")
 
 
@@ -49,6 +50,56 @@ def random_machine(
         tape=tape,
         tapes=tapes,
     )
+
+
+def grown_machine(rng: random.Random, *, tapes: int, symbols: int, tape: Tape, rules: int) -> TuringMachine:
+    """A machine with many symbols or tapes that does not stop at once, although it has few rules.
+
+    With all of them it would have states · symbols^tapes rules, nearly all of them never used. Of some machines that
+    grew where they went, it is the one with the most rules: most others soon do the same again and again.
+    """
+    names = ("_", *(f"s{number}" for number in range(symbols - 1)))
+    states = tuple(f"q{number}" for number in range(rng.randint(2, 6)))
+    grown = max((_grown(rng, names, states, tapes, tape, rules) for _ in range(12)), key=len)
+    return TuringMachine(
+        name=f"grown {tapes}x{symbols}x{len(states)}",
+        states=states,
+        alphabet=names[1:],
+        symbols=names,
+        blank="_",
+        rules=tuple(grown),
+        start=states[0],
+        accept=(),
+        reject=(),
+        tape=tape,
+        tapes=tapes,
+    )
+
+
+def _grown(
+    rng: random.Random, names: tuple[str, ...], states: tuple[str, ...], tapes: int, tape: Tape, most: int
+) -> list[Rule]:
+    """Rules for what a run on the empty input reads: whenever there is none, a random one, until there are most."""
+    grown: dict[tuple[str, tuple[str, ...]], Rule] = {}
+    cells: list[dict[int, str]] = [{} for _ in range(tapes)]
+    heads, state = [0] * tapes, states[0]
+    for _ in range(10 * most):
+        read = tuple(cell.get(head, "_") for cell, head in zip(cells, heads, strict=True))
+        if (state, read) not in grown:
+            if len(grown) == most:
+                break
+            write, move = (tuple(rng.choices(some, k=tapes)) for some in (names, "LLRRS"))
+            grown[state, read] = Rule(state, read, write, move, rng.choice(states))
+        rule = grown[state, read]
+        for cell, head, symbol in zip(cells, heads, rule.write, strict=True):
+            cell[head] = symbol
+        heads = [head + MOVES[move] for head, move in zip(heads, rule.move, strict=True)]
+        if tape is Tape.STAY:
+            heads = [max(head, 0) for head in heads]
+        elif tape is not Tape.TWO_WAY and min(heads) < 0:
+            break
+        state = rule.next
+    return list(grown.values())
 
 
 def random_word(rng: random.Random, machine: TuringMachine, length: int) -> tuple[str, ...]:

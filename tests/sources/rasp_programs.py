@@ -40,6 +40,7 @@ ALPHABETS: tuple[tuple[tuple[str, ...], tuple[Value, ...]], ...] = (
 FEW = 24
 """Tables are made of at most so many cases."""
 ATTEMPTS = 200
+STOP = "$"
 
 
 def random_program(
@@ -55,6 +56,13 @@ def random_program(
         loop: Whether there is a loop in it.
     """
     return _Grower(rng, depth, rng.random() < 0.5 if causal is None else causal).program(operations, loop)
+
+
+def random_writer(rng: random.Random, *, operations: int = 6, depth: int = 6) -> Program:
+    """A causal program that feeds on its own output: what it says is a letter, or the stop symbol."""
+    grower = _Grower(rng, depth, causal=True)
+    grower.grow(operations)
+    return grower.writer()
 
 
 def words(program: Program, longest: int, shortest: int = 0) -> list[tuple[str, ...]]:
@@ -81,6 +89,29 @@ class _Grower:
             self.keep(node)
 
     def program(self, operations: int, loop: bool) -> Program:
+        self.grow(operations)
+        if loop:
+            self.loop()
+        # The latest are the deepest.
+        return self.made(self.sequences[-1] if self.rng.random() < 0.7 else self.rng.choice(self.sequences[-4:]))
+
+    def writer(self) -> Program:
+        """The latest sequence operator of few values, each of which stands for a letter or the end."""
+        said = [name for name in self.sequences if is_few(self.type_of(name))][-1]
+        domain = self.type_of(said)
+        assert isinstance(domain, Finite)
+        results = [self.rng.choice([*self.letters, *self.letters, STOP]) for _ in domain.values]
+        rows = tuple(((value,), result) for value, result in zip(domain.values, results, strict=True))
+        self.definitions.append(Definition("said", Table((said,), rows)))
+        return self.made("said", STOP)
+
+    def made(self, output: str, stop: str | None = None) -> Program:
+        return Program(
+            name="random", alphabet=self.alphabet, letters=self.letters, definitions=tuple(self.definitions),
+            output=output, causal=self.causal, stop=stop,
+        )  # fmt: skip
+
+    def grow(self, operations: int) -> None:
         wanted = len(self.definitions) + operations
         proposals: list[Callable[[], Node | None]] = [
             self.apply, self.apply, self.apply, self.table, self.select, self.select, self.select, self.pairs,
@@ -92,14 +123,6 @@ class _Grower:
             node = self.rng.choice(proposals)()
             if node is not None and node not in self.inference.nodes.values():
                 self.keep(node)
-        if loop:
-            self.loop()
-        # The latest are the deepest.
-        output = self.sequences[-1] if self.rng.random() < 0.7 else self.rng.choice(self.sequences[-4:])
-        return Program(
-            name="random", alphabet=self.alphabet, letters=self.letters, definitions=tuple(self.definitions),
-            output=output, causal=self.causal,
-        )  # fmt: skip
 
     def keep(self, node: Node) -> bool:
         """Add an operation, unless its types do not fit or it is too deep."""

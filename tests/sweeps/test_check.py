@@ -228,7 +228,8 @@ def _without_times(text: str) -> str:
     return re.sub(r'"seconds": [\d.e-]+', '"seconds": 0', text)
 
 
-def test_ctrl_c_ends_all_processes_and_the_journal_has_what_was_done(tmp_path: Path) -> None:
+@pytest.mark.parametrize("after", [0.06, 1.0], ids=["while workers start", "while they work"])
+def test_ctrl_c_ends_all_processes_and_the_journal_has_what_was_done(after: float, tmp_path: Path) -> None:
     journal = tmp_path / "journal"
     command = [sys.executable, "-m", "softmachine", "check", "Q_a since Q_b", "--up-to", "40", "--yes", "--json"]
     process = subprocess.Popen(
@@ -240,9 +241,9 @@ def test_ctrl_c_ends_all_processes_and_the_journal_has_what_was_done(tmp_path: P
     )
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and not _children(process.pid):
-        time.sleep(0.2)
+        time.sleep(0.01)
+    time.sleep(after)
     children = _children(process.pid)
-    time.sleep(1)
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=60)
     deadline = time.monotonic() + 20

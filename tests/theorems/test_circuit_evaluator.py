@@ -12,8 +12,14 @@ from softmachine.errors import ConstructionError, OutgrownError
 from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, evaluate, simplified
 from softmachine.signals import evaluate as evaluate_signal
 from softmachine.theorems.circuit.tokens import wire_values
-from softmachine.theorems.circuit_evaluator.theorem import most_gates, signals
-from softmachine.theorems.circuit_evaluator.tokens import EvaluatorCodec, pointer_width, serialised, without_constants
+from softmachine.theorems.circuit_evaluator.theorem import signals
+from softmachine.theorems.circuit_evaluator.tokens import (
+    EvaluatorCodec,
+    fitting_length,
+    pointer_width,
+    serialised,
+    without_constants,
+)
 from tests.sources.circuits import random_circuit
 
 EXAMPLE = Circuit(
@@ -24,8 +30,8 @@ EXAMPLE = Circuit(
 )
 
 
-def fitting(length: int, count: int) -> list[Circuit]:
-    """Random circuits whose description fits into a length."""
+def fitting(length: int, count: int, depth: int = 2) -> list[Circuit]:
+    """Random circuits of one depth whose description fits into a length."""
     found: list[Circuit] = []
     seed = 0
     while len(found) < count:
@@ -35,7 +41,7 @@ def fitting(length: int, count: int) -> list[Circuit]:
             codec = EvaluatorCodec(source, length)
         except OutgrownError:
             continue
-        if codec.written.depth:
+        if codec.written.depth == depth:
             found.append(source)
     return found
 
@@ -68,11 +74,33 @@ def test_one_model_evaluates_many_circuits() -> None:
     assert wrong(fitting(64, 2), 64, "soft", "float64") == []
 
 
-def test_the_weights_depend_on_the_length_only() -> None:
+def test_the_layers_depend_on_the_length_only() -> None:
     one, other = (api.compile(source, "circuit-evaluator", length=128).weights for source in fitting(128, 2))
     assert (one.blocks, one.embedding, one.features) == (other.blocks, other.embedding, other.features)
-    repeats = [block.repeats for block in one.blocks if block.name]
-    assert repeats == [pointer_width(128), most_gates(128)] == [7, 7]
+    (deeper,) = (api.compile(source, "circuit-evaluator", length=128).weights for source in fitting(128, 1, depth=3))
+    assert [block.layers for block in one.blocks] == [block.layers for block in deeper.blocks]
+    assert [block.repeats for block in one.blocks if block.name] == [pointer_width(128), 2]
+    assert [block.repeats for block in deeper.blocks if block.name] == [pointer_width(128), 3]
+
+
+@pytest.mark.parametrize("inputs", [2, 4, 8, 16, 32, 64])
+def test_lemma_c_3_takes_as_many_turns_as_the_circuit_is_deep(inputs: int) -> None:
+    """Whatever the number of gates is: the turns of a tree grow with the logarithm of its leaves."""
+    kinds = (GateKind.AND, GateKind.OR)
+    gates, wires = [], [f"x{k}" for k in range(inputs)]
+    while len(wires) > 1:
+        kind = kinds[len(gates) % 2]
+        level = [Gate(f"g{len(gates) + k}", kind, tuple(wires[2 * k : 2 * k + 2])) for k in range(len(wires) // 2)]
+        gates, wires = gates + level, [gate.name for gate in level]
+    tree = Circuit(name="tree", inputs=tuple(f"x{k}" for k in range(inputs)), gates=tuple(gates), outputs=(wires[0],))
+    depth = inputs.bit_length() - 1
+    length = fitting_length(tree, inputs, Basis.AC)
+    codec, bits = EvaluatorCodec(tree, length), pointer_width(length)
+    assert codec.written.depth <= depth
+    weights = api.compile(tree, "circuit-evaluator", length=length).weights
+    assert [block.repeats for block in weights.blocks if block.name] == [bits, codec.written.depth]
+    assert sum(len(block.layers) * block.repeats for block in weights.blocks) == 2 + bits + 2 * codec.written.depth
+    assert weights.width <= 16 * bits + 16
 
 
 def test_too_short_a_length_is_refused_with_the_smallest_that_serves() -> None:
@@ -99,7 +127,7 @@ def test_signals_keep_their_promises() -> None:
     """The exact evaluator checks gaps, ties and kinds at every position."""
     source = Circuit(name="not", inputs=("a",), gates=(Gate("y", GateKind.NOT, ("a",)),), outputs=("y",))
     codec = EvaluatorCodec(source, 12)
-    program = signals(12, soft=False)
+    program = signals(12, 1, soft=False)
     for word in ("0", "1"):
         logits = evaluate_signal(program.logits, codec.prompt(word).tokens, 12)
         assert (logits[codec.position["y"]][1] > 0) is (word == "0")

@@ -12,7 +12,7 @@ from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import ConstructionError, InputError
 from softmachine.languages.formats import parse
 from softmachine.languages.graph import Graph
-from softmachine.languages.turing import TuringMachine
+from softmachine.languages.turing import Rule, Tape, TuringMachine
 from softmachine.signals import Program, attend, recogniser
 from softmachine.signals import evaluate as evaluate_signal
 from softmachine.signals.gadgets.bit_addresses import UNIT, by_bits, matching, settled
@@ -119,3 +119,15 @@ def test_machines_that_turn_back_or_never_stop(text: str) -> None:
 @pytest.mark.parametrize("name", ["parity", "divisible-by-three"])
 def test_words_of_two_letters(name: str) -> None:
     assert api.check(api.compile(name, "configuration-graph", length=2), up_to=2, arithmetic="float64")
+
+
+@pytest.mark.parametrize("tape", list(Tape))
+@pytest.mark.parametrize("move", ["L", "S", "R"])
+def test_who_accepts_in_a_step_over_the_left_end_accepts_only_where_that_is_a_step(tape: Tape, move: str) -> None:
+    rule = Rule("p", ("a",), ("a",), (move,), "yes")
+    machine = TuringMachine(
+        name="edge", states=("p", "yes"), alphabet=("a",), symbols=("a", "_"), blank="_", rules=(rule,), start="p",
+        accept=("yes",), tape=tape,
+    )  # fmt: skip
+    run = api.run(machine, "a", theorem="configuration-graph")
+    assert run.accepted == (tape is not Tape.ERROR or move != "L")

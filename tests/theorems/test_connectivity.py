@@ -80,7 +80,7 @@ def test_a_question_is_answered() -> None:
 
 def test_too_many_vertices_are_refused() -> None:
     vertices = tuple(f"v{k}" for k in range(MOST_VERTICES + 1))
-    with pytest.raises(ConstructionError, match="9,702 positions"):
+    with pytest.raises(ConstructionError, match="70,602 positions"):
         api.compile(Graph(name="g", vertices=vertices, edges=()))
 
 

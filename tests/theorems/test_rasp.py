@@ -20,11 +20,7 @@ from softmachine.theorems.rasp.theorem import answers_of
 from softmachine.theorems.rasp.tokens import CausalRaspCodec, RaspCodec
 from tests.sources.rasp_programs import random_program, words
 
-ZOO = tuple(entry.name for entry in zoo.entries() if entry.file.startswith("rasp/"))
-LOOPS = ("parity-loop-rasp", "addition-loop-rasp", "sort-loop-rasp", "subleq-rasp")
 WRITERS = ("parity-scratchpad-rasp", "addition-scratchpad-rasp")
-MOST_WORDS = 300
-"""Of each zoo program, all words are tried up to the length at which there are more than these."""
 
 
 def program(text: str, alphabet: str = "a b c", more: str = "") -> rasp.Program:
@@ -53,7 +49,9 @@ def require_agreement(source: rasp.Program, tried: Sequence[tuple[str, ...]], co
             best = max(row)
             others = [logit for logit in row if logit != best]
             assert expected is None or built.outputs[row.index(best)] == expected, (word, expected)
-            assert expected is None or (row.count(best) == 1 and (not others or best - max(others) >= 1)), word
+            # At the start token anything may be said, but something must be.
+            assert row.count(best) == 1, word
+            assert not others or best - max(others) >= 1, word
 
 
 def some_words(source: rasp.Program, seed: int, count: int = 5, longest: int = 3) -> list[tuple[str, ...]]:
@@ -94,6 +92,9 @@ CONSTRUCTS = {
     "an integer times a bit": 'x = indices * indicator(tokens == "b");',
     "a table of an integer": 'x = {0: "p", 2: "q"}[indices];',
     "least and greatest of two": "x = max(indices, length - 3) - min(2, indices);",
+    "pairs of integers, and all others": "x = selector_width(select(min(indices, 1) + 2, tokens, "
+    '[(2, "a"), (2, "b"), (2, "c")]));',
+    "pairs that are not selected": "x = selector_width(not select(indices, indices, [(0, 1), (1, 0)]));",
     "a symbol of an undefined key": 'y = aggregate(full_s, tokens);\nx = selector_width(select(y, y, ==));',
     "a loop": 'repeat x = tokens {\nx = aggregate(select(indices, indices - 1, ==), x, "a");\n} until unchanged;',
     "nothing selected": 'x = aggregate(no_s, tokens, "d");',
@@ -113,51 +114,17 @@ def test_every_construct_does_so_in_a_decoder(construct: str) -> None:
     require_agreement(source, some_words(source, 2), CausalRaspCodec(source))
 
 
+def test_at_the_start_token_something_is_said_also_where_no_integer_is_0() -> None:
+    """There every number is 0, and the tokens of 1 and of what is undefined were as good as each other."""
+    largest = 'aggregate(select(indices, indices, ==), x, length, "max")'
+    source = program(f"repeat x = length {{\nx = max(x, {largest});\n}} until unchanged;", more="# causal\n")
+    require_agreement(source, words(source, 2, 1))
+
+
 @pytest.mark.parametrize("construct", BIDIRECTIONAL)
 def test_counting_sort_is_refused_in_a_decoder_by_name(construct: str) -> None:
     with pytest.raises(ConstructionError, match="counting sort looks at all positions"):
         answers_of(CausalRaspCodec(program(CONSTRUCTS[construct])))
-
-
-@pytest.mark.parametrize("name", ZOO)
-def test_every_zoo_program_is_right_on_short_words_and_on_a_longer_one(name: str) -> None:
-    model = compiled(name)
-    shortest = 1 if name in LOOPS else 2
-    assert api.check(model, up_to=shortest).holds
-    assert api.check(model, sample=2, length=5 if name == "subleq-rasp" else 20).holds
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ZOO)
-@pytest.mark.parametrize("arithmetic", ["float64", "float32"])
-def test_every_zoo_program_is_right_on_all_short_words_and_on_200_of_length_200(name: str, arithmetic: str) -> None:
-    model = compiled(name)
-    letters = len(model.codec.alphabet)
-    length = max(n for n in range(1, 7) if n == 1 or letters**n <= MOST_WORDS * 4)
-    assert api.check(model, up_to=2 if name in LOOPS else length, arithmetic=arithmetic).holds
-    many, long = (3, 12) if name in LOOPS else (200, 200)  # a loop has 8(n+1) turns
-    assert api.check(model, sample=many, length=long, arithmetic=arithmetic, yes=True).holds
-
-
-SOFT = tuple(name for name in ZOO if name not in LOOPS)
-
-
-@pytest.mark.parametrize(
-    "name", ["reverse-rasp", "histogram-rasp", "double-histogram-rasp", "sort-rasp", "dyck-2-rasp"]
-)
-def test_softmax_is_certified_and_says_the_same(name: str) -> None:
-    model = api.compile(name, attention="soft", length=20)
-    assert model.attention == "soft"
-    assert api.check(model, sample=3, length=20).holds
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SOFT)
-def test_softmax_is_certified_for_length_200(name: str) -> None:
-    model = api.compile(name, attention="soft", length=200)
-    assert api.check(model, sample=200, length=200, yes=True).holds
-    few = api.compile(name, attention="soft", length=16)
-    assert api.check(few, sample=20, length=16, arithmetic="float32").holds
 
 
 def test_a_loop_of_finite_variables_is_certified() -> None:
@@ -167,7 +134,7 @@ def test_a_loop_of_finite_variables_is_certified() -> None:
 
 def test_random_programs_agree_with_the_interpreter_or_are_refused() -> None:
     outcomes = [_tried(seed) for seed in (*range(100, 115), 808)]  # 808: a default beside means that may be undefined
-    assert sum(outcomes) >= 0.6 * len(outcomes)
+    assert sum(outcomes) >= 0.8 * len(outcomes)
 
 
 @pytest.mark.slow
@@ -338,11 +305,3 @@ def test_a_fraction_has_a_token_up_to_a_denominator() -> None:
     model = api.compile(program('x = aggregate(full_s, indicator(tokens == "a"));', "a b"))
     assert answers(model, "aab") == (str(Fraction(2, 3)),) * 3
     assert answers(model, "a" + "b" * 40) == ("other",) * 41
-
-
-@pytest.mark.parametrize(("theorem", "form"), [("rasp", "bert"), ("rasp-causal", "gpt2")])
-def test_stock_models_say_what_the_interpreter_says(theorem: str, form: str, tmp_path: Path) -> None:
-    """Nothing is written unless the stock model has said so on sample words."""
-    pytest.importorskip("transformers", reason="stock models are run by it")
-    api.export("reverse-rasp", tmp_path / "model", to=form, length=8, theorem=theorem)
-    assert (tmp_path / "model" / "model.safetensors").exists()

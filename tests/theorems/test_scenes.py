@@ -17,6 +17,8 @@ KINDS = {
     "counter": Counters,
     "circuit": Wires,
     "graph": Network,
+    "family": Wires,
+    "logspace": Rows,
 }
 
 
@@ -24,7 +26,8 @@ def scene_of(name: str) -> tuple[Scene, list[str], str]:
     entry = next(entry for entry in entries() if entry.name == name)
     source = entry.load()
     sample = max(entry.samples, key=lambda one: len(one.input) if len(one.input) < 12 else 0)
-    codec = theorem_for(source, None).codec_for(source, None)
+    theorem = theorem_for(source, None)
+    codec = theorem.codec_for(source, len(source.word(sample.input)) if theorem.length else None)
     prompt = codec.prompt(sample.input)
     said = [token or "" for token in codec.expected(sample.input, 50)] if codec.goes_on else []
     tokens = [*prompt.tokens, *said]

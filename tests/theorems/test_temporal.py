@@ -13,9 +13,10 @@ from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import ConstructionError, InputError, SourceError
 from softmachine.languages.temporal import Formula, Operator, Specification, core, fragment, parse_formula, truth
 from softmachine.theorems.shared.special_tokens import START
-from softmachine.theorems.temporal.theorem import Variant, Vision, signals
+from softmachine.theorems.temporal.heads import Variant, Vision
+from softmachine.theorems.temporal.theorem import signals
 from softmachine.transformer.weights import Transformer
-from tests.sources.formulas import random_formula
+from tests.sources.formulas import ALL, OF_LENGTH, random_formula
 
 FORMULAS = [
     "Q_a since Q_b", "Q_a since! Q_b", "Q_a until Q_b", "Q_a until! Q_b", "prev Q_a", "next Q_a", "prev prev Q_a",
@@ -23,8 +24,10 @@ FORMULAS = [
     "prev not Q_a", "#<[not Q_a] = 2", "#<[Q_a] > #<[Q_b]", "#>[Q_a] = 1", "2*#<[Q_a] - 3*#>[Q_b] + 1 <= 0",
     "#<[#<[Q_a] >= #<[Q_b]] != 2", "odd(i)", "prime(i)", "power2(#<[Q_a])", "mod(#>[Q_a],3,0)", "odd(#<[Q_a])",
     "#<[true] = #>[true]", "1 <= 2", "historically (Q_a or next Q_b)",
+    "half(i)", "middle(i) and Q_a", "divides(#<[Q_a])", "upto(#>[Q_b],1,3)",
 ]  # fmt: skip
-VARIANTS = [Variant(*choice) for choice in product(Vision, (False, True), (False, True))]
+VARIANTS = [Variant(*choice) for choice in product(Vision, (False, True), (False, True), (False, True))]
+LITERAL = [variant for variant in VARIANTS if variant.literal]
 
 
 def specification(formula: Formula | str) -> Specification:
@@ -38,7 +41,7 @@ def compiled(formula: Formula | str, variant: Variant) -> Transformer | None:
         return compile_program(signals(specification(formula), variant))
     except ConstructionError as error:
         used = fragment(core(specification(formula).formula))
-        ahead = not used.past and "later positions" in str(error)
+        ahead = not used.past and ("later positions" in str(error) or "depends on the length" in str(error))
         counts = Operator.LEFT_COUNT in used.operators and variant.unbounded and "temperature 1" in str(error)
         if variant.vision is Vision.MASKED and (ahead or counts):
             return None
@@ -94,6 +97,69 @@ def test_softmax_holds_on_longer_words() -> None:
                 length = n if vision is Vision.ENCODER else None
                 answers = DenseEngine(model).answers([[START, *word]], length)[0]
                 assert [answer == "true" for answer in answers[1:]] == list(truth(spec, word))
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_random_formulas_with_predicates_of_the_length_hold_where_the_evaluator_says(block: int) -> None:
+    for seed in range(6 * block, 6 * (block + 1)):
+        formula = random_formula(random.Random(seed), 3, "ab", (*ALL, OF_LENGTH))
+        for variant in VARIANTS:
+            right_everywhere(formula, variant, "float64", 3)
+
+
+ENCODED = {
+    (Vision.ENCODER, False): {"(i+1)/(n+1)", "(-1)^i", "i", "i²"},
+    (Vision.MASKED, False): {"(-1)^i", "i", "i²"},
+    (Vision.ENCODER, True): {"(i+1)/(n+1)", "(-1)^i", "n+1", "i(n+1)", "i²(n+1)", "i"},
+    (Vision.MASKED, True): {"(-1)^i", "(i+1)²"},
+}
+"""The position encodings of Corollaries 22 (a), 23, 22 (b) and 18 (b)."""
+
+
+@pytest.mark.parametrize("variant", LITERAL, ids=str)
+def test_the_literal_encodings_are_those_of_the_corollaries(variant: Variant) -> None:
+    seen: set[str] = set()
+    for formula in FORMULAS:
+        model = compiled(formula, variant)
+        names = {feature.name for feature in model.features} if model else set()
+        seen |= {name for name in names if not name.startswith("predicate(")}
+    assert seen == ENCODED[variant.vision, variant.unbounded]
+
+
+@pytest.mark.parametrize("variant", [variant for variant in LITERAL if variant.soft], ids=str)
+def test_the_literal_theorems_have_one_temperature(variant: Variant) -> None:
+    scales = set()
+    for formula in FORMULAS:
+        model = compiled(formula, variant)
+        scales |= {str(head.weighting.scale) for head in model.heads if head.query.bias} if model else set()
+    one = "n+1" if variant.vision is Vision.ENCODER else "(i+1)²"
+    assert scales == {"1" if variant.unbounded else one}
+
+
+@pytest.mark.parametrize("depth", range(1, 8))
+def test_proposition_11_costs_two_uniform_heads_and_layers_once(depth: int) -> None:
+    """Theorem 13: two heads and two layers a previous; what marks the first position is shared by all of them."""
+    formula = "prev " * depth + "Q_a"
+    ours = compiled(formula, Variant(Vision.MASKED, soft=False))
+    literal = compiled(formula, Variant(Vision.MASKED, soft=False, literal=True))
+    assert ours is not None
+    assert literal is not None
+    assert (len(ours.heads), len(ours.layers)) == (2 * depth, 2 * depth)
+    assert (len(literal.heads), len(literal.layers)) == (2 * depth + 2, 2 * depth + 2)
+
+
+@pytest.mark.parametrize("variant", LITERAL, ids=str)
+def test_literal_softmax_holds_on_longer_words(variant: Variant) -> None:
+    chooser = random.Random(1)
+    for formula in ("Q_a since Q_b", "prev Q_a", "2*#<[Q_a] >= #<[Q_b]", "next Q_a", "divides(#>[Q_a])"):
+        model, spec = compiled(formula, variant), specification(formula)
+        if model is None:
+            continue
+        for n in (17, 40):
+            word = chooser.choices("ab", k=n)
+            length = n if variant.vision is Vision.ENCODER else None
+            answers = DenseEngine(model).answers([[START, *word]], length)[0]
+            assert [answer == "true" for answer in answers[1:]] == list(truth(spec, word)), (formula, n)
 
 
 def test_parity_is_right_on_words_without_ones() -> None:

@@ -42,9 +42,9 @@ def test_estimates_are_honest() -> None:
     ratios = []
     for _ in range(4):
         size, seconds, _, power = effort._tried(lambda n: to_circuit(model, n, "fixed:6").wires, 6)
-        began = time.perf_counter()
-        to_circuit(model, 12, "fixed:6")
-        ratios.append(seconds * (12 / size) ** power / (time.perf_counter() - began))
+        began = time.process_time()
+        to_circuit(model, 12, "fixed:6", yes=True)
+        ratios.append(seconds * (12 / size) ** power / (time.process_time() - began))
         if 1 / 3 < ratios[-1] < 3:
             return
     pytest.fail(f"estimated over measured: {ratios}")

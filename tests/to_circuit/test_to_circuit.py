@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -13,7 +15,18 @@ from softmachine import api
 from softmachine.codec import Prompt
 from softmachine.compiler import compile_program
 from softmachine.errors import ConstructionError, PrecisionError, UsageError
-from softmachine.languages.circuit import Circuit, GateKind, adder, aiger, bench, blif, bristol, majority, truth_table
+from softmachine.languages.circuit import (
+    Basis,
+    Circuit,
+    GateKind,
+    adder,
+    aiger,
+    bench,
+    blif,
+    bristol,
+    majority,
+    truth_table,
+)
 from softmachine.languages.temporal import Specification, parse_formula
 from softmachine.model import Model
 from softmachine.signals import Signal, attend, constant, loop, named, position, recogniser, relu, stack
@@ -201,6 +214,45 @@ def test_the_depth_does_not_grow_with_the_length() -> None:
     assert max(found.depth for found in circuits.values()) <= 12
     assert circuits[12].depth <= circuits[6].depth
     assert circuits[12].size <= 3**3 * circuits[4].size
+
+
+@pytest.mark.parametrize("attention", ["hard", "soft"])
+def test_constant_precision_is_constant_depth_without_thresholds(attention: str) -> None:
+    """Lemma 4.2: in F_2 the depth of AND, OR and NOT is the same from n = 16 on; the size is polynomial."""
+    sizes = (8, 12, 16, 20, 24, 32)
+    model = api.compile(formula("Q_a since Q_b"), attention=attention)
+    circuits = {n: to_circuit(model, n, "fixed:2", positions=[-1]).with_gates(Basis.AC0) for n in sizes}
+    assert len({circuits[n].depth for n in sizes[2:]}) == 1
+    assert circuits[32].size <= 2**3 * circuits[16].size
+    assert GateKind.THR not in {gate.kind for made in circuits.values() for gate in made.circuit.gates}
+    assert list(circuits[8].disagreements()) == []
+    draw = random.Random(0)
+    words = [tuple(draw.choices("ab", k=32)) for _ in range(200)]
+    assert list(circuits[32].disagreements(words)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("attention", ["hard", "soft"])
+@pytest.mark.parametrize("text", ["Q_a since Q_b", "once (Q_a and since_b)", "#<[Q_a] >= 2"])
+def test_constant_precision_is_constant_depth_up_to_64(text: str, attention: str) -> None:
+    model = api.compile(formula(text.replace("since_b", "(Q_a since Q_b)")), attention=attention)
+    circuits = {
+        n: to_circuit(model, n, "fixed:2", positions=[-1], yes=True).with_gates(Basis.AC0)
+        for n in (16, 24, 32, 40, 48, 56, 64)
+    }
+    assert len({made.depth for made in circuits.values()}) == 1
+    draw = random.Random(0)
+    for n, made in circuits.items():
+        assert list(made.disagreements([tuple(draw.choices("ab", k=n)) for _ in range(100)])) == []
+
+
+@pytest.mark.slow
+def test_softmax_in_f_6_becomes_a_circuit_for_16_symbols() -> None:
+    began = time.process_time()
+    made = to_circuit(api.compile(formula("Q_a since Q_b"), attention="soft"), 16, "fixed:6")
+    assert time.process_time() - began < 60
+    draw = random.Random(0)
+    assert list(made.disagreements([tuple(draw.choices("ab", k=16)) for _ in range(100)])) == []
 
 
 def test_a_loop_is_stacked_copies() -> None:

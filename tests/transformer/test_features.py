@@ -14,7 +14,7 @@ from softmachine.theorems import all_theorems
 from softmachine.theorems.crasp.averages import InRelation
 from softmachine.theorems.rasp.frame import AtLetters
 from softmachine.theorems.srasp.numbers import ShareAfterStart
-from softmachine.theorems.temporal.theorem import PositionPredicate
+from softmachine.theorems.temporal.induction import PositionPredicate
 from softmachine.transformer.bounds import Bound
 from softmachine.transformer.features import (
     HALF_INVERSE,
@@ -61,7 +61,7 @@ NAMED: list[tuple[Feature, str]] = [
     (3 * I_SQUARED * LENGTH, "3i²(n+1)"),
     (2 * LENGTH, "2(n+1)"),
     (4 * LENGTH**2, "4(n+1)²"),
-    (1 * LENGTH, "1(n+1)"),
+    (1 * LENGTH, "n+1"),
     (5 * NEXT, "5(i+1)"),
     (5 * NEXT**2, "5(i+1)²"),
     (3 * REST, "3(n-i+1)"),

@@ -68,6 +68,24 @@ class Ball(Objects):
         reason = self._doubt(f"the sign of a step's argument, {_shown(number)}", "it is 0")
         raise UndecidedError(index[0], index[1], [], reason)
 
+    def norm(self, x: Tensor) -> Tensor:
+        """The sign of one number must be certain; of several, that not all are 0."""
+        result = np.empty(x.shape, dtype=object)
+        with self.precisely():
+            for index in np.ndindex(*x.shape[:-1]):
+                row = x.value[index]
+                if all(number == 0 for number in row):
+                    result[index] = _ZERO
+                elif len(row) == 1 and (row[0] > 0 or row[0] < 0):
+                    result[index] = _ONE if row[0] > 0 else -_ONE
+                elif any(number > 0 or number < 0 for number in row):
+                    square = sum((number * number for number in row), _ZERO) / len(row)
+                    result[index] = row / square.sqrt()
+                else:
+                    reason = self._doubt(f"the layer norm of {_shown(row[0])}", "it is 0")
+                    raise UndecidedError(index[0], index[1], [], reason)
+        return Tensor(result)
+
     def best(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags) -> Flags:
         """The keys of maximal score; close calls are settled by the differences of keys, where the query cancels."""
         with self.precisely():

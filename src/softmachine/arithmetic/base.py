@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from softmachine.errors import ConstructionError, Remedy
 from softmachine.transformer.attention import Choice
 
 Array = NDArray[Any]
@@ -43,9 +44,20 @@ class Tensor:
     def __getitem__(self, index: Index | tuple[Index, ...]) -> Tensor:
         return Tensor(self.value[index], None if self.error is None else self.error[index])
 
+    def joined(self, others: Sequence[Tensor], axis: int) -> Tensor:
+        """These, then others."""
+        parts = [self, *others]
+        value = np.concatenate([part.value for part in parts], axis)
+        if not np.issubdtype(value.dtype, np.floating):
+            return Tensor(value)
+        errors = [np.zeros(part.shape) if part.error is None else part.error for part in parts]
+        return Tensor(value, np.concatenate(errors, axis))
+
 
 Map = Callable[[Tensor], Tensor]
 """A function of tensors, prepared in an arithmetic."""
+Sum = Callable[[Tensor, Tensor], Tensor]
+"""The sum of one tensor and a function of another."""
 
 
 class UndecidedError(Exception):
@@ -89,6 +101,8 @@ class Arithmetic(ABC):
     """So many bytes a number takes, with what is known of its error."""
     rounds: ClassVar[bool] = False
     """Whether a run goes on where rounding decides, so that it may differ from the source; others stop in doubt."""
+    in_place: ClassVar[bool] = False
+    """Whether sums are written over what they are sums of, so that nobody may keep a stream for the next turn."""
 
     def finer(self) -> Iterator[Arithmetic]:
         """Arithmetics of the same kind that round less, the next one first."""
@@ -122,6 +136,15 @@ class Arithmetic(ABC):
             UnrepresentableError: If the arithmetic lacks a weight, and does not round.
         """
 
+    def adding(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> Sum:
+        """The sum x + W y + b."""
+        there = self.operator(rows, columns, bias)
+        return lambda x, y: self.add(x, there(y))
+
+    def rows(self, matrix: Tensor, indices: NDArray[np.intp]) -> Tensor:
+        """Rows of a matrix: for each index one, along one more axis."""
+        return matrix[indices]
+
     @abstractmethod
     def add(self, x: Tensor, y: Tensor) -> Tensor:
         """The sum x + y."""
@@ -140,8 +163,32 @@ class Arithmetic(ABC):
         Raises:
             UndecidedError: When it is applied, if the sign of a step's argument is not certain.
         """
+        there, back = self.operator(*first), self.adding(*second)
+        return lambda x: back(x, self.activate(there(x), steps))
+
+    def norm(self, x: Tensor) -> Tensor:
+        """The numbers of the last axis over the root of the mean of their squares, and 0 where all are 0.
+
+        Raises:
+            ConstructionError: If the arithmetic does not have it.
+            UndecidedError: If it is not certain whether all are 0.
+        """
+        raise ConstructionError(
+            f"layer norm is not defined in {self.name}", hint=Remedy("use float64, {}, or ball", arithmetic="exact")
+        )
+
+    def normalising(self, first: Affine, steps: Flags, second: Affine, norms: Sequence[Sequence[int]]) -> Map:
+        """The feed-forward network in which some hidden units are normalised together."""
         there, back = self.operator(*first), self.operator(*second)
-        return lambda x: self.add(x, back(self.activate(there(x), steps)))
+
+        def feed(x: Tensor) -> Tensor:
+            before = there(x)
+            hidden = self.activate(before, steps)
+            for group in norms:
+                hidden = _with(hidden, np.array(group), self.norm(before[..., np.array(group)]))
+            return self.add(x, back(hidden))
+
+        return feed
 
     def choose(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, choice: Choice) -> Flags:
         """For every query the keys of maximal score: all of them, the first, or the last.
@@ -170,6 +217,13 @@ class Arithmetic(ABC):
     def best(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags) -> Flags:
         """For every query all keys of maximal score, if not all scores are 0."""
 
+    def certain_scores(self, query: Tensor, key: Tensor) -> Array | None:
+        """The scores (batch, queries, keys), if the larger of any two, and no other, is the better; None if in doubt.
+
+        Each of them depends on its query and its key alone, whatever others there are.
+        """
+        return None
+
     @abstractmethod
     def mean(self, chosen: Flags, value: Tensor) -> Tensor:
         """The mean of the chosen values: (batch, queries, keys) and (batch, keys, d) give (batch, queries, d).
@@ -195,6 +249,17 @@ class Arithmetic(ABC):
         for b, i in np.argwhere(rivals.sum(axis=-1) > 1)[:1].tolist():
             raise UndecidedError(b, i, np.flatnonzero(rivals[b, i]).tolist(), "the logits are equal", tie=True)
         return winner
+
+
+def _with(x: Tensor, where: NDArray[np.intp], part: Tensor) -> Tensor:
+    """A tensor with other numbers in some places of the last axis."""
+    value = x.value.copy()
+    value[..., where] = part.value
+    if x.error is None or part.error is None:
+        return Tensor(value, x.error)
+    error = x.error.copy()
+    error[..., where] = part.error
+    return Tensor(value, error)
 
 
 @dataclass(frozen=True)

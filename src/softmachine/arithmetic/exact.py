@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from flint import fmpq
+from flint import fmpq, fmpz
 
 from softmachine.arithmetic.base import Array, Family, Flags, Map, Tensor
 from softmachine.arithmetic.objects import Objects
@@ -26,6 +26,23 @@ class Exact(Objects):
     def activate(self, x: Tensor, steps: Flags) -> Tensor:
         result = np.where(x.value > 0, x.value, _ZERO)
         result[..., steps] = np.where(x.value[..., steps] >= 0, _ONE, _ZERO)
+        return Tensor(result)
+
+    def norm(self, x: Tensor) -> Tensor:
+        result = np.empty(x.shape, dtype=object)
+        for index in np.ndindex(*x.shape[:-1]):
+            row = x.value[index]
+            square = sum((number * number for number in row), _ZERO) / len(row)
+            if square == 0:
+                result[index] = _ZERO
+                continue
+            root = fmpq(fmpz(square.p).isqrt(), fmpz(square.q).isqrt())
+            if root * root != square:
+                raise ConstructionError(
+                    f"a layer norm is over the root of {square}, which is not a rational number",
+                    hint=Remedy("use {} or float64", arithmetic="ball"),
+                )
+            result[index] = row / root
         return Tensor(result)
 
     def best(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags) -> Flags:

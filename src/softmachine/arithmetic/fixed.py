@@ -118,9 +118,17 @@ class Fixed(Arithmetic):
         result[..., steps] = np.where(x.value[..., steps] >= 0, 1 << self.grid.bits, 0)
         return Tensor(result)
 
+    def norm(self, x: Tensor) -> Tensor:
+        """Of one number its sign; of several there are two roundings to choose between, and nobody has chosen."""
+        return Tensor(np.sign(x.value) * (1 << self.grid.bits)) if x.shape[-1] == 1 else super().norm(x)
+
     def best(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags) -> Flags:
         scores = np.where(visible, self._scores(query, key, bias), -self.grid.limit - 1)
         return np.asarray(visible & (scores == scores.max(axis=-1, keepdims=True)))
+
+    def certain_scores(self, query: Tensor, key: Tensor) -> Array | None:
+        """The scores as F_b has them: these decide."""
+        return self._scores(query, key, None)
 
     def mean(self, chosen: Flags, value: Tensor) -> Tensor:
         """The sum of the chosen values over their number, both in F_b', rounded once."""

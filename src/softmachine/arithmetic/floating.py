@@ -9,6 +9,7 @@ is the exact run or stops.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -29,6 +30,7 @@ from softmachine.arithmetic.base import (
     Tensor,
     UndecidedError,
 )
+from softmachine.arithmetic.nearest import nearest
 from softmachine.arithmetic.network import FloatNetwork, Place
 from softmachine.arithmetic.operator import FLOOR, SLACK, FloatOperator, floored, gamma
 from softmachine.arithmetic.scores import Contest, FloatScores, decide
@@ -39,6 +41,8 @@ _GRIDS = (0, 20)
 """Numbers that are multiples of 2^-g, for g one of these, are tried as candidates for exact arithmetic."""
 _FEW_ROUNDINGS = 2.0**8
 """Errors of less than so many roundings are not worth the trouble of finding out how they cancel."""
+_ROUNDED = 2.0**-52
+"""What one operation of float64 adds to an error, relatively, and more."""
 _MOST_PLACES = 128
 """So many places are looked at together, and in larger batches only those are where errors are worth it."""
 _MANY_ROUNDINGS = 2.0**24
@@ -125,18 +129,22 @@ class Float(Arithmetic):
     def _rounding(self, operator: FloatOperator, size: Floats, total: Floats, read: Array, value: Array) -> Floats:
         """How far rounding moved the result: nothing where all numbers are on a grid that the format can hold.
 
-        In formats smaller than float64 it is measured, by computing the result once more in float64.
+        In formats smaller than float64 it is measured, by computing the result once more in float64, which rounds less,
+        and mostly not at all.
         """
         exact = operator.doubling & ((size > 0).astype(np.float64) @ operator.pattern <= 1) & (total >= self.least)
+        exact_wide = np.zeros(exact.shape, dtype=bool)
         for grid in _GRIDS:
             off_grid = _off(size, grid).astype(np.float64) @ operator.pattern > 0
             exact |= ~off_grid & (total < operator.exact_to * 2.0**-grid)
+            exact_wide |= ~off_grid & (total < operator.exact_to * 2.0 ** (53 - self.digits - grid))
         underflow = (len(operator.columns) + 1) * max(self.least, FLOOR)
         bound = operator.gamma * total + underflow
         if self.dtype != np.float64:
             wide = read.astype(np.float64) @ operator.weight.astype(np.float64) + operator.bias
             terms = len(operator.columns) + 2
-            bound = np.minimum(bound, np.abs(value - wide) + terms * 2.0**-52 * total + FLOOR)
+            doubt = np.where(exact_wide, 0.0, terms * 2.0**-52 * total + FLOOR)
+            bound = np.minimum(bound, np.abs(value - wide) + doubt)
         return np.where(exact, 0.0, bound)
 
     def add(self, x: Tensor, y: Tensor) -> Tensor:
@@ -162,6 +170,32 @@ class Float(Arithmetic):
             value[..., steps], error[..., steps] = part >= 0, 0
         return Tensor(value, error)
 
+    def norm(self, x: Tensor) -> Tensor:
+        """Of one number its sign, exactly; of several, with the bound |δy| ≤ (|δx| + |y| δr) / (r - δr), r their root.
+
+        The mean of squares changes its root by at most the largest error; the format's own rounding comes on top.
+        """
+        assert x.error is not None
+        if x.shape[-1] == 1:
+            doubt = x.error * SLACK
+            unclear = ~(np.abs(x.value) > doubt) & (doubt != 0)
+            if unclear.any():
+                b, i, _ = np.argwhere(unclear)[0]
+                raise UndecidedError(int(b), int(i), [], "the sign of what is normalised is not certain")
+            return Tensor(np.sign(x.value), np.zeros(x.shape))
+        if self.name != "float64":
+            return super().norm(x)
+        root = np.sqrt(np.mean(x.value * x.value, axis=-1, keepdims=True))
+        shift = np.max(x.error, axis=-1, keepdims=True) * SLACK
+        unclear = ~(root * (1 - _ROUNDED) > 2 * shift) & ((shift > 0) | (root > 0))
+        if unclear.any():
+            b, i, _ = np.argwhere(unclear)[0]
+            raise UndecidedError(int(b), int(i), [], "the layer norm of numbers near 0 is not certain")
+        safe = np.where(root > 0, root, 1.0)
+        value = x.value / safe
+        error = (x.error + np.abs(value) * shift) / (safe - shift) * SLACK
+        return Tensor(value, error + np.abs(value) * (x.shape[-1] + 8) * _ROUNDED)
+
     def network(self, first: Affine, steps: Flags, second: Affine) -> Map:
         return partial(self._feed, FloatNetwork.of(self._operator(first), steps, self._operator(second)))
 
@@ -185,7 +219,7 @@ class Float(Arithmetic):
         return result
 
     def best(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags) -> Flags:
-        scores = self._scores(query, key, bias)
+        scores = self._scores(query, key, bias, compared=True)
         possible = scores.candidates(visible)
         for b, i in scores.unsure(possible):
             keys = np.flatnonzero(possible[b, i])
@@ -200,6 +234,11 @@ class Float(Arithmetic):
             possible[b, i] = False
             possible[b, i, keys[outcome]] = True
         return possible
+
+    def certain_scores(self, query: Tensor, key: Tensor) -> Array | None:
+        """Scores that are exact: sums of integers that the format can hold."""
+        scores = self._scores(query, key, None, compared=True)
+        return scores.value if scores.doubt is None else None
 
     def mean(self, chosen: Flags, value: Tensor) -> Tensor:
         counts = chosen.sum(axis=-1)
@@ -234,30 +273,57 @@ class Float(Arithmetic):
         return np.where(exact | (divisor == 1), 0.0, bound)
 
     def soft(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> Map:
-        """Some sequences at a time, so that their scores stay in the cache."""
+        """Of one sequence, bounds are for keys that matter; of many, some at a time, whose scores stay in the cache."""
+        near = nearest(query, key, bias, visible, scale, self.digits) if query.shape[0] == 1 else None
+        if near is not None:
+            keys = near.keys
+            shares = self._shares(query, key[:, keys], None if bias is None else bias[:, keys], visible[:, keys], scale)
+            return lambda value: near.added(self._mixed(shares, value[:, keys]), value)
         together = max(1, _MOST_SCORES // max(1, query.shape[1] * key.shape[1]))
         blocks = [slice(start, start + together) for start in range(0, query.shape[0], together)]
         return partial(self._mix, [self._shares(query[block], key[block], bias, visible, scale) for block in blocks])
 
     def _shares(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> FloatShares:
+        """The shares of keys; how far they are off follows from how far each score is off beside the largest."""
         assert scale.error is not None
         scores = self._scores(query, key, bias)
-        exponent, factor = scores.value, scale.value[:, None].astype(np.float64)
-        inherited = None if scores.doubt is None else scores.doubt * np.abs(factor)
-        if scale.error.any():
-            of_scale = (np.abs(exponent) + (0.0 if scores.doubt is None else scores.doubt)) * scale.error[:, None]
-            inherited = of_scale if inherited is None else inherited + of_scale
-        exponent *= factor
-        doubt = np.abs(exponent)
-        self._check_finite(doubt.max(initial=0))
-        weight, top = exponentials(exponent, visible, self.negligible)
-        doubt += np.abs(top)
-        doubt *= 4 * self.roundoff
+        factor = scale.value[:, None].astype(np.float64)
+        exponent = scores.value * factor
+        np.copyto(exponent, -np.inf, where=~visible)
+        top = exponent.argmax(axis=-1)
+        largest = np.take_along_axis(scores.value, top[..., None], -1)
+        self._check_finite(np.abs(scores.value * factor).max(initial=0))
+        doubt = self._exponent_doubt(scores, largest, factor)
+        inherited = scores.beside(top, query, key, bias)
         if inherited is not None:
-            doubt += inherited
-        np.copyto(doubt, 0, where=~visible)
+            doubt += inherited * (np.abs(factor) + scale.error[:, None])
+        if scale.error.any():
+            doubt += np.abs(scores.value - largest) * scale.error[:, None]
+        exponent -= largest * factor
+        # Keys whose weight is negligible beyond doubt.
+        np.copyto(doubt, 0, where=~(exponent + doubt >= math.log(self.negligible)))
+        np.put_along_axis(doubt, top[..., None], 0, -1)
+        weight = exponentials(exponent, self.negligible)
         stored = weight.astype(self.dtype, copy=False).astype(np.float64, copy=False)
         return FloatShares.of(stored, doubt, visible, self.negligible)
+
+    def _exponent_doubt(self, scores: FloatScores, largest: Floats, factor: Floats) -> Floats:
+        """How far a format's scaled scores, less the largest, and their exponentials are off by its own rounding.
+
+        Powers of two scale without rounding; and where the format's scores are the same, so is what it makes of them.
+        """
+        exact = scores.rounding is None
+        if exact and (np.frexp(factor)[0] == 0.5).all():
+            doubt = np.abs(scores.value - largest)
+        else:
+            doubt = np.abs(scores.value)
+            doubt += np.abs(largest)
+        doubt *= np.abs(factor)
+        doubt += 1
+        doubt *= 4 * self.roundoff
+        if exact:
+            np.copyto(doubt, 0, where=scores.value == largest)
+        return doubt
 
     def _mix(self, shares: list[FloatShares], value: Tensor) -> Tensor:
         if len(shares) == 1:
@@ -269,11 +335,17 @@ class Float(Arithmetic):
 
     def _mixed(self, shares: FloatShares, value: Tensor) -> Tensor:
         result, moved = self.weighted(shares.share, value)
-        return Tensor(result, shares.error(value, self.roundoff) + moved)
+        return Tensor(result, shares.error(value) + moved)
 
     def weighted(self, share: Floats, value: Tensor) -> tuple[Array, Floats | float]:
-        """The mean with these weights; and how far it moved beyond what a few roundings explain."""
-        return (share.astype(self.dtype) @ value.value).astype(self.dtype), 0.0
+        """The mean with these weights; and how far it moved beyond what a few roundings of float64 explain.
+
+        In formats smaller than float64 that is measured, by computing it once more in float64.
+        """
+        if self.dtype == np.float64:
+            return share @ value.value, 0.0
+        result = (share.astype(self.dtype) @ value.value).astype(self.dtype)
+        return result, np.abs(result - share @ value.value.astype(np.float64))
 
     def largest(self, x: Tensor) -> NDArray[np.intp]:
         assert x.error is not None
@@ -291,8 +363,8 @@ class Float(Arithmetic):
             raise UndecidedError(int(b), int(i), candidates, reason, tie=tie)
         return winner
 
-    def _scores(self, query: Tensor, key: Tensor, bias: Tensor | None) -> FloatScores:
-        scores = FloatScores.of(query, key, bias, self.digits, self.least)
+    def _scores(self, query: Tensor, key: Tensor, bias: Tensor | None, *, compared: bool = False) -> FloatScores:
+        scores = FloatScores.of(query, key, bias, self.digits, self.least, compared=compared)
         self._check_finite(scores.largest)
         return scores
 

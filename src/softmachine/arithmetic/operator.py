@@ -66,7 +66,7 @@ class FloatOperator:
             bias_error=bias.error if bias.error.any() else None,
             pattern=read.T.astype(np.float64),
             gamma=gamma((both > 0).sum(axis=1), digits),
-            exact_to=_unit(both).min(axis=1) * 2.0**digits,
+            exact_to=power_dividing(both).min(axis=1) * 2.0**digits,
             doubling=powers_of_two.all(axis=1) & (absolute_bias == 0) & ~weight.error.any(axis=1),
             shrinks=bool((read & (size < 1)).any()),
         )
@@ -97,7 +97,7 @@ def gamma(operations: ArrayLike, digits: int) -> Floats:
     return np.asarray(product / (1 - product))
 
 
-def _unit(size: Floats) -> Floats:
+def power_dividing(size: Floats) -> Floats:
     """The largest power of two that divides each number; infinity for 0."""
     mantissa, exponent = np.frexp(size)
     whole = (mantissa * 2.0**53).astype(np.int64)

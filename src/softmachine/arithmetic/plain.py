@@ -57,6 +57,10 @@ class PlainFloat(Arithmetic):
     def activate(self, x: Tensor, steps: Flags) -> Tensor:
         return Tensor(np.where(steps, x.value >= 0, np.maximum(x.value, 0)).astype(self.dtype))
 
+    def norm(self, x: Tensor) -> Tensor:
+        root = np.sqrt((x.value * x.value).mean(axis=-1, keepdims=True))
+        return Tensor((x.value / np.where(root > 0, root, 1)).astype(self.dtype))
+
     def best(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags) -> Flags:
         score = np.where(visible, self._scores(query, key, bias), -np.inf)
         return np.asarray(visible & (score == score.max(axis=-1, keepdims=True, initial=-np.inf)))

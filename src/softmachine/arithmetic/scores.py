@@ -12,60 +12,105 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from softmachine.arithmetic.base import Array, Flags, Floats, Tensor
-from softmachine.arithmetic.operator import SLACK, gamma
+from softmachine.arithmetic.operator import SLACK, gamma, power_dividing
+
+_SINGLE = 24
+"""Integers of so many binary digits are numbers of float32."""
 
 
 @dataclass(frozen=True)
 class FloatScores:
-    """The scores of queries with keys, in float64.
+    """The scores of queries with keys, in float64 or exact.
 
     Args:
-        value: (batch, queries, keys).
+        value: (batch, queries, keys); in float32 if they are exact in it and only compared.
         doubt: How far they can be from both the exact scores and those that a format computes; None if both are these.
         largest: No number on the way to them is larger.
+        rounding: The part of the doubt that is a format's rounding; None if it computes these.
     """
 
     value: Floats
     doubt: Floats | None
     largest: float
+    rounding: Floats | None = None
 
     @staticmethod
-    def of(query: Tensor, key: Tensor, bias: Tensor | None, digits: int, least: float) -> FloatScores:
+    def of(
+        query: Tensor, key: Tensor, bias: Tensor | None, digits: int, least: float, *, compared: bool = False
+    ) -> FloatScores:
         """The scores for a format of so many binary digits, whose least normal number is this.
 
-        Sums of integers are exact as long as they have no more digits than the format.
+        Sums of integers, or of multiples of some power of two, are exact as long as they have no more digits than the
+        format. If they are only ``compared``, those that are exact in float32 are computed in it.
         """
         q = query.value.astype(np.float64, copy=False)
         k = np.swapaxes(key.value, 1, 2).astype(np.float64, copy=False)
         q_size, k_size = np.abs(q), np.abs(k)
-        score, added = q @ k, 0.0
-        whole = _whole(q) and _whole(k)
+        unit, added = _unit(q_size, np.swapaxes(k_size, 1, 2)), 0.0
         if bias is not None:
-            score = score + bias.value
             added = float(np.abs(bias.value).max(initial=0))
-            whole = whole and _whole(bias.value)
+            unit = min(unit, _grid(np.abs(bias.value)).min(initial=np.inf))
+        exact_to = 2.0**digits * unit if unit >= least else 0.0
         reach = float(q_size.max(axis=(0, 1), initial=0) @ k_size.max(axis=(0, 2), initial=0)) + added
-        if whole and reach < 2.0**digits and not any(map(_inexact, (query, key, bias))):
+        exact = reach < exact_to and not any(map(_inexact, (query, key, bias)))
+        if exact and compared and bias is None and (single := _in_single(q, k, reach, unit)) is not None:
+            return FloatScores(single, None, reach)
+        score = q @ k if bias is None else q @ k + bias.value
+        if exact:
             return FloatScores(score, None, reach)
         size = q_size @ k_size
         largest = float(size.max(initial=0)) + added
-        doubt = np.zeros(score.shape)
-        if not (whole and largest < 2.0**digits):
-            doubt += size * (2 * gamma(q.shape[-1] + 1, digits)) + 4 * q.shape[-1] * least
+        doubt, rounding = np.zeros(score.shape), None
+        if not largest < exact_to:
+            rounding = size * (2 * gamma(q.shape[-1] + 1, digits)) + 4 * q.shape[-1] * least
             if bias is not None:
-                doubt += 2 * 2.0**-digits * (size + np.abs(bias.value))
+                rounding += 2 * 2.0**-digits * (size + np.abs(bias.value))
+            doubt += rounding
         if query.error is not None:
             doubt += query.error @ k_size
         if key.error is not None:
             doubt += (q_size if query.error is None else q_size + query.error) @ np.swapaxes(key.error, 1, 2)
         if bias is not None and bias.error is not None:
             doubt += bias.error
-        return FloatScores(score, doubt * SLACK, largest)
+        return FloatScores(score, doubt * SLACK, largest, rounding)
+
+    def beside(self, top: NDArray[np.intp], query: Tensor, key: Tensor, bias: Tensor | None) -> Floats | None:
+        """How far the difference of each score from that of one key of its query can be off; None if not at all.
+
+        What an error of the query adds to both scores cancels: only its product with the difference of the keys is
+        left. Without that, a lookup of position c from 1/(c+1) would seem to be in doubt by c² roundings, and is by c.
+
+        Args:
+            top: (batch, queries), the key to compare with.
+            query: What the scores were made of,
+            key: both,
+            bias: and this.
+        """
+        if self.doubt is None:
+            return None
+        doubt = np.zeros(self.value.shape)
+        chosen = np.arange(len(key.value))[:, None], top
+        if query.error is not None:
+            for c in np.flatnonzero(query.error.any(axis=(0, 1))):
+                part = key.value[..., c].astype(np.float64, copy=False)
+                doubt += query.error[..., c, None] * np.abs(part[:, None, :] - part[chosen][..., None])
+        if key.error is not None and key.error.any():
+            size = np.abs(query.value).astype(np.float64, copy=False)
+            size = size if query.error is None else size + query.error
+            doubt += size @ np.swapaxes(key.error, 1, 2)
+            doubt += np.einsum("bic,bic->bi", size, key.error[chosen])[..., None]
+        for more in (self.rounding, None if bias is None or bias.error is None else bias.error[None]):
+            if more is not None:
+                doubt += more + np.take_along_axis(np.broadcast_to(more, doubt.shape), top[..., None], -1)
+        return np.asarray(doubt * SLACK)
 
     def candidates(self, visible: Flags) -> Flags:
         """Which of the visible keys may have the largest score: (batch, queries, keys)."""
+        if self.doubt is None and visible.all():
+            return np.asarray(self.value == self.value.max(axis=-1, keepdims=True, initial=-np.inf))
         low = self.value if self.doubt is None else self.value - self.doubt
         high = self.value if self.doubt is None else self.value + self.doubt
         lowest = np.where(visible, low, -np.inf).max(axis=-1, keepdims=True, initial=-np.inf)
@@ -80,8 +125,27 @@ class FloatScores:
         return np.asarray(several[(candidates[b, i] & (self.doubt[b, i] != 0)).any(axis=-1)])
 
 
-def _whole(numbers: Array) -> bool:
-    return bool((numbers == np.rint(numbers)).all())
+def _in_single(query: Floats, key: Floats, reach: float, unit: float) -> Array | None:
+    """Scores that are multiples of a unit up to so far, in float32 if that holds them all; else None."""
+    if not (reach < 2.0**_SINGLE * unit and unit >= np.finfo(np.float32).tiny):
+        return None
+    q, k = query.astype(np.float32), key.astype(np.float32)
+    return q @ k if (q == query).all() and (k == key).all() else None
+
+
+def _unit(query: Floats, key: Floats) -> float:
+    """A power of two of which all products of the coordinates are multiples: at least 1 if all numbers are whole."""
+    units = [_grid(part).min(axis=(0, 1), initial=np.inf) for part in (query, key)]
+    with np.errstate(invalid="ignore"):
+        products = units[0] * units[1]
+    return float(np.where(np.isnan(products), np.inf, products).min(initial=np.inf))
+
+
+def _grid(size: Floats) -> Floats:
+    """The largest power of two that divides each number, but at most 1 if it is whole; infinity for 0."""
+    if (size == np.rint(size)).all():
+        return np.where(size > 0, 1.0, np.inf)
+    return power_dividing(size)
 
 
 def _inexact(tensor: Tensor | None) -> bool:

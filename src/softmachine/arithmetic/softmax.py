@@ -54,8 +54,8 @@ class FloatShares:
         off /= np.where(lowest > 0, lowest, 1)
         return FloatShares(share, off, visible, most < _MOST_DOUBT, negligible)
 
-    def error(self, value: Tensor, roundoff: float) -> Floats:
-        """How far the mean of these values can be off.
+    def error(self, value: Tensor) -> Floats:
+        """How far the mean of these values can be off, if it is computed in float64.
 
         What one share gains the others lose, so only differences from the value of the largest share count: where one
         key or several of equal value have nearly all the weight, the doubt does not matter. In any case the mean lies
@@ -64,7 +64,7 @@ class FloatShares:
         keys, size = self.share.shape[-1], np.abs(value.value).astype(np.float64)
         value_error = np.zeros(size.shape) if value.error is None else value.error
         underflow = 4 * self.negligible * (self.visible @ (size + 1))
-        rounding = (2 * keys + 20) * roundoff * (self.share @ size) + underflow
+        rounding = (2 * keys + 20) * 2.0**-53 * (self.share @ size) + underflow
         moved = self._moved(value.value.astype(np.float64, copy=False))
         error = (self.share + self.off) @ value_error + moved + rounding
         some = self.visible.any(axis=-1, keepdims=True)
@@ -88,14 +88,7 @@ class FloatShares:
         return moved
 
 
-def exponentials(exponent: Floats, visible: Flags, negligible: float) -> tuple[Floats, Floats]:
-    """The exponentials, the maximum subtracted, and the maximum; what is invisible or negligible is zero.
-
-    The exponents are overwritten.
-    """
-    np.copyto(exponent, -np.inf, where=~visible)
-    top = exponent.max(axis=-1, keepdims=True, initial=-np.inf)
-    top = np.where(np.isfinite(top), top, 0)
-    exponent -= top
+def exponentials(exponent: Floats, negligible: float) -> Floats:
+    """The exponentials of what is not negligible; the exponents are overwritten."""
     np.copyto(exponent, -np.inf, where=exponent < math.log(negligible))
-    return np.exp(exponent, out=exponent), top
+    return np.exp(exponent, out=exponent)

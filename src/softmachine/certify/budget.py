@@ -135,12 +135,12 @@ def require_average_hard(node: Attention) -> None:
     """See that a head is one that softmax can take the place of, with a certificate.
 
     Raises:
-        ConstructionError: If it takes one of several best keys, or has a temperature already.
+        ConstructionError: If it has a temperature already, or takes one of several best keys (see :mod:`.tieless`).
     """
     if node.weighting.choice is not Choice.AVERAGE and not (is_uniform(node) and not node.weighting.hard):
         raise ConstructionError(
-            f"head {node.name!r} is {node.weighting}, and certificates are only for average-hard attention",
-            hint="let a term of its scores break ties, and promise the gap",
+            f"head {node.name!r} is {node.weighting}, and certificates are only for hard attention",
+            hint="give it hard attention, and promise the gap of its scores",
         )
 
 
@@ -214,7 +214,7 @@ class _Ledger:
     def step(self, node: Unit) -> tuple[float, ...]:
         worst = max(map(self.of_form, node.forms), default=0.0)
         if worst > 0:
-            raise _BrokenError(f"step {node.name!r} reads a number with an error of {worst:.2g}")
+            raise _BrokenError(f"{node.activation} {node.name!r} reads a number with an error of {worst:.2g}")
         return (0.0,) * len(node.kinds)
 
     def named(self, node: Named) -> tuple[float, ...]:

@@ -11,12 +11,13 @@ from math import isfinite
 
 from softmachine.certify.budget import Budget, budget, is_uniform, least_gap, require_average_hard
 from softmachine.certify.theorem26 import Theorem26, theorem26
+from softmachine.certify.tieless import tieless
 from softmachine.compiler import compile_program
 from softmachine.errors import ConstructionError, UsageError
 from softmachine.estimates import Estimate, allow
 from softmachine.signals.primitives import Attention, Loop
 from softmachine.signals.program import Program
-from softmachine.signals.signal import Affine, Node, Signal, inputs_first
+from softmachine.signals.signal import Node, inputs_first, rewritten
 from softmachine.transformer.attention import softmax
 from softmachine.transformer.features import Feature, Monomial
 from softmachine.views import html_table
@@ -110,13 +111,14 @@ class Certificate(Budget):
 
 
 def certify(program: Program, length: int, sharpness: int | None = None) -> Certificate:
-    """The certificate for a program; without a sharpness, for the smallest that does.
+    """The certificate for a program; without a sharpness, for the smallest that does and that the program wants.
 
     Raises:
         ConstructionError: If no sharpness up to the largest one does; it says at which head the budget breaks.
     """
     if length < 0:
         raise UsageError(f"there is no input of length {length}")
+    program = tieless(program)
     _allow(program, length)
     chosen = sharpness if sharpness is not None else _smallest(program, length)
     gap = smallest_gap(program, length)
@@ -156,8 +158,8 @@ def _lookups(length: int, gap: Feature) -> float:
 
 
 def _smallest(program: Program, length: int) -> int:
-    """The smallest sharpness for which the budget holds, by doubling and halving."""
-    low, high = 0, 1
+    """The smallest sharpness for which the budget holds, of those that the program wants; by doubling and halving."""
+    low, high = program.sharpness - 1, program.sharpness
     while not (tried := budget(program, length, high)).holds:
         low, high = high, 2 * high
         if high > MOST:
@@ -182,13 +184,14 @@ def softened(program: Program, certificate: Certificate) -> Program:
     """
     if not certificate.holds:
         raise ConstructionError(f"the certificate does not hold: {certificate.why}")
+    program = tieless(program)
     # Found anew: the program may be another object than the one that was certified.
     own = budget(program, certificate.length, certificate.sharpness).own
     return with_softmax(program, certificate.sharpness, own)
 
 
 def with_softmax(program: Program, sharpness: int, own: Mapping[Node, Fraction] | None = None) -> Program:
-    """The same signals with softmax in place of hard attention: only the weighting differs.
+    """The same signals with softmax in place of hard attention: only the weighting differs, once ties are broken.
 
     Args:
         program: The signals.
@@ -196,19 +199,17 @@ def with_softmax(program: Program, sharpness: int, own: Mapping[Node, Fraction] 
         own: but for these.
 
     Raises:
-        ConstructionError: If a head is not average-hard; it says which.
+        ConstructionError: If a head has a temperature already; it says which.
     """
-    rebuilt: dict[Node, Node] = {}
+    program = tieless(program)
 
-    def forms(old: tuple[Affine, ...]) -> tuple[Affine, ...]:
-        return tuple(Affine({(rebuilt[n], k): factor for (n, k), factor in f.terms.items()}, f.constant) for f in old)
+    def soft(old: Node, new: Node) -> Node:
+        if not isinstance(new, Attention):
+            return new
+        require_average_hard(new)
+        return replace(new, weighting=softmax(_scale(new, (own or {}).get(old, sharpness))))
 
-    for node in inputs_first(program.logits.forms):
-        rebuilt[node] = new = node.over(forms)
-        if isinstance(new, Attention):
-            require_average_hard(new)
-            rebuilt[node] = replace(new, weighting=softmax(_scale(new, (own or {}).get(node, sharpness))))
-    return replace(program, logits=Signal(forms(program.logits.forms), program.logits.kinds))
+    return replace(program, logits=rewritten(program.logits, soft))
 
 
 def _scale(node: Attention, sharpness: int | Fraction) -> Fraction | Feature:

@@ -30,10 +30,12 @@ COMMANDS = (
     "experiments",
     "slices",
     "circuit",
+    "reduce",
     "theorems",
     "zoo",
     "gallery",
     "atlas",
+    "uniform",
     "bench",
 )
 """The modules of the commands, in the order in which they are told."""

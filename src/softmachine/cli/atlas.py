@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from softmachine.cli.output import Output
@@ -13,17 +15,21 @@ if TYPE_CHECKING:
 
     from softmachine.measure.atlas import Cell, Witness
 
+TITLES = {
+    "lower": "All of the class is recognised: compiled and run",
+    "uniform": "By a uniform family: machines print it, and their space is measured",
+    "upper": "Nothing else is recognised: a transformer becomes a circuit of the class",
+}
 LEGEND = """
 Orders of growth (Θ), with polynomial padding; d ≥ 1. L and FO: the circuits are
 L-uniform or FO-uniform. Hard and soft attention give the same (Lemma 3.1).
-[n]  runs: a construction for any circuit of the class (L AC⁰, L TC⁰, TC^d), or
-     steps of the proof (AC^d). That the families are uniform is cited.
+[a b c]  what runs of the three claims above: all of the class, uniform, nothing else
 –  too little volume (precision × width) for a natural class
-†  cited: Merrill and Sabharwal 2025a
-Upper bounds are cited: Lemmas 4.2 and 5.2 of Svete, Merrill, Cotterell and
-Sabharwal, Revisiting Padded Transformer Expressivity, 2026 (this is Figure 1).
-Their constructions run: a transformer in fixed point becomes a threshold circuit
-      softmachine circuit 'Q_a since Q_b' --inputs 3 --arithmetic fixed:3"""
+†  that it is all of the class is cited: Merrill and Sabharwal 2025a
+What runs are members of a family; proofs for all members are in Svete, Merrill,
+Cotterell and Sabharwal, Revisiting Padded Transformer Expressivity, 2026 (this
+is its Figure 1); the upper bounds are Lemmas 4.2 and 5.2.
+FO-uniform circuits are measured as L-uniform ones: for d ≥ 1 that is the same."""
 
 NARROWEST = 80
 """Columns that the table takes; in fewer, the classes could not be read."""
@@ -38,20 +44,24 @@ def command(
 ) -> None:
     """Print the map of padded transformers: depth, precision, width and uniformity, and the circuit class of each.
 
-    Where something of a lower bound runs, its number stands in the cell, and below the table is what it is and a
-    command that runs it; the other bounds, and uniformity, are cited.
+    Below each class stand the numbers of what is witnessed of it: that all of it is recognised, by a uniform family,
+    and nothing else. The commands that show it are listed below the table; the rest is cited.
     """
-    from softmachine.measure.atlas import ATLAS
+    from softmachine.measure.atlas import ATLAS, all_witnesses
 
     if output.as_json:
-        output.answer({"cells": [{**asdict(cell), "witnessed": cell.witnessed} for cell in ATLAS]})
+        output.answer({"cells": [{**asdict(cell), "witnessed": list(cell.witnessed)} for cell in ATLAS]})
         return
-    witnesses = list(dict.fromkeys(witness for cell in ATLAS for witness in cell.lower))
+    found = list(all_witnesses(ATLAS))
     output.out.width = max(output.width, NARROWEST)
-    output.out.print(_table(ATLAS, witnesses))
+    output.out.print(_table(ATLAS, [witness for _, witness in found]))
     if output.quiet:
         return
-    for number, witness in enumerate(witnesses, 1):
+    told = ""
+    for number, (claim, witness) in enumerate(found, 1):
+        if claim != told:
+            output.say(f"{'' if not told else chr(10)}{TITLES[claim]}")
+            told = claim
         output.say(f"[{number}] {witness.construction}{f', {witness.note}' if witness.note else ''}")
         output.say(f"      {witness.command}")
     output.say(LEGEND)
@@ -74,13 +84,21 @@ def _table(cells: tuple[Cell, ...], witnesses: list[Witness]) -> Table:
 
 
 def _entry(cell: Cell, witnesses: list[Witness]) -> Text:
-    """The class, and what shows that all of it is recognised."""
+    """The class, and below it what is witnessed of each claim."""
     from rich.text import Text
 
     if not cell.languages:
         return Text("–", style="dim")
-    numbers = [witnesses.index(witness) + 1 for witness in cell.lower]
-    run = len(numbers) > 1 and numbers == list(range(numbers[0], numbers[-1] + 1))
-    shown = f"{numbers[0]}-{numbers[-1]}" if run else ", ".join(map(str, numbers))
-    text = f"{cell.languages.replace('-uniform', '')} {f'[{shown}]' if shown else '†'}"
-    return Text(text, style="bold" if cell.witnessed else "dim")
+    name = cell.languages.replace("-uniform", "") + (" †" if cell.cited else "")
+    if not cell.witnessed:
+        return Text(name, style="dim")
+    shown = [_numbers([witnesses.index(each) + 1 for each in cell.witnesses[claim]]) for claim in cell.witnesses]
+    return Text(f"{name}\n[{' '.join(shown)}]", style="bold")
+
+
+def _numbers(found: Sequence[int]) -> str:
+    """The numbers of witnesses; a dash if there are none."""
+    if not found:
+        return "–"
+    together = len(found) > 1 and all(after == before + 1 for before, after in pairwise(found))
+    return f"{found[0]}-{found[-1]}" if together else ",".join(map(str, found))

@@ -7,20 +7,23 @@ from typing import TYPE_CHECKING, Annotated
 
 from softmachine.cli import options
 from softmachine.cli.models import Wanted, alphabet_line, noted, open_model, rasp_theorem, say_notes
-from softmachine.cli.options import Status, file, value
+from softmachine.cli.options import Status, file, switch, value
 from softmachine.cli.output import Output
+from softmachine.errors import UsageError
 
 if TYPE_CHECKING:
     from softmachine.certify import Certificate
     from softmachine.certify.measure import Measurement
     from softmachine.model import Model
+    from softmachine.transformer.weights import Transformer
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine certify palindrome --length 500
   softmachine certify "Q_a since Q_b" --length 100 --sharpness 2
   softmachine certify "prev Q_a" --length 64 --arithmetic float32
   softmachine certify "odd(#<[Q_1])" --length 100 --plot margin.png
-  softmachine certify palindrome --length 50 --csv heads.csv --latex heads.tex"""
+  softmachine certify palindrome --length 50 --csv heads.csv --latex heads.tex
+  softmachine certify "Q_a since Q_b" --length 4 --from-weights"""
 
 
 Length = Annotated[int, value("N", "For every input (of a machine: with its run) up to length N.", "--length", least=0)]
@@ -30,6 +33,14 @@ Sharpness = Annotated[
 Measured = Annotated[
     str | None,
     value("NAME", "Also measure up to which length, N at most, a run in this float format is right on random inputs."),
+]
+FromWeights = Annotated[
+    bool,
+    switch(
+        "Know nothing but the weights: gaps from running every input, if they are few, or from denominators. A folder "
+        "of weights that no source made is always taken so.",
+        "--from-weights",
+    ),
 ]
 Csv = Annotated[Path | None, file("Write the table to FILE as CSV, with all digits.", "--csv")]
 Latex = Annotated[Path | None, file("Write the table to FILE as LaTeX.", "--latex")]
@@ -45,6 +56,7 @@ def command(
     plot: Plot = None,
     csv: Csv = None,
     latex: Latex = None,
+    from_weights: FromWeights = False,
     theorem: options.TheoremName = None,
     causal: options.Causal = False,
     context: options.Context = None,
@@ -60,6 +72,13 @@ def command(
     from softmachine.cli.progress import working
     from softmachine.files import require_new, write_text
 
+    bare = _bare(source)
+    if from_weights or bare is not None:
+        unused = {"--arithmetic": arithmetic, "--plot": plot, "--csv": csv, "--latex": latex}
+        if given := [name for name, value in unused.items() if value is not None]:
+            raise UsageError(f"{given[0]} is for certificates from signals, not from weights alone")
+        wanted = Wanted(format_name, rasp_theorem(theorem, causal=causal), "hard", alphabet, context)
+        return _from_weights(source, bare, wanted, length, sharpness, output)
     files = {name: path for name, path in (("plot", plot), ("csv", csv), ("latex", latex)) if path is not None}
     for path in files.values():
         require_new(path)
@@ -92,6 +111,41 @@ def command(
         for name, path in files.items() if not output.quiet else ():
             output.say(f"  {name} written to {path}")
         say_notes(model.notes, output)
+    return Status.DONE if certificate.holds else Status.FAILS
+
+
+def _bare(source: str) -> Transformer | None:
+    """The weights of a folder, if it has some without a source."""
+    from softmachine.exports.manifest import is_saved
+    from softmachine.exports.native import has_bare_weights, load_weights
+
+    folder = Path(source)
+    try:
+        bare = is_saved(folder) and has_bare_weights(folder)
+    except (OSError, ValueError):  # a one-line source can be longer than a path may be
+        return None
+    return load_weights(folder) if bare else None
+
+
+def _from_weights(
+    source: str, bare: Transformer | None, wanted: Wanted, length: int, sharpness: int | None, output: Output
+) -> int:
+    """The certificate that knows nothing but the weights."""
+    from softmachine.certify import certify_weights
+    from softmachine.certify.inputs import inputs_of
+    from softmachine.cli.progress import working
+
+    if bare is not None:
+        weights, inputs = bare, None
+    else:
+        model = open_model(source, wanted, output, two_letters=True)
+        weights, inputs = model.weights, inputs_of(model)
+    with working("certifying", output):
+        certificate = certify_weights(weights, length, sharpness, inputs)
+    if output.as_json:
+        output.answer(certificate.to_json())
+    else:
+        output.say(str(certificate))
     return Status.DONE if certificate.holds else Status.FAILS
 
 

@@ -22,7 +22,7 @@ EXAMPLES = """[dim]Examples:[/]
   softmachine circuit "Q_a since Q_b" --inputs 6 --arithmetic fixed:6
   softmachine circuit "Q_a since Q_b" --inputs 6 --arithmetic fixed:6 -o since.bench"""
 FORMATS = (".bench", ".blif", ".aag", ".bristol")
-GATES = ("AC", "TC")
+GATES = {"AC": "AC0", "TC": "TC"}
 MOST_WORDS, SOME = 1 << 20, 1 << 12
 """Up to so many words are all compared; if there are more, so many random ones."""
 
@@ -34,7 +34,9 @@ FixedPoint = Annotated[
 Written = Annotated[Path | None, file(f"Write the circuit; the name ends in {', '.join(FORMATS)}.", "--output", "-o")]
 Gates = Annotated[
     str | None,
-    value("NAME", "Only AC gates (AND, OR, NOT), which count in logarithmic depth, or TC (and THR).", "--gates"),
+    value(
+        "NAME", "Only AC gates (AND, OR, NOT), which count small numbers in constant depth, or TC (+ THR).", "--gates"
+    ),
 ]
 
 
@@ -59,14 +61,14 @@ def command(
     from softmachine.languages.circuit import Basis
     from softmachine.to_circuit import to_circuit
 
-    if gates not in (None, *GATES):
+    if gates is not None and gates not in GATES:
         raise UsageError(f"there are no {gates!r} gates", hint=f"choose {' or '.join(GATES)}")
     if path is not None:
         _check(path)
     model = open_model(source, Wanted(format_name, theorem, attention, alphabet), output)
     with working("making gates", output) as tell:
         made = to_circuit(model, inputs, arithmetic, tell=tell)
-        made = made if gates is None else made.with_gates(Basis[gates])
+        made = made if gates is None else made.with_gates(Basis[GATES[gates]])
     words, wrong = _compared(made, output)
     if path is not None:
         _write(made.circuit, path)

@@ -19,11 +19,11 @@ def command(
 
     Every page is one file that shows a run from the inside and needs nothing else: open index.html in a browser.
     """
-    from softmachine import api
+    from softmachine import showing
     from softmachine.cli.progress import working
 
     with working("writing the gallery", output) as tell:
-        pages = api.gallery(folder, tell=tell)
+        pages = showing.gallery(folder, tell=tell)
     if output.as_json:
         output.answer({"gallery": str(folder), "pages": [str(page) for page in pages]})
     elif not output.quiet:

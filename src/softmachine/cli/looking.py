@@ -88,13 +88,13 @@ class Looking:
 
     def at(self, run: Run, output: Output) -> dict[str, object]:
         """Look into a run: write the picture, say what is to be said, or give it as JSON has it."""
-        from softmachine import api
+        from softmachine import showing
         from softmachine.inspection.explaining import explained, explanation
         from softmachine.inspection.table import rows
 
         answer: dict[str, object] = {}
         with working("looking inside, in exact arithmetic", output):
-            inspection = api.inspect(run)
+            inspection = showing.inspect(run)
             position = self.spot.of(inspection)
             moment = inspection.at(position) if self.told else None
             found = list(rows(inspection, MOST_ROWS)) if self.table else []

@@ -53,11 +53,11 @@ class Paging:
 
     def write(self, run: Run, output: Output) -> dict[str, object]:
         """Write the page, and say so, or give it as JSON has it."""
-        from softmachine import api
+        from softmachine import showing
 
         with working("writing the page", output):
-            position = None if self.spot is None else self.spot.of(api.inspect(run))
-            api.page(run, self.file, position=position, command=self.command)
+            position = None if self.spot is None else self.spot.of(showing.inspect(run))
+            showing.page(run, self.file, position=position, command=self.command)
         if not output.as_json and not output.quiet:
             output.say(f"wrote {self.file}")
         return {"html": str(self.file)}

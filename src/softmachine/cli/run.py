@@ -165,7 +165,6 @@ def command(
     reached the step limit; 130: interrupted.
     """
     from softmachine.cli.progress import working
-    from softmachine.cli.watching import show_run
     from softmachine.engines.run import Running
 
     if tokens and not output.as_json:
@@ -173,11 +172,7 @@ def command(
     if audit and engine == "dense":
         raise UsageError("only runs of the fast engine are audited", hint=Remedy(engine="fast"))
     if checkpoint and engine != "dense":
-        from softmachine.engines.engine import engine_named
-
-        require_free = engine_named("fast").require_free
-        assert require_free is not None
-        require_free(checkpoint)
+        _require_free(checkpoint)
     if sample:
         from softmachine.cli.sampling import require_alone
 
@@ -196,16 +191,8 @@ def command(
         )
     looking = _looking(explain, svg, svg_of, table=table)
     chosen = rasp_theorem(theorem, causal=causal, generate=generate)
-    made: dict[str, object] = {
-        "theorem": chosen,
-        "attention": attention,
-        "context": context,
-        "length": length,
-        "alphabet": alphabet,
-    }
-    made |= {"format": format_name, "max_steps": max_steps, "html_at": html_at}
-    paging = _paging(html, html_at, (source, word, made))
     wanted = Wanted(format_name, chosen, attention, alphabet, context, length)
+    paging = _paging(html, html_at, (source, word, _asked(wanted, max_steps, html_at)))
     model, text = open_for(source, word, wanted, max_steps, output)
     if sample:
         from softmachine.cli.sampling import draw
@@ -224,6 +211,53 @@ def command(
             resume=resume,
             verify=verify,
         )
+    watched = _to_its_end(running, text, output, trace)
+    audited, refused = _audit(running, audit, seed, output)
+    result = running.so_far()
+    if output.as_json:
+        if refused:
+            raise refused
+        facts = _answer(result, text) | {"interrupted": watched.interrupted}
+        facts |= {"audit": _audited(audited)} if audited else {}
+        facts |= {} if watched.lines is None else {"trace": watched.lines}
+        facts |= {"trace_tokens": list(result.tokens)} if tokens else {}
+        facts |= looking.at(result, output) if looking else {}
+        facts |= paging.write(result, output) if paging else {}
+        output.answer(facts)
+    else:
+        _show(result, watched, audited, looking, paging, output)
+    if refused:  # what the run came to is told all the same
+        raise refused
+    if result.differs or (audited and not audited.holds):
+        return Status.FAILS
+    return _status(result, watched.interrupted, running.max_steps, output)
+
+
+def _require_free(checkpoint: Path) -> None:
+    """Before any work: nothing else may be where a run is to be saved."""
+    from softmachine.engines.engine import engine_named
+
+    require_free = engine_named("fast").require_free
+    assert require_free is not None
+    require_free(checkpoint)
+
+
+def _asked(wanted: Wanted, max_steps: int | None, html_at: str | None) -> dict[str, object]:
+    """The options that a page says it was made with."""
+    return {
+        "theorem": wanted.theorem,
+        "attention": wanted.attention,
+        "context": wanted.context,
+        "length": wanted.length,
+        "alphabet": wanted.alphabet,
+        "format": wanted.format_name,
+        "max_steps": max_steps,
+        "html_at": html_at,
+    }
+
+
+def _to_its_end(running: Running, text: str, output: Output, trace: bool) -> Watched:
+    """Let a run go to its end; of one that does not come to it, say how to go on."""
     try:
         watched = _watched(running, text, output, trace)
     except (SoftmachineError, MemoryError):
@@ -233,36 +267,40 @@ def command(
         _say_saved(running, output)
     if running.unsaved:
         output.warn(running.unsaved)
-    result = running.so_far()
-    refused: EffortError | None = None
-    audited: AuditReport | None = None
+    return watched
+
+
+def _audit(running: Running, count: int, seed: int, output: Output) -> tuple[AuditReport | None, EffortError | None]:
+    """What came of doing random steps again; or why it would take too long."""
+    from softmachine.cli.progress import working
+
+    if not count:
+        return None, None
     with working("doing steps again in exact arithmetic", output):
         try:
-            audited = running.audit(audit, seed) if audit else None
-        except EffortError as problem:  # what the run came to is told all the same
-            refused = problem
-    if refused and output.as_json:
-        raise refused
-    if output.as_json:
-        checked = {"audit": _audited(audited)} if audited else {}
-        lines: dict[str, object] = {} if watched.lines is None else {"trace": watched.lines}
-        lines |= {"trace_tokens": list(result.tokens)} if tokens else {}
-        inside = looking.at(result, output) if looking else {}
-        inside |= paging.write(result, output) if paging else {}
-        output.answer({**_answer(result, text), "interrupted": watched.interrupted, **checked, **lines, **inside})
-    else:
-        show_run(result, output, watched)
-        if audited:
-            output.say(f"audit: {audited}")
-        if looking:
-            looking.at(result, output)
-        if paging:
-            paging.write(result, output)
-    if refused:
-        raise refused
-    if result.differs or (audited and not audited.holds):
-        return Status.FAILS
-    return _status(result, watched.interrupted, running.max_steps, output)
+            return running.audit(count, seed), None
+        except EffortError as problem:
+            return None, problem
+
+
+def _show(
+    result: Run,
+    watched: Watched,
+    audited: AuditReport | None,
+    looking: Looking | None,
+    paging: Paging | None,
+    output: Output,
+) -> None:
+    """What a run came to, and what was to be seen of its inside, for people."""
+    from softmachine.cli.watching import show_run
+
+    show_run(result, output, watched)
+    if audited:
+        output.say(f"audit: {audited}")
+    if looking:
+        looking.at(result, output)
+    if paging:
+        paging.write(result, output)
 
 
 def _looking(explain: str | None, svg: Path | None, svg_of: str | None, *, table: bool) -> Looking | None:

@@ -190,6 +190,7 @@ def _answer(model: Model) -> dict[str, object]:
         "largest_weight": str(weights.largest_weight),
         "attention": [str(weighting) for weighting in weights.weightings],
         "position_features": [feature.name for feature in weights.features],
+        **{f"position_features_{label.replace(' ', '_')}": names for label, names in _encoding(model).items()},
         "tokens_per_step": _tokens_per_step(model.codec),
         "chain_of_thought": _thought(model.codec.chain),
         "coordinates": list(weights.coordinates),
@@ -254,6 +255,8 @@ def _rows(model: Model) -> Iterator[tuple[str, str]]:
         yield "others", f"{others} (--theorem)"
     yield "attention", ", ".join(str(weighting) for weighting in weights.weightings) or "none"
     yield "position features", listed(feature.name for feature in weights.features) or "none"
+    for label, names in _encoding(model).items():
+        yield f"  {label}", listed(names) or "none"
     yield "layers", f"{len(weights.layers):,}"
     yield "heads", f"{len(weights.heads):,}"
     yield "width", f"{weights.width:,}"
@@ -268,6 +271,16 @@ def _rows(model: Model) -> Iterator[tuple[str, str]]:
         yield "chain of thought", thought
     if model.notes:
         yield "note", "; ".join(model.notes)
+
+
+def _encoding(model: Model) -> dict[str, list[str]]:
+    """Which position features the paper has, by its own names, and which are ours; nothing if nobody says so."""
+    name_of = model.theorem.encoding
+    if name_of is None or not model.weights.features:
+        return {}
+    names = {feature.name: name_of(model.source, feature) for feature in model.weights.features}
+    of_paper = [name if theirs == name else f"{name} as its {theirs}" for name, theirs in names.items() if theirs]
+    return {"of the paper": of_paper, "of our own": [name for name, theirs in names.items() if theirs is None]}
 
 
 def _tokens_per_step(codec: Codec[Source]) -> int | None:

@@ -11,15 +11,17 @@ from softmachine.cli import options
 from softmachine.cli.models import noted, say_notes
 from softmachine.cli.options import file
 from softmachine.cli.output import Output
-from softmachine.errors import UsageError
+from softmachine.errors import SoftmachineError, UsageError
 
 if TYPE_CHECKING:
+    from softmachine.languages.source import Source
     from softmachine.measure.fitting import Fit
     from softmachine.measure.slices import Slice
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine slices palindrome --up-to 12
   softmachine slices majority-crasp --up-to 12 --plot majority.png
+  softmachine slices parity-crasp --up-to 8 --automata
   softmachine slices "#<[Q_a] > #<[Q_b]" --up-to 10 --json"""
 
 
@@ -30,6 +32,9 @@ MaxSteps = Annotated[
     int, typer.Option("--max-steps", metavar="N", min=1, help="How many steps a run on a word may take.")
 ]
 Plot = Annotated[Path | None, file("Draw the classes against the length (PNG or SVG).")]
+Automata = Annotated[
+    bool, typer.Option("--automata", help="Of a C-RASP program, build the automata of Lemma 4.2 and compare them.")
+]
 
 
 def command(
@@ -38,6 +43,7 @@ def command(
     up_to: UpTo = 10,
     max_steps: MaxSteps = 1_000_000,
     plot: Plot = None,
+    automata: Automata = False,
     alphabet: options.Alphabet = None,
     format_name: options.Format = None,
     workers: options.Workers = None,
@@ -71,17 +77,55 @@ def command(
             advance(1)
     if plot is not None:
         draw_slices(language.name, found, plot)
+    built = _automata(language, found) if automata else {}
     if output.as_json:
         drawn = {} if plot is None else {"plot": str(plot)}
-        output.answer(_answer(language.name, found, growth(found)) | drawn | noted(notes))
+        states = {"automata": [{"length": n, "states": size} for n, size in built.items()]} if automata else {}
+        output.answer(_answer(language.name, found, growth(found)) | states | drawn | noted(notes))
         return
     if not output.quiet:
         output.say(f"{language}\n")
     output.say(table(found))
     output.say(describe(found))
+    if built:
+        _tell_automata(built, output)
     if plot is not None and not output.quiet:
         output.say(f"plot written to {plot}")
     say_notes(notes, output)
+
+
+def _automata(language: Source, found: list[Slice]) -> dict[int, int]:
+    """For each length how many states the automaton of a program for the words up to it has (Lemma 4.2).
+
+    Raises:
+        UsageError: If the source is no C-RASP program.
+        SoftmachineError: If an automaton is not that of the language.
+    """
+    from softmachine.languages.crasp import Program
+    from softmachine.measure.automata import automaton
+
+    if not isinstance(language, Program):
+        raise UsageError(
+            f"{language.name!r} is no C-RASP program, whose counts are the states", hint="leave out --automata"
+        )
+    states = {}
+    for each in found:
+        built = automaton(language, each.length)
+        if built.classes(each.length) != each.classes:
+            raise SoftmachineError(f"the automaton of {language.name!r} for length {each.length} is not the language's")
+        states[each.length] = built.size
+    return states
+
+
+def _tell_automata(built: dict[int, int], output: Output) -> None:
+    from softmachine.measure.fitting import fitted
+
+    formula = fitted(built)
+    output.say(f"\n{'length':>6}  states of the automaton that the program's counts are")
+    for length, states in built.items():
+        output.say(f"{length:>6}  {states:>9,}")
+    grows = f"{formula} states: polynomially many" if formula else "no simple formula"
+    output.say(f"{grows}; made smaller, they are the classes above", style="green")
 
 
 def _answer(name: str, found: list[Slice], grown: Fit | None) -> dict[str, object]:

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from softmachine.compiler.graph import Graph, is_raw
 from softmachine.compiler.schedule import Schedule, Time
-from softmachine.signals.primitives import Attention, Carried, Loop, Named, Unit
+from softmachine.signals.primitives import Attention, Carried, Loop, Named, Norm, Unit
 from softmachine.signals.signal import Affine, Atom, Node
 
 
@@ -177,7 +177,9 @@ class _Demand:
             return
         self._produced.add(atom)
         node, k = atom
-        if isinstance(node, Unit):
+        if isinstance(node, Norm):
+            yield from node.forms
+        elif isinstance(node, Unit):
             yield node.forms[k]
         elif isinstance(node, Attention):
             yield from (*node.query, *node.key, node.value[k])

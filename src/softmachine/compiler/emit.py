@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from softmachine.compiler.allocate import Allocation, Names
 from softmachine.compiler.graph import Graph
 from softmachine.compiler.schedule import BlockPlan, Schedule
-from softmachine.signals.primitives import Attention, Position, Token, Unit
+from softmachine.signals.primitives import Attention, Norm, Position, Token, Unit
 from softmachine.signals.program import Program
 from softmachine.signals.signal import Affine, Atom, Node
 from softmachine.transformer.features import Feature
@@ -46,7 +46,7 @@ class _Emitter:
             name=self.program.name,
             vocabulary=self.program.vocabulary,
             coordinates=self.allocation.names,
-            embedding=Matrix.of((self.embedded(token) for token in self.program.vocabulary), self.width),
+            embedding=Matrix.of(self.embedding(), self.width),
             features=tuple(features),
             position_embedding=Matrix.of(features.values(), self.width),
             blocks=tuple(self.block(plan) for plan in self.schedule.blocks if plan.depth),
@@ -54,12 +54,16 @@ class _Emitter:
             unembedding=self.map(self.graph.logits),
         )
 
-    def embedded(self, token: str) -> dict[int, Fraction]:
-        row = {k: constant for k, constant in enumerate(self.allocation.constants) if constant}
-        for (node, k), targets in self.targets.items():
-            if isinstance(node, Token) and token in node.table and node.table[token][k]:
-                _add(row, targets, node.table[token][k])
-        return row
+    def embedding(self) -> Iterable[dict[int, Fraction]]:
+        """A row for each token: the constants, and what it adds."""
+        constants = {k: constant for k, constant in enumerate(self.allocation.constants) if constant}
+        rows = {token: dict(constants) for token in self.program.vocabulary}
+        for node in dict.fromkeys(node for node, _ in self.targets if isinstance(node, Token)):
+            for token, entries in node.table.items():
+                for k, value in entries.items():
+                    if token in rows and (node, k) in self.targets:
+                        _add(rows[token], self.targets[(node, k)], value)
+        return [rows[token] for token in self.program.vocabulary]
 
     def features(self) -> dict[Feature, dict[int, Fraction]]:
         rows: dict[Feature, dict[int, Fraction]] = {}
@@ -107,6 +111,9 @@ class _Emitter:
     ) -> FeedForward:
         hidden = _Hidden(self.allocation)
         for node in nodes:
+            if isinstance(node, Norm) and self.used(node):
+                hidden.add_norm(node, [self.targets.get((node, k), {}) for k in range(len(node.kinds))])
+                continue
             for k in self.used(node):
                 hidden.add(node.label(k), node.forms[k], node.activation, self.targets[(node, k)])
         if end_of and end_of.loop:
@@ -131,6 +138,12 @@ class _Hidden:
     def add(self, name: str, form: Affine, activation: str, targets: dict[int, Fraction]) -> None:
         reading = self.allocation.read(form)
         self._add(name, reading.terms, reading.constant, activation, targets)
+
+    def add_norm(self, node: Norm, targets: Sequence[dict[int, Fraction]]) -> None:
+        """Units that are normalised together; none of them is another's."""
+        for k, (form, where) in enumerate(zip(node.forms, targets, strict=True)):
+            reading = self.allocation.read(form)
+            self.units[node, k] = (node.label(k), reading.terms, reading.constant, "norm", dict(where))
 
     def _add(
         self, name: str, terms: dict[int, Fraction], bias: Fraction, activation: str, targets: dict[int, Fraction]
@@ -170,7 +183,16 @@ class _Hidden:
             activations=tuple(activation for _, _, _, activation, _ in units),
             second=AffineMap(_columns([targets for *_, targets in units], width), bias),
             units=tuple(names.unique(name) for name, *_ in units),
+            norms=self._norms(),
         )
+
+    def _norms(self) -> tuple[tuple[int, ...], ...]:
+        """Which units are normalised together."""
+        groups: dict[Node, list[int]] = {}
+        for place, key in enumerate(self.units):
+            if isinstance(key, tuple) and isinstance(key[0], Norm):
+                groups.setdefault(key[0], []).append(place)
+        return tuple(map(tuple, groups.values()))
 
 
 def _add(row: dict[int, Fraction], targets: dict[int, Fraction], factor: Fraction) -> None:

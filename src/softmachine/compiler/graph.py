@@ -101,11 +101,11 @@ class _Merger:
 
 
 def _content(node: Node) -> object:
-    """What makes two nodes the same: everything but the names."""
+    """What makes two nodes the same: everything but the names; and how many numbers, which sparse tables do not say."""
     if isinstance(node, Carried | Loop):
         return node
     own = (getattr(node, item.name) for item in fields(node) if item.name not in ("name", "labels", "kinds"))
-    return (type(node), *(_hashable(value) for value in own))
+    return (type(node), len(node.kinds), *(_hashable(value) for value in own))
 
 
 def _hashable(value: object) -> object:
@@ -113,7 +113,7 @@ def _hashable(value: object) -> object:
         case Affine():
             return frozenset(value.terms.items()), value.constant
         case dict():
-            return frozenset(value.items())
+            return frozenset((key, _hashable(item)) for key, item in value.items())
         case tuple():
             return tuple(_hashable(item) for item in value)
     return value

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from softmachine.signals.primitives import Attention, Carried, Loop, Named, Token, Unit
+from softmachine.signals.primitives import Attention, Carried, Loop, Named, Norm, Token, Unit
 from softmachine.signals.signal import Affine, Atom, Node
 
 Item = TypeVar("Item")
@@ -44,6 +44,8 @@ def _live(nodes: Sequence[Node], logits: Sequence[Affine]) -> set[Atom]:
 def _read(node: Node, k: int) -> Iterable[Affine]:
     """The forms that one component of a node is made of."""
     match node:
+        case Norm():
+            return node.forms
         case Unit() | Named():
             return (node.forms[k],)
         case Attention():
@@ -69,6 +71,9 @@ class _Pruning:
 
     def node(self, node: Node, kept: Sequence[int]) -> Iterator[Node]:
         """What becomes of a node: itself with these components only, or one node for each."""
+        if isinstance(node, Norm):  # each number depends on all of them
+            yield self._placed(node.over(self.forms), {(node, k): k for k in range(len(node.kinds))})
+            return
         if isinstance(node, Unit | Named):
             for k in kept:
                 alone = replace(node, name=node.label(k), kinds=(node.kinds[k],), labels=None)
@@ -81,7 +86,9 @@ class _Pruning:
         cut = replace(node, kinds=_only(node.kinds, kept), labels=_only(labels, kept)) if fewer else node
         match cut:
             case Token():
-                cut = replace(cut, table={key: _only(row, kept) for key, row in cut.table.items()})
+                place = {k: index for index, k in enumerate(kept)}
+                rows = ((key, [(place[k], x) for k, x in row.items() if k in place]) for key, row in cut.table.items())
+                cut = replace(cut, table={key: dict(row) for key, row in rows})
             case Attention():
                 cut = replace(cut, value=_only(cut.value, kept)).over(self.forms)
             case Loop():

@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
 
+import numpy as np
+from numpy.typing import NDArray
+
 from softmachine.arithmetic import Arithmetic
 from softmachine.codec import AnsweringCodec, Codec, DecoderCodec, Prompt, SegmentedCodec
 from softmachine.comparing import Comparison, Difference, first_difference, in_pieces
@@ -20,7 +23,7 @@ from softmachine.text import many
 from softmachine.views import html_table
 from softmachine.words import Word
 
-BATCH = 512
+BATCH = 2048
 """So many words go through an encoder at a time."""
 MOST_SCORES = 2**22
 """So many scores of a head are computed at a time, at most."""
@@ -28,6 +31,7 @@ LONGEST = 60
 """So many characters of an input are shown."""
 LISTED = 20
 """So many disagreements are listed in notebooks."""
+_ANYTHING, _UNSAID = -1, -2
 PIECE = 256
 """So many tokens are read at a time."""
 
@@ -247,8 +251,9 @@ def _compare_answers(
 ) -> Iterator[Disagreement]:
     """For each word that an encoder gets wrong, the first position where it does."""
     prompts = [codec.prompt(word) for word in batch]
+    outputs = engine.transformer.outputs
     try:
-        found = engine.answers([prompt.tokens for prompt in prompts], prompts[0].length)
+        found = engine.decided([prompt.tokens for prompt in prompts], prompts[0].length)
     except SoftmachineError as error:
         if len(batch) == 1:
             yield Disagreement(batch[0], 0, None, None, (), str(error), _names(codec))
@@ -256,12 +261,25 @@ def _compare_answers(
             for word, wanted in zip(batch, expected, strict=True):
                 yield from _compare_answers(engine, codec, [word], [wanted])
         return
-    for word, wanted, answers in zip(batch, expected, found, strict=True):
-        difference = first_difference(wanted, answers)
+    for k in _differing(outputs, expected, found):
+        word, answers = batch[k], [outputs[said] for said in found[k]]
+        difference = first_difference(expected[k], answers)
         if difference:
             place = difference.position
             what = _answer_at(codec, place, codec.prompt(word).tokens[place])
             yield replace(_disagreement(word, difference, answers), names=_names(codec), place=what)
+
+
+def _differing(
+    outputs: Sequence[str], expected: Sequence[Sequence[str | None]], found: NDArray[np.intp]
+) -> NDArray[np.intp]:
+    """Which sequences said something else than is expected, somewhere where it matters."""
+    if any(len(wanted) != found.shape[1] for wanted in expected):
+        return np.arange(len(found))
+    number: dict[str | None, int] = {output: k for k, output in enumerate(outputs)} | {None: _ANYTHING}
+    codes = np.fromiter((number.get(token, _UNSAID) for wanted in expected for token in wanted), dtype=np.intp)
+    codes = codes.reshape(found.shape)
+    return np.flatnonzero(((codes != found) & (codes != _ANYTHING)).any(axis=1))
 
 
 def _names(codec: Codec[Source]) -> tuple[str, ...]:

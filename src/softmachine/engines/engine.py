@@ -13,7 +13,7 @@ from typing import Protocol
 
 from softmachine.arithmetic import Arithmetic
 from softmachine.codec import Codec, Prompt, SegmentedCodec
-from softmachine.errors import OutgrownError, UsageError
+from softmachine.errors import MORE, OutgrownError, UsageError
 from softmachine.languages.source import Source
 from softmachine.model import Model
 from softmachine.plugins import Shelf
@@ -47,7 +47,7 @@ class Task:
         try:
             return self.codec.prompt(self.word)
         except OutgrownError as reason:
-            raise self._outgrown(reason.message, MOST_TRIED) from None
+            raise self._outgrown(reason.message, MOST_TRIED, reason.how) from None
 
     def outgrown(self, max_steps: int) -> OutgrownError:
         """What to say when a context has more tokens than the weights were made for."""
@@ -55,9 +55,9 @@ class Task:
         message = f"the run does not end within the {length} positions that {name!r} was made for"
         return self._outgrown(message, max_steps)
 
-    def _outgrown(self, message: str, max_steps: int) -> OutgrownError:
+    def _outgrown(self, message: str, max_steps: int, how: str = MORE) -> OutgrownError:
         context = self.model.theorem.context_for(self.model.source, self.word, min(max_steps, MOST_TRIED))
-        return OutgrownError(message, context=context, hint="make it for more, or limit the steps")
+        return OutgrownError(message, context=context, hint="make it for more, or limit the steps", how=how)
 
     def require_room(self, max_steps: int) -> None:
         """See that the prompt of a model that writes summaries leaves room for anything."""

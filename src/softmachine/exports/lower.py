@@ -56,6 +56,7 @@ def lower(model: Model, length: int, *, ahead: bool = False) -> Lowered:
         ConstructionError: If such an architecture cannot compute what it computes; it says why.
     """
     require_length(length)
+    model.weights.require_no_norm("in a stock checkpoint layer norm stands elsewhere: nothing is exported with one")
     if ahead:
         require_encoder(model)
     else:

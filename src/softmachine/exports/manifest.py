@@ -39,8 +39,8 @@ Facts = dict[str, Any]
 
 
 def is_saved(folder: Path) -> bool:
-    """Whether a folder looks like a model of ours."""
-    return (folder / MARK).is_file() and (folder / WEIGHTS).is_file()
+    """Whether a folder is a model of ours, or was one: what is missing of it, its reader says."""
+    return (folder / MARK).is_file() or (folder / WEIGHTS).is_file()
 
 
 def seal(folder: Path, facts: Mapping[str, object]) -> None:

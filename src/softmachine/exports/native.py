@@ -23,9 +23,14 @@ from softmachine.languages.source import Source
 from softmachine.model import Model
 from softmachine.theorems import Theorem, theorem_named
 from softmachine.transformer.saved_features import FEATURES
+from softmachine.transformer.weights import Transformer
 
 FORMAT = "softmachine-transformer"
 VERSION = 2
+BARE = "softmachine-weights"
+"""The format of weights without a source."""
+DAMAGE = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, MemoryError)
+"""What reading a file that somebody changed can end in."""
 UNVERIFIED = "unverified: the model was read from a folder of version 1, which has no digests"
 """The note of a model that may have been damaged. It stays when the model is saved anew."""
 
@@ -58,6 +63,41 @@ def save(model: Model, folder: Path, *, force: bool = False) -> None:
     with new_folder(folder, force=force) as new:
         (new / WEIGHTS).write_bytes(to_bytes(tensors))
         seal(new, facts)
+
+
+def save_weights(transformer: Transformer, folder: Path, *, force: bool = False) -> None:
+    """Write bare weights, which no theorem made of a source, to a folder, all or nothing.
+
+    Raises:
+        UsageError: If the folder exists and ``force`` is not given, or is not one of ours, or cannot be written.
+    """
+    from safetensors.numpy import save as to_bytes
+
+    names, tensors = to_data(transformer)
+    with new_folder(folder, force=force) as new:
+        (new / WEIGHTS).write_bytes(to_bytes(tensors))
+        seal(new, {"format": BARE, "version": VERSION, "weights": names})
+
+
+def has_bare_weights(folder: Path) -> bool:
+    """Whether a folder has weights without a source."""
+    return bool(read_mark(folder)["format"] == BARE)
+
+
+def load_weights(folder: Path) -> Transformer:
+    """Read the weights of a folder, of a model or bare, and see that they are what was written.
+
+    Raises:
+        SourceError: If the folder does not hold weights of a version that is known; it names the file.
+    """
+    if not has_bare_weights(folder):
+        return load(folder).weights
+    facts, tensors = _read(folder)
+    place = Place(str(folder / MARK))
+    try:
+        return transformer_from(facts["weights"], tensors, FEATURES)
+    except DAMAGE as error:
+        raise SourceError(f"the saved weights are damaged: {type(error).__name__}: {error}", place=place) from None
 
 
 def _foreign(model: Model) -> str | None:
@@ -100,15 +140,21 @@ def load(folder: Path) -> Model:
     Raises:
         SourceError: If the folder does not hold a whole model of a version that is known; it names the file.
     """
-    facts, tensors = _read(folder)
     place = Place(str(folder / MARK))
+    if has_bare_weights(folder):
+        raise SourceError(
+            "these are weights without a source, so nobody can say what should come of a run",
+            place=place,
+            hint="`softmachine certify FOLDER` softens them; in Python, sm.load_weights reads them",
+        )
+    facts, tensors = _read(folder)
     try:
         model = _model(facts, tensors)
         problem = _foreign(model)
     except SoftmachineError as error:
         at = replace(error.place, source=place.source) if error.place else place
         raise SourceError(error.message, place=at, hint=error.hint) from None
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, MemoryError) as error:
+    except DAMAGE as error:
         raise SourceError(f"the saved model is damaged: {type(error).__name__}: {error}", place=place) from None
     if problem:
         raise SourceError(f"the saved model is damaged: {problem}", place=place)
@@ -125,7 +171,7 @@ def _read(folder: Path) -> tuple[Json, Mapping[str, Array]]:
     name, version = facts["format"], facts.get("version")
     if name in ("softmachine-map", "softmachine-set"):
         _refuse_export(folder, facts)
-    if name != FORMAT or type(version) is not int or version not in (1, VERSION):
+    if name not in (FORMAT, BARE) or type(version) is not int or version not in (1, VERSION):
         raise SourceError(f"format {name!r} version {version!r} is not known here", place=place)
     if version == VERSION:
         require_digests(folder, facts, {WEIGHTS: sha256(weights).hexdigest(), MARK: digest(facts)})

@@ -63,7 +63,8 @@ class _Writer:
         heads, forward = [self.head(f"{at}.heads.{h}", head) for h, head in enumerate(layer.heads)], layer.feed_forward
         self.affine(f"{at}.first", forward.first)
         self.affine(f"{at}.second", forward.second)
-        return {"heads": heads, "units": forward.units, "activations": forward.activations}
+        norms = {"norms": forward.norms} if forward.norms else {}
+        return {"heads": heads, "units": forward.units, "activations": forward.activations, **norms}
 
     def head(self, at: str, head: Head) -> Json:
         for name, part in (("query", head.query), ("key", head.key), ("value", head.value)):
@@ -148,10 +149,15 @@ class _Reader:
     def layer(self, at: str, data: Json) -> Layer:
         heads = tuple(self.head(f"{at}.heads.{h}", item) for h, item in enumerate(data["heads"]))
         units, activations = _strings(data["units"]), _strings(data["activations"])
-        if len(activations) != len(units) or not set(activations) <= {"relu", "step"}:
-            raise ValueError(f"the activations of {at} are not one relu or step a unit")
+        if len(activations) != len(units) or not set(activations) <= {"relu", "step", "norm"}:
+            raise ValueError(f"the activations of {at} are not one relu, step or norm a unit")
+        norms = tuple(tuple(group) for group in data.get("norms", []))
+        normalised = [u for u, activation in enumerate(activations) if activation == "norm"]
+        if sorted(u for group in norms for u in group) != normalised or not all(norms):
+            raise ValueError(f"the norms of {at} are not those of its units, each in one group")
         first = self.affine(f"{at}.first", len(units), self.width)
-        return Layer(heads, FeedForward(first, activations, self.affine(f"{at}.second", self.width, len(units)), units))
+        second = self.affine(f"{at}.second", self.width, len(units))
+        return Layer(heads, FeedForward(first, activations, second, units, norms))
 
     def head(self, at: str, data: Json) -> Head:
         query = self.affine(f"{at}.query", None, self.width)

@@ -107,6 +107,8 @@ def read_word(
     """
     symbols = spelled_out(text, alphabet)
     known = frozenset(alphabet)
+    if known.issuperset(symbols):
+        return symbols
     for index, symbol in enumerate(symbols):
         if symbol not in known:
             raise InputError(

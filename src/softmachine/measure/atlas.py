@@ -1,14 +1,16 @@
-"""The map of padded transformers: which circuit class each regime has, and what in this project shows it.
+"""The map of padded transformers: which circuit class each regime has, and how much of that is shown here.
 
 Figure 1 of "Revisiting Padded Transformer Expressivity". A regime is a depth, a precision, a width and a uniformity;
-all have polynomial padding. A lower bound is witnessed if something here runs: for any circuit of the class a
-construction builds the transformer (constant depth, and TC^d), or the steps of the proof run on small members (AC^d).
-Otherwise it is only cited. Uniformity, that a machine prints the weights in little space, is cited everywhere.
+all have polynomial padding. That it has exactly its class is three claims, and each is witnessed, by commands that run,
+or only cited: all of the class is recognised (a family is compiled and run), by a family that is uniform (machines
+print it, and their space is measured), and nothing else is (a transformer is made a circuit of the class).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 
 CONSTANT, LOGARITHMIC, POLYNOMIAL = "1", "log N", "poly N"
 LOOPED = "log^d N"
@@ -16,14 +18,25 @@ LOGSPACE, FULLY = "L-uniform", "fully uniform"
 EARLIER = "Merrill & Sabharwal 2025a"
 
 
+class Claim(StrEnum):
+    """What is claimed of a regime and its class."""
+
+    LOWER = "lower"
+    """All of the class is recognised: a family is compiled and run."""
+    UNIFORM = "uniform"
+    """The family is uniform: machines print it, and their space is measured."""
+    UPPER = "upper"
+    """Nothing else is recognised: a transformer becomes a circuit of the class."""
+
+
 @dataclass(frozen=True)
 class Witness:
-    """What runs of the proof of a lower bound.
+    """What runs of the proof of a claim.
 
     Args:
         construction: Its name.
-        command: A command that runs it.
-        note: How it shows the bound, if that needs a word.
+        command: A command that runs it, in less than a minute.
+        note: How it shows the claim, and how much of it, if that needs a word.
     """
 
     construction: str
@@ -42,7 +55,9 @@ class Cell:
         uniformity: Of the parameters.
         languages: The class; empty if the regime has too little volume (precision × width) for a natural one.
         lower: What runs of the proof that all of the class is recognised.
-        cited: Who shows it, where nothing here does.
+        uniform: What runs of the proof that it is by a uniform family.
+        above: What runs of the proof that nothing else is recognised.
+        cited: Who shows that all of it is recognised, where nothing here does.
         upper: Why nothing more is.
     """
 
@@ -52,68 +67,128 @@ class Cell:
     uniformity: str
     languages: str
     lower: tuple[Witness, ...] = ()
+    uniform: tuple[Witness, ...] = ()
+    above: tuple[Witness, ...] = ()
     cited: str = ""
     upper: str = ""
 
     @property
-    def witnessed(self) -> bool:
-        """Whether something of the lower bound runs here."""
-        return bool(self.lower)
+    def witnesses(self) -> dict[Claim, tuple[Witness, ...]]:
+        """What runs of the proof of each claim."""
+        return {Claim.LOWER: self.lower, Claim.UNIFORM: self.uniform, Claim.UPPER: self.above}
+
+    @property
+    def witnessed(self) -> tuple[Claim, ...]:
+        """The claims of which something runs here."""
+        return tuple(claim for claim, witnesses in self.witnesses.items() if witnesses)
 
 
-_BINARY = Witness("circuit-binary", "softmachine run lookahead-adder-4 10110110 --arithmetic fixed:2")
-_UNIT = Witness("circuit-unit", "softmachine run majority-7 1101001 --theorem circuit-unit --arithmetic fixed:11")
+def all_witnesses(cells: tuple[Cell, ...]) -> Iterator[tuple[Claim, Witness]]:
+    """Everything that runs, each once: claim by claim, in the order of the cells."""
+    yield from dict.fromkeys((claim, each) for claim in Claim for cell in cells for each in cell.witnesses[claim])
+
+
+_BINARY = Witness("circuit-binary", "softmachine run lookahead-adder-4 10110110 --arithmetic fixed:2", "any circuit")
+_UNIT = Witness(
+    "circuit-unit", "softmachine run majority-7 1101001 --theorem circuit-unit --arithmetic fixed:11", "any circuit"
+)
 _DEEP_UNIT = Witness(
     "circuit-unit",
     "softmachine run parity-8 10110000 --theorem circuit-unit",
-    "as many turns as the circuit is deep",
+    "any circuit, as many turns as it is deep",
 )
 _READS = Witness(
     "circuit-evaluator",
     "softmachine run and-or 101 --theorem circuit-evaluator --length 64",
-    "circuit evaluation is complete (Lemma C.2); a turn for each gate, not log^d",
+    "circuit evaluation is complete (Lemma C.2); as many turns as the circuit is deep",
 )
-_STACKED = Witness(
-    "configuration-graph",
-    "softmachine run parity 1 --theorem configuration-graph --length 1 --arithmetic fixed:2",
-    "Lemma 5.3: a reduction, of a regular language, below connectivity",
+_FAMILY = Witness(
+    "uniform-circuits",
+    "softmachine run parity-family 01 --theorem uniform-circuits --arithmetic fixed:2",
+    "the language of a uniform family, reduced to circuit evaluation: log^d turns",
+)
+_COUNTING_FAMILY = Witness(
+    "uniform-thresholds",
+    "softmachine run vote-tree 101",
+    "the language of a uniform family with thresholds, in width 33: log^d turns",
+)
+_GUESSES = Witness(
+    "nondeterministic-logspace",
+    "softmachine run equal-blocks '1#1' --arithmetic fixed:2",
+    "NL (Lemma 5.4, d = 1): a machine that guesses, reduced to connectivity",
 )
 _GRAPH = Witness(
     "connectivity",
     "softmachine run one-way-streets 'home station' --arithmetic fixed:2",
-    "complete for NL (Lemma 5.4, d = 1); the reductions are cited",
+    "complete for NL (Theorem C.1, d = 1)",
+)
+_FLAT_FAMILY = Witness("adjacent-ones", "softmachine uniform adjacent-ones", "a family in AC⁰, by circuit-binary")
+_TREE_FAMILY = Witness("and-or-tree", "softmachine uniform and-or-tree", "a family in AC¹, by circuit-binary")
+_RULES = Witness(
+    "parity-family", "softmachine uniform parity-family", "any family that is written as rules (Lemma C.1)"
+)
+_GRAPH_FAMILY = Witness("connectivity", "softmachine uniform connectivity", "all graphs of n vertices")
+_MAJORITY_FAMILY = Witness("majority", "softmachine uniform majority --up-to 12", "a family in TC⁰, by circuit-unit")
+_DEEP_FAMILY = Witness(
+    "tree-of-majorities", "softmachine uniform tree-of-majorities --up-to 13", "a family in TC¹, by circuit-unit"
+)
+_TO_AC = Witness(
+    "to_circuit",
+    "softmachine circuit 'Q_a since Q_b' --inputs 12 --arithmetic fixed:2 --gates AC",
+    "Lemma 4.2: AND, OR, NOT, in a depth that does not depend on the length",
+)
+_TO_TC = Witness(
+    "to_circuit",
+    "softmachine circuit 'Q_a since Q_b' --inputs 6 --arithmetic fixed:6 --gates TC",
+    "Lemma 4.2: threshold gates, in a depth that does not depend on the length",
+)
+_TO_DEEP_AC = Witness(
+    "to_circuit",
+    "softmachine circuit full-adder --theorem circuit-binary --inputs 3 --arithmetic fixed:2 --gates AC",
+    "Lemma 5.1: a copy for each turn of the loop",
+)
+_TO_DEEP_TC = Witness(
+    "to_circuit",
+    "softmachine circuit majority-7 --theorem circuit-unit --inputs 7 --arithmetic fixed:11 --gates TC",
+    "Lemma 5.1: a copy for each turn of the loop",
+)
+_MEMBERS = Witness(
+    "temporal-layer-norm",
+    "softmachine run majority-formula aab --theorem temporal-layer-norm",
+    "members of the class, with layer norm: no position features, one set of weights; that it is all of it is cited",
 )
 
 
 def _constant_depth() -> tuple[Cell, ...]:
     upper = "Lemma 4.2"
     ac, tc = "L-uniform AC⁰", "L-uniform TC⁰"
+    flat = (_BINARY,), (_FLAT_FAMILY,), (_TO_AC,)
+    counts = (_UNIT,), (_MAJORITY_FAMILY,), (_TO_TC,)
     return (
         Cell(CONSTANT, CONSTANT, CONSTANT, FULLY, ""),
         Cell(CONSTANT, CONSTANT, CONSTANT, LOGSPACE, ""),
-        Cell(CONSTANT, CONSTANT, LOGARITHMIC, LOGSPACE, ac, (_BINARY,), upper=upper),
-        Cell(CONSTANT, CONSTANT, POLYNOMIAL, LOGSPACE, ac, (_BINARY,), upper=upper),
-        Cell(CONSTANT, LOGARITHMIC, CONSTANT, FULLY, "FO-uniform TC⁰", cited=EARLIER, upper=EARLIER),
-        *(Cell(CONSTANT, LOGARITHMIC, width, LOGSPACE, tc, (_UNIT,), upper=upper) for width in _WIDTHS),
-        Cell(CONSTANT, POLYNOMIAL, CONSTANT, FULLY, "FO-uniform TC⁰", cited=EARLIER, upper=EARLIER),
-        *(Cell(CONSTANT, POLYNOMIAL, width, LOGSPACE, tc, (_UNIT,), upper=upper) for width in _WIDTHS),
+        Cell(CONSTANT, CONSTANT, LOGARITHMIC, LOGSPACE, ac, *flat, upper=upper),
+        Cell(CONSTANT, CONSTANT, POLYNOMIAL, LOGSPACE, ac, *flat, upper=upper),
+        Cell(CONSTANT, LOGARITHMIC, CONSTANT, FULLY, "FO-uniform TC⁰", (_MEMBERS,), cited=EARLIER, upper=EARLIER),
+        *(Cell(CONSTANT, LOGARITHMIC, width, LOGSPACE, tc, *counts, upper=upper) for width in _WIDTHS),
+        Cell(CONSTANT, POLYNOMIAL, CONSTANT, FULLY, "FO-uniform TC⁰", (_MEMBERS,), cited=EARLIER, upper=EARLIER),
+        *(Cell(CONSTANT, POLYNOMIAL, width, LOGSPACE, tc, *counts, upper=upper) for width in _WIDTHS),
     )
 
 
 def _looped() -> tuple[Cell, ...]:
     upper = "Lemma 5.2"
     ac, tc = "FO-uniform AC^d", "FO-uniform TC^d"
+    complete = (_FAMILY, _READS, _GUESSES, _GRAPH), (_RULES, _TREE_FAMILY, _GRAPH_FAMILY), (_TO_DEEP_AC,)
+    counts = (_COUNTING_FAMILY, _DEEP_UNIT), (_DEEP_FAMILY,), (_TO_DEEP_TC,)
     return (
         Cell(LOOPED, CONSTANT, CONSTANT, FULLY, ""),
         Cell(LOOPED, CONSTANT, CONSTANT, LOGSPACE, ""),
-        *(
-            Cell(LOOPED, CONSTANT, width, LOGSPACE, ac, (_READS, _GRAPH, _STACKED), upper=upper)
-            for width in (LOGARITHMIC, POLYNOMIAL)
-        ),
+        *(Cell(LOOPED, CONSTANT, width, LOGSPACE, ac, *complete, upper=upper) for width in (LOGARITHMIC, POLYNOMIAL)),
         Cell(LOOPED, LOGARITHMIC, CONSTANT, FULLY, tc, cited=EARLIER, upper=EARLIER),
-        *(Cell(LOOPED, LOGARITHMIC, width, LOGSPACE, tc, (_DEEP_UNIT,), upper=upper) for width in _WIDTHS),
+        *(Cell(LOOPED, LOGARITHMIC, width, LOGSPACE, tc, *counts, upper=upper) for width in _WIDTHS),
         Cell(LOOPED, POLYNOMIAL, CONSTANT, FULLY, tc, cited=EARLIER, upper=EARLIER),
-        *(Cell(LOOPED, POLYNOMIAL, width, LOGSPACE, tc, (_DEEP_UNIT,), upper=upper) for width in _WIDTHS),
+        *(Cell(LOOPED, POLYNOMIAL, width, LOGSPACE, tc, *counts, upper=upper) for width in _WIDTHS),
     )
 
 

@@ -32,15 +32,15 @@ SCRIPTS = (
 """In the order in which they build on each other."""
 
 
-def html(run: Run, command: str, position: int | None = None) -> str:
+def html(run: Run, command: str | None = None, position: int | None = None) -> str:
     """The page of a run; it opens at a position, if one is chosen.
 
     Args:
         run: The run.
-        command: What makes this page, for people.
+        command: What makes this page, for people; by default a line of Python.
         position: The position that it opens at, and that it has a window around if the run is long.
     """
-    found = page_data(Inspection(run), position, command)
+    found = page_data(Inspection(run), position, _making(run) if command is None else command)
     data = json.dumps(found, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     title = f"{run.model.source.name} on {run.model.codec.text_of(run.outcome.word) or 'the empty word'}"
     return document(title, "page.html", data)
@@ -68,11 +68,17 @@ def _packed(data: str) -> str:
     return f'<script type="application/octet-stream" id="data">{letters}</script>'
 
 
-def frame(run: Run, command: str, height: int = 860) -> str:
+def frame(run: Run, height: int = 860) -> str:
     """The page in a frame of its own, for notebooks: it may run its script, and touch nothing around it."""
-    inner = escape(html(run, command), quote=True)
+    inner = escape(html(run), quote=True)
     size = f"width:100%;height:{height}px;border:0"
     return f'<iframe sandbox="allow-scripts" style="{size}" title="a run from the inside" srcdoc="{inner}"></iframe>'
+
+
+def _making(run: Run) -> str:
+    """What makes the page of a run, in Python."""
+    word = run.model.codec.text_of(run.outcome.word)
+    return f"sm.page(sm.run({run.model.source.name!r}, {word!r}, theorem={run.model.theorem.name!r}), 'run.html')"
 
 
 def _file(name: str) -> str:

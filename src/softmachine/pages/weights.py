@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from softmachine.errors import ConstructionError
 from softmachine.inspection.inspection import uniform_or_hard
 from softmachine.pages.numbers import Json, affine, matrix, number, row, table
 from softmachine.text import family
@@ -84,6 +85,10 @@ def scales(scale: Fraction | Feature, positions: range, length: int | None) -> f
 
 
 def _forward(forward: FeedForward) -> Json:
+    if forward.norms:
+        raise ConstructionError(
+            f"unit {forward.units[forward.norms[0][0]]!r} is a layer norm, which pages do not compute"
+        )
     return {
         "first": affine(forward.first),
         "steps": [index for index, activation in enumerate(forward.activations) if activation == "step"],

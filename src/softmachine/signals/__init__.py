@@ -5,11 +5,11 @@ else is a gadget made of them (:mod:`.gadgets`). :func:`.evaluate.evaluate` comp
 """
 
 from softmachine.signals.evaluate import evaluate
-from softmachine.signals.primitives import attend, loop, named, position, relu, step, token
+from softmachine.signals.primitives import attend, loop, named, norm, position, relu, step, token
 from softmachine.signals.program import Program, Vocabulary, recogniser
 from softmachine.signals.signal import Signal, constant, stack, total, weighted
 
 __all__ = [
-    "Program", "Signal", "Vocabulary", "attend", "constant", "evaluate", "loop", "named", "position", "recogniser",
-    "relu", "stack", "step", "token", "total", "weighted",
+    "Program", "Signal", "Vocabulary", "attend", "constant", "evaluate", "loop", "named", "norm", "position",
+    "recogniser", "relu", "stack", "step", "token", "total", "weighted",
 ]  # fmt: skip

@@ -7,9 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from math import isqrt
 
 from softmachine.errors import ConstructionError
-from softmachine.signals.primitives import Attention, Carried, Fall, Loop, Named, Position, Token, Unit, outside_loops
+from softmachine.signals.primitives import (
+    Attention,
+    Carried,
+    Fall,
+    Loop,
+    Named,
+    Norm,
+    Position,
+    Token,
+    Unit,
+    outside_loops,
+)
 from softmachine.signals.signal import Affine, Node, Signal, inputs_first
 from softmachine.transformer.attention import Choice
 from softmachine.transformer.features import Feature
@@ -57,14 +69,15 @@ class _Evaluation:
     def compute(self, node: Node) -> Column:
         match node:
             case Token():
-                zero = (Fraction(0),) * len(node.kinds)
-                return [node.table.get(token, zero) for token in self.tokens]
+                return list(map(node.row, self.tokens))
             case Position():
                 return [(node.feature.at(i, self.length),) for i in range(len(self.tokens))]
             case Unit(activation="relu"):
                 return [tuple(max(x, Fraction(0)) for x in row) for row in self.forms(node.forms)]
             case Unit(activation="step"):
                 return [tuple(Fraction(x >= 0) for x in row) for row in self.forms(node.forms)]
+            case Norm():
+                return [_normalised(node, row) for row in self.forms(node.forms)]
             case Named():
                 return self.forms(node.forms)
             case Attention():
@@ -145,3 +158,14 @@ class _Evaluation:
             for k, (value, kind) in enumerate(zip(row, node.kinds, strict=True)):
                 if not kind.admits(value, i, len(self.tokens)):
                     raise ConstructionError(f"{node.label(k)} is {value} at position {i}; promised was {kind}")
+
+
+def _normalised(node: Norm, row: Vector) -> Vector:
+    """The numbers over the root of the mean of their squares."""
+    square = sum((x * x for x in row), Fraction(0)) / len(row)
+    if not square:
+        return row
+    root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
+    if root * root != square:
+        raise ConstructionError(f"the layer norm {node.name!r} has no rational value: it is over the root of {square}")
+    return tuple(x / root for x in row)

@@ -90,13 +90,22 @@ COUNT = integer(0, Bound.length())
 
 def combination(terms: Iterable[tuple[Fraction, Kind]], constant: Fraction) -> Kind:
     """The kind of an affine combination, by interval arithmetic."""
-    low = high = Bound.of(constant)
+    low, high = [constant], [constant]
     grids = {INTEGERS if constant.denominator == 1 else None}
     for factor, kind in terms:
-        ends = (kind.low * factor, kind.high * factor)
-        low, high = low + ends[factor < 0], high + ends[factor > 0]
+        below, above = (kind.high, kind.low) if factor < 0 else (kind.low, kind.high)
+        _accumulate(low, below, factor)
+        _accumulate(high, above, factor)
         grids.add(kind.over if factor.denominator == 1 else None)
-    return Kind(low, high, _coarsest(grids))
+    return Kind(Bound(tuple(low)), Bound(tuple(high)), _coarsest(grids))
+
+
+def _accumulate(total: list[Fraction], bound: Bound, factor: Fraction) -> None:
+    """Add a multiple of a polynomial to another: in place, since much of what compiling takes is this."""
+    total += [Fraction(0)] * (len(bound.coefficients) - len(total))
+    for k, coefficient in enumerate(bound.coefficients):
+        if coefficient:
+            total[k] += factor if coefficient == 1 else coefficient * factor
 
 
 def rectified(kind: Kind) -> Kind:

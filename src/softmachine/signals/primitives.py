@@ -14,14 +14,20 @@ from softmachine.errors import ConstructionError
 from softmachine.signals.kinds import BIT, INTEGERS, SHARES, Kind, exactly, rectified, union
 from softmachine.signals.signal import Affine, Node, Signal, of_node
 from softmachine.transformer.attention import AVERAGE_HARD, Choice, Mask, Weighting
+from softmachine.transformer.bounds import Bound
 from softmachine.transformer.features import Feature, Relation
 
 
 @dataclass(frozen=True, eq=False)
 class Token(Node):
-    """A vector looked up from the token at this position; tokens that the table leaves out have zeros."""
+    """A vector looked up from the token at this position; what the table leaves out is zero, tokens and components."""
 
-    table: Mapping[str, tuple[Fraction, ...]]
+    table: Mapping[str, Mapping[int, Fraction]]
+
+    def row(self, token: str) -> tuple[Fraction, ...]:
+        """The vector of a token."""
+        found = self.table.get(token, {})
+        return tuple(found.get(k, Fraction(0)) for k in range(len(self.kinds)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +48,14 @@ class Unit(Node):
     activation: str
     after: tuple[Affine, ...] = ()
     made_of = ("forms", "after")
+
+
+@dataclass(frozen=True, eq=False)
+class Norm(Unit):
+    """Hidden units that are normalised together: x₁ … x_k over the square root of the mean of their squares.
+
+    That is the first half of the layer norm of (x, -x), whose mean is 0. If all are 0, so is the norm.
+    """
 
 
 class Fall(StrEnum):
@@ -122,20 +136,32 @@ def token(
     name: str, table: Mapping[str, tuple[Fraction | int, ...]], *, labels: tuple[str, ...] | None = None
 ) -> Signal:
     """A vector looked up from the token at this position."""
-    numbers = {number: Fraction(number) for row in table.values() for number in row}
-    exact = {key: tuple(numbers[number] for number in row) for key, row in table.items()}
-    widths = {len(row) for row in exact.values()}
+    widths = {len(row) for row in table.values()}
     if len(widths) != 1:
         raise ConstructionError(f"the rows of the token table {name!r} have widths {sorted(widths)}; give them one")
-    columns = zip(*exact.values(), strict=True)
-    kinds = tuple(union(exactly(number) for number in {Fraction(0), *column}) for column in columns)
-    exclusive = all(sorted(row)[:-1] == [0] * (len(row) - 1) and row and max(row) in (0, 1) for row in exact.values())
-    return of_node(Token(name, kinds, exact, labels=labels), exclusive=exclusive)
+    rows = {key: {k: Fraction(number) for k, number in enumerate(row) if number} for key, row in table.items()}
+    return _of_rows(name, rows, widths.pop(), labels)
 
 
 def one_hot(name: str, labels: tuple[str, ...], others: tuple[str, ...] = ()) -> Signal:
     """Which of these tokens is at this position; zero at others."""
-    return token(name, {key: tuple(int(key == label) for label in labels) for key in (*labels, *others)}, labels=labels)
+    rows: dict[str, dict[int, Fraction]] = {key: {} for key in (*labels, *others)}
+    for k, label in enumerate(labels):
+        rows[label][k] = Fraction(1)
+    return _of_rows(name, rows, len(labels), labels)
+
+
+def _of_rows(
+    name: str, rows: Mapping[str, Mapping[int, Fraction]], width: int, labels: tuple[str, ...] | None
+) -> Signal:
+    """A vector looked up from the token, of which only what is not 0 is written down."""
+    columns: list[set[Fraction]] = [{Fraction(0)} for _ in range(width)]
+    for row in rows.values():
+        for k, number in row.items():
+            columns[k].add(number)
+    kinds = tuple(BIT if column == {0, 1} else union(map(exactly, column)) for column in columns)
+    exclusive = width > 0 and all(list(row.values()) in ([], [1]) for row in rows.values())
+    return of_node(Token(name, kinds, rows, labels=labels), exclusive=exclusive)
 
 
 def position(feature: Feature, name: str | None = None) -> Signal:
@@ -153,6 +179,19 @@ def relu(name: str, signal: Signal, *, after: Signal | None = None) -> Signal:
 def step(name: str, signal: Signal) -> Signal:
     """The Heaviside function: 1 if x ≥ 0, else 0, component by component."""
     return of_node(Unit(name, (BIT,) * len(signal), signal.forms, "step", labels=signal.labels))
+
+
+def norm(name: str, signal: Signal) -> Signal:
+    """Layer norm of the numbers and their negatives: each over the root of the mean of all squares; of one, its sign.
+
+    Equations (11d) and (11e) of seed 002, on a part of the vector, with no stabiliser. Only one number has a norm that
+    is always rational; what exact arithmetic cannot have, it refuses.
+    """
+    if len(signal) == 1:
+        kinds: tuple[Kind, ...] = (Kind(Bound.of(-1), Bound.of(1), INTEGERS),)
+    else:
+        kinds = (Kind(Bound.of(-len(signal)), Bound.of(len(signal)), None),) * len(signal)
+    return of_node(Norm(name, kinds, signal.forms, "norm", labels=signal.labels))
 
 
 def attend(

@@ -28,6 +28,8 @@ class Program:
             clear it in between.
         spare: How much of the error that a rounding gadget takes away is left to the rounding of a small format.
         positions: How many positions there are, where padding decides it and not the length of a word.
+        sharpness: With softmax, the least scaled gap that anyone chooses unasked; what small formats need may be more
+            than what is certified for exact numbers.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Program:
     narrow: bool = False
     spare: Fraction = Fraction(0)
     positions: int | None = None
+    sharpness: int = 1
 
     def __post_init__(self) -> None:
         if len(self.logits) != len(self.outputs):

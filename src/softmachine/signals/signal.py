@@ -8,7 +8,7 @@ stacking signals only rewrites forms; nothing of it costs a layer.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import ClassVar, Self
 
@@ -66,7 +66,7 @@ class Affine:
     def __add__(self, other: Affine) -> Affine:
         terms = dict(self.terms)
         for atom, factor in other.terms.items():
-            total = terms.get(atom, Fraction(0)) + factor
+            total = terms[atom] + factor if atom in terms else factor
             if total:
                 terms[atom] = total
             else:
@@ -86,7 +86,7 @@ class Affine:
         for form in forms:
             constant += form.constant
             for atom, factor in form.terms.items():
-                terms[atom] = terms.get(atom, Fraction(0)) + factor
+                terms[atom] = terms[atom] + factor if atom in terms else factor
         return Affine({atom: factor for atom, factor in terms.items() if factor}, constant)
 
 
@@ -171,8 +171,10 @@ class Signal:
 
     def _sum(self, components: Sequence[int]) -> Signal:
         form = Affine.sum(self.forms[k] for k in components)
+        if self.exclusive:
+            return Signal((form,), (BIT,))
         kind = combination([(Fraction(1), self.kinds[k]) for k in components], Fraction(0))
-        return Signal((form,), (BIT if self.exclusive else form.kind.tighter(kind),))
+        return Signal((form,), (form.kind.tighter(kind),))
 
     def known(self, *kinds: Kind, exclusive: bool = False) -> Signal:
         """The same signal, with kinds that the author vouches for; the evaluator checks them where it is named."""
@@ -216,6 +218,23 @@ def inputs_first(
         path.pop()
         if node is not None:
             yield node
+
+
+def rewritten(signal: Signal, change: Callable[[Node, Node], Node]) -> Signal:
+    """The signal over other nodes; its kinds stay.
+
+    Args:
+        signal: The signal.
+        change: From a node, and from what it is over the changed nodes that it reads, to what it becomes.
+    """
+    new: dict[Node, Node] = {}
+
+    def forms(old: tuple[Affine, ...]) -> tuple[Affine, ...]:
+        return tuple(Affine({(new[n], k): factor for (n, k), factor in f.terms.items()}, f.constant) for f in old)
+
+    for node in inputs_first(signal.forms):
+        new[node] = change(node, node.over(forms))
+    return replace(signal, forms=forms(signal.forms))
 
 
 def _sources(forms: Iterable[Affine]) -> Iterator[Node]:

@@ -104,6 +104,8 @@ class Theorem:
         steps: The proof in a few sentences.
         guide: The same at one token of a run: what is asked, and which heads answer it.
         tells: From the codec and what a head saw to what that means, as a clause; None where it has no words for it.
+        encoding: From the source and a position feature of its model to what the paper calls that feature; None if the
+            paper does without it. A theorem that has no such function says nothing of that.
         columns: From the codec to the columns of the worked table of a run; None if it has no table.
         length: If the weights depend on a length: what it bounds. Empty if one model serves every length.
         bounded: For which sources a length may be given that the weights are then made for, though for others, or
@@ -127,6 +129,7 @@ class Theorem:
     steps: tuple[str, ...] = ()
     guide: tuple[Guide, ...] = ()
     tells: Callable[[Any, Sight], str | None] | None = None
+    encoding: Callable[[Any, Feature], str | None] | None = None
     columns: Callable[[Any], Iterable[Column]] | None = None
     length: str = ""
     bounded: Callable[[Any], bool] | None = None
@@ -174,7 +177,7 @@ class Theorem:
                 if self.codec_for(source, length).fits(word, length, max_steps):
                     return length
             except OutgrownError as reason:
-                more = reason.context or more
+                more = more if reason.context is None else reason.context
             length = more
         return None
 

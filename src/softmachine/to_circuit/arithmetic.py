@@ -69,21 +69,35 @@ class FixedNumbers:
 
         Unrolled, a sum of terms a₁ … aₙ is min(M, max(-M, min(M + A₁, max(-M + A₁, …, Aₙ)))), where Aₖ is the exact sum
         of the last k terms. By distributivity it is at least v if and only if, for some k, -M + Aₖ ≥ v and M + Aⱼ ≥ v
-        for all j ≤ k, or else Aₙ ≥ v and M + Aⱼ ≥ v for all j.
+        for all j ≤ k, or else Aₙ ≥ v and M + Aⱼ ≥ v for all j. Where a partial sum surely is above -M, or below M, that
+        k or j is left out; so a sum of terms that are not negative is min(M, Aₙ).
         """
         sums = list(accumulate(reversed(terms)))
+        below, above = self._leaves(terms)
         wires = []
         values = self._partial_values(terms)
         for value in values[1:]:
             ceilings, found = [], []
-            for suffix in sums[:-1]:
-                ceilings.append(self.numbers.at_least(suffix, value - self.limit))
-                floor = self.numbers.at_least(suffix, value + self.limit)
+            for suffix, floors, tops in zip(sums[:-1], below[-2::-1], above[-2::-1], strict=True):
+                if tops:
+                    ceilings.append(self.numbers.at_least(suffix, value - self.limit))
+                floor = self.numbers.at_least(suffix, value + self.limit) if floors else FALSE
                 if floor != FALSE:
                     found.append(self.numbers.wires.every([floor, *ceilings]))
             found.append(self.numbers.wires.every([self.numbers.at_least(sums[-1], value), *ceilings]))
             wires.append(self.numbers.wires.some(found))
         return self.numbers.number(values, wires)
+
+    def _leaves(self, terms: Sequence[Number]) -> tuple[list[bool], list[bool]]:
+        """For each partial sum whether it may be below -M before it saturates, and whether it may be above M."""
+        below, above = [], []
+        least = most = 0
+        for term in terms:
+            low, high = self.numbers.bounds(term)
+            least, most = self.saturated(least) + low, self.saturated(most) + high
+            below.append(least < -self.limit)
+            above.append(most > self.limit)
+        return below, above
 
     def _partial_values(self, terms: Sequence[Number]) -> list[int]:
         found = {0}
@@ -108,7 +122,7 @@ class FixedNumbers:
         shown: dict[int, Thermometer] = {}
         for value in self.numbers.thermometer(denominator).values:
             shown[value] = self.numbers.thermometer(divided(numerator, value))
-        return self.numbers.chosen(denominator, shown)
+        return self.numbers.chosen(denominator, shown, falling=self.numbers.bounds(numerator)[0] >= 0)
 
     def _divisible(self, number: Number, by: int) -> bool:
         return number.constant % by == 0 and all(weight % by == 0 for _, weight in number.weights)

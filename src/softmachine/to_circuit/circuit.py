@@ -81,7 +81,9 @@ class TransformerCircuit:
     def with_gates(self, basis: Basis) -> TransformerCircuit:
         """The same with gates of a basis only; outputs keep their names.
 
-        Without threshold gates numbers are counted by adders, so that the depth grows with the logarithm of the fan-in.
+        In constant precision sums saturate, so that thresholds are bounded, and AC0 counts them in constant depth: a
+        transformer of constant depth becomes a circuit of constant depth, whatever the length is (Lemma 4.2). AC
+        counts by adders, whose depth grows with the logarithm of the fan-in.
         """
         made = simplified(self.circuit, basis)
         pairs = zip(self.circuit.outputs, made.outputs, strict=True)
@@ -163,6 +165,7 @@ def to_circuit(
             f"{model.name!r} goes on token by token, and a circuit is one pass: it could say the first token only",
             hint="give it a source that is answered at once: a formula, a program without rules, a circuit or a graph",
         )
+    model.weights.require_no_norm("circuits of it are not made")
     fixed = arithmetic(numbers)
     if not isinstance(fixed, Fixed):
         raise UsageError(f"a circuit computes in fixed point, not in {fixed.name}", hint="for example fixed:8")

@@ -11,9 +11,9 @@ circuits of constant depth and polynomial size compute with them.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from softmachine.errors import ConstructionError
 from softmachine.to_circuit.wires import FALSE, TRUE, Wires
@@ -169,18 +169,24 @@ class Numbers:
         ]
         return self.number(values, wires)
 
-    def chosen(self, number: Number, functions: Mapping[int, Thermometer]) -> Number:
-        """The number that a thermometer shows, which one being given by the value of another number."""
+    def chosen(self, number: Number, functions: Mapping[int, Thermometer], *, falling: bool = False) -> Number:
+        """The number that a thermometer shows, which one being given by the value of another number.
+
+        Args:
+            number: The number that chooses.
+            functions: For each of its values a thermometer.
+            falling: Whether larger values choose smaller numbers. Then it is enough to ask whether the value is not
+                above one whose thermometer shows enough.
+        """
         thermometer = self.thermometer(number)
         shown = [functions[value] for value in thermometer.values]
         values = sorted({value for other in shown for value in other.values})
         wires = []
         for value in values[1:]:
-            inner = [other.at_least(value) for other in shown]
             parts = []
-            for wire in dict.fromkeys(inner):
-                where = self._where(thermometer.wires, [other == wire for other in inner])
-                parts.append(self.wires.every([where, wire]))
+            for wire, start, end in _stretches([other.at_least(value) for other in shown]):
+                low = TRUE if falling else self._between(thermometer.wires, start, len(shown))
+                parts.append(self.wires.every([low, self._between(thermometer.wires, 0, end), wire]))
             wires.append(self.wires.some(parts))
         return self.number(values, wires)
 
@@ -206,18 +212,14 @@ class Numbers:
 
     def _where(self, chain: Sequence[int], flags: Sequence[bool]) -> int:
         """Whether the state of a chain, which is how many of its wires are true, has a flag."""
-        found = []
-        start = 0
-        while start < len(flags):
-            end = start
-            while end < len(flags) and flags[end] == flags[start]:
-                end += 1
-            if flags[start]:
-                low = TRUE if start == 0 else chain[start - 1]
-                high = FALSE if end == len(flags) else chain[end - 1]
-                found.append(self.wires.every([low, self.wires.opposite(high)]))
-            start = end
-        return self.wires.some(found)
+        stretches = [(start, end) for flag, start, end in _stretches(flags) if flag]
+        return self.wires.some([self._between(chain, start, end) for start, end in stretches])
+
+    def _between(self, chain: Sequence[int], start: int, end: int) -> int:
+        """Whether at least ``start`` and less than ``end`` wires of a chain are true."""
+        low = TRUE if start == 0 else chain[start - 1]
+        high = FALSE if end > len(chain) else chain[end - 1]
+        return self.wires.every([low, self.wires.opposite(high)])
 
     def _remember(self, chain: Sequence[int]) -> None:
         """Note that each of these wires implies those before it."""
@@ -236,6 +238,15 @@ class Numbers:
             constant += 0 if plain else weight
             groups.setdefault(chain, []).append((index, literal, weight if plain else -weight))
         return constant, [[(literal, weight) for _, literal, weight in sorted(group)] for group in groups.values()]
+
+
+def _stretches(items: Iterable[int]) -> Iterator[tuple[int, int, int]]:
+    """Equal items that stand side by side: the item, where the stretch starts, and where it has ended."""
+    start = 0
+    for item, group in groupby(items):
+        end = start + sum(1 for _ in group)
+        yield item, start, end
+        start = end
 
 
 def _states(chain: Sequence[tuple[int, int]]) -> list[int]:

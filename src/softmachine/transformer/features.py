@@ -69,10 +69,15 @@ class Feature(ABC):
 
     def at(self, i: int, n: int | None = None) -> Fraction:
         """The value at position i of an input of length n."""
+        return Fraction(self.along(range(i, i + 1), n)[0])
+
+    def along(self, positions: range, n: int | None = None) -> list[Fraction | int]:
+        """The values at some positions of an input of length n."""
         if self.needs_length and n is None:
             raise ConstructionError(f"the position feature {self.name} depends on the length, which a decoder lacks")
+        i = positions.start
         try:
-            return Fraction(self.value(i, n or 0))
+            return [self.value(i := place, n or 0) for place in positions]
         except ZeroDivisionError:
             raise ConstructionError(f"the position feature {self.name} has no value at i = {i}, n = {n}") from None
 
@@ -164,10 +169,11 @@ class Monomial(Feature):
         over, under = self.factor.numerator, self.factor.denominator
         above = [_power(base, power) for base, power in self._powers.items() if power > 0]
         below = [(base, -power) for base, power in self._powers.items() if power < 0]
-        plain = over == 1 and bool(above) and above[0][0] in "in"
+        plain = over == 1 and bool(above)
         top = ("" if plain else str(over)) + ("·" if above == ["i", "n"] else "").join(above)
         if not below:
-            return top if under == 1 else f"{top}/{under}"
+            alone = self._powers if plain and under == 1 and set(self._powers.values()) == {1} else {}
+            return next(iter(alone)) if len(alone) == 1 else top if under == 1 else f"{top}/{under}"
         return f"{top}/{''.join(_divisor(base, power, under) for base, power in below)}"
 
     def value(self, i: int, n: int) -> Fraction:

@@ -9,7 +9,7 @@ from typing import TypeAlias, get_args, get_origin, get_type_hints
 
 from softmachine.transformer import features as plain
 from softmachine.transformer.features import Feature, Relation
-from softmachine.transformer.wired_features import AddressBit, AddressVector, Shifted, Table
+from softmachine.transformer.wired_features import AddressBit, AddressVector, InBlocks, Shifted, Table
 
 FEATURES: tuple[type[Feature | Relation], ...] = (
     plain.Constant,
@@ -26,6 +26,7 @@ FEATURES: tuple[type[Feature | Relation], ...] = (
     AddressBit,
     AddressVector,
     Shifted,
+    InBlocks,
     plain.Distance,
 )
 """What every saved model may use; more are those of its theorem."""

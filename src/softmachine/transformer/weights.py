@@ -1,7 +1,8 @@
 """The product: a transformer with exact rational weights and a name for every coordinate, head and unit.
 
-Multi-head attention and feed-forward sublayers around a residual stream, no layer norm. Encoders and decoders are the
-same class: in a decoder all masks look back, and the outputs are the next tokens.
+Multi-head attention and feed-forward sublayers around a residual stream; layer norm only where a feed-forward sublayer
+asks for it. Encoders and decoders are the same class: in a decoder all masks look back, and the outputs are the next
+tokens.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
+from softmachine.errors import ConstructionError
 from softmachine.transformer.attention import Mask, Weighting
 from softmachine.transformer.features import Feature, Relation
 
@@ -78,12 +80,23 @@ class Head:
 
 @dataclass(frozen=True)
 class FeedForward:
-    """Adds second(activation(first(x))); every hidden unit has a name and its own activation, "relu" or "step"."""
+    """Adds second(activation(first(x))); every hidden unit has a name and its own activation, "relu", "step" or "norm".
+
+    Args:
+        first: From the residual stream to the hidden units.
+        activations: What is done with each.
+        second: From the hidden units to what is added.
+        units: The names of the hidden units.
+        norms: The units that are normalised, in groups: numbers x₁ … x_k become the first half of the layer norm of
+            (x₁, …, x_k, -x₁, …, -x_k), which is each of them over the root of the mean of their squares, and 0 if all
+            are 0. Of one number that is its sign.
+    """
 
     first: AffineMap
     activations: tuple[str, ...]
     second: AffineMap
     units: tuple[str, ...]
+    norms: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -200,6 +213,21 @@ class Transformer:
     def weightings(self) -> tuple[Weighting, ...]:
         """The kinds of attention in use, each once."""
         return tuple(dict.fromkeys(head.weighting for head in self.heads))
+
+    @property
+    def normalised(self) -> str | None:
+        """The name of a unit that is normalised; None if there is none."""
+        forwards = (layer.feed_forward for layer in self.layers)
+        return next((forward.units[forward.norms[0][0]] for forward in forwards if forward.norms), None)
+
+    def require_no_norm(self, what: str) -> None:
+        """See that nothing is normalised, for those who cannot.
+
+        Raises:
+            ConstructionError: If something is; it says which unit.
+        """
+        if self.normalised is not None:
+            raise ConstructionError(f"unit {self.normalised!r} is a layer norm, and {what}")
 
     @property
     def attention(self) -> str:

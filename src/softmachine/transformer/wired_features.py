@@ -134,3 +134,29 @@ class Shifted(Feature):
         return self.of.high.join(Bound.of(0))
 
     over: ClassVar[str | None] = None
+
+
+@dataclass(frozen=True)
+class InBlocks(Shifted):
+    """A feature of numbers that stand at the ends of blocks, and after the blocks one by one; elsewhere 0.
+
+    Args:
+        offset: Where the first block begins.
+        of: The feature.
+        block: How long a block is; its last position is the number's.
+        blocks: How many blocks there are.
+    """
+
+    block: int
+    blocks: int
+
+    def __post_init__(self) -> None:
+        if self.block < 1 or self.blocks < 0:
+            raise ValueError(f"there are no {self.blocks} blocks of length {self.block}")
+
+    def value(self, i: int, n: int) -> Fraction:
+        beyond = i - self.offset - self.block * self.blocks
+        if beyond >= 0:
+            return Fraction(self.of.value(self.blocks + beyond, n))
+        number, rest = divmod(i - self.offset, self.block)
+        return Fraction(self.of.value(number, n)) if number >= 0 and rest == self.block - 1 else Fraction(0)

@@ -98,7 +98,8 @@ class Processes(Crew):
         pool = ProcessPoolExecutor(self.count, mp_context=get_context("spawn"), initializer=_begin)
         try:
             with _undisturbed():
-                pool.submit(_ready)
+                for _ in range(self.count):  # a pool starts a process for each task that finds none idle
+                    pool.submit(_ready)
         except BaseException:  # Ctrl-C that has waited, too
             self.close(pool)
             raise
@@ -118,19 +119,30 @@ class Processes(Crew):
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Ctrl-C waits, and processes that are started meanwhile never hear of it: not even while they begin."""
-    if not hasattr(signal, "pthread_sigmask"):
+    """Ctrl-C waits, and processes that are started meanwhile never hear of it: not even while they begin.
+
+    Python's own way would lose a process if Ctrl-C came between its start and its entry in the pool, and wait for it
+    at the end, for ever. The mask is for the processes, which inherit it; the handler is for this one, where another
+    thread may take the signal.
+    """
+    if threading.current_thread() is not threading.main_thread():  # Ctrl-C is heard by the main thread only
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    heard: list[int] = []
+    handler = signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if hasattr(signal, "pthread_sigmask") else None
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if mask is not None:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        signal.signal(signal.SIGINT, handler)
+    if heard:
+        signal.raise_signal(signal.SIGINT)
 
 
 def _ready() -> None:
-    """The first thing that a pool is asked for, so that it starts its processes."""
+    """What a pool is asked for first, so that it starts its processes."""
 
 
 def _begin() -> None:

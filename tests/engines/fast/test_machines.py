@@ -15,7 +15,7 @@ from softmachine.errors import UsageError
 from softmachine.languages.turing import Tape, TuringMachine
 from softmachine.model import Model
 from tests.engines.fast.reference import expected_codes
-from tests.sources.machines import random_machine, random_word
+from tests.sources.machines import grown_machine, random_machine, random_word
 
 BENCHMARKS = {
     "busy beaver 5": "busy-beaver-5",
@@ -70,6 +70,30 @@ def test_2000_random_machines(part: int) -> None:
         tapes = rng.choice([1, 1, 1, 2, 3])
         machine = random_machine(rng, tapes=tapes, symbols=rng.randrange(2, 5), tape=rng.choice(TAPES))
         agrees(machine, random_word(rng, machine, rng.randrange(8)), 200)
+
+
+def with_many_symbols(seed: int) -> TuringMachine:
+    rng = random.Random(seed)
+    size = {"tapes": rng.choice([1, 1, 2, 3]), "symbols": rng.randint(2, 24), "rules": rng.choice([20, 40])}
+    return grown_machine(rng, **size, tape=rng.choice(TAPES))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_machines_with_up_to_24_symbols_and_3_tapes(seed: int) -> None:
+    agrees(with_many_symbols(seed), "", 150)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(20))
+def test_2000_random_machines_with_up_to_24_symbols_and_3_tapes(part: int) -> None:
+    for seed in range(100 * part, 100 * part + 100):
+        agrees(with_many_symbols(seed), "", 200)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(40))
+def test_random_machines_with_up_to_24_symbols_and_3_tapes_as_machine_code(seed: int) -> None:
+    agrees(with_many_symbols(seed), "", 20_000, plain=False)
 
 
 def long_run_agrees(model: Model, steps: int) -> None:

@@ -50,7 +50,7 @@ def test_the_line_is_shown_with_a_caret_under_the_place() -> None:
         ("odd(j)", "'j' is not a number", "1:5"),
         ("odd(2)", "expected i or a count", "1:5"),
         ("odd(#<[Q_a]+1)", "expected ',' or ')'", "1:12"),
-        ("square(i)", "there is no predicate of this name, only odd, prime, power2, mod", "1:1"),
+        ("square(i)", "there is no predicate of this name, only odd, prime, power2, mod, half, middle", "1:1"),
         ("mod(i,3)", "it is written mod(i,m,r)", "1:1"),
         ("true or mod(i,0,0)", "the modulus is 0", "1:9"),
         ("mod(i,3,-1)", "write one from 0 to 2", "1:1"),

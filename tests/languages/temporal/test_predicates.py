@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from softmachine.errors import InvalidError, UsageError
+from softmachine.errors import InvalidError, SourceError, UsageError
 from softmachine.languages.temporal import Predicate, parse_formula, predicate, predicates, to_text, truth
 
 
@@ -43,7 +43,7 @@ def test_a_predicate_must_have_a_truth_value_at_every_number_that_is_tried() -> 
     ):
         predicate("bad", lambda number: 10 % number == 0)
     with pytest.raises(InvalidError, match="at 0 it is 0, of type int"):
-        predicate("bad", lambda number: number % 2)  # type: ignore[arg-type, return-value]
+        predicate("bad", lambda number: number % 2)
     with pytest.raises(InvalidError, match="there is no predicate of this name"):
         Predicate("bad")
     predicate("late", lambda number: bool(1 // (40 - number)))
@@ -62,3 +62,34 @@ def test_parameters_are_checked_when_a_formula_is_made() -> None:
         Predicate("odd", parameters=(3,))
     with pytest.raises(InvalidError, match="no remainder modulo 3 is 3; write one from 0 to 2"):
         Predicate("mod", parameters=(3, 3))
+
+
+def test_predicates_of_the_length_hold_where_their_names_say() -> None:
+    def at(name: str, n: int, *parameters: int) -> list[int]:
+        return [number for number in range(n + 1) if predicates.holds(name, number, parameters, n)]
+
+    assert at("half", 7) == [0, 1, 2, 3]
+    assert [at("middle", n) for n in (1, 2, 7, 8)] == [[1], [1], [4], [4]]
+    assert at("divides", 12) == [1, 2, 3, 4, 6, 12]
+    assert at("upto", 9, 2, 3) == [0, 1, 2, 3, 4, 5, 6]
+
+
+def test_a_predicate_of_the_length_is_read_printed_and_evaluated() -> None:
+    formula = parse_formula("historically (half(i) <-> Q_a) and upto(#<[Q_a],1,2)")
+    assert parse_formula(to_text(formula)) == formula
+    assert [truth(formula, word)[-1] for word in ("ab", "aabb", "abab", "aab", "b")] == [True, True, False, False, True]
+
+
+def test_a_predicate_of_the_length_can_be_defined() -> None:
+    predicate("late", lambda number, n: 3 * number > 2 * n, of_length=True)
+    assert truth(parse_formula("late(i)"), "aaaaaa") == (False,) * 4 + (True,) * 2
+    with pytest.raises(InvalidError, match="at 0 of 0 it raises ZeroDivisionError"):
+        predicate("bad", lambda number, n: number % n == 0, of_length=True)
+    with pytest.raises(InvalidError, match="depends on the length of the word"):
+        predicates.holds("half", 3)
+
+
+@pytest.mark.parametrize("text", ["upto(i)", "upto(i,3,2)", "upto(i,0,0)", "half(i,2)"])
+def test_wrong_parameters_are_refused(text: str) -> None:
+    with pytest.raises(SourceError, match="predicate"):
+        parse_formula(text)

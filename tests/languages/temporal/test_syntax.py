@@ -212,7 +212,8 @@ def only_known_errors(text: str) -> Formula | None:
 @example("²(i)")
 @example("mod(i,²,1)")
 def test_any_text_is_read_or_refused(text: str) -> None:
-    only_known_errors(text)
+    formula = only_known_errors(text)
+    assert formula is None or parse_formula(to_text(formula)) == formula
 
 
 TOKENS = [

@@ -10,7 +10,7 @@ import pytest
 
 from softmachine.errors import InvalidError, SoftmachineError, UsageError
 from softmachine.languages.rasp import run
-from softmachine.languages.rasp.evaluate import generate
+from softmachine.languages.rasp.incremental import generate
 from softmachine.rasp import causal
 
 

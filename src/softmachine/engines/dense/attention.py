@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from softmachine.arithmetic import Arithmetic, Tensor, UndecidedError
 from softmachine.arithmetic.base import Map
+from softmachine.engines.dense.everywhere import at_a_time
 from softmachine.engines.dense.grouping import Group
-from softmachine.engines.dense.memory import Chosen, GroupMemory, Turns
+from softmachine.engines.dense.memory import Chosen, GroupMemory, Turns, once
 from softmachine.errors import PrecisionError, Remedy
 from softmachine.transformer.attention import COMPARED, Mask
 from softmachine.transformer.features import Feature
@@ -21,8 +22,8 @@ from softmachine.transformer.weights import Head
 
 MOST_SCORES = 2**20
 """So many scores are computed at a time, unless that were too few positions."""
-FEWEST = 48
-"""The number of positions is a multiple of this, as of what matrix products do together: every sum stays the same."""
+MANY = 128
+"""From so many positions on, equal queries and keys are looked for, if every position sees every other."""
 
 
 class Search(NamedTuple):
@@ -77,7 +78,11 @@ def retrieved(
     """
     key, *values = memory.append([group.key, *group.values])
     group = group._replace(key=key, values=values)
-    together = _together(len(group.heads) * key.shape[0] * key.shape[1])
+    if sees_all(group.heads[0]) and len(positions) >= MANY:
+        queries = [once(query, key) for query in group.queries]
+        if all(query.shape[0] == 1 for query, _ in queries):
+            return _found_everywhere(numbers, group, queries, positions, memory, look)
+    together = at_a_time(MOST_SCORES, len(group.heads) * key.shape[0] * key.shape[1])
     if len(positions) <= together:
         return _found(numbers, group, positions, length, memory, look)
     memory.blocks.turn(*group.queries, key)
@@ -89,9 +94,42 @@ def retrieved(
     return [joined(found, axis=1) for found in zip(*parts, strict=True)]
 
 
-def _together(scores: int) -> int:
-    """How many positions are looked at at a time, if each has so many scores."""
-    return max(1, MOST_SCORES // max(1, scores) // FEWEST) * FEWEST
+def sees_all(head: Head) -> bool:
+    """Whether a head is hard and sees all positions alike, so that equal queries find the same."""
+    return head.weighting.hard and head.mask is Mask.ALL and head.bias is None
+
+
+def _found_everywhere(
+    numbers: Arithmetic,
+    group: Group,
+    pairs: Sequence[tuple[Tensor, Tensor]],
+    positions: range,
+    memory: GroupMemory,
+    look: Look | None,
+) -> list[Tensor]:
+    """What each head of a group finds, if every position sees every other; given its queries, and the keys."""
+    found, flags = [], []
+    for number, (head, (query, key), value) in enumerate(zip(group.heads, pairs, group.values, strict=True)):
+        try:
+            kinds, best = memory.asked(number).found(numbers, query, key)
+        except UndecidedError as doubt:
+            raise _undecided(head, positions[doubt.query], doubt) from None
+        picks = best.one(head.weighting.choice)
+        found.append(picks.mean(numbers, value)[:, kinds.of])
+        if look:
+            flags.append(picks.flags(key.shape[1])[None, kinds.of])
+    if look:
+        visible = np.ones((len(positions), group.key.shape[1]), dtype=bool)
+        look(Search(group, positions, None, visible, None, flags, found))
+    return found
+
+
+def _undecided(head: Head, position: int, doubt: UndecidedError) -> PrecisionError:
+    return PrecisionError(
+        f"head {head.name!r} at position {position} cannot choose between the positions "
+        f"{', '.join(map(str, doubt.candidates[:6]))}: {doubt.reason}",
+        hint=Remedy("use {}, or a theorem that is made for this format", arithmetic="exact"),
+    )
 
 
 def _found(
@@ -108,8 +146,7 @@ def _found(
     visible = _visible(head.mask, positions, key.shape[1])
     bias = _bias(numbers, head, positions, key.shape[1])
     if not head.weighting.hard:
-        scales = [_scale(head, i, length) for i in positions]
-        scale = numbers.scales(scales, feature=isinstance(head.weighting.scale, Feature))
+        scale = _scales(numbers, head.weighting.scale, positions, length)
         mix = partial(numbers.soft, bias=bias, visible=visible, scale=scale)
         find = memory.shares.find if block is None else Turns[Map](looped=False).find
         means = [find(k, query, key, mix) for k, query in enumerate(group.queries)]
@@ -126,11 +163,7 @@ def _found(
         chosen = turns.find(which, query, key, lambda query, key: Chosen.of(choose(query, key)))
     except UndecidedError as doubt:
         which, at = divmod(doubt.query, len(positions))
-        raise PrecisionError(
-            f"head {group.heads[which].name!r} at position {positions[at]} cannot choose between the positions "
-            f"{', '.join(map(str, doubt.candidates[:6]))}: {doubt.reason}",
-            hint=Remedy("use {}, or a theorem that is made for this format", arithmetic="exact"),
-        ) from None
+        raise _undecided(group.heads[which], positions[at], doubt) from None
     split = chosen.split(len(group.heads))
     found = [numbers.mean(part.flags, part.values(value)) for part, value in zip(split, values, strict=True)]
     if look:
@@ -140,11 +173,8 @@ def _found(
 
 def joined(parts: Sequence[Tensor], axis: int) -> Tensor:
     """Tensors one after the other."""
-    value = np.concatenate([part.value for part in parts], axis)
-    if not np.issubdtype(value.dtype, np.floating):
-        return Tensor(value)
-    errors = [np.zeros(part.shape) if part.error is None else part.error for part in parts]
-    return Tensor(value, np.concatenate(errors, axis))
+    first, *others = parts
+    return first.joined(others, axis)
 
 
 def _visible(mask: Mask, positions: range, keys: int) -> NDArray[np.bool_]:
@@ -162,6 +192,9 @@ def _bias(numbers: Arithmetic, head: Head, positions: range, keys: int) -> Tenso
     return numbers.numbers([[relation.at(j, i) for j in range(keys)] for i in positions])
 
 
-def _scale(head: Head, i: int, length: int | None) -> Fraction:
-    scale = head.weighting.scale
-    return scale.at(i, length) if isinstance(scale, Feature) else scale
+@lru_cache(maxsize=64)
+def _scales(numbers: Arithmetic, scale: Fraction | Feature, positions: range, length: int | None) -> Tensor:
+    """The inverse temperature at each position; kept, since many passes over sequences of one length ask for it."""
+    if isinstance(scale, Feature):
+        return numbers.scales([scale.at(i, length) for i in positions], feature=True)
+    return numbers.scales([scale] * len(positions), feature=False)

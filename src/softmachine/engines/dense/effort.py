@@ -1,27 +1,37 @@
 """What a pass of the dense engine will take: counted in products, timed on the first tokens.
 
 A pass over n tokens makes about n · (weights that are not 0) products in its maps, and n² · (d + e) in a head with keys
-of d and values of e numbers; a loop makes them again in every turn. Memory grows with n and the turns.
+of d and values of e numbers; a loop makes them again in every turn. Where every position sees every other, only scores
+of different queries with different keys count (:mod:`.everywhere`). Memory grows with n, and, if a model can go on from
+what it has read, with the turns.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from softmachine.engines.dense.attention import FEWEST, MOST_SCORES
+import numpy as np
+from numpy.typing import NDArray
+
+from softmachine.engines.dense.attention import MOST_SCORES, sees_all
 from softmachine.engines.dense.engine import DenseEngine
+from softmachine.engines.dense.everywhere import FEWEST, Kinds
 from softmachine.errors import SoftmachineError
 from softmachine.estimates import Estimate, allow
 from softmachine.text import many
-from softmachine.transformer.weights import Block, Layer
+from softmachine.transformer.weights import AffineMap, Block, Head, Layer
 
 SHORT = 20.0
 """Passes that cannot take more seconds than this are begun without further ado."""
 TRIED = 0.5
 """So many seconds, at most, a first part of a long pass is tried."""
+ENOUGH = TRIED / 16
+"""A part that takes less says too little: twice as much is tried, which takes eight times as long at most."""
 BIAS = 20
 """The exact bias of a pair of positions takes as long as so many products."""
+Pairs = Mapping[int, int]
+"""How many scores a head has, by the head's identity."""
 AT_ONCE = 8
 """So many arrays of scores, or copies of the residual stream, there are at a time."""
 
@@ -52,9 +62,13 @@ def longest(engine: DenseEngine, count: int, length: int | None) -> float:
     return engine.arithmetic.pace * sum(block.count(length) * _products(block, count) for block in blocks)
 
 
-def _products(block: Block, count: int) -> int:
-    """How many products one turn makes over so many tokens."""
-    return sum(count * _linear(layer) + count**2 * _quadratic(layer) for layer in block.layers)
+def _products(block: Block, count: int, pairs: Pairs | None = None) -> int:
+    """How many products one turn makes over so many tokens; of some heads it is known how many scores they have."""
+    known = pairs or {}
+    return sum(
+        count * _linear(layer) + sum(known.get(id(head), count**2) * _quadratic(head) for head in layer.heads)
+        for layer in block.layers
+    )
 
 
 def _linear(layer: Layer) -> int:
@@ -64,18 +78,36 @@ def _linear(layer: Layer) -> int:
     return sum(part.nonzeros for part in (*parts, layer.feed_forward.first.weight, layer.feed_forward.second.weight))
 
 
-def _quadratic(layer: Layer) -> int:
+def _quadratic(head: Head) -> int:
     """The products for a pair of tokens; one for what else is to be done with its score."""
-    return sum(
-        1 + len(head.key.bias) + len(head.value.bias) + (0 if head.bias is None else BIAS) for head in layer.heads
-    )
+    return 1 + len(head.key.bias) + len(head.value.bias) + (0 if head.bias is None else BIAS)
+
+
+def _different(engine: DenseEngine, tokens: Sequence[str], length: int | None) -> Pairs:
+    """For heads that see everything about how many different scores they have.
+
+    To judge by what tokens and positions say: what is computed later may tell twice as many queries or keys apart with
+    each coordinate.
+    """
+    heads = [head for head in engine.transformer.heads if sees_all(head)]
+    if not heads:
+        return {}
+    stream = engine.start(length=length).embedded([tokens])
+    blank: NDArray[np.bool_] = (stream.value == 0).all(axis=(0, 1))
+
+    def kinds(part: AffineMap) -> int:
+        read = np.array(sorted({column for row in part.weight.rows for column, _ in row}), dtype=np.intp)
+        return min(len(tokens), len(Kinds.among(stream[..., read]).first) << min(int(blank[read].sum()), 32))
+
+    return {id(head): kinds(head.query) * kinds(head.key) for head in heads}
 
 
 def _memory(engine: DenseEngine, count: int, length: int | None) -> int:
     """The bytes for so many tokens: the stream, keys and values of all turns, and the scores of a few positions."""
     transformer = engine.transformer
+    goes_on = all(head.mask.causal for head in transformer.heads)
     kept = sum(
-        block.count(length) * sum(len(head.key.bias) + len(head.value.bias) for head in layer.heads)
+        (block.count(length) if goes_on else 2) * sum(len(head.key.bias) + len(head.value.bias) for head in layer.heads)
         for block in transformer.blocks
         for layer in block.layers
     )
@@ -87,20 +119,29 @@ def _memory(engine: DenseEngine, count: int, length: int | None) -> int:
 
 def _seconds(engine: DenseEngine, tokens: Sequence[str], length: int | None) -> float:
     """How long all tokens take, to judge by the first ones; or by the counted products, if those cannot be read."""
-    blocks, pace = engine.transformer.blocks, engine.arithmetic.pace
+    blocks, pace, pairs = engine.transformer.blocks, engine.arithmetic.pace, _different(engine, tokens, length)
     some = len(tokens)
     while some > 1 and sum(_products(block, some) for block in blocks) * pace > TRIED:
         some //= 2
-    try:
-        timed = list(_timed(engine, tokens[:some], length))
-    except SoftmachineError:
-        timed = [(pace * _products(block, some),) * 2 for block in blocks]
-    total = 0.0
+    timed = _tried(engine, tokens[:some], length)
+    while some < len(tokens) and sum(map(sum, timed)) < ENOUGH:
+        some = min(2 * some, len(tokens))
+        timed = _tried(engine, tokens[:some], length)
+    total, tried = 0.0, _different(engine, tokens[:some], length)
     for block, (first, again) in zip(blocks, timed, strict=True):
-        more = _products(block, len(tokens)) / max(1, _products(block, some))
+        more = _products(block, len(tokens), pairs) / max(1, _products(block, some, tried))
         turns = block.count(length)
         total += more * (min(turns, 1) * first + max(turns - 1, 0) * again)
     return total
+
+
+def _tried(engine: DenseEngine, tokens: Sequence[str], length: int | None) -> list[tuple[float, float]]:
+    """For each block how long its first turn takes, and how long another one; counted, if these cannot be read."""
+    try:
+        return list(_timed(engine, tokens, length))
+    except SoftmachineError:
+        blocks, pace = engine.transformer.blocks, engine.arithmetic.pace
+        return [(pace * _products(block, len(tokens)),) * 2 for block in blocks]
 
 
 def _timed(engine: DenseEngine, tokens: Sequence[str], length: int | None) -> Iterator[tuple[float, float]]:

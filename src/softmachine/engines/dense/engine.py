@@ -10,17 +10,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property, partial
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.arithmetic import Arithmetic, Tensor, UndecidedError, UnrepresentableError, arithmetic
+from softmachine.arithmetic.floating import Float
+from softmachine.arithmetic.together import TogetherFloat
 from softmachine.engines.dense.attention import joined, retrieved
+from softmachine.engines.dense.everywhere import same
 from softmachine.engines.dense.grouping import DenseLayer, operator
 from softmachine.engines.dense.memory import Memory
 from softmachine.engines.dense.watching import Watcher
 from softmachine.engines.dense.weights import place_of
-from softmachine.errors import AmbiguousTokenError, InputError, PrecisionError, UsageError
+from softmachine.errors import AmbiguousTokenError, InputError, PrecisionError, SoftmachineError, UsageError
 from softmachine.transformer.features import Feature
 from softmachine.transformer.weights import AffineMap, Transformer
 
@@ -28,6 +32,8 @@ _out_of_range_is_noticed_later = np.errstate(over="ignore", invalid="ignore")
 """Arithmetics see to overflow themselves, where something is decided, so that numpy need not warn of it."""
 _AHEAD = 64
 """The position embedding is computed for so many positions at a time."""
+_MANY, _AT_ONCE = 64, 512
+"""From so many sequences on, bounds for all of them are worth it; and so many are read with bounds for each."""
 
 
 class DenseEngine:
@@ -44,6 +50,7 @@ class DenseEngine:
     def __init__(self, transformer: Transformer, numbers: str | Arithmetic = "float64") -> None:
         self.transformer = transformer
         self.arithmetic = arithmetic(numbers)
+        self._placed: tuple[range, int | None, Tensor] | None = None
         try:
             self._prepare(transformer)
         except UnrepresentableError as error:
@@ -74,6 +81,21 @@ class DenseEngine:
         """Whether that is prepared."""
         return "plain" in vars(self)
 
+    def placed(self, positions: range, length: int | None) -> Tensor:
+        """The position features at some positions of an input of length n, in their coordinates."""
+        if self._placed is None or self._placed[:2] != (positions, length):
+            self._placed = positions, length, self.positions(self._features(positions, length))
+        return self._placed[2]
+
+    def _features(self, positions: range, length: int | None) -> Tensor:
+        """The features at some positions: (positions, features); few numbers are different, and rounded once each."""
+        different: dict[Fraction | int, int] = {}
+        places = [
+            [different.setdefault(value, len(different)) for value in feature.along(positions, length)]
+            for feature in self.transformer.features
+        ]
+        return self.arithmetic.numbers([list(map(Fraction, different))])[0][np.array(places, dtype=np.intp).T]
+
     def start(self, batch: int = 1, length: int | None = None) -> Pass:
         """A fresh pass over sequences of the same shape; ``length`` is n, for models that use it."""
         return Pass(self, batch, length)
@@ -84,9 +106,74 @@ class DenseEngine:
 
     def answers(self, sequences: Sequence[Sequence[str]], length: int | None = None) -> list[list[str]]:
         """The output of the largest logit at every position of every sequence."""
-        run = self.start(len(sequences), length)
-        stream = run.extend(sequences)
-        return [[self.transformer.outputs[k] for k in row] for row in run.decisions(stream)]
+        return [[self.transformer.outputs[k] for k in row] for row in self.decided(sequences, length)]
+
+    def decided(self, sequences: Sequence[Sequence[str]], length: int | None = None) -> NDArray[np.intp]:
+        """The same as numbers of outputs; what bounds for many sequences leave open is decided by bounds for each."""
+        indices = self.indices(sequences)
+        if self._together is None or len(indices) < _MANY:
+            return self._decided(indices, length)
+        found, doubtful = self._together.decided(indices, length)
+        if doubtful.any():
+            found[doubtful] = self._decided(indices[doubtful], length)
+        return found
+
+    def _decided(self, indices: NDArray[np.intp], length: int | None) -> NDArray[np.intp]:
+        parts = np.split(indices, range(_AT_ONCE, len(indices), _AT_ONCE))
+        runs = [(self.start(len(part), length), part) for part in parts]
+        return np.concatenate([run.decisions(run.extend(part)) for run, part in runs])
+
+    @cached_property
+    def _together(self) -> Together | None:
+        """The same for many sequences at once, in float64 with bounds; it does not know layer norm."""
+        known = type(self.arithmetic) is Float and self.arithmetic.digits == 53 and self.transformer.normalised is None
+        return Together(self.transformer) if known else None
+
+    def indices(self, sequences: Sequence[Sequence[str]]) -> NDArray[np.intp]:
+        """The numbers of tokens: (sequence, position).
+
+        Raises:
+            InputError: If a token is not of the vocabulary.
+            UsageError: If the sequences have different lengths.
+        """
+        if len(set(map(len, sequences))) > 1:
+            raise UsageError("the sequences of a batch must have the same length")
+        index = self.transformer.token_index
+        try:
+            found = np.fromiter(map(index.__getitem__, chain.from_iterable(sequences)), dtype=np.intp)
+        except KeyError as missing:
+            raise InputError(f"{missing.args[0]!r} is not a token of {self.transformer.name!r}") from None
+        return found.reshape(len(sequences), len(sequences[0]) if sequences else 0)
+
+
+class Together:
+    """A transformer that reads many sequences at once, with error bounds that serve all of them.
+
+    Args:
+        transformer: The weights.
+    """
+
+    def __init__(self, transformer: Transformer) -> None:
+        self.numbers = TogetherFloat()
+        self.engine = DenseEngine(transformer, self.numbers)
+        self.useful = True
+
+    def decided(self, indices: NDArray[np.intp], length: int | None) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+        """The outputs of the largest logits, and for each sequence whether they are in doubt.
+
+        If most are, as in deep networks, whose errors add up, nothing more is tried.
+        """
+        if self.useful:
+            self.numbers.begin(len(indices))
+            run = self.engine.start(len(indices), length)
+            try:
+                found = run.decisions(run.extend(indices))
+            except SoftmachineError:  # such as a number out of range, of any sequence
+                self.useful = False
+            else:
+                self.useful = 2 * int(np.count_nonzero(self.numbers.doubtful)) <= len(indices)
+                return found, self.numbers.doubtful
+        return np.zeros(indices.shape, dtype=np.intp), np.ones(len(indices), dtype=bool)
 
 
 class Pass:
@@ -97,27 +184,52 @@ class Pass:
         self.batch = batch
         self.length = length
         self.read = 0
-        self.memory = Memory()
+        self.memory = Memory(goes_on=self._goes_on)
         self.watcher: Watcher | None = None
         """Is shown all that is computed."""
         self._placed, self._placed_from = Tensor(np.empty((0, 0))), 0
 
-    def extend(self, sequences: Sequence[Sequence[str]]) -> Tensor:
-        """Read more tokens of every sequence; the residual stream at the new positions after the last layer."""
+    def extend(self, sequences: Sequence[Sequence[str]] | NDArray[np.intp]) -> Tensor:
+        """Read more tokens of every sequence; the residual stream at the new positions after the last layer.
+
+        Args:
+            sequences: The tokens, or their numbers.
+        """
         stream = self.embedded(sequences)
         if not stream.shape[1]:
             return stream
         for b, block in enumerate(self.engine.transformer.blocks):
-            for turn in range(block.count(self.length)):
-                stream = self.turn(stream, b, turn)
+            turns = block.count(self.length)
+            for turn in range(turns):
+                before, stream = stream, self.turn(stream, b, turn)
+                if turn + 1 < turns and self._may_end and same(before, stream):
+                    break
         return stream
 
+    @property
+    def _goes_on(self) -> bool:
+        """Whether more positions may come, which look at those of every turn."""
+        return all(head.mask.causal for head in self.engine.transformer.heads)
+
+    @property
+    def _may_end(self) -> bool:
+        """Whether a loop is done with when a turn changed nothing.
+
+        What a turn makes of a stream is decided by the stream, if all positions are there: so would all that follow.
+        """
+        return not self._goes_on and self.watcher is None and not self.engine.arithmetic.in_place
+
+    def _is_looped(self, block: int) -> bool:
+        """Whether a block has turns, and something may be kept from one to the next."""
+        return self.engine.transformer.blocks[block].repeats != 1 and not self.engine.arithmetic.in_place
+
     @_out_of_range_is_noticed_later
-    def embedded(self, sequences: Sequence[Sequence[str]]) -> Tensor:
+    def embedded(self, sequences: Sequence[Sequence[str]] | NDArray[np.intp]) -> Tensor:
         """The residual stream before the first layer, of more tokens of every sequence."""
-        new = self._new(sequences)
+        indices = sequences if isinstance(sequences, np.ndarray) else self.engine.indices(sequences)
+        new = self._new(indices)
         positions = range(self.read, self.read + new)
-        stream = self.engine.embedding[self._indices(sequences).reshape(self.batch, new)]
+        stream = self.engine.arithmetic.rows(self.engine.embedding, indices)
         if new and self.engine.transformer.features:
             stream = self.engine.arithmetic.add(stream, self._position_embedding(positions))
         self.read += new
@@ -135,20 +247,22 @@ class Pass:
 
     def _layer(self, layer: DenseLayer, stream: Tensor, positions: range, where: tuple[int, int, int]) -> Tensor:
         """The residual stream after one layer: x += attention(x), then x += feed-forward(x)."""
-        numbers, looped = self.engine.arithmetic, self.engine.transformer.blocks[where[0]].repeats != 1
+        numbers, looped = self.engine.arithmetic, self._is_looped(where[0])
         watcher = self.watcher
+        project, attended, network = self.memory.rows(where, looped=looped)
         if layer.groups:
             found: list[Tensor] = []
-            for index, group in enumerate(layer.parts(layer.project(stream))):
+            for index, group in enumerate(layer.parts(project.computed(layer.project, stream))):
                 memory = self.memory.of((*where, index), looped=looped)
                 look = partial(watcher.searched, index) if watcher else None
                 found += retrieved(numbers, group, positions, self.length, memory, look)
-            stream = numbers.add(stream, layer.output(joined([found[place] for place in layer.order], axis=-1)))
+            heard = joined([found[place] for place in layer.order], axis=-1)
+            stream = attended.computed(layer.output, stream, heard)
             if watcher:
                 watcher.attended(where, stream, positions)
         if layer.network is not None:
             try:
-                stream = layer.network(stream)
+                stream = network.computed(layer.network, stream)
             except UndecidedError as doubt:
                 raise PrecisionError(f"at position {positions[doubt.query]}: {doubt.reason}") from None
             if watcher:
@@ -179,7 +293,7 @@ class Pass:
             where: The block, the turn, the layer, and the group in it.
             parts: The keys, then the values.
         """
-        self.memory.of(where, looped=self.engine.transformer.blocks[where[0]].repeats != 1).append(parts)
+        self.memory.of(where, looped=self._is_looped(where[0])).append(parts)
 
     def again(self, tokens: Sequence[str], position: int) -> Tensor:
         """Compute one of the positions that were read again, to be watched; the stream there, after the last layer.
@@ -199,23 +313,14 @@ class Pass:
         self.read = read
         self.memory.rewind(read)
 
-    def _new(self, sequences: Sequence[Sequence[str]]) -> int:
-        """How many positions are new; all sequences must have as many."""
-        transformer, new = self.engine.transformer, max(map(len, sequences), default=0)
-        if len(sequences) != self.batch:
-            raise UsageError(f"this pass reads {self.batch} sequences, not {len(sequences)}")
-        if any(len(sequence) != new for sequence in sequences):
-            raise UsageError("the sequences of a batch must have the same length")
-        if self.read and not all(head.mask.causal for head in transformer.heads):
+    def _new(self, indices: NDArray[np.intp]) -> int:
+        """How many positions are new."""
+        transformer = self.engine.transformer
+        if len(indices) != self.batch:
+            raise UsageError(f"this pass reads {self.batch} sequences, not {len(indices)}")
+        if self.read and not self._goes_on:
             raise UsageError(f"{transformer.name!r} looks ahead, so it cannot read a sequence piece by piece")
-        return new
-
-    def _indices(self, sequences: Sequence[Sequence[str]]) -> NDArray[np.intp]:
-        index = self.engine.transformer.token_index
-        try:
-            return np.array([[index[token] for token in sequence] for sequence in sequences], dtype=np.intp)
-        except KeyError as missing:
-            raise InputError(f"{missing.args[0]!r} is not a token of {self.engine.transformer.name!r}") from None
+        return int(indices.shape[1])
 
     def _position_embedding(self, positions: range) -> Tensor:
         """The position features in their coordinates; computed some positions ahead, since decoding asks one by one."""
@@ -223,8 +328,5 @@ class Pass:
             # Where the length is known, features need not have a value beyond it.
             more = _AHEAD if self.length is None else 0
             ahead = range(positions.start, max(positions.stop, positions.start + more))
-            features = self.engine.transformer.features
-            rows = [[feature.at(i, self.length) for feature in features] for i in ahead]
-            numbers = self.engine.arithmetic
-            self._placed, self._placed_from = self.engine.positions(numbers.numbers(rows)), ahead.start
+            self._placed, self._placed_from = self.engine.placed(ahead, self.length), ahead.start
         return self._placed[positions.start - self._placed_from : positions.stop - self._placed_from]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from softmachine.arithmetic import Arithmetic, Tensor
-from softmachine.arithmetic.base import Affine, Map
+from softmachine.arithmetic.base import Affine, Map, Sum
 from softmachine.transformer.weights import AffineMap, FeedForward, Head, Layer, Matrix
 
 
@@ -32,14 +32,14 @@ class DenseLayer:
         groups: The heads; those that look for different things in the same keys together, so that one search serves.
         order: Where each head of the layer is among those of the groups.
         project: From the residual stream to, group by group, the keys, then the queries and the values of its heads.
-        output: From all retrieved values to the residual stream.
+        output: The residual stream, and what all retrieved values add to it.
         network: The feed-forward; None if it adds nothing (without units, it may still add a constant).
     """
 
     groups: tuple[tuple[Head, ...], ...]
     order: tuple[int, ...]
     project: Map
-    output: Map
+    output: Sum
     network: Map | None
 
     @staticmethod
@@ -51,7 +51,7 @@ class DenseLayer:
             groups=groups,
             order=_order(layer.heads, groups),
             project=operator(_stacked([part for group in groups for part in _maps(group)], width), numbers),
-            output=operator(AffineMap(outputs, (Fraction(0),) * width), numbers),
+            output=numbers.adding(outputs.rows, outputs.columns, (Fraction(0),) * width),
             network=_network(layer.feed_forward, numbers),
         )
 
@@ -76,6 +76,8 @@ def _network(forward: FeedForward, numbers: Arithmetic) -> Map | None:
     if not forward.units and not any(forward.second.bias):
         return None
     steps = np.array([activation == "step" for activation in forward.activations], dtype=bool)
+    if forward.norms:
+        return numbers.normalising(_parts(forward.first), steps, _parts(forward.second), forward.norms)
     return numbers.network(_parts(forward.first), steps, _parts(forward.second))
 
 

@@ -8,10 +8,13 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.arithmetic import Tensor
+from softmachine.arithmetic import Tensor, UndecidedError
 from softmachine.arithmetic.base import Array, Flags, Map
+from softmachine.engines.dense.everywhere import Asked, differ, same
 
 Found = TypeVar("Found")
+FEWEST_ROWS = 128
+"""From so many positions on, those that have changed since the turn before are looked for."""
 MOST_KEPT = 1 << 27
 """So many flags of blocks of positions are kept for the next turn, at most."""
 
@@ -55,16 +58,21 @@ class Chosen(NamedTuple):
 class Cache:
     """A tensor (batch, position, coordinate) that positions are appended to; it grows by doubling.
 
-    As long as all numbers are exact, no error bounds are kept.
+    As long as all numbers are exact, no error bounds are kept. What comes first is not copied: often nothing follows.
     """
 
     def __init__(self) -> None:
+        self._first: Tensor | None = None
         self._value: Array | None = None
         self._error: NDArray[np.float64] | None = None
         self._used = 0
 
     def append(self, new: Tensor) -> Tensor:
         """Append positions; everything so far, as a view."""
+        if self._value is None and self._first is None:
+            self._first, self._used = new, new.shape[1]
+            return new
+        self._own()
         used, end = self._used, self._used + new.shape[1]
         if self._value is None or end > self._value.shape[1]:
             capacity = max(end, 2 * used, 64) if used else end
@@ -81,8 +89,18 @@ class Cache:
         self._used = end
         return Tensor(self._value[:, :end], None if self._error is None else self._error[:, :end])
 
+    def _own(self) -> None:
+        """Copy what came first, so that more can be written behind it."""
+        if self._first is not None:
+            value, error = self._first.value, self._first.error
+            self._value = _grown(None, value, 0, value.shape[1])
+            self._value[:] = value
+            self._error = error.copy() if error is not None and error.any() else None
+            self._first = None
+
     def keep(self, positions: int) -> None:
         """Forget all but the first so many positions."""
+        self._own()
         self._used = min(self._used, positions)
 
     def recall(self, positions: int) -> None:
@@ -112,11 +130,11 @@ class Turns(Generic[Found]):
 
     def find(self, which: int, query: Tensor, key: Tensor, look: Callable[[Tensor, Tensor], Found]) -> Found:
         """What comes of the queries of a head and the keys."""
-        query, key = _once(query, key)
+        query, key = once(query, key)
         if not self.looped or query.shape[0] > 1:
             return look(query, key)
         before = self._before.get(which)
-        if before and _same(before[0], query) and _same(before[1], key):
+        if before and same(before[0], query) and same(before[1], key):
             return before[2]
         found = look(query, key)
         self._before[which] = query, key, found
@@ -143,7 +161,7 @@ class Blocks:
         """Begin a turn with these queries and keys of all positions."""
         if not self.looped:
             return
-        if len(looked_at) != len(self._before) or not all(map(_same, looked_at, self._before)):
+        if len(looked_at) != len(self._before) or not all(map(same, looked_at, self._before)):
             self.forget()
         self._before = looked_at
 
@@ -151,7 +169,7 @@ class Blocks:
         """What comes of the queries of the block that starts there."""
         found = self._chosen.get(start)
         if found is None:
-            found = look(*_once(query, key))
+            found = look(*once(query, key))
             if self.looped and self._kept + found.flags.size <= MOST_KEPT:
                 self._chosen[start] = found
                 self._kept += found.flags.size
@@ -163,6 +181,51 @@ class Blocks:
         self._chosen.clear()
 
 
+class Rows:
+    """What a map made of each position; in a loop, positions that are as in the turn before are not computed again.
+
+    What a map makes of a position depends on this position alone, and an error bound that held for it still does.
+
+    Args:
+        looped: Whether there are turns.
+    """
+
+    def __init__(self, *, looped: bool) -> None:
+        self.looped = looped
+        self._before: tuple[tuple[Tensor, ...], Tensor] | None = None
+
+    def computed(self, compute: Callable[..., Tensor], *given: Tensor) -> Tensor:
+        """What the map makes of tensors (batch, position, coordinate)."""
+        if not self.looped or given[0].shape[1] < FEWEST_ROWS:
+            return compute(*given)
+        result = self._again(compute, given)
+        self._before = given, result
+        return result
+
+    def _again(self, compute: Callable[..., Tensor], given: tuple[Tensor, ...]) -> Tensor:
+        before = self._before
+        if before is None or any(x.shape != y.shape for x, y in zip(given, before[0], strict=True)):
+            return compute(*given)
+        changed = np.logical_or.reduce([differ(x, y) for x, y in zip(given, before[0], strict=True)])
+        which, old = np.flatnonzero(changed), before[1]
+        if not which.size:
+            return old
+        if 2 * which.size > changed.size:
+            return compute(*given)
+        try:
+            new = compute(*(x[:, which] for x in given))
+        except UndecidedError as doubt:
+            at = int(which[doubt.query])
+            raise UndecidedError(doubt.batch, at, doubt.candidates, doubt.reason, tie=doubt.tie) from None
+        value = old.value.copy()
+        value[:, which] = new.value
+        if old.error is None or new.error is None:
+            return Tensor(value)
+        error = old.error.copy()
+        error[:, which] = new.error
+        return Tensor(value, error)
+
+
 class GroupMemory:
     """What is remembered of the heads of a group, which share their keys.
 
@@ -171,23 +234,45 @@ class GroupMemory:
         shares: What softmax found.
         chosen: What hard attention found.
         blocks: The same where there are many positions.
+        asked: The same where every position sees every other, for each head.
     """
 
-    def __init__(self, caches: list[Cache], shares: Turns[Map], chosen: Turns[Chosen], blocks: Blocks) -> None:
-        self.caches, self.shares, self.chosen, self.blocks = caches, shares, chosen, blocks
+    def __init__(
+        self,
+        caches: list[Cache] | None,
+        shares: Turns[Map],
+        chosen: Turns[Chosen],
+        blocks: Blocks,
+        asked: list[Asked],
+    ) -> None:
+        self.caches, self.shares, self.chosen, self.blocks, self._asked = caches, shares, chosen, blocks, asked
 
     def append(self, parts: Sequence[Tensor]) -> list[Tensor]:
         """Keys and values of new positions; those of all positions so far."""
+        if self.caches is None:
+            return list(parts)
         self.caches += [Cache() for _ in parts[len(self.caches) :]]
         return [cache.append(part) for cache, part in zip(self.caches, parts, strict=True)]
 
+    def asked(self, head: int) -> Asked:
+        """What a head of the group was asked."""
+        self._asked += [Asked(looped=self.blocks.looped) for _ in range(len(self._asked), head + 1)]
+        return self._asked[head]
+
 
 class Memory:
-    """All that a pass remembers, by where it belongs: (block, turn, layer, group)."""
+    """All that a pass remembers, by where it belongs: (block, turn, layer, group).
 
-    def __init__(self) -> None:
+    Args:
+        goes_on: Whether more positions may follow; else no keys and values are kept.
+    """
+
+    def __init__(self, *, goes_on: bool = True) -> None:
+        self.goes_on = goes_on
         self._caches: dict[tuple[int, int, int, int], list[Cache]] = {}
         self._turns: dict[tuple[int, int, int], tuple[Turns[Map], Turns[Chosen], Blocks]] = {}
+        self._asked: dict[tuple[int, int, int], list[Asked]] = {}
+        self._rows: dict[tuple[int, int], tuple[Rows, Rows, Rows]] = {}
 
     def of(self, where: tuple[int, int, int, int], *, looped: bool) -> GroupMemory:
         """What is remembered of a group of heads."""
@@ -195,13 +280,23 @@ class Memory:
         place = block, depth, index
         if place not in self._turns:
             self._turns[place] = Turns(looped=looped), Turns(looped=looped), Blocks(looped=looped)
-        return GroupMemory(self._caches.setdefault(where, []), *self._turns[place])
+        caches = self._caches.setdefault(where, []) if self.goes_on else None
+        return GroupMemory(caches, *self._turns[place], self._asked.setdefault(place, []))
+
+    def rows(self, where: tuple[int, int, int], *, looped: bool) -> tuple[Rows, Rows, Rows]:
+        """What is remembered of a layer's maps: to queries, keys and values; what heads add; the feed-forward."""
+        block, _, depth = where
+        if (block, depth) not in self._rows:
+            self._rows[block, depth] = Rows(looped=looped), Rows(looped=looped), Rows(looped=looped)
+        return self._rows[block, depth]
 
     def rewind(self, read: int) -> None:
         """Forget all but the first so many positions."""
         for found in self._turns.values():
             for part in found:
                 part.forget()
+        self._asked.clear()
+        self._rows.clear()
         for caches in self._caches.values():
             for cache in caches:
                 cache.keep(read)
@@ -213,13 +308,7 @@ class Memory:
                 cache.recall(read)
 
 
-def _same(x: Tensor, y: Tensor) -> bool:
-    if x.error is None or y.error is None:
-        return x.error is y.error and np.array_equal(x.value, y.value)
-    return np.array_equal(x.value, y.value) and np.array_equal(x.error, y.error)
-
-
-def _once(query: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
+def once(query: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
     """Queries and keys of one sequence if those of all are the same, as where only positions decide; else all."""
     same = query.shape[0] > 1 and all(
         (part == part[:1]).all() for x in (query, key) for part in (x.value, x.error) if part is not None

@@ -199,8 +199,7 @@ class _Auditor:
                 left.append(item)
             elif isinstance(atom, Unit):
                 for step in self.steps:
-                    value = step.value(atom.form)
-                    step.atoms[item] = Fraction(int(value >= 0)) if atom.step else max(value, ZERO)
+                    step.atoms[item] = atom.of(step.value(atom.form))
         return left
 
     def _knows(self, forms: Sequence[Form]) -> bool:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from softmachine.engines.fast import status
 from softmachine.engines.fast.analysis.flow import Flow, require_causal, unfold
-from softmachine.engines.fast.analysis.grids import HORIZON
+from softmachine.engines.fast.analysis.grids import HORIZON, Declined
 from softmachine.engines.fast.analysis.plans import Compared
 from softmachine.engines.fast.codegen.emitted import Emitted, TooLong, emit
 from softmachine.engines.fast.growth import require_memory
@@ -49,6 +49,8 @@ class FastEngine:
     """
 
     def __init__(self, transformer: Transformer, *, plain: bool = False, tables: bool | None = None) -> None:
+        if transformer.normalised is not None:
+            raise Declined(f"unit {transformer.normalised!r} is a layer norm")
         self.transformer = transformer
         self.plain = plain
         self.general: frozenset[str] = frozenset()

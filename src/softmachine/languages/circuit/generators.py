@@ -7,6 +7,7 @@ says s2 s1 s0.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from softmachine.errors import UsageError
 from softmachine.languages.circuit.builder import Builder
@@ -128,6 +129,38 @@ def parity(inputs: int) -> Circuit:
     _checked("a parity", inputs)
     builder = Builder(f"parity-{inputs}", _number("x", inputs))
     return builder.build([builder.gate(GateKind.BUF, balanced(builder.inputs, builder.parity), name="y")])
+
+
+def adjacent_ones(inputs: int) -> Circuit:
+    """Whether two neighbours are both 1, in depth 2."""
+    _checked("neighbours", inputs)
+    builder = Builder(f"adjacent-ones-{inputs}", _number("x", inputs))
+    pairs = [builder.conjunction(one, other) for one, other in pairwise(builder.inputs)]
+    return builder.build([builder.disjunction(*pairs, name="y")])
+
+
+def and_or_tree(inputs: int) -> Circuit:
+    """A balanced tree of AND and OR gates of two arguments in turn: gate k reads wires 2k and 2k + 1."""
+    _checked("a tree", inputs)
+    builder = Builder(f"and-or-tree-{inputs}", _number("x", inputs))
+    wires, levels = list(builder.inputs), [0] * inputs
+    for k in range(inputs - 1):
+        levels.append(max(levels[2 * k : 2 * k + 2]) + 1)
+        kind = GateKind.AND if levels[-1] % 2 else GateKind.OR
+        wires.append(builder.gate(kind, *wires[2 * k : 2 * k + 2]))
+    return builder.build([wires[-1]])
+
+
+def majority_tree(inputs: int) -> Circuit:
+    """A balanced tree of majorities of three, for an odd number of inputs: gate k reads wires 3k, 3k + 1, 3k + 2."""
+    _checked("a tree", inputs)
+    if inputs % 2 == 0:
+        raise UsageError(f"a tree of majorities of three has an odd number of inputs, not {inputs}")
+    builder = Builder(f"majority-tree-{inputs}", _number("x", inputs))
+    wires = list(builder.inputs)
+    for k in range(inputs // 2):
+        wires.append(builder.gate(GateKind.THR, *wires[3 * k : 3 * k + 3], threshold=2))
+    return builder.build([wires[-1]])
 
 
 def sorting_network(inputs: int) -> Circuit:

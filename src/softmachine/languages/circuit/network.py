@@ -13,9 +13,13 @@ from itertools import combinations
 from math import comb
 from typing import TypeVar
 
+from softmachine.languages.circuit.counting import Counting
+
 FALSE, TRUE = 0, 1
 SMALL = 20
 """A threshold gate is written out as an OR of so many ANDs at most."""
+FLAT = 64
+"""The largest threshold that is counted in constant depth."""
 
 Wire = TypeVar("Wire")
 Node = tuple[str, tuple[int, ...], int]
@@ -27,6 +31,8 @@ class Basis(Enum):
 
     AC = ("wide", "or")
     """AND, OR and NOT of unbounded fan-in, as in AC⁰."""
+    AC0 = ("wide", "or", "flat")
+    """The same, with thresholds that are counted in constant depth as long as they are small."""
     TC = ("wide", "or", "thr")
     """Threshold gates besides, as in TC⁰."""
     AIG = ()
@@ -35,7 +41,7 @@ class Basis(Enum):
     """AND and XOR of two, and NOT."""
 
     def has(self, what: str) -> bool:
-        """Whether it has wide gates ("wide"), "or", "xor" or "thr"."""
+        """Whether it has wide gates ("wide"), "or", "xor" or "thr", or counts in constant depth ("flat")."""
         return what in self.value
 
 
@@ -51,6 +57,7 @@ class Network:
         self.basis = basis
         self.nodes: list[Node] = [("zero", (), 0), ("one", (), 0)]
         self._number: dict[Node, int] = {}
+        self._counting = Counting(self.conjunction, self.disjunction)
         self.inputs = [self._node("in", (), k) for k in range(inputs)]
 
     def _node(self, kind: str, arguments: tuple[int, ...], parameter: int = 0) -> int:
@@ -141,9 +148,24 @@ class Network:
             return self.conjunction(several)
         if self.basis.has("thr"):
             return self._node("thr", tuple(several), threshold)
+        if self.basis.has("flat") and min(threshold, len(several) - threshold + 1) <= FLAT:
+            return self._flat(threshold, times)
         if comb(len(several), threshold) <= SMALL:
             return self.disjunction(self.conjunction(some) for some in combinations(several, threshold))
         return self._compared(self._counted(several), threshold)
+
+    def _flat(self, threshold: int, times: Counter[int]) -> int:
+        """A threshold gate in a depth that its threshold bounds, or that of its negation if that is much less.
+
+        Wires stand from the latest on: of sums that begin late and end alike, those that are longer go on with gates of
+        the shorter ones.
+        """
+        opposite = times.total() - threshold + 1
+        order = sorted(times.items(), reverse=True)
+        if 2 * opposite >= threshold and threshold <= FLAT:
+            return self._counting.at_least(threshold, order)
+        negated = [(self.negated(wire), weight) for wire, weight in order]
+        return self.negated(self._counting.at_least(opposite, negated))
 
     def _counted(self, wires: Sequence[int]) -> list[int]:
         """The binary digits of the number of gates that are 1, the lowest first: full adders, three to two."""

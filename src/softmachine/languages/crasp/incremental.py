@@ -51,6 +51,18 @@ class Counting:
         # The values at the positions that rows reach. Position 0 is nobody's past.
         self._memories: dict[int, list[bool]] = defaultdict(lambda: [False])
 
+    def copy(self) -> Counting:
+        """The same counts, which go on by themselves.
+
+        Raises:
+            UsageError: If the program counts through R: it would have to remember all positions.
+        """
+        if self.reactions.related:
+            raise UsageError("a program that counts through R remembers positions, not only counts")
+        other = Counting(self.reactions)
+        other.position, other.token, other.sums = self.position, self.token, list(self.sums)
+        return other
+
     def append(self, token: int) -> None:
         """Let a token follow."""
         self.position += 1
@@ -101,7 +113,15 @@ def generate(program: Program, word: str | Iterable[str]) -> Iterator[str]:
     symbols = program.word(word)
     if not program.rules:
         raise UsageError(f"{program.name!r} has no rules, so it writes no chain of thought")
-    counting = _read(program, symbols)
+    return thoughts(program, _read(program, symbols))
+
+
+def thoughts(program: Program, counting: Counting) -> Iterator[str]:
+    """What a program says from some counts on, token after token; a program without rules says its verdict.
+
+    Raises:
+        StuckError: If no rule applies.
+    """
     reactions = counting.reactions
     while True:
         number = counting.next_token()

@@ -77,6 +77,16 @@ class Graph:
                     queue.append(other)
         return distance
 
+    def odd_walks(self, start: str) -> set[str]:
+        """The vertices that a walk of an odd number of edges leads to, from one; vertices and edges may repeat."""
+        found = {(start, False)}
+        for vertex, odd in (queue := list(found)):
+            for other in self.successors[vertex]:
+                if (other, not odd) not in found:
+                    found.add((other, not odd))
+                    queue.append((other, not odd))
+        return {vertex for vertex, odd in found if odd}
+
     def word(self, text: str | Iterable[str]) -> tuple[str, ...]:
         """An input as two vertices, with a blank between them."""
         symbols = tuple(text.split() if isinstance(text, str) else text)

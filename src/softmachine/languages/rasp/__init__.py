@@ -3,7 +3,8 @@
 from softmachine.languages.rasp.building import Builder
 from softmachine.languages.rasp.canonical import canonical
 from softmachine.languages.rasp.core import UNDEFINED, Definition, Operator, Reduction, Undefined, Value
-from softmachine.languages.rasp.evaluate import Generation, evaluate, generate, run
+from softmachine.languages.rasp.evaluate import evaluate, run
+from softmachine.languages.rasp.incremental import Generation, Reading, generate
 from softmachine.languages.rasp.program import Program
 from softmachine.languages.rasp.syntax import looks_like, parse, to_text
 from softmachine.languages.rasp.value_types import Finite, Integer, Line, Ratio, Type
@@ -12,5 +13,5 @@ __all__ = [
     "Program", "Definition", "Builder", "Operator", "Reduction", "Value", "Undefined", "UNDEFINED",
     "Type", "Finite", "Integer", "Ratio", "Line",
     "canonical", "looks_like", "parse", "to_text",
-    "Generation", "evaluate", "generate", "run",
+    "Generation", "Reading", "evaluate", "generate", "run",
 ]  # fmt: skip

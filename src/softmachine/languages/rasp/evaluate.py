@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, TypeAlias
 
-from softmachine.errors import StuckError, UsageError
+from softmachine.errors import StuckError
 from softmachine.languages.rasp import core
 from softmachine.languages.rasp.building import distinguished
 from softmachine.languages.rasp.core import UNDEFINED, Definition, Node, Operator, Selector, SequenceOperator, Undefined
@@ -22,7 +22,7 @@ Values: TypeAlias = tuple[Result, ...]
 """The value of a sequence operator at every position."""
 Row: TypeAlias = list[int] | Undefined
 """The keys that a query selects, in order."""
-LONG: Final = 400
+LONG: Final = 64
 MOST_TURNS: Final = 100_000
 """Of a loop."""
 
@@ -54,47 +54,6 @@ def run(program: Program, word: str | Iterable[str]) -> Values:
         StuckError: If a loop does not end.
     """
     return evaluate(program, word)[program.output]
-
-
-@dataclass(frozen=True)
-class Generation:
-    """What a program wrote that feeds on its own output.
-
-    Args:
-        letters: What it appended to its input; the stop symbol is not among it.
-        stopped: Whether it said its stop symbol; otherwise it ran into the limit of steps.
-    """
-
-    letters: tuple[str, ...]
-    stopped: bool
-
-
-def generate(program: Program, word: str | Iterable[str], max_steps: int = 1000) -> Generation:
-    """Append the output at the last position to the input, again and again, until it is the stop symbol.
-
-    Raises:
-        UsageError: If the program has no stop symbol.
-        StuckError: If the output is undefined; or if the input is empty, where there is no last position.
-        InputError: If a symbol of the word is not in the alphabet.
-    """
-    if program.stop is None:
-        raise UsageError(
-            f"{program.name!r} has no stop symbol, so it does not feed on its own output",
-            hint="write a line like: # stop: $",
-        )
-    letters = program.word(word)
-    if not letters:
-        raise StuckError(f"{program.name!r} reads what to write at the last position, and the empty word has none")
-    written: list[str] = []
-    while len(written) < max_steps:
-        said = run(program, (*letters, *written))[-1]
-        symbol = None if isinstance(said, Undefined) else program.symbol_of(said)
-        if symbol is None:
-            raise StuckError(f"what {program.name!r} says after {len(written)} steps is undefined")
-        if symbol == program.stop:
-            return Generation(tuple(written), stopped=True)
-        written.append(symbol)
-    return Generation(tuple(written), stopped=False)
 
 
 class _Evaluation:
@@ -137,7 +96,7 @@ class _Evaluation:
                 return tuple(apply(node.operator, here) for here in self._together(node.operands))
             case core.Table():
                 results = {identity(values): result for values, result in node.rows}
-                return tuple(_looked_up(results, here) for here in self._together(node.operands))
+                return tuple(looked_up(results, here) for here in self._together(node.operands))
             case core.Aggregate():
                 return self._aggregate(node)
             case core.Width():
@@ -163,7 +122,7 @@ class _Evaluation:
         if groups is not None:
             return tuple(groups.aggregate(i, node.reduction, default[i]) for i in self.positions)
         rows = self._rows(node.selector)
-        return tuple(_aggregate(node, rows[i], values, default[i]) for i in self.positions)
+        return tuple(selected_value(node, rows[i], values, default[i]) for i in self.positions)
 
     def _groups(self, selector: str, values: Sequence[Result]) -> Grouped | None:
         """The keys of a selector in groups, which saves time if the input is long."""
@@ -185,10 +144,10 @@ class _Evaluation:
                 return self._compared(node.key, node.query, lambda key, query: apply(node.comparison, (key, query)))
             case core.SelectPairs():
                 pairs = {identity(pair) for pair in node.pairs}
-                return self._compared(node.key, node.query, lambda key, query: _is_paired(key, query, pairs))
+                return self._compared(node.key, node.query, lambda key, query: is_paired(key, query, pairs))
             case core.Combine():
                 rows = zip(*map(self._rows, node.selectors), strict=True)
-                return [_combined(node.operator, row, self._seen(i)) for i, row in enumerate(rows)]
+                return [combined(node.operator, row, self._seen(i)) for i, row in enumerate(rows)]
 
     def _compared(self, key: str, query: str, test: Callable[[Result, Result], Result]) -> list[Row]:
         """Every query with every key that it sees; equal queries select the same among all keys."""
@@ -238,15 +197,17 @@ class _Evaluation:
         return {name: inside.values[new] for (name, _), new in zip(node.variables, node.following, strict=True)}
 
 
-def _looked_up(results: Mapping[Hashable, Result], operands: Values) -> Result:
+def looked_up(results: Mapping[Hashable, Result], operands: Values) -> Result:
+    """What a table, by the identity of its rows, makes of some values."""
     return UNDEFINED if UNDEFINED in operands else results.get(identity(operands), UNDEFINED)
 
 
-def _is_paired(key: Result, query: Result, pairs: set[Hashable]) -> Result:
+def is_paired(key: Result, query: Result, pairs: set[Hashable]) -> Result:
+    """Whether a key and a query are one of some pairs."""
     return UNDEFINED if UNDEFINED in (key, query) else identity((key, query)) in pairs
 
 
-def _combined(operator: Operator, rows: Sequence[Row], seen: range) -> Row:
+def combined(operator: Operator, rows: Sequence[Row], seen: range) -> Row:
     """The keys among those seen that several selectors select together."""
     sets = [set(row) for row in rows if not isinstance(row, Undefined)]
     if len(sets) < len(rows):
@@ -257,7 +218,8 @@ def _combined(operator: Operator, rows: Sequence[Row], seen: range) -> Row:
     return sorted(together)
 
 
-def _aggregate(node: core.Aggregate, row: Row, values: Values, default: Result) -> Result:
+def selected_value(node: core.Aggregate, row: Row, values: Sequence[Result], default: Result) -> Result:
+    """What an aggregate makes of the keys that a query selects."""
     if isinstance(row, Undefined):
         return UNDEFINED
     return aggregated([values[j] for j in row], node.reduction) if row else default

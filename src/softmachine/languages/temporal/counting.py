@@ -101,6 +101,11 @@ class Predicate(Formula):
         super().__post_init__()
 
     @property
+    def of_length(self) -> bool:
+        """Whether it speaks of the length of the word, too."""
+        return predicates.depends_on_length(self.name, self.parameters)
+
+    @property
     def parts(self) -> tuple[Formula, ...]:
         return () if isinstance(self.number, Position) else (self.number.of,)
 

@@ -108,6 +108,6 @@ def meaning(formula: Formula, word: tuple[str, ...], values: dict[Formula, tuple
         case Comparison(one_side, relation, other_side):
             return lambda i: relation.holds(total(one_side, i), total(other_side, i))
         case Predicate(name, what, parameters):
-            return lambda i: predicates.holds(name, number(what, i), parameters)
+            return lambda i: predicates.holds(name, number(what, i), parameters, n)
         case _:
             raise TypeError(f"{type(formula).__name__} is not a formula of this logic")

@@ -6,6 +6,11 @@
 
 after which ``square(i)`` and ``square(#<[Q_a])`` are formulas. A predicate is a total function: it has a truth value at
 every natural number, 0 included, since a count may be 0.
+
+A predicate may also depend on the length n of the word (θ_n of Definition 19 in seed 003), as ``half``, ``middle``,
+``divides`` and ``upto`` do:
+
+    predicate("beyond", lambda number, n: 3 * number > 2 * n, of_length=True)
 """
 
 from __future__ import annotations
@@ -35,11 +40,13 @@ class Definition:
         function: Takes a number and the parameters; says whether the number is in the set.
         parameters: The names of the parameters, as the m and r of ``mod(i,m,r)``.
         problem: Takes the parameters; says what is wrong with them, if anything is.
+        of_length: Whether the function takes the length of the word after the number: θ_n.
     """
 
     function: Callable[..., bool]
     parameters: tuple[str, ...] = ()
     problem: Callable[..., str | None] | None = None
+    of_length: bool = False
 
 
 def _prime(number: int) -> bool:
@@ -54,21 +61,32 @@ def _mod_problem(modulus: int, remainder: int) -> str | None:
     return None
 
 
+def _share_problem(over: int, under: int) -> str | None:
+    if not 0 <= over <= under or not under:
+        return f"{over}/{under} is no share of the length; write numbers p and q with 0 ≤ p ≤ q and q ≥ 1"
+    return None
+
+
 _DEFINITIONS: dict[str, Definition] = {
     "odd": Definition(lambda number: number % 2 == 1),
     "prime": Definition(_prime),
     "power2": Definition(lambda number: number > 0 and number & (number - 1) == 0),
     "mod": Definition(lambda number, m, r: number % m == r, ("m", "r"), _mod_problem),
+    "half": Definition(lambda number, n: 2 * number <= n, of_length=True),
+    "middle": Definition(lambda number, n: number == (n + 1) // 2, of_length=True),
+    "divides": Definition(lambda number, n: number > 0 and n % number == 0, of_length=True),
+    "upto": Definition(lambda number, n, p, q: q * number <= p * n, ("p", "q"), _share_problem, of_length=True),
 }
 _BUILT_IN = frozenset(_DEFINITIONS)
 
 
-def predicate(name: str, function: Callable[[int], bool]) -> None:
+def predicate(name: str, function: Callable[..., bool], *, of_length: bool = False) -> None:
     """Define a predicate, or define it anew.
 
     Args:
         name: What formulas call it.
-        function: True or False for every natural number.
+        function: True or False for every natural number; with ``of_length``, for every number up to every length n.
+        of_length: Whether the function also takes n, the length of the word.
 
     Raises:
         UsageError: If the name is taken, or could not be read in a formula.
@@ -78,9 +96,10 @@ def predicate(name: str, function: Callable[[int], bool]) -> None:
         raise UsageError(f"{name!r} cannot be the name of a predicate", hint="write letters, digits and underscores")
     if name in RESERVED or name in _BUILT_IN:
         raise UsageError(f"{name!r} already means something else in a formula", hint="choose another name")
-    definition = Definition(function)
+    definition = Definition(function, of_length=of_length)
     for number in range(TRIED):
-        _value(name, definition, number, ())
+        for n in range(number, TRIED) if of_length else (None,):
+            _value(name, definition, number, (), n)
     _DEFINITIONS[name] = definition
 
 
@@ -89,13 +108,18 @@ def predicate_names() -> tuple[str, ...]:
     return tuple(_DEFINITIONS)
 
 
-def holds(name: str, number: int, parameters: tuple[int, ...] = ()) -> bool:
-    """Whether a predicate holds of a number.
+def depends_on_length(name: str, parameters: tuple[int, ...] = ()) -> bool:
+    """Whether a predicate speaks of the length of the word, too."""
+    return definition_of(name, parameters).of_length
+
+
+def holds(name: str, number: int, parameters: tuple[int, ...] = (), length: int | None = None) -> bool:
+    """Whether a predicate holds of a number, in a word of this length.
 
     Raises:
         InvalidError: If there is no such predicate, or it has no truth value at this number.
     """
-    return _value(name, definition_of(name, parameters), number, parameters)
+    return _value(name, definition_of(name, parameters), number, parameters, length)
 
 
 def definition_of(name: str, parameters: tuple[int, ...]) -> Definition:
@@ -119,15 +143,19 @@ def definition_of(name: str, parameters: tuple[int, ...]) -> Definition:
     return definition
 
 
-def _value(name: str, definition: Definition, number: int, parameters: tuple[int, ...]) -> bool:
+def _value(name: str, definition: Definition, number: int, parameters: tuple[int, ...], length: int | None) -> bool:
     """The truth value, which a function that someone else wrote may fail to have."""
+    if definition.of_length and length is None:
+        raise InvalidError(f"predicate {name!r}", ["it depends on the length of the word, which is not known here"])
+    numbers = (number, length) if definition.of_length else (number,)
+    at = f"at {number}" + (f" of {length}" if definition.of_length else "")
     try:
-        value: object = definition.function(number, *parameters)
+        value: object = definition.function(*numbers, *parameters)
     except Exception as error:
-        problem = f"at {number} it raises {type(error).__name__}: {error}"
+        problem = f"{at} it raises {type(error).__name__}: {error}"
     else:
         if isinstance(value, bool):
             return value
-        problem = f"at {number} it is {value!r}, of type {type(value).__name__}"
+        problem = f"{at} it is {value!r}, of type {type(value).__name__}"
     advice = "it should be True or False at every natural number, 0 included"
     raise InvalidError(f"predicate {name!r}", [f"{problem}; {advice}"])

@@ -43,10 +43,11 @@ class Operator(StrEnum):
     COMPARISON = "+"
     POSITION_PREDICATE = "Mon(i)"
     COUNT_PREDICATE = "Mon(#)"
+    LENGTH = "θ_n"
 
 
-FUTURE = frozenset({Operator.NEXT, Operator.UNTIL, Operator.LAST, Operator.RIGHT_COUNT})
-"""The operators that look at what comes after a position."""
+FUTURE = frozenset({Operator.NEXT, Operator.UNTIL, Operator.LAST, Operator.RIGHT_COUNT, Operator.LENGTH})
+"""The operators that look at what comes after a position, or at how much there is."""
 OPERATORS: dict[type[Formula], Operator] = {
     tl.Previous: Operator.PREVIOUS, tl.Next: Operator.NEXT, tl.First: Operator.FIRST, tl.Last: Operator.LAST,
     tl.Since: Operator.SINCE, tl.Once: Operator.SINCE, tl.Historically: Operator.SINCE,
@@ -80,10 +81,11 @@ def operators(formula: Formula) -> frozenset[Operator]:
     match formula:
         case Comparison(left, _, right):
             return frozenset({Operator.COMPARISON, *(_side(count) for _, count in left.terms + right.terms)})
-        case Predicate(number=Position()):
-            return frozenset({Operator.POSITION_PREDICATE})
-        case Predicate(number=LeftCount() | RightCount() as count):
-            return frozenset({Operator.COUNT_PREDICATE, _side(count)})
+        case Predicate(number=number):
+            own = {Operator.LENGTH} if formula.of_length else set()
+            if isinstance(number, Position):
+                return frozenset({Operator.POSITION_PREDICATE, *own})
+            return frozenset({Operator.COUNT_PREDICATE, _side(number), *own})
         case _:
             return frozenset({OPERATORS[type(formula)]} if type(formula) in OPERATORS else ())
 

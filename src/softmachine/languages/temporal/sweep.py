@@ -7,6 +7,7 @@ tests hold this one to it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -49,7 +50,7 @@ def sweeps(specification: Specification, words: Sequence[Sequence[str]]) -> Tabl
     """The same of every subformula, each after its own parts."""
     number = {symbol: code for code, symbol in enumerate(specification.alphabet)}
     shape = len(words), len(words[0]) if words else 0
-    codes = np.array([[number[symbol] for symbol in word] for word in words], dtype=np.int64).reshape(shape)
+    codes = np.fromiter(map(number.__getitem__, chain.from_iterable(words)), dtype=np.int64).reshape(shape)
     values: Table = {}
     for part in subformulas(specification.formula):
         values[part] = np.asarray(_sweep(part, codes, number, values), dtype=np.bool_)
@@ -98,7 +99,8 @@ def _sweep(formula: Formula, words: NDArray[np.int64], number: dict[str, int], v
             return compared(_total(one_side, words, values), _total(other_side, words, values))
         case Predicate(name, what, parameters):
             found, where = np.unique(_counted(what, words, values), return_inverse=True)
-            held = np.array([predicates.holds(name, int(each), parameters) for each in found], dtype=bool)
+            n = words.shape[1]
+            held = np.array([predicates.holds(name, int(each), parameters, n) for each in found], dtype=bool)
             return held[where].reshape(words.shape)
         case _:
             raise TypeError(f"{type(formula).__name__} is not a formula of this logic")

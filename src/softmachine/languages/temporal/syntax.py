@@ -7,6 +7,7 @@
     p and q   p or q   p -> q   p <-> q                           also & | && || => <=>, and ∧ ∨ → ↔
     2*#<[p] - #>[q] + 3 <= 5                                      also ←#[p] →#[q], and ≤ ≥ ≠
     odd(i)   prime(#<[p])   power2(i)   mod(#>[p],3,1)            predicates of the position and of counts
+    half(i)   middle(i)   divides(#<[p])   upto(i,1,3)            … that also depend on the length n
 
 From tightest to loosest: comparisons; the prefix operators; since and until; and; or; ->; <->. Those between two
 formulas associate to the right, but a chain of ``and`` or of ``or`` is one conjunction or disjunction. So

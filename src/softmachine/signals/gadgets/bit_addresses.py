@@ -82,6 +82,14 @@ def doubled(name: str, signal: Signal, where: Signal) -> Signal:
     return named(name, (2 * (up - down)).known(integer(0, 2)), restores=signal)
 
 
+def both(name: str, one: Signal, other: Signal, where: Signal) -> Signal:
+    """Where a bit is 1, whether two numbers within 1/8 of bits are both 1; elsewhere 0. Two units."""
+    total = one + other + where
+    up = relu(f"{name}: from 9/4", total - Fraction(9, 4))
+    down = relu(f"{name}: from 11/4", total - Fraction(11, 4))
+    return named(name, (2 * (up - down)).known(BIT))
+
+
 @dataclass(frozen=True)
 class UnitScale:
     """The constants of addressing by unit vectors.

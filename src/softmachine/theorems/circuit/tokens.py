@@ -77,20 +77,8 @@ class OfCircuit(AnsweringCodec[Circuit]):
 
     def scene(self, word: Word, shown: Stretch) -> Scene:
         """The circuit with what its wires hold, and at every gate's position its line."""
-        circuit, levels = self.written, self.written.level_of
-        held = wire_values(circuit, self.source.word(word))
-        number = {wire: index for index, wire in enumerate(circuit.wires)}
-        gates = {gate.name: gate for gate in circuit.gates}
-        at = {position: wire for wire, position in self.position.items()}
-        positions = [at.get(position) for position in range(shown.first, shown.first + len(shown.tokens))]
-        wires = Wires(
-            wires=[_wire(wire, gates.get(wire), levels[wire], held[wire] == "true", number) for wire in circuit.wires],
-            outputs=[number[wire] for wire in circuit.outputs],
-            positions=[-1 if wire is None else number[wire] for wire in positions],
-        )
-        line = {gate.name: index for index, gate in enumerate(circuit.ordered)}
-        active = [None if wire is None else line.get(wire) for wire in positions]
-        return Scene(self.lines, active, picture=wires, focus=self.output_positions[0])
+        written, focus = self.written, self.output_positions[0]
+        return wires_scene(written, self.source.word(word), self.position, self.lines, focus, shown)
 
     def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
         """The outputs; a circuit with one output accepts if it is 1."""
@@ -122,6 +110,30 @@ class CircuitCodec(OfCircuit):
     def prompt(self, word: Word) -> Prompt:
         symbols = self.source.word(word)
         return Prompt((*symbols, *[PAD] * (len(self.layout.places) - self.input_length)), self.input_length)
+
+
+def wires_scene(
+    circuit: Circuit,
+    word: Sequence[str],
+    position: Mapping[str, int],
+    lines: Sequence[str],
+    focus: int,
+    shown: Stretch,
+) -> Scene:
+    """A circuit whose wires stand at positions, with what they hold; its lines are its gates in order."""
+    levels, held = circuit.level_of, wire_values(circuit, word)
+    number = {wire: index for index, wire in enumerate(circuit.wires)}
+    gates = {gate.name: gate for gate in circuit.gates}
+    at = {place: wire for wire, place in position.items()}
+    positions = [at.get(place) for place in range(shown.first, shown.first + len(shown.tokens))]
+    wires = Wires(
+        wires=[_wire(wire, gates.get(wire), levels[wire], held[wire] == "true", number) for wire in circuit.wires],
+        outputs=[number[wire] for wire in circuit.outputs],
+        positions=[-1 if wire is None else number[wire] for wire in positions],
+    )
+    line = {gate.name: index for index, gate in enumerate(circuit.ordered)}
+    active = [None if wire is None else line.get(wire) for wire in positions]
+    return Scene(lines, active, picture=wires, focus=focus)
 
 
 def _wire(

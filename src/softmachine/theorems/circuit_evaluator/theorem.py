@@ -7,16 +7,16 @@ both in p bits, the highest first. Numbers count the inputs and then the gates, 
 
     x x x AND &000#011 &001#011 OR &011#100 &010#100
 
-(The paper's own example points to 010 for AND, which is x₃.) Padding fills the sequence up to its length T, which alone
-decides the weights: p = ⌈log₂ T⌉ and the number of turns.
+(The paper's own example points to 010 for AND, which is x₃.) Padding fills the sequence up to its length T. The layers
+depend on T alone, by p = ⌈log₂ T⌉; the depth L of the circuit only says how often they are repeated.
 
 First p turns in which every bit of a number takes over from its predecessor the number so far and where it is in it,
-and adds itself (Lemma B.7). Then every ``&`` fetches both its numbers, from fixed distances ahead, and every gate its
-own. Then turns of two layers as for binary pointers (``circuit``), as many as gates fit into T: arguments fetch the
-bits of wires, gates the argument that decides. The whole runs in F_2.
+and adds itself (Lemma B.7, the transformer that the lemma calls "read"). Then every ``&`` fetches both its numbers,
+from fixed distances ahead, and every gate its own. Then L turns of two layers as for binary pointers (``circuit``; the
+lemma's "step"): arguments fetch the bits of wires, gates the argument that decides. The whole runs in F_2.
 
-Needs: the position as signed bits, and those of four neighbours. Costs: 1 layer p times, 2 layers, 2 layers T/(2p+3)
-times; width 14p + O(1).
+Needs: the position as signed bits, and those of four neighbours. Costs: 1 layer p times, 2 layers, 2 layers L times;
+width 14p + O(1).
 """
 
 from __future__ import annotations
@@ -45,29 +45,31 @@ from softmachine.theorems.shared.special_tokens import PAD
 from softmachine.theorems.theorem import Needs, Theorem
 from softmachine.transformer.attention import Weighting
 
-
-def most_gates(length: int) -> int:
-    """How many gates fit into a sequence of this length; no circuit in it is deeper."""
-    return length // (2 * pointer_width(length) + 3)
+Reading = Callable[..., Signal]
+"""From names of tokens to whether one of them stands here: what the evaluator knows of its input."""
 
 
-def signals(length: int, *, soft: bool) -> Program:
-    """A transformer that says at every input and every gate what it holds, for sequences of this length."""
-    weighting = by_bits(soft, length)
-    # Step 1. The number that ends at each last bit.
-    numbers = _numbers(length, weighting)
-    # Step 2. Pointers, by which gates find their arguments and these their wires.
-    turn = _turn(numbers, length, weighting)
-    # Step 3. Gates look at their arguments, turn after turn.
-    value, times = named("value", _is(ONE)), most_gates(length)
-    if times:
-        value = loop("layers of gates", times=times, carry=value, body=turn)
+def signals(length: int, turns: int, *, soft: bool) -> Program:
+    """A transformer that says at every input and every gate what it holds: circuits of some length and depth."""
+    value = evaluated(is_token, length, turns, soft=soft)
     return recogniser(f"circuit-evaluator-{length}", TOKENS, value, positions=length)
 
 
-def _is(*tokens: str) -> Signal:
+def is_token(*tokens: str) -> Signal:
     """Whether the token is one of some."""
     return token(f"is {' or '.join(tokens)}", {name: (int(name in tokens),) for name in TOKENS})
+
+
+def evaluated(reads: Reading, length: int, turns: int, *, soft: bool) -> Signal:
+    """What every wire holds after so many turns, of the circuit that is read."""
+    weighting = by_bits(soft, length)
+    # Step 1. The number that ends at each last bit.
+    numbers = _numbers(reads, length, weighting)
+    # Step 2. Pointers, by which gates find their arguments and these their wires.
+    turn = _turn(reads, numbers, length, weighting)
+    # Step 3. Gates look at their arguments, turn after turn.
+    value = named("value", reads(ONE))
+    return loop("layers of gates", times=turns, carry=value, body=turn) if turns else value
 
 
 def _neighbour(name: str, distance: int, length: int) -> Signal:
@@ -75,15 +77,15 @@ def _neighbour(name: str, distance: int, length: int) -> Signal:
     return binary_address(name, pointer_width(length), [min(max(i + distance, 0), length - 1) for i in range(length)])
 
 
-def _numbers(length: int, weighting: Weighting) -> Signal:
+def _numbers(reads: Reading, length: int, weighting: Weighting) -> Signal:
     """At the last bit of every number, the number, the highest bit first (Lemma B.7).
 
     The loop carries where a bit is in its number (one-hot) and the number so far; from turn t on, the t-th bits are
     right.
     """
-    bits, is_bit, is_one = pointer_width(length), _is("0", "1"), _is("1")
+    bits, is_bit, is_one = pointer_width(length), reads("0", "1"), reads("1")
     before = [matching(_neighbour("i - 1", -1, length), _neighbour("i", 0, length))]
-    begins = fetched("mark before", before, _is(ARGUMENT, OF), weighting)
+    begins = fetched("mark before", before, reads(ARGUMENT, OF), weighting)
 
     def turn(state: Signal) -> Signal:
         found = fetched("predecessor", before, state, weighting)
@@ -99,14 +101,14 @@ def _numbers(length: int, weighting: Weighting) -> Signal:
     return loop("reading numbers", times=bits, carry=nothing, body=turn)[bits:]
 
 
-def _turn(numbers: Signal, length: int, weighting: Weighting) -> Callable[[Signal], Signal]:
+def _turn(reads: Reading, numbers: Signal, length: int, weighting: Weighting) -> Callable[[Signal], Signal]:
     """A turn of gates with their pointers, which are addresses of wires as signed bits.
 
     Inputs and gates have their own address, and arguments have none; arguments read the wire that they are, inputs and
     gates themselves; gates seek their arguments by their own address; arguments serve their gate, inputs themselves.
     """
     bits, here = pointer_width(length), _neighbour("i", 0, length)
-    is_input, is_gate, is_argument, others = _is(ZERO, ONE), _is(*GATES), _is(ARGUMENT), _is("0", "1", OF, PAD)
+    is_input, is_gate, is_argument, others = reads(ZERO, ONE), reads(*GATES), reads(ARGUMENT), reads("0", "1", OF, PAD)
 
     def ahead(name: str, distance: int, where: Signal) -> Signal:
         """Where a bit is 1, the number that ends at a distance, as signed bits; elsewhere 0."""
@@ -126,19 +128,19 @@ def _turn(numbers: Signal, length: int, weighting: Weighting) -> Callable[[Signa
     targets = ahead("target", 2 * bits + 1, is_argument)
     inputs = stack(*map(gated, range(bits)))
     own = (ahead("gate", 2 * bits + 2, is_gate) + inputs).known(SIGN)
-    reads = (own + sources - everywhere(others)).known(SIGN)  # Other tokens read wire 0.
+    read = (own + sources - everywhere(others)).known(SIGN)  # Other tokens read wire 0.
     seeks = (own - everywhere(others) - everywhere(is_argument)).known(SIGN)  # As if they were wire 0.
     serves = (targets + inputs).known(SIGN)
     return partial(
         turn_of_gates,
-        given=_is(ONE),
-        wire=matching(named("source address", reads), named("own address", own)),
+        given=reads(ONE),
+        wire=matching(named("source address", read), named("own address", own)),
         own_arguments=(matching(named("sought address", seeks), named("target address", serves)),),
         is_argument=is_argument,
-        is_plain=_is("AND", "OR"),
-        is_not=_is("NOT"),
-        wants_one=_is("OR"),
-        wants_zero=_is("AND", "NOT"),
+        is_plain=reads("AND", "OR"),
+        is_not=reads("NOT"),
+        wants_one=reads("OR"),
+        wants_zero=reads("AND", "NOT"),
         weighting=weighting,
     )
 
@@ -153,15 +155,15 @@ THEOREMS = (
             scale="O(log length)",
             also="any F_b from F_2 on",
         ),
-        "1 layer p times, 2 layers, 2 layers T/(2p+3) times, for T tokens and p = ⌈log₂ T⌉; width 14p + O(1)",
+        "1 layer p times, 2 layers, 2 layers repeated depth times, for T tokens and p = ⌈log₂ T⌉; width 14p + O(1)",
         Circuit,
         ("hard", "soft"),
         codec=EvaluatorCodec,
-        signals=lambda codec, attention: signals(codec.length, soft=attention == "soft"),
+        signals=lambda codec, attention: signals(codec.length, codec.written.depth, soft=attention == "soft"),
         steps=(
             "In p turns every bit of a number takes over the number so far from its predecessor, and adds itself.",
             "Every argument fetches its two numbers from fixed distances ahead, and every gate its own.",
-            "Then arguments fetch the bits of wires and gates the argument that decides, turn after turn.",
+            "Then arguments fetch the bits of wires and gates what decides, as often as the circuit is deep.",
         ),
         length="how many tokens the circuit, its input and padding have",
         rank=3,

@@ -1,14 +1,15 @@
-"""How circuits are written as tokens for the circuit evaluator, and how its answers are read."""
+"""How circuits are written as tokens for those that evaluate them, and how the answers are read."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 from softmachine.codec import Interface, Prompt, Word
 from softmachine.errors import ConstructionError, OutgrownError
-from softmachine.languages.circuit import Basis, Builder, Circuit, GateKind, simplified
+from softmachine.languages.circuit import Basis, Builder, Circuit, Gate, GateKind, simplified
 from softmachine.theorems.circuit.tokens import OfCircuit
 from softmachine.theorems.shared.special_tokens import PAD
 from softmachine.transformer.features import ceil_log2
@@ -16,7 +17,9 @@ from softmachine.transformer.features import ceil_log2
 ZERO, ONE = "x=0", "x=1"
 GATES = ("AND", "OR", "NOT")
 ARGUMENT, OF = "&", "#"
+THRESHOLD, AT_LEAST = "THR", "≥"
 TOKENS = (ZERO, ONE, *GATES, ARGUMENT, OF, "0", "1", PAD)
+WITH_THRESHOLDS = (ZERO, ONE, *GATES, THRESHOLD, AT_LEAST, ARGUMENT, OF, "0", "1", PAD)
 
 
 def pointer_width(length: int) -> int:
@@ -24,30 +27,60 @@ def pointer_width(length: int) -> int:
     return max(2, ceil_log2(length))
 
 
-def serialised(circuit: Circuit, word: Sequence[str], bits: int) -> tuple[list[str], dict[str, int]]:
-    """A circuit of AND, OR and NOT gates and its input as tokens, and the position of each wire (Definition C.1)."""
-    number = {wire: format(index, f"0{bits}b") for index, wire in enumerate(circuit.wires)}
+def serialised(
+    circuit: Circuit, word: Sequence[str], bits: int, *, basis: Basis = Basis.AC, listed: bool = False
+) -> tuple[list[str], dict[str, int]]:
+    """A circuit and its input as tokens, and the position of each wire (Definition C.1).
+
+    With threshold gates, every gate says after its type how many ones it asks for: THR its threshold, AND as many as it
+    has arguments, OR and NOT one. Gates stand in order, or as they are listed: who evaluates them does not care.
+    """
+    gates = circuit.gates if listed else circuit.ordered
+    wires = (*circuit.inputs, *(gate.name for gate in gates))
+    number = {wire: format(index, f"0{bits}b") for index, wire in enumerate(wires)}
     tokens = [ONE if symbol == "1" else ZERO for symbol in word]
     position = {wire: index for index, wire in enumerate(circuit.inputs)}
-    for gate in circuit.ordered:
+    for gate in gates:
         position[gate.name] = len(tokens)
         tokens.append(str(gate.kind))
+        if basis is Basis.TC:
+            tokens += [AT_LEAST, *format(asked(gate), f"0{bits}b")]
         for wire in gate.inputs:
             tokens += [ARGUMENT, *number[wire], OF, *number[gate.name]]
     return tokens, position
+
+
+def asked(gate: Gate) -> int:
+    """How many ones a gate asks for; NOT is 1 if there are fewer."""
+    return {GateKind.AND: len(gate.inputs), GateKind.THR: gate.at_least}.get(gate.kind, 1)
+
+
+def fitting_length(circuit: Circuit, length: int, basis: Basis) -> int:
+    """The smallest length, from one on, into which a circuit of a basis fits with its input."""
+    while (needed := token_count(circuit, pointer_width(length), basis)) > length:
+        length = needed
+    return length
+
+
+def token_count(circuit: Circuit, bits: int, basis: Basis) -> int:
+    """How many tokens a circuit takes."""
+    arguments = sum(len(gate.inputs) for gate in circuit.gates)
+    gates = circuit.size * (1 if basis is Basis.AC else bits + 2)
+    return circuit.width + gates + arguments * (2 * bits + 2)
 
 
 @dataclass(frozen=True)
 class EvaluatorCodec(OfCircuit):
     """The circuit and its input as tokens, padded to a length; the answer at a wire's token is what it holds.
 
-    The weights depend on the length only; circuit and input are what the transformer reads.
+    The layers depend on the length only, and their repetition on the depth; circuit and input are what is read.
     """
 
     length: int = 0
+    basis: ClassVar[Basis] = Basis.AC
 
     def __post_init__(self) -> None:
-        needed = _tokens(self.written, pointer_width(self.length))
+        needed = token_count(self.written, pointer_width(self.length), self.basis)
         if needed > self.length:
             raise OutgrownError(
                 f"circuit {self.source.name!r} takes {needed} tokens, which are more than {self.length}",
@@ -56,32 +89,33 @@ class EvaluatorCodec(OfCircuit):
 
     def smallest_length(self) -> int:
         """The smallest length into which the circuit fits."""
-        length = self.length
-        while _tokens(self.written, pointer_width(length)) > length:
-            length = _tokens(self.written, pointer_width(length))
-        return length
+        return fitting_length(self.written, self.length, self.basis)
 
     @cached_property
     def written(self) -> Circuit:
-        """The circuit of AND, OR and NOT gates that is written down."""
-        return without_constants(simplified(self.source, Basis.AC))
+        """The circuit that is written down, in the gates that there are."""
+        return without_constants(simplified(self.source, self.basis))
 
     @cached_property
     def position(self) -> dict[str, int]:
-        return serialised(self.written, "0" * self.input_length, pointer_width(self.length))[1]
+        return self._serialised("0" * self.input_length)[1]
 
     def prompt(self, word: Word) -> Prompt:
-        tokens, _ = serialised(self.written, self.source.word(word), pointer_width(self.length))
+        tokens, _ = self._serialised(self.source.word(word))
         return Prompt((*tokens, *[PAD] * (self.length - len(tokens))), self.length)
+
+    def _serialised(self, word: Sequence[str]) -> tuple[list[str], dict[str, int]]:
+        return serialised(self.written, word, pointer_width(self.length), basis=self.basis)
 
     def interface(self) -> Interface:
         return replace(super().interface(), symbols=(ZERO, ONE))
 
 
-def _tokens(circuit: Circuit, bits: int) -> int:
-    """How many tokens a circuit takes."""
-    arguments = sum(len(gate.inputs) for gate in circuit.gates)
-    return circuit.width + circuit.size + arguments * (2 * bits + 2)
+@dataclass(frozen=True)
+class ThresholdEvaluatorCodec(EvaluatorCodec):
+    """The same with threshold gates, and what each gate asks for."""
+
+    basis: ClassVar[Basis] = Basis.TC
 
 
 def without_constants(circuit: Circuit) -> Circuit:

@@ -1,8 +1,8 @@
 """Turing machines that only read, by reduction to graph connectivity: the way of Lemma 5.4, on small machines.
 
-Lemma 5.4 is about NL: machines with a read-only input and a work tape of logarithmic size, which may guess. Those here
-have no work tape and do not guess. They recognise the regular languages, so that this shows how the reduction is
-stacked below connectivity (Lemma 5.3), and not that all of NL is recognised.
+Lemma 5.4 is about NL: machines with a read-only input and a work tape of logarithmic size, which may guess; for these
+see ``nondeterministic-logspace``. Those here have no work tape and do not guess. They recognise the regular languages,
+so that this shows how the reduction is stacked below connectivity (Lemma 5.3).
 
 A machine that writes nothing (a two-way finite automaton) has |Q|·(n + 2) configurations on a word of n letters: a
 state and a cell, of the word or next to it. Whether one leads to another depends on one letter, so that a transformer
@@ -16,6 +16,9 @@ vertices, of which the last is reached from every accepting configuration; 1 + 1
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Protocol
+
 from softmachine.languages.turing import TuringMachine
 from softmachine.signals import Program, attend, recogniser, stack
 from softmachine.signals.gadgets.bit_addresses import UNIT, by_bits, matching, settled
@@ -23,7 +26,7 @@ from softmachine.signals.gadgets.wiring import address_width, binary_address, fl
 from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import one_hot
 from softmachine.signals.reduction import stacked
-from softmachine.theorems.configuration_graph.tokens import ConfigurationCodec, Configurations
+from softmachine.theorems.configuration_graph.tokens import ConfigurationCodec
 from softmachine.theorems.connectivity import theorem as connectivity
 from softmachine.theorems.shared.special_tokens import PAD
 from softmachine.theorems.theorem import Needs, Theorem
@@ -31,7 +34,30 @@ from softmachine.transformer.attention import Mask
 from softmachine.transformer.wired_features import NO_ADDRESS
 
 
-def signals(configurations: Configurations, *, soft: bool) -> Program:
+class Steps(Protocol):
+    """Configurations on words of some letters, numbered from 0 on, and on which letter one leads to another."""
+
+    @property
+    def name(self) -> str:
+        """What to call it."""
+
+    @property
+    def length(self) -> int:
+        """How many letters words have."""
+
+    @property
+    def letters(self) -> tuple[str, ...]:
+        """What may stand in a cell of a word."""
+
+    @property
+    def vertices(self) -> int:
+        """How many configurations there are; the last one is acceptance."""
+
+    def edges(self) -> Iterator[tuple[int, int, int, str]]:
+        """From which to which, and the cell and the symbol on which it depends; cells beyond the word always fit."""
+
+
+def signals(configurations: Steps, *, soft: bool) -> Program:
     """A transformer that recognises words of at most so many letters, by its answer for (start, accept)."""
     length, vertices = configurations.length, configurations.vertices
     positions = connectivity.positions(vertices)
@@ -39,14 +65,12 @@ def signals(configurations: Configurations, *, soft: bool) -> Program:
     # Steps 1 and 2. What leads to what.
     leads = reduction(configurations, length + positions, soft=soft)
     # Step 3. Connectivity, stacked on it.
-    name = configurations.machine.name
-    return stacked(name, leads, connects, offset=length, bits=vertices**2, length=positions)
+    return stacked(configurations.name, leads, connects, offset=length, bits=vertices**2, length=positions)
 
 
-def reduction(configurations: Configurations, positions: int, *, soft: bool) -> Program:
+def reduction(configurations: Steps, positions: int, *, soft: bool) -> Program:
     """A transformer that says at position n + iN + j whether configuration i leads to configuration j."""
-    machine, length, vertices = configurations.machine, configurations.length, configurations.vertices
-    symbols = (*machine.alphabet, machine.blank)
+    length, vertices, symbols = configurations.length, configurations.vertices, configurations.letters
     # Step 1. Which cell, and which symbol in it, leads from one configuration to another; or whether any does.
     pairs = vertices**2
     cells, always = [0] * pairs, [0] * pairs
@@ -71,7 +95,7 @@ def reduction(configurations: Configurations, positions: int, *, soft: bool) -> 
         read = attend("read", query=query, key=key, value=letters, mask=Mask.ALL, weighting=weighting, gap=UNIT)
         parts = [edge, *(settled(f"leads on {s}", read[s], flag(f"needs {s}", [*before, *needs[s]])) for s in symbols)]
         edge = stack(*parts).total.known(BIT)
-    return recogniser(f"steps of {machine.name}", (*symbols, PAD), edge, positions=positions)
+    return recogniser(f"steps of {configurations.name}", (*symbols, PAD), edge, positions=positions)
 
 
 THEOREMS = (

@@ -40,6 +40,16 @@ class Configurations:
                 hint="the configuration graph is for machines that turn back at the blank next to the input",
             )
 
+    @property
+    def name(self) -> str:
+        """The machine's."""
+        return self.machine.name
+
+    @property
+    def letters(self) -> tuple[str, ...]:
+        """What may stand in a cell: words may be shorter than n."""
+        return (*self.machine.alphabet, self.machine.blank)
+
     @cached_property
     def all(self) -> tuple[Configuration, ...]:
         """The configurations in which the machine may go on."""
@@ -63,9 +73,8 @@ class Configurations:
         return self.all.index(configuration)
 
     def symbols(self, cell: int) -> tuple[str, ...]:
-        """What may be in a cell: words may be shorter than n."""
-        inside = 0 <= cell < self.length
-        return (*self.machine.alphabet, self.machine.blank) if inside else (self.machine.blank,)
+        """What may be in a cell."""
+        return self.letters if 0 <= cell < self.length else (self.machine.blank,)
 
     def next(self, configuration: Configuration, symbol: str) -> Configuration | None:
         """The configuration after this one, if the head reads a symbol; a final state is in no particular cell."""
@@ -73,11 +82,11 @@ class Configurations:
         rule = self.machine.rule(state, (symbol,))
         if rule is None:
             return None
-        if rule.next in self.machine.final:
-            return rule.next, 0
         after = cell + MOVES[rule.move[0]]
-        if after < 0 and self.machine.tape is not Tape.TWO_WAY:
-            return (rule.next, 0) if self.machine.tape is Tape.STAY else None
+        if after < 0 and self.machine.tape is Tape.ERROR:
+            return None
+        if rule.next in self.machine.final or (after < 0 and self.machine.tape is Tape.STAY):
+            return rule.next, 0
         return rule.next, after
 
     def edges(self) -> Iterator[tuple[int, int, int, str]]:

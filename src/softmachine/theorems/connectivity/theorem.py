@@ -14,15 +14,12 @@ Costs: two layers, repeated ⌈log₂ N⌉ times, after one for the diagonal; th
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from softmachine.errors import ConstructionError
 from softmachine.languages.graph import Graph
-from softmachine.signals import Program, Signal, constant, loop, named, recogniser, relu, stack
+from softmachine.signals import Program, Signal, constant, loop, recogniser, stack
 from softmachine.signals.gadgets import any_of
-from softmachine.signals.gadgets.bit_addresses import UNIT, avoiding, by_bits, fetched, matching, settled
+from softmachine.signals.gadgets.bit_addresses import UNIT, avoiding, both, by_bits, fetched, matching, settled
 from softmachine.signals.gadgets.wiring import binary_address, flag
-from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import token
 from softmachine.theorems.connectivity.telling import GUIDE, tell
 from softmachine.theorems.connectivity.tokens import GraphCodec
@@ -31,8 +28,8 @@ from softmachine.theorems.theorem import Needs, Theorem
 from softmachine.transformer.features import ceil_log2
 
 TOKENS = ("0", "1", PAD)
-MOST_VERTICES = 20
-"""20 vertices are 8,400 positions."""
+MOST_VERTICES = 40
+"""40 vertices are 65,600 positions."""
 
 
 def positions(vertices: int) -> int:
@@ -40,8 +37,13 @@ def positions(vertices: int) -> int:
     return vertices**2 + vertices**3
 
 
-def signals(vertices: int, *, soft: bool) -> Program:
+def signals(vertices: int, *, soft: bool, among: int = 0) -> Program:
     """A transformer that says at the position of every pair (i, j) whether j can be reached from i.
+
+    Args:
+        vertices: N.
+        soft: Whether attention is softmax.
+        among: How many positions there are, if it is stacked on something.
 
     Raises:
         ConstructionError: If there are so many vertices that nobody could run it.
@@ -52,21 +54,22 @@ def signals(vertices: int, *, soft: bool) -> Program:
             hint=f"at most {MOST_VERTICES} vertices are allowed",
         )
     edge = token("edge", {"1": (1,), "0": (0,), PAD: (0,)})
-    reached = closure(vertices, edge, soft=soft)
+    reached = closure(vertices, edge, soft=soft, among=among)
     return recogniser(f"connectivity-{vertices}", TOKENS, reached, positions=positions(vertices))
 
 
-def closure(vertices: int, edge: Signal, *, soft: bool) -> Signal:
+def closure(vertices: int, edge: Signal, *, soft: bool, among: int = 0) -> Signal:
     """Whether j can be reached from i, at the position of (i, j).
 
     Args:
         vertices: N.
         edge: At the position of (i, j), whether there is an edge from i to j; elsewhere 0.
         soft: Whether attention is softmax.
+        among: How many positions there are, if there are more than pairs and triples.
     """
     # Step 1. A position for each pair and each triple.
     first, middle, last, is_pair, is_triple = _fields(vertices)
-    weighting = by_bits(soft, positions(vertices))
+    weighting = by_bits(soft, max(among, positions(vertices)))
 
     def fetch(name: str, wanted: Signal, others: Signal, value: Signal, *more: tuple[Signal, Signal]) -> Signal:
         """What ``value`` is at the pair or triple with the wanted ends, of those that are no ``others``."""
@@ -76,24 +79,16 @@ def closure(vertices: int, edge: Signal, *, soft: bool) -> Signal:
         # Step 2. A triple fetches whether there are paths of half the length.
         before = fetch("i to k", stack(first, middle), is_triple, reached)
         after = fetch("k to j", stack(middle, last), is_triple, reached)
-        both = _both(before, after, is_triple)
+        over = both("path over k", before, after, is_triple)
         # Step 3. A pair looks for a triple that has both.
-        preferred = (constant(UNIT), both - 1)
-        some = fetch("i to j over some k", stack(first, last), is_pair, both, preferred)
+        preferred = (constant(UNIT), over - 1)
+        some = fetch("i to j over some k", stack(first, last), is_pair, over, preferred)
         return settled("reached", some, is_pair)
 
     same = [int(i == j) for i in range(vertices) for j in range(vertices)]
     start = any_of("edge or same", edge, flag("i = j", same))
     times = ceil_log2(vertices)
     return loop("doubling", times=times, carry=start, body=turn) if times else start
-
-
-def _both(one: Signal, other: Signal, where: Signal) -> Signal:
-    """Where a bit is 1, whether two numbers within 1/8 of bits are both 1; elsewhere 0."""
-    total = one + other + where
-    up = relu("path over k: from 9/4", total - Fraction(9, 4))
-    down = relu("path over k: from 11/4", total - Fraction(11, 4))
-    return named("path over k", (2 * (up - down)).known(BIT))
 
 
 def _fields(vertices: int) -> tuple[Signal, Signal, Signal, Signal, Signal]:

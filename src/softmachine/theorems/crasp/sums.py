@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from softmachine.languages.crasp import Comparison, Core, Count, counted
 from softmachine.languages.linear import Linear, Relation
@@ -18,6 +19,7 @@ class CountSum:
     terms: tuple[tuple[int, Count], ...]
 
     @staticmethod
+    @lru_cache(maxsize=1024)
     def of(comparison: Comparison) -> CountSum:
         """The sum on the left side of a comparison with 0."""
         return CountSum(tuple(sorted(counted(comparison)[0], key=lambda term: str(term[1].of))))

@@ -7,7 +7,7 @@ at which every count is 0, so that i+1 positions are seen at position i.
 - A comparison T ≥ 0 of counts, T = Σ c_k #[φ_k] + c, is *one* number: averaging Σ c_k φ_k(j) gives (T - c)/(i+1), and
   averaging [j = 0] gives u = 1/(i+1). So (T + 1/2)u is known, which is at least u/2 away from 0 and has the sign that
   decides; for T ≤ 0 it is (1/2 - T)u. All comparisons whose counts are nested equally deep share one head.
-- The sign becomes a truth value in one of three ways (:class:`.truth.Sign`). Without Heaviside and without a
+- The sign becomes a truth value in one of four ways (:class:`.truth.Sign`). Without Heaviside and without a
   bound on the length, it is 1/(i+1) or 0 instead of 1 or 0; Boolean logic can be done in units of 1/(i+1), and the
   largest logit stays the largest. Only counting needs 1: then what is counted must be a matter of tokens alone.
 - What a formula says before the first position is known beforehand, so that the start token's share of a count is
@@ -92,7 +92,7 @@ def of_program(program: Program, sign: Sign, attention: str, length: int | None)
 def _by_depth(bodies: Iterable[Formula]) -> list[list[Formula]]:
     """All formulas in formulas, parts first, by how deep counts are nested in them; there is a list for depth 1."""
     depth: dict[Formula, int] = {}
-    for formula in dict.fromkeys(part for body in bodies for part in subformulas(body)):
+    for formula in subformulas(*bodies):
         if not isinstance(formula, Symbol | Constant | Not | And | Or | Comparison):
             raise ConstructionError(f"there is no construction for {str(formula)!r}")
         depth[formula] = max((depth[part] for part in formula.parts), default=0) + isinstance(formula, Comparison)
@@ -145,6 +145,13 @@ THEOREMS = (
         "Proposition 2.1: C-RASP, with chain of thought or without, by uniform attention and Heaviside units",
         UNIFORM,
         1,
+    ),
+    _theorem(
+        "crasp-layer-norm",
+        Sign.NORM,
+        "Proposition 2.1 with layer norm in place of Heaviside: weights, temperature and positions know no length",
+        UNIFORM.and_also("layer norm of x and -x"),
+        4,
     ),
     _theorem(
         "crasp-relu",

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from fractions import Fraction
+from functools import cached_property
 from typing import TypeAlias
 
 from softmachine.languages.linear import Relation
 from softmachine.languages.temporal import And, Constant, Formula, Not, Or, Symbol
-from softmachine.signals import Signal, constant, named, relu, stack, step
+from softmachine.signals import Signal, constant, named, norm, relu, stack, step
 from softmachine.signals.gadgets.integers import by_signs
 from softmachine.signals.kinds import BIT, SHARES, Kind
 from softmachine.transformer.bounds import Bound
 
+HALF = Fraction(1, 2)
 STEEPNESS = 4
 """Numbers whose sign is asked for are at least 1/(4(i+1)) away from 0."""
 
@@ -28,6 +31,8 @@ class Sign(StrEnum):
     """By a step: 1 or 0, for every length."""
     RELU = "relu"
     """By ReLU alone, for every length: 1/(i+1) or 0, which is as good where nothing is counted."""
+    NORM = "norm"
+    """By layer norm of the number and its negative, which is ±1: 1 or 0, for every length, with no Heaviside."""
     BOUNDED = "bounded"
     """By ReLU alone, with a slope that is made for a length: 1 or 0 up to there."""
 
@@ -47,6 +52,11 @@ class Logic:
     share: Signal
     sign: Sign
     length: int | None
+
+    @cached_property
+    def everywhere(self) -> frozenset[str]:
+        """All tokens."""
+        return frozenset(self.letters.labels or ())
 
     @property
     def unit(self) -> Signal:
@@ -69,6 +79,8 @@ class Logic:
         """Whether a number that is at least 1/(4(i+1)) away from 0 is positive. One or two units."""
         if self.sign is Sign.HEAVISIDE:
             return step(name, number)
+        if self.sign is Sign.NORM:
+            return named(name, (HALF * (1 + norm(f"{name}: sign", number))).known(BIT))
         slope = STEEPNESS * (self.length or 1)
         rise, beyond = relu(f"{name}: from 0", slope * number), relu(f"{name}: beyond", slope * number - self.unit)
         shares = Kind(Bound.of(0), Bound.of(1), SHARES)
@@ -98,23 +110,22 @@ class Logic:
 
     def negation(self, truth: Truth) -> Truth:
         """Not: the unit minus it."""
-        return self.unit - truth if isinstance(truth, Signal) else frozenset(self.letters.labels or ()) - truth
+        return self.unit - truth if isinstance(truth, Signal) else self.everywhere - truth
 
     def conjunction(self, name: str, truths: Iterable[Truth]) -> Truth:
         """And: ReLU(s₁ + … + s_m - (m-1) units - [a token that rules it out])."""
-        everywhere = frozenset(self.letters.labels or ())
-        tokens, signals = everywhere, list[Signal]()
+        tokens, signals = self.everywhere, list[Signal]()
         for truth in truths:
             if isinstance(truth, Signal):
                 signals.append(truth)
             else:
-                tokens &= truth
+                tokens = truth if tokens is self.everywhere else tokens & truth
         if not signals or not tokens:
             return tokens
-        if len(signals) == 1 and tokens == everywhere:
+        if len(signals) == 1 and tokens == self.everywhere:
             return signals[0]
         excess = stack(*signals).total - (len(signals) - 1) * self.unit
-        if tokens != everywhere:
+        if tokens != self.everywhere:
             excess = excess - (1 - self.letters.among(tokens))
         return self.exact(relu(name, excess))
 

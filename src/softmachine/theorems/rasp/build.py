@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -27,13 +27,27 @@ from softmachine.theorems.rasp.loops import repeated
 from softmachine.theorems.rasp.numbers import Finder, both
 from softmachine.theorems.rasp.pointwise import RELATIONS, Pointwise
 from softmachine.theorems.rasp.selectors import Algebra, Grid, Pairing, Product, Selector
-from softmachine.theorems.rasp.values import Category, Number, Ratio, Value, constant, line_number, numeric, partial
+from softmachine.theorems.rasp.values import (
+    Category,
+    Number,
+    Ratio,
+    Value,
+    constant,
+    line_number,
+    numeric,
+    one_hot,
+    partial,
+)
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.bounds import Bound
 
 NONE = "there is no construction for"
 MOST_COMPARED = 64
 """Integers without bound are compared with so many values one by one; with more, as integers."""
+
+
+NONE_OF_THEM: core.Value = ("none of them",)
+"""What stands for all numbers that are not listed: a tuple, which no number is."""
 
 
 @contextmanager
@@ -199,13 +213,20 @@ class Build:
     def _pairs(self, name: str, node: core.SelectPairs) -> Selector:
         key, query = self.values[node.key], self.values[node.query]
         if not isinstance(key, Category):
-            key = self.pointwise.sorted_out(f"{name}: key", key, [pair[0] for pair in node.pairs])
-            key = replace(key, partial=False) if not partial(self.values[node.key]) else key
+            key = self._listed(f"{name}: key", key, [pair[0] for pair in node.pairs])
         if not isinstance(query, Category):
-            query = self.pointwise.sorted_out(f"{name}: query", query, [pair[1] for pair in node.pairs])
-            query = replace(query, partial=False) if not partial(self.values[node.query]) else query
+            query = self._listed(f"{name}: query", query, [pair[1] for pair in node.pairs])
         wanted = {identity(pair) for pair in node.pairs}
         return self._grid(name, node.key, node.query, key, query, lambda k, q: identity((k, q)) in wanted)
+
+    def _listed(self, name: str, number: Number | Ratio, wanted: Sequence[core.Value]) -> Category:
+        """Which of some values a number is, or that it is none of them: otherwise all that are paired would be all."""
+        listed = self.pointwise.sorted_out(name, number, wanted)
+        defined = self.frame.letter if number.presence is None else number.presence
+        rest = defined - listed.bits.total if listed.values else defined
+        values = (*listed.values, NONE_OF_THEM)
+        bits = one_hot(values, (*listed.bits.forms, rest.forms[0]))
+        return Category(values, bits, partial=number.presence is not None)
 
     def _select(self, name: str, node: core.Select) -> Selector:
         key, query = self.values[node.key], self.values[node.query]

@@ -79,6 +79,9 @@ def _integers(build: Build, answers: Answers, number: Number, other: Signal | No
     wanted = [*numbers, *(ends[name] for name in answers.beyond if name in ends)]
     (form,) = number.value.forms
     parts = [Affine.sum([form * Fraction(2 * v), Affine({}, Fraction(-v * v))]) for v in wanted]
+    if 0 not in wanted and (answers.partial or OTHER in answers.beyond):
+        # At the start token x is 0: the token of 1 would be as good as those for what has none.
+        parts[0] = Affine.sum([parts[0], build.frame.sink.forms[0]])
     if OTHER in answers.beyond:
         parts += (constant(-1) if other is None else 2 * other - 1).forms
     parts += undefined.forms if answers.partial else ()

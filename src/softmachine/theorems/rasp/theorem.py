@@ -60,6 +60,8 @@ from softmachine.theorems.theorem import Guide, Needs, Theorem
 
 REFERENCE = "Thinking Like Transformers, for the language; the constructions are our own"
 COST = "a head a product of a selector and one a number that is looked up; independent of the length"
+SHARPNESS = 128
+"""The scaled gap of soft heads: e⁻¹²⁸ is 0 in float32, so that integers which are looked up are integers there, too."""
 STEPS = (
     "Letters are looked up from the token; maps of finitely many values are tables of units.",
     "A selector is a sum of products; the keys that a product selects tie, and everything else is at least 1 below.",
@@ -99,7 +101,7 @@ def answers_of(codec: RaspCodec, attention: str = "hard") -> Program:
     with construction_of(codec.program.output, build.place):
         output = logits(build, codec.answers, build.values[codec.program.output])
     tokens = (codec.start, *codec.alphabet)
-    return Program(codec.program.name, tokens, codec.answers.tokens, output, margin=Fraction(1))
+    return Program(codec.program.name, tokens, codec.answers.tokens, output, margin=Fraction(1), sharpness=SHARPNESS)
 
 
 def continuation_of(codec: GeneratingRaspCodec, attention: str = "hard") -> Program:
@@ -114,7 +116,7 @@ def continuation_of(codec: GeneratingRaspCodec, attention: str = "hard") -> Prog
     build = _built(program, None)
     output = next_tokens(build, codec, build.values[program.output])
     vocabulary = tuple(dict.fromkeys((codec.start, *program.alphabet, *said)))
-    return Program(program.name, vocabulary, said, output, margin=Fraction(1))
+    return Program(program.name, vocabulary, said, output, margin=Fraction(1), sharpness=SHARPNESS)
 
 
 def _built(program: rasp.Program, length: int | None) -> Build:

@@ -13,6 +13,7 @@ from softmachine.errors import ConstructionError, InputError, OutgrownError, Stu
 from softmachine.languages.rasp import Program
 from softmachine.languages.rasp.core import UNDEFINED, Apply, Length, Operator, Undefined
 from softmachine.languages.rasp.evaluate import run
+from softmachine.languages.rasp.incremental import Reading
 from softmachine.languages.rasp.value_types import Integer
 from softmachine.languages.rasp.values import Result
 from softmachine.theorems.rasp.answers import LARGEST, Answers
@@ -178,13 +179,14 @@ class GeneratingRaspCodec(DecoderCodec[Program]):
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str]:
         """What the interpreter appends, one symbol after the other."""
-        letters = list(self.prompt(word).tokens[1:])
+        reading = Reading(self.source)
+        new: Sequence[str] = self.prompt(word).tokens[1:]
         for _ in range(max_steps):
-            token = self.token_of(run(self.source, letters)[-1])
+            token = self.token_of(reading.read(new))
             yield token
             if self.stops(token):
                 return
-            letters.append(token)
+            new = (token,)
 
     def following(self, word: Word, said: Sequence[str]) -> Iterator[Sequence[str | None]]:
         """One run of the program on all that was said: it is causal, so what it says early does not depend on later."""

@@ -37,8 +37,21 @@ _ROUNDING = Guide(
     "(Lemma 9). With hard attention nothing changes.",
     ("Q_…", "prev …"),
 )
+PROPOSITION_11 = Guide(
+    "Where am I?",
+    "The mean of (-1)^j is ±1 where a position sees only itself, and at most 1/3 elsewhere: that marks the first and "
+    "the last position, and the mean of the mark is 1/i and 1/(n-i+1) (Proposition 11).",
+    ("signs …", "start by …", "last…", "1/(i+1)", "1/(n-i+1)"),
+)
+_UNIQUE = Guide(
+    "Who is nearest?",
+    "The rightmost of the best positions before, or the leftmost of those behind: masked unique-hard attention needs "
+    "no position features (section 4.3). The previous position is the rightmost of all before.",
+    ("decides …", "prev …", "next …", "some …"),
+)
 GUIDE = (_SYMBOLS, _NEIGHBOURS, _WITNESS, _COUNTS, _ROUNDING)
 WITHOUT_COUNTS = (_SYMBOLS, _NEIGHBOURS, _WITNESS, _ROUNDING)
+UNIQUE_HARD = (_SYMBOLS, _UNIQUE, _ROUNDING)
 
 
 def tell(codec: TemporalCodec, sight: Sight) -> str | None:

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from softmachine.codec import Interface, Word
 from softmachine.languages.scene import Rows, Scene, Stretch
 from softmachine.languages.temporal import Specification
@@ -39,10 +41,10 @@ class TemporalCodec(StartedCodec[Specification]):
         yield from self.expected_together([self.source.word(word)], max_steps)[0]
 
     def expected_together(self, words: Sequence[tuple[str, ...]], max_steps: int) -> list[Sequence[str | None]]:
-        return [
-            (None, *("true" if value else "false" for value in row))
-            for row in swept_together(self.source, words).tolist()
-        ]
+        truth = swept_together(self.source, words)
+        said = np.full((len(words), 1 + truth.shape[1]), None, dtype=object)
+        said[:, 1:] = np.array(["false", "true"], dtype=object)[truth.astype(np.intp)]
+        return list(map(tuple, said.tolist()))
 
     def scene(self, word: Word, shown: Stretch) -> Scene:
         """The word with the values of all subformulas under it."""

@@ -6,9 +6,12 @@ left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
+from typing import Literal
 
 from softmachine.engines.fast.analysis.forms import ZERO, Form, applied, atom, combination, of_tokens
 from softmachine.errors import UsageError
@@ -20,6 +23,13 @@ from softmachine.transformer.weights import AffineMap, FeedForward, Head, Layer,
 
 LAYER, LAYER_BYTES = 1e-3, 10_000
 """What a layer takes: seconds and bytes, about."""
+SHARED = 4096
+"""A coordinate becomes an atom where it would put more terms than this into the logits: rules times outputs."""
+FUNCTIONS: dict[str, Callable[[Fraction], Fraction]] = {
+    "relu": lambda x: max(x, ZERO),
+    "step": lambda x: Fraction(int(x >= 0)),
+    "identity": lambda x: x,
+}
 
 
 @dataclass(frozen=True)
@@ -31,21 +41,30 @@ class Position:
 
 @dataclass(frozen=True)
 class Unit:
-    """An atom: a hidden unit, ReLU or step of a form.
+    """An atom: a hidden unit, ReLU or step of a form; or a form itself that many logits share.
 
     Args:
         name: Its name.
         form: What it is a function of.
-        step: Whether it is a step.
+        function: Which function.
         layer: The layer that it is in; each turn of a loop has layers of its own.
         number: Which of the layer's units it is.
     """
 
     name: str
     form: Form
-    step: bool
+    function: Literal["relu", "step", "identity"]
     layer: int
     number: int
+
+    @property
+    def step(self) -> bool:
+        """Whether it is a step."""
+        return self.function == "step"
+
+    def of(self, x: Fraction) -> Fraction:
+        """The function of a number."""
+        return FUNCTIONS[self.function](x)
 
 
 @dataclass(frozen=True)
@@ -97,13 +116,15 @@ class Flow:
 
     def retrieved(self, head: FlowHead) -> list[tuple[int, int]]:
         """The atoms of a head that are read, as (atom, component)."""
-        number = self.heads.index(head)
-        wanted = {item for item in self.order if isinstance(item, int)}
-        return [
-            (index, item.component)
-            for index, item in enumerate(self.atoms)
-            if isinstance(item, Retrieved) and item.head == number and index in wanted
-        ]
+        return self._retrieved.get(head, [])
+
+    @cached_property
+    def _retrieved(self) -> dict[FlowHead, list[tuple[int, int]]]:
+        found: dict[FlowHead, list[tuple[int, int]]] = {}
+        for index in self.order:
+            if isinstance(index, int) and isinstance(item := self.atoms[index], Retrieved):
+                found.setdefault(self.heads[item.head], []).append((index, item.component))
+        return found
 
 
 def unfold(transformer: Transformer) -> Flow:
@@ -150,8 +171,18 @@ class _Unfolding:
                     label = f"layer {depth}" + (f", turn {turn + 1}" if block.count(None) > 1 else "")
                     self._layer(layer, label)
             layers += len(block.layers)
+        self._share(self.transformer.unembedding)
         logits = tuple(self._map(self.transformer.unembedding))
         return _wanted(Flow(tuple(self.atoms), tuple(self.heads), (), logits, self.vocabulary))
+
+    def _share(self, affine: AffineMap) -> None:
+        """Coordinates that are long sums and that many rows read become atoms: each sum is then written down once."""
+        readers = Counter(c for row in affine.weight.rows for c, _ in row)
+        for number, (coordinate, count) in enumerate(sorted(readers.items())):
+            form = self.stream[coordinate]
+            if count > 1 and count * (len(form.terms) + len(form.tokens)) > SHARED:
+                name = self.transformer.coordinates[coordinate]
+                self.stream[coordinate] = self._atom(Unit(name, form, "identity", self.layers, number))
 
     def _atom(self, item: Atom) -> Form:
         self.atoms.append(item)
@@ -173,7 +204,7 @@ class _Unfolding:
         columns: list[dict[int, Fraction]] = [{} for _ in range(self.transformer.width)]
         for token, coordinate, value in self.transformer.embedding.entries():
             columns[coordinate][token] = value
-        stream = [of_tokens([column.get(token, ZERO) for token in range(self.vocabulary)]) for column in columns]
+        stream = [of_tokens(column, self.vocabulary) for column in columns]
         places = [self._position(item) for item in self.transformer.features]
         added: list[list[tuple[Fraction, Form]]] = [[(Fraction(1), form)] for form in stream]
         for row, coordinate, weight in self.transformer.position_embedding.entries():
@@ -218,11 +249,11 @@ class _Unfolding:
         hidden: list[Form] = []
         units = zip(forward.units, forward.activations, self._map(forward.first), strict=True)
         for number, (name, kind, form) in enumerate(units):
-            step = kind == "step"
+            function: Literal["relu", "step"] = "step" if kind == "step" else "relu"
             if form.of_token:
-                hidden.append(applied(_step if step else _relu, form, self.vocabulary))
+                hidden.append(applied(FUNCTIONS[function], form, self.vocabulary))
             else:
-                hidden.append(self._atom(Unit(name, form, step, self.layers, number)))
+                hidden.append(self._atom(Unit(name, form, function, self.layers, number)))
         self._add(forward.second.weight.rows, hidden, forward.second.bias)
 
     def _add(
@@ -237,14 +268,6 @@ class _Unfolding:
             combination([(Fraction(1), old), *((weight, parts[c]) for c, weight in row)], bias) if row or bias else old
             for old, row, bias in zip(self.stream, rows, biases, strict=True)
         ]
-
-
-def _relu(x: Fraction) -> Fraction:
-    return max(x, ZERO)
-
-
-def _step(x: Fraction) -> Fraction:
-    return Fraction(int(x >= 0))
 
 
 def _wanted(flow: Flow) -> Flow:
@@ -269,7 +292,8 @@ def _wanted(flow: Flow) -> Flow:
     order: list[int | FlowHead] = []
     for number in sorted(needed):
         item = flow.atoms[number]
-        if isinstance(item, Retrieved) and flow.heads[item.head] not in order:
+        if isinstance(item, Retrieved) and item.head in heads:
+            heads.remove(item.head)
             order.append(flow.heads[item.head])
         order.append(number)
     return Flow(flow.atoms, flow.heads, tuple(order), flow.logits, flow.vocabulary)

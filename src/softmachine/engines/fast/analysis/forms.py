@@ -8,6 +8,7 @@ what depends on the token alone.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -83,12 +84,18 @@ def combination(parts: Iterable[tuple[Fraction, Form]], constant: Fraction = ZER
     return Form(constant, {t: v for t, v in tokens.items() if v}, {a: v for a, v in terms.items() if v})
 
 
-def of_tokens(values: list[Fraction]) -> Form:
-    """The form that the token alone decides; a constant if all tokens agree."""
-    usual = max(set(values), key=values.count) if values else ZERO
-    return Form(usual, {token: value - usual for token, value in enumerate(values) if value != usual})
+def of_tokens(values: Mapping[int, Fraction], vocabulary: int, otherwise: Fraction = ZERO) -> Form:
+    """The form that the token alone decides: some values, and another for all tokens that have none.
+
+    It takes as long as there are values, unless most tokens have one: then one of these becomes the usual one.
+    """
+    if 2 * len(values) > vocabulary:
+        every = [values.get(token, otherwise) for token in range(vocabulary)]
+        values, otherwise = dict(enumerate(every)), Counter(every).most_common(1)[0][0]
+    return Form(otherwise, {token: value - otherwise for token, value in values.items() if value != otherwise})
 
 
 def applied(function: Callable[[Fraction], Fraction], form: Form, vocabulary: int) -> Form:
     """A function of a form that only depends on the token."""
-    return of_tokens([function(form.at_token(token)) for token in range(vocabulary)])
+    values = {token: function(form.at_token(token)) for token in form.tokens}
+    return of_tokens(values, vocabulary, function(form.constant))

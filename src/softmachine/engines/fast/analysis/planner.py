@@ -89,12 +89,12 @@ class Planner:
         match self.flow.atoms[item]:
             case Position(feature=feature):
                 self.numbers.atoms[item] = feature_number(feature, self.numbers.horizon)
-            case Unit(form=form, step=step):
+            case Unit(form=form, function=function):
                 known = self.numbers.of(form)
-                if step:
+                if function == "step":
                     self.numbers.atoms[item] = BITS
-                elif known.grid is None:
-                    self.numbers.atoms[item] = FRACTION
+                elif known.grid is None or function == "identity":
+                    self.numbers.atoms[item] = known
                 else:
                     self.numbers.atoms[item] = Number(known.grid, max(known.low, 0), max(known.high, 0))
 

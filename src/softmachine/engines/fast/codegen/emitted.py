@@ -212,8 +212,11 @@ def _unit(writer: HeadWriter, number: int) -> None:
         n, d = writer.fraction(item.form)
         if item.step:
             writer.write(f"a{number} = 1 if {n} >= 0 else 0")
+        elif item.function == "identity":
+            writer.write(f"a{number}, a{number}d = {n}, {d}")
         else:
             writer.write(f"a{number}, a{number}d = max({n}, 0), {d} if {n} > 0 else 1")
         return
     writer.write(f"a{number} = {writer.numerator(linear[0])}")
-    writer.write(f"a{number} = (1 if a{number} >= 0 else 0)" if item.step else f"a{number} = max(a{number}, 0)")
+    if item.function != "identity":
+        writer.write(f"a{number} = (1 if a{number} >= 0 else 0)" if item.step else f"a{number} = max(a{number}, 0)")

@@ -19,6 +19,8 @@ from softmachine.engines.fast.indexes.kernels import Integers, kernel
 
 Direction = tuple[tuple[int, int], ...]
 TIED = -2
+RELU, STEP, IDENTITY = range(3)
+FUNCTION = {"relu": RELU, "step": STEP, "identity": IDENTITY}
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class Tail:
     """The last units and the logits as data.
 
     Args:
-        units: The atoms that are computed here.
+        units: The atoms that are computed here, in order.
         directions: The linear combinations of other atoms that they and the logits depend on, with integers.
         independent: Which of them decide the others.
         data: The arrays for `decide`.
@@ -43,8 +45,7 @@ class Tail:
 def tail_of(flow: Flow, numbers: Numbers) -> Tail | None:
     """The tail of a flow; None if it is not a matter of integers."""
     units = _last_units(flow)
-    forms = {number: item.form for number in units if isinstance(item := flow.atoms[number], Unit)}
-    found = [numbers.linear([form]) for form in forms.values()]
+    found = [numbers.linear([unit.form]) for unit in units.values()]
     logits = numbers.linear(list(flow.logits))
     if logits is None or any(part is None for part in found):
         return None
@@ -52,14 +53,14 @@ def tail_of(flow: Flow, numbers: Numbers) -> Tail | None:
     if any(part.grid.power or part.size >= SAFE for part in (*first, *logits)):
         return None
     directions: dict[Direction, int] = {}
-    unit_rows = [_row(part, directions, {}) for part in first]
-    columns = {number: column for column, number in enumerate(forms)}
+    columns = {number: column for column, number in enumerate(units)}
+    unit_rows = [_row(part, directions, columns) for part in first]
     logit_rows = [_row(part, directions, columns) for part in logits]
-    steps = [int(item.step) for number in forms if isinstance(item := flow.atoms[number], Unit)]
+    functions = [FUNCTION[unit.function] for unit in units.values()]
     data = (
         _tables(first, flow.vocabulary),
         *_sparse(unit_rows),
-        np.array(steps, dtype=np.int64),
+        np.array(functions, dtype=np.int64),
         _tables(logits, flow.vocabulary),
         *_sparse(logit_rows),
     )
@@ -67,13 +68,15 @@ def tail_of(flow: Flow, numbers: Numbers) -> Tail | None:
     return Tail(frozenset(units), tuple(directions), independent, data, remembering(flow.vocabulary, len(independent)))
 
 
-def _last_units(flow: Flow) -> list[int]:
-    """The units that only the logits read."""
-    read = {n for item in flow.atoms if isinstance(item, Unit) for n in item.form.terms}
+def _last_units(flow: Flow) -> dict[int, Unit]:
+    """The units that only the logits read, and the sums that they share."""
+    sums = {n: item for n, item in enumerate(flow.atoms) if isinstance(item, Unit) and item.function == "identity"}
+    read = {n for k, item in enumerate(flow.atoms) if isinstance(item, Unit) and k not in sums for n in item.form.terms}
     for item in flow.order:
         if isinstance(item, FlowHead):
             read |= {n for form in (*item.query, *item.key, *item.value) for n in form.terms}
-    return [n for n in flow.order if isinstance(n, int) and isinstance(flow.atoms[n], Unit) and n not in read]
+    units = {n: unit for n in flow.order if isinstance(n, int) and isinstance(unit := flow.atoms[n], Unit)}
+    return {n: unit for n, unit in units.items() if n not in read}
 
 
 def _row(part: Linear, directions: dict[Direction, int], units: Mapping[int, int]) -> list[tuple[int, int]]:
@@ -135,22 +138,23 @@ def decide(
     unit_starts: Integers,
     unit_columns: Integers,
     unit_values: Integers,
-    steps: Integers,
+    functions: Integers,
     logit_tables: Integers,
     logit_starts: Integers,
     logit_columns: Integers,
     logit_values: Integers,
 ) -> int:
     """The output of the largest logit; `TIED` if there are several."""
-    units = steps.size
+    units = functions.size
     for u in range(units):
         total = unit_tables[token, u]
         for k in range(unit_starts[u], unit_starts[u + 1]):
-            total += unit_values[k] * directions[unit_columns[k]]
-        if steps[u]:
+            column = unit_columns[k]
+            total += unit_values[k] * (hidden[column] if column < units else directions[column - units])
+        if functions[u] == STEP:
             hidden[u] = 1 if total >= 0 else 0
         else:
-            hidden[u] = max(total, 0)
+            hidden[u] = max(total, 0) if functions[u] == RELU else total
     best, ties = 0, 1
     for o in range(logits.size):
         total = logit_tables[token, o]

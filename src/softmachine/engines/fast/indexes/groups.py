@@ -18,8 +18,15 @@ GROUPS, INSERTED, LATEST, ALONE = 0, 1, 2, 3
 last one, and the group that the last search found (-1 if there were several)."""
 FITS, FULL, TOO_LARGE = 0, 1, 2
 
-_PRIME = 2147483647
-_BASE = 1000003
+_GOLDEN, _LOW, _LOWER, _SUM = 0x9E3779B1, (1 << 31) - 1, (1 << 30) - 1, (1 << 61) - 1
+"""A sum of products: of 31 bits of each component with 30 bits of its own, so that nothing overflows; no product waits
+for another, as in a polynomial."""
+
+
+@kernel
+def mixed(h: int, k: int, component: int) -> int:
+    """A hash with one more component in it, the k-th."""
+    return (h + (component & _LOW) * (((k + 1) * _GOLDEN) & _LOWER | 1)) & _SUM
 
 
 @kernel
@@ -27,17 +34,15 @@ def slot(table: Integers, keys: Integers, key: Integers, width: int) -> int:
     """Where in the hash table a key is, or belongs. The table's size is a power of two, and it has empty slots."""
     h = 7
     for k in range(width):
-        h = (h * _BASE + key[k] % _PRIME) % _PRIME
+        h = mixed(h, k, key[k])
     mask = table.size - 1
-    at = (h * 40503) & mask
+    at = (h ^ (h >> 21) ^ (h >> 42)) & mask
     while table[at] >= 0:
         g = table[at]
-        same = True
+        unlike = 0
         for k in range(width):
-            if keys[g, k] != key[k]:
-                same = False
-                break
-        if same:
+            unlike |= keys[g, k] ^ key[k]
+        if unlike == 0:
             return int(at)
         at = (at + 1) & mask
     return int(at)
@@ -128,7 +133,8 @@ def add(total: Integers, value: Integers, fractions: bool) -> bool:
 
 @kernel
 def rehash(table: Integers, keys: Integers, groups: int) -> None:
-    """Fill an empty hash table."""
+    """Fill a hash table anew."""
+    table[:] = -1
     for g in range(groups):
         table[slot(table, keys, keys[g], keys.shape[1])] = g
 

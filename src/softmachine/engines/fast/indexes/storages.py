@@ -261,6 +261,7 @@ class KeyGroups(Storage):
         used = np.sort(slots[slots >= 0])
         if not np.array_equal(used, np.arange(groups)) or slots.min() < -1:
             return False
+        rehash(slots, keys, groups)  # older versions had another hash
         here = places[:groups]
         return bool(
             0 <= meta[INSERTED] <= positions + 1
@@ -284,14 +285,8 @@ class Matches(KeyGroups):
     gates: int
 
     kept: ClassVar[tuple[str, ...]] = (
-        "kinds",
-        "kind_slots",
-        "kind_sizes",
-        "tally",
-        "chain",
-        "newest",
-        "gates",
-        "bounds",
+        *("kinds", "kind_slots", "kind_sizes", "tally"),
+        *("chain", "newest", "gates", "bounds"),
     )
     parts = (*KeyGroups.parts, *kept)
 
@@ -343,6 +338,7 @@ class Matches(KeyGroups):
             return False
         slots, chain, newest = named["kind_slots"], named["chain"][:groups], named["newest"][:count]
         used = np.sort(slots[slots >= 0])
+        rehash(slots, np.ascontiguousarray(named["kinds"].T), min(count, kinds))
         return bool(
             0 <= count <= kinds
             and np.array_equal(used, np.arange(count))

@@ -80,7 +80,7 @@ class Interpreted:
         """What there is to say of the model as a whole."""
         rows = self.program.weights.rows
         what = f"a large model: {len(self.program.heads)} heads with {len(self.program.indexes)} kinds of keys"
-        size = f"{len(rows.where):,} rows of {len(rows.weights):,} weights"
+        size = f"{len(rows.sums):,} rows of {len(rows.weights):,} weights"
         return [
             f"{what}, {size}, interpreted by code that is the same for all large models",
             f"exact for runs up to {self.horizon:,} positions; a number that does not fit stops the run",

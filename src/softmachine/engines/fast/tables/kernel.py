@@ -22,9 +22,9 @@ class Weights(NamedTuple):
         embedding: [token, coordinate], numerators, and
         overs: their denominators.
         features: For each feature its kind, two parameters, and its place.
-        ops: What to do at a position, in this order: rows from one to another, or a head.
+        ops: What to do at a position, in this order: the rows of a level, or a head.
         past: The heads that do not see their own position.
-        logits: The place of the first logit; the first of their rows, and the end of these.
+        logits: The place of the first logit, how many there are, and the level of their rows.
     """
 
     rows: Rows
@@ -77,6 +77,7 @@ def advance_tables(
 def computed(i: int, token: int, tables: Tables) -> int:
     """Compute what there is to compute at a position, but for the logits; the status that this leads to."""
     weights, vector, kept = tables.weights, tables.vector, tables.kept
+    rows = weights.rows
     if i > 0:
         # What was computed at the position before is still there.
         for h in weights.past:
@@ -84,22 +85,22 @@ def computed(i: int, token: int, tables: Tables) -> int:
             if found != status.RUNNING:
                 return found
     for c in range(weights.embedding.shape[1]):
-        put(vector, c, weights.embedding[token, c], weights.overs[token, c])
+        put(rows, vector, c, weights.embedding[token, c], weights.overs[token, c])
     for f in range(weights.features.shape[0]):
         item = weights.features[f]
         p, q = feature(item[0], item[1], item[2], i)
-        put(vector, item[3], p, q)
+        put(rows, vector, item[3], p, q)
     for o in range(weights.ops.shape[0]):
-        kind, first, last = weights.ops[o, 0], weights.ops[o, 1], weights.ops[o, 2]
-        if kind == ROWS:
-            if compute(weights.rows, first, last, vector):
+        number = weights.ops[o, 1]
+        if weights.ops[o, 0] == ROWS:
+            if compute(rows, number, vector):
                 return status.TOO_LARGE
             continue
-        if kept.heads[first, CAUSAL]:
-            found = keep(first, i, vector, kept)
+        if kept.heads[number, CAUSAL]:
+            found = keep(number, i, vector, kept)
             if found != status.RUNNING:
                 return found
-        if retrieve(first, i, vector, kept):
+        if retrieve(number, i, rows, vector, kept):
             return status.TOO_LARGE
     return status.RUNNING
 
@@ -108,12 +109,12 @@ def computed(i: int, token: int, tables: Tables) -> int:
 def largest_logit(tables: Tables) -> int:
     """The output of the largest logit; TIED if there are several, TOO_LARGE if that cannot be said."""
     weights = tables.weights
-    at, first, last = weights.logits[0], weights.logits[1], weights.logits[2]
+    at, count = weights.logits[0], weights.logits[1]
     n, d = tables.vector.n, tables.vector.d
-    if compute(weights.rows, first, last, tables.vector):
+    if compute(weights.rows, weights.logits[2], tables.vector):
         return TOO_LARGE
     out, ties = 0, 1
-    for o in range(1, last - first):
+    for o in range(1, count):
         sign, bad = compared(n[at + o], d[at + o], n[at + out], d[at + out])
         if bad:
             return TOO_LARGE

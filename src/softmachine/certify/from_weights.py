@@ -1,0 +1,350 @@
+"""Hard to soft from weights alone: any transformer with hard attention, built by hand or loaded (Theorem 26).
+
+The gap γ(n) and the margin of the logits come from running every input up to the length, if they are few
+(:mod:`.observed`); else from denominators (:mod:`.grids`), where the weights allow it. Leftmost- and rightmost-hard
+heads get a term that breaks ties (Lemma 8, :mod:`.untied`). In the first case the temperature is the mildest with which
+every input comes out the same; in the second it is Theorem 26's. Where neither is possible, it is said which head is
+why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from math import ceil, inf, isfinite
+
+from softmachine.certify.grids import Gaps
+from softmachine.certify.heads import exact_heads, require_hard, step_after_errors, uniform, unique
+from softmachine.certify.observed import Inputs, Observed, agrees, all_sequences, observe
+from softmachine.certify.theorem26 import Theorem26, theorem26
+from softmachine.certify.untied import slope, untied
+from softmachine.errors import ConstructionError, UsageError
+from softmachine.text import many
+from softmachine.transformer.attention import softmax
+from softmachine.transformer.weights import Head, Layer, Transformer
+from softmachine.views import html_table
+
+MOST_INPUTS = 2_000
+"""So many inputs are all run; of more, denominators must tell."""
+MOST_SHARPNESS = 4096
+"""No scaled gap larger than this is tried on every input; float64 has no use for one above 745."""
+
+
+@dataclass(frozen=True)
+class HeadGap:
+    """What is known of a head.
+
+    Args:
+        head: Its name.
+        layer: Its layer.
+        kind: What it does: uniform, tieless, ties without errors, or which of several best keys it takes.
+        gap: The gap of its scores, ties broken; None if all keys always have one score, so that it does not choose.
+        scale: Its scale (inverse temperature).
+    """
+
+    head: str
+    layer: int
+    kind: str
+    gap: Fraction | None
+    scale: Fraction
+
+
+@dataclass(frozen=True)
+class WeightCertificate:
+    """For every input up to a length, the softmax transformer decides as the hard one does, wherever that decides.
+
+    Args:
+        length: n: inputs have at most n+1 positions.
+        inputs: How many inputs there are, if all were run; None if denominators told.
+        rows: The heads.
+        largest: x_max(n), the largest entry of an initial activation, and at least 1.
+        margin: By how much the largest logit exceeds the others, where it does; at least, if denominators told.
+        sharpness: The scale of a head is this, divided by its gap.
+        theorem: What Theorem 26 asks for.
+        why: Why it does not hold; None if it does.
+    """
+
+    length: int
+    inputs: int | None
+    rows: tuple[HeadGap, ...]
+    largest: Fraction
+    margin: Fraction
+    sharpness: int
+    theorem: Theorem26
+    why: str | None
+
+    @property
+    def holds(self) -> bool:
+        """Whether softmax decides as hard attention does."""
+        return self.why is None
+
+    @property
+    def gap(self) -> Fraction | None:
+        """γ(n): the smallest gap of any head; None if no head chooses."""
+        return min((row.gap for row in self.rows if row.gap is not None), default=None)
+
+    @property
+    def temperature(self) -> float | None:
+        """τ(n), the lowest temperature of any head; None if no head chooses."""
+        return None if self.gap is None else float(self.gap) / self.sharpness
+
+    @property
+    def claim(self) -> str:
+        """What it is about."""
+        how = "from denominators" if self.inputs is None else f"{many(self.inputs, 'input')}, all run"
+        positions = many(self.length + 1, "position")
+        return f"certificate from weights for up to {positions} ({how}), scale {self.sharpness} / gap"
+
+    @property
+    def table(self) -> list[list[str]]:
+        """What is known of the heads, for people; the first line has the titles."""
+        rows = [
+            [str(row.layer), row.head, row.kind, "–" if row.gap is None else str(row.gap), str(row.scale)]
+            for row in self.rows
+        ]
+        return [["layer", "head", "kind", "gap", "scale"], *rows]
+
+    @property
+    def result(self) -> str:
+        """What it comes to."""
+        return "softmax decides as hard attention does" if self.holds else f"fails: {self.why}"
+
+    @property
+    def beside(self) -> str:
+        """What Theorem 26 asks for."""
+        needed = self.theorem.sharpness
+        if not isfinite(needed):
+            return "Theorem 26 gives no temperature: there is a step, or its bounds are beyond floats"
+        return f"Theorem 26 asks for scale {needed:.1f} / gap, {needed / self.sharpness:.1f} times as much"
+
+    def to_json(self) -> dict[str, object]:
+        """As plain data."""
+        return {
+            "length": self.length,
+            "inputs": self.inputs,
+            "sharpness": self.sharpness,
+            "temperature": self.temperature,
+            "theorem_sharpness": self.theorem.sharpness if isfinite(self.theorem.sharpness) else None,
+            "gap": None if self.gap is None else str(self.gap),
+            "largest": str(self.largest),
+            "margin": str(self.margin),
+            "heads": [dict(zip(self.table[0], row, strict=True)) for row in self.table[1:]],
+            "holds": self.holds,
+            "why": self.why,
+        }
+
+    def __str__(self) -> str:
+        widths = [max(map(len, column)) for column in zip(*self.table, strict=True)]
+        lines = ["  ".join(map(str.ljust, cells, widths)).rstrip() for cells in self.table] if self.rows else []
+        least = "is" if self.inputs else "≥"
+        chooses = "no head chooses" if self.gap is None else f"γ(n) {least} {self.gap}"
+        lines.append(f"{chooses}, x_max(n) is {self.largest}, margin of the logits {least} {self.margin}")
+        lines.append(self.beside)
+        return "\n  ".join([self.claim, *lines, self.result])
+
+    def _repr_html_(self) -> str:
+        head, *rows = self.table
+        return html_table(rows, f"{self.claim}; {self.result}", head=head)
+
+
+def certify_weights(
+    transformer: Transformer, length: int, sharpness: int | None = None, inputs: Inputs | None = None
+) -> WeightCertificate:
+    """The certificate of a transformer with hard attention, from its weights alone.
+
+    Args:
+        transformer: The weights.
+        length: n: inputs have up to n+1 positions, and are told n, the number of the last one.
+        sharpness: The scaled gap of every head; by default the smallest that is found, or Theorem 26's.
+        inputs: From a length to all inputs of it; by default all sequences over the vocabulary.
+
+    Raises:
+        ConstructionError: If no gap is known, or softmax cannot take the place of a head; it says which.
+    """
+    return _Softening(transformer, length, inputs).certificate(sharpness)
+
+
+def soften_weights(
+    transformer: Transformer, length: int, sharpness: int | None = None, inputs: Inputs | None = None
+) -> tuple[Transformer, WeightCertificate]:
+    """The softmax transformer, and the certificate that it decides as the hard one does; see :func:`certify_weights`.
+
+    Raises:
+        ConstructionError: If no temperature, or not this one, is certified; it says why.
+    """
+    softening = _Softening(transformer, length, inputs)
+    certificate = softening.certificate(sharpness)
+    if certificate.why:
+        raise ConstructionError(f"the certificate does not hold: {certificate.why}")
+    return softening.soft(certificate.sharpness), certificate
+
+
+class _Softening:
+    """A transformer on its way from hard to soft."""
+
+    def __init__(self, transformer: Transformer, length: int, inputs: Inputs | None) -> None:
+        if length < 0:
+            raise UsageError(f"there is no input of length {length}")
+        require_hard(transformer)
+        self.hard, self.length = transformer, length
+        self.inputs = inputs or all_sequences(transformer)
+        _ = self.found  # or a refusal, which says more than the next line would
+        self.kinds = {head: self._kind(head) for head in transformer.heads}
+        self.slopes = {
+            head: slope(head, self.found[head] or Fraction(1), length) for head in transformer.heads if unique(head)
+        }
+        self.untied = untied(transformer, self.slopes)
+
+    @cached_property
+    def few(self) -> bool:
+        """Whether there are so few inputs that all are run."""
+        count = 0
+        for n in range(self.length + 1):
+            for _ in self.inputs(n):
+                count += 1
+                if count > MOST_INPUTS:
+                    return False
+        return True
+
+    @cached_property
+    def observed(self) -> Observed:
+        """What all inputs show."""
+        return observe(self.hard, self.inputs, self.length)
+
+    @cached_property
+    def bounds(self) -> list[Gaps]:
+        """What denominators tell, length by length."""
+        try:
+            return [Gaps(self.hard, n) for n in range(self.length + 1)]
+        except ConstructionError as error:
+            most = (
+                f"there are more than {MOST_INPUTS:,} inputs of up to {self.length + 1} positions, and {error.message}"
+            )
+            raise ConstructionError(most, hint=error.hint) from None
+
+    @cached_property
+    def found(self) -> Mapping[Head, Fraction | None]:
+        """The gap of the scores that differ, of every head; None if none do."""
+        if self.few:
+            return {head: seen.gap for head, seen in self.observed.heads.items()}
+        gaps: dict[Head, Fraction | None] = dict.fromkeys(self.hard.heads)
+        for bound in self.bounds:
+            for head, gap in bound.heads.items():
+                gaps[head] = min(filter(None, (gaps[head], gap)), default=None)
+        return gaps
+
+    @cached_property
+    def margin(self) -> Fraction:
+        """By how much the largest logit exceeds the others, where it does."""
+        found = self.observed.margin if self.few else min(bound.margin for bound in self.bounds)
+        return Fraction(1) if found is None else found
+
+    def _kind(self, head: Head) -> str:
+        """What a head does.
+
+        Raises:
+            ConstructionError: If it takes means of keys that tie, and errors would make these uneven.
+        """
+        if unique(head):
+            return str(head.weighting)
+        if uniform(head):
+            return "uniform"
+        tie = self.observed.heads[head].tie if self.few else "somewhere"
+        if tie is None:
+            return "tieless"
+        if head in exact_heads(self.hard, self.length):
+            return "ties, no errors"
+        raise ConstructionError(
+            f"head {head.name!r} is neither uniform nor tieless: {tie} tie, and softmax before it makes errors",
+            hint="Theorem 26 is about uniform-tieless heads; let a term of its scores break ties",
+        )
+
+    def gap(self, head: Head) -> Fraction | None:
+        """The gap of a head's scores once ties are broken; None if it does not choose."""
+        return abs(self.slopes[head]) if head in self.slopes else self.found[head]
+
+    def soft(self, sharpness: int) -> Transformer:
+        """The transformer with softmax in place of hard attention."""
+        gaps = dict(zip(self.untied.heads, map(self.gap, self.hard.heads), strict=True))
+
+        def softened(layer: Layer) -> Layer:
+            heads = (replace(h, weighting=softmax(_scale(gaps[h], sharpness))) for h in layer.heads)
+            return replace(layer, heads=tuple(heads))
+
+        blocks = (replace(block, layers=tuple(map(softened, block.layers))) for block in self.untied.blocks)
+        return replace(self.untied, blocks=tuple(blocks))
+
+    def certificate(self, sharpness: int | None) -> WeightCertificate:
+        """The certificate; without a sharpness, for the smallest that does."""
+        gaps = [gap for gap in map(self.gap, self.hard.heads) if gap is not None]
+        theorem = theorem26(self.untied, self.length, self.length + 1, min(gaps, default=Fraction(1)), self.margin)
+        if step_after_errors(self.hard, self.length):
+            theorem = replace(theorem, sharpness=inf)
+        chosen = self._smallest(theorem) if sharpness is None else sharpness
+        return WeightCertificate(
+            self.length,
+            self.observed.count if self.few else None,
+            tuple(self._row(head, layer, chosen) for layer, head in self._heads()),
+            largest_entry(self.hard, self.length),
+            self.margin,
+            chosen,
+            theorem,
+            self._problem(chosen, theorem),
+        )
+
+    def _heads(self) -> list[tuple[int, Head]]:
+        return [(number, head) for number, layer in enumerate(self.hard.layers, 1) for head in layer.heads]
+
+    def _row(self, head: Head, layer: int, sharpness: int) -> HeadGap:
+        gap = self.gap(head)
+        return HeadGap(head.name, layer, self.kinds[head], gap, _scale(gap, sharpness))
+
+    def _problem(self, sharpness: int, theorem: Theorem26) -> str | None:
+        """Why this sharpness is not certified; None if it is."""
+        if self.few:
+            return agrees(self.soft(sharpness), self.inputs, self.length, self.observed)
+        if sharpness < theorem.sharpness:
+            return f"Theorem 26 asks for {theorem.sharpness:.1f}, and there are too many inputs to run them all"
+        return None
+
+    def _smallest(self, theorem: Theorem26) -> int:
+        """The smallest sharpness with which all inputs come out the same, by doubling and halving; or Theorem 26's."""
+        if not self.few:
+            if not isfinite(theorem.sharpness):
+                raise ConstructionError("the bounds of Theorem 26 are beyond floats: no temperature is certified")
+            return max(1, ceil(theorem.sharpness))
+        low, high = 0, 1
+        while (problem := self._problem(high, theorem)) is not None:
+            low, high = high, 2 * high
+            if high > MOST_SHARPNESS:
+                step = step_after_errors(self.hard, self.length)
+                more = f" (unit {step!r} is a step, which an error of any size can turn over)" if step else ""
+                raise ConstructionError(f"no temperature is certified for length {self.length}: {problem}{more}")
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self._problem(middle, theorem) is None else (middle, high)
+        return high
+
+
+def largest_entry(transformer: Transformer, length: int) -> Fraction:
+    """x_max(n): the largest entry of an initial activation of an input up to this length, and at least 1."""
+    tokens = [dict(row) for row in transformer.embedding.rows]
+    rows = list(zip(transformer.features, transformer.position_embedding.rows, strict=True))
+    told = any(feature.needs_length for feature in transformer.features)
+    largest = Fraction(1)
+    for n in range(length + 1) if told else [length]:
+        for i in range(n + 1):
+            placed = [Fraction(0)] * transformer.width
+            for feature, row in rows:
+                value = feature.at(i, n)
+                for c, factor in row:
+                    placed[c] += factor * value
+            entries = (abs(token.get(c, Fraction(0)) + own) for token in tokens for c, own in enumerate(placed))
+            largest = max(largest, *entries)
+    return largest
+
+
+def _scale(gap: Fraction | None, sharpness: int) -> Fraction:
+    return Fraction(1) if gap is None else sharpness / gap

@@ -1,0 +1,113 @@
+"""Unique-hard attention without ties: a term of the scores that breaks them (Lemma 8 of seed 003, section 4.3).
+
+A leftmost- or rightmost-hard head takes one of several best keys, which softmax cannot: equal scores get equal weights.
+So the score gets a term that grows, or falls, with the position of the key, and takes less than the gap. Then the best
+key is the only one, average-hard attention finds it, and certificates speak of it like of any other head.
+
+| who | term of the score, for rightmost | the new gap, of a gap g | |
+|---|---|---|---|
+| a head of a program that knows n | + g j/(2(n+1)) | g/(2(n+1)) | Lemma 8 (b) |
+| a head of one that does not, or is padded | - g/(j+1) | g/(i+1)², or g over the number of positions² | Lemma 8 (a) |
+
+Leftmost is the same with the other sign: Lemma 8 (c), and (a) by the same proof, since 1/(j*+1) - 1/(j+1), for j > j*,
+is (j-j*)/((j*+1)(j+1)) as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+from softmachine.errors import ConstructionError
+from softmachine.signals.primitives import Attention, Fall, Loop, Position, position
+from softmachine.signals.program import Program
+from softmachine.signals.signal import Affine, Node, Signal, inputs_first, rewritten
+from softmachine.transformer.attention import AVERAGE_HARD, Choice
+from softmachine.transformer.features import INVERSE, LENGTH, NEXT, Feature, I, Monomial
+
+UNIQUE = (Choice.LEFTMOST, Choice.RIGHTMOST)
+
+
+def tieless(program: Program) -> Program:
+    """The same program with average-hard heads that have no ties in place of leftmost- and rightmost-hard ones.
+
+    Needs: that each such head whose scores differ promises their gap. Costs: a component of its query and key, and one
+    position feature or two. A program without such heads is given back as it is.
+
+    Raises:
+        ConstructionError: If a head does not say what gap its scores have, or no term is known for it; it says which.
+    """
+    nodes = list(inputs_first(program.logits.forms))
+    if not any(isinstance(node, Attention) and node.weighting.choice in UNIQUE for node in nodes):
+        return program
+    told = program.positions is None and any(map(_knows_length, nodes))
+
+    def without_ties(_: Node, node: Node) -> Node:
+        if not isinstance(node, Attention) or node.weighting.choice not in UNIQUE:
+            return node
+        return _by_length(node) if told else _by_position(node, program.positions)
+
+    return replace(program, logits=rewritten(program.logits, without_ties))
+
+
+def _knows_length(node: Node) -> bool:
+    """Whether only an encoder, which is told its length, can compute it."""
+    match node:
+        case Attention():
+            return not node.mask.causal
+        case Position():
+            return node.feature.needs_length
+        case Loop():
+            return isinstance(node.times, Feature) and node.times.needs_length
+    return False
+
+
+def _by_length(node: Attention) -> Attention:
+    """Lemma 8 (b) and (c): the ramp j/(n+1), of which all of it takes less than half of the gap."""
+    gap = _gap(node)
+    ramp = position(I * LENGTH**-1)
+    return _with_term(node, gap, ramp, rising=True, new_gap=gap * Fraction(1, 2) * LENGTH**-1, share=Fraction(1, 2))
+
+
+def _by_position(node: Attention, positions: int | None) -> Attention:
+    """Lemma 8 (a): the term 1/(j+1), of which all of it takes less than the gap."""
+    gap = _gap(node)
+    if positions is None:
+        new_gap: Monomial = gap * NEXT**-2
+    else:
+        new_gap = gap * Fraction(1, positions**2)
+    return _with_term(node, gap, position(INVERSE), rising=False, new_gap=new_gap, share=Fraction(1))
+
+
+def _with_term(
+    node: Attention, gap: Monomial, term: Signal, *, rising: bool, new_gap: Monomial, share: Fraction
+) -> Attention:
+    later = node.weighting.choice is Choice.RIGHTMOST
+    sign = share if later == rising else -share
+    plain = gap == Monomial(gap.factor)
+    weight = Affine({}, gap.factor * sign) if plain else (position(gap) * sign).forms[0]
+    return replace(
+        node,
+        query=(*node.query, weight),
+        key=(*node.key, *term.forms),
+        weighting=AVERAGE_HARD,
+        gap=new_gap.factor if new_gap == Monomial(new_gap.factor) else new_gap,
+        single=True,
+        fall=Fall.LINEAR,
+    )
+
+
+def _gap(node: Attention) -> Monomial:
+    """The gap of the scores that differ; any number will do where none do."""
+    if not node.query and node.bias is None:
+        return Monomial()
+    if node.gap is None:
+        raise ConstructionError(
+            f"head {node.name!r} is {node.weighting}, and does not say what gap its scores have",
+            hint="promise the gap: how far every score that is not the best is below it, at least",
+        )
+    if isinstance(node.gap, Fraction):
+        return Monomial(node.gap)
+    if not isinstance(node.gap, Monomial):
+        raise ConstructionError(f"head {node.name!r}: no term that breaks ties is known for the gap {node.gap}")
+    return node.gap

@@ -1,0 +1,255 @@
+"""The text form of uniform families: ``.family`` files.
+
+    family parity                                    the name
+    depth log^1                                      O(log n), the d of AC^d or TC^d
+
+    odd(0, i)  = OR x(i)   for i in 0..n-1           a gate for each i; x(0), …, x(n-1) are the inputs
+    even(0, i) = NOT x(i)  for i in 0..n-1
+    some(l)    = OR [odd(l, i) for i in 0..n-1 if i % 2 = 0]  for l in 0..log(n)
+    most       = THR(n/2 + 1) [x(i) for i in 0..n-1]
+    output odd(log(n), 0)
+
+Numbers: n, indices, + - * / % ^ and log(x), which is ⌈log₂ x⌉; / rounds down. Bounds of ranges are included. A rule may
+have several ranges, separated by commas, and after ``if`` conditions, joined by ``and``. Gates are AND, OR, NOT and
+THR(k). ``#`` begins a comment.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from softmachine.errors import Place, SourceError
+from softmachine.languages.circuit import GateKind
+from softmachine.languages.family.expressions import LEVELS, Comparison, Expression, Log, Number, Operation, Variable
+from softmachine.languages.family.family import KINDS, Family, Indexed, Range, Rule
+from softmachine.languages.formats import Format
+from softmachine.languages.source import check_size, name_of
+
+LARGEST_SOURCE = 1 << 16
+"""Characters."""
+DEEPEST = 40
+"""So many brackets inside each other."""
+TOKEN = re.compile(r"\s*(?:(?P<number>\d+)|(?P<word>[^\W\d]\w*)|(?P<sign>\.\.|!=|<=|>=|[-+*/%^=<>()\[\],]))")
+HEADER = re.compile(r"\s*(?:#[^\n]*\n\s*)*family\s+\S")
+KEYWORDS = ("for", "in", "if", "and", "log")
+EXAMPLE = "a rule is written as in: p(l, i) = AND p(l-1, 2*i) p(l-1, 2*i+1) for l in 1..log(n), i in 0..n-1"
+
+
+def looks_like(text: str) -> bool:
+    """Whether a text is meant as a family: its first statement names it."""
+    return HEADER.match(text) is not None
+
+
+def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Family:
+    """The family that a text describes.
+
+    Raises:
+        SourceError: If it cannot be read.
+        InvalidError: If it describes no family.
+    """
+    check_size(text, source, "a family may have", largest=LARGEST_SOURCE)
+    rules: list[Rule] = []
+    said: dict[str, Line] = {}
+    for number, written in enumerate(text.split("\n"), start=1):
+        line = Line.of(written.partition("#")[0], Place(source, number))
+        keyword = line.peek()
+        if keyword in ("family", "depth", "output") and line.peek(1) not in ("=", "("):
+            if keyword in said:
+                raise line.error(f"there is already a line that begins with {keyword!r}")
+            said[keyword] = line.next()
+        elif keyword:
+            rules.append(_rule(line))
+    own_name = said["family"].rest() if "family" in said else ""
+    exponent = _exponent(said["depth"]) if "depth" in said else 1
+    if "output" not in said:
+        raise SourceError("nothing says what the output is", place=Place(source), hint="write, for example: output y")
+    output = _indexed(said["output"])
+    said["output"].end()
+    return Family(
+        name=name or own_name or name_of(source) or "family",
+        exponent=exponent,
+        rules=tuple(rules),
+        output=output,
+        place=Place(source),
+    )
+
+
+def to_text(family: Family) -> str:
+    """The text of a family, which `parse` reads back."""
+    lines = [f"family {family.name}", f"depth log^{family.exponent}", "", *map(str, family.rules)]
+    return "\n".join([*lines, f"output {family.output}"]) + "\n"
+
+
+@dataclass
+class Line:
+    """The tokens of a line, and how far they have been read."""
+
+    text: str
+    place: Place
+    tokens: tuple[tuple[str, int], ...]
+    at: int = 0
+
+    @staticmethod
+    def of(text: str, place: Place) -> Line:
+        """The line of a text, without its comment."""
+        tokens, position = [], 0
+        header = text.split(maxsplit=1)
+        if header and header[0] == "family":  # A name may be any text.
+            return Line(text, place, (("family", text.index("family") + 1),))
+        while text[position:].strip():
+            found = TOKEN.match(text, position)
+            if found is None:
+                column = position + len(text[position:]) - len(text[position:].lstrip()) + 1
+                raise SourceError(
+                    f"{text[column - 1]!r} cannot stand here\n    {text.strip()[:100]}",
+                    place=replace(place, column=column),
+                    hint=EXAMPLE,
+                )
+            tokens.append((found[found.lastgroup or 0], found.start(found.lastgroup or 0) + 1))
+            position = found.end()
+        return Line(text, place, tuple(tokens))
+
+    def peek(self, ahead: int = 0) -> str:
+        """The next token; empty at the end."""
+        return self.tokens[self.at + ahead][0] if self.at + ahead < len(self.tokens) else ""
+
+    def next(self) -> Line:
+        """The line after the next token."""
+        self.at += 1
+        return self
+
+    def take(self, *wanted: str) -> str:
+        """The next token, which is one of some."""
+        token = self.peek()
+        if token not in wanted:
+            raise self.error(f"{' or '.join(map(repr, wanted))} should come here, not {token!r}")
+        self.at += 1
+        return token
+
+    def name(self, what: str) -> str:
+        """The next token, which is a name."""
+        token = self.peek()
+        if not token or not (token[0].isalpha() or token[0] == "_") or token in KEYWORDS:
+            raise self.error(f"{what} should come here" + (f", not {token!r}" if token else ""))
+        self.at += 1
+        return token
+
+    def rest(self) -> str:
+        """What comes after the first word."""
+        return self.text.split(maxsplit=1)[1].strip() if len(self.text.split(maxsplit=1)) > 1 else ""
+
+    def end(self) -> None:
+        """Nothing more comes."""
+        if self.peek():
+            raise self.error(f"{self.peek()!r} cannot stand here: the line should end")
+
+    def error(self, message: str) -> SourceError:
+        """A mistake at the next token."""
+        column = self.tokens[self.at][1] if self.at < len(self.tokens) else len(self.text.rstrip()) + 1
+        shown = f"{message}\n    {self.text.strip()[:100]}"
+        return SourceError(shown, place=replace(self.place, column=column), hint=EXAMPLE)
+
+
+def _exponent(line: Line) -> int:
+    line.take("log")
+    if not line.peek():
+        return 1
+    line.take("^")
+    if not line.peek().isdecimal():
+        raise line.error("the exponent should come here, as in log^2")
+    exponent = int(line.peek()[:6])
+    line.next().end()
+    return exponent
+
+
+def _rule(line: Line) -> Rule:
+    wire = _indexed(line)
+    line.take("=")
+    known = [str(kind) for kind in KINDS]
+    kind = GateKind(line.take(*known))
+    at_least = None
+    if kind is GateKind.THR:
+        line.take("(")
+        at_least = _expression(line)
+        line.take(")")
+    arguments = [_argument(line)]
+    while line.peek() not in ("", "for", "if"):
+        arguments.append(_argument(line))
+    ranges, conditions = _bounds(line)
+    line.end()
+    return Rule(wire, kind, tuple(arguments), at_least, ranges, conditions, line.place)
+
+
+def _argument(line: Line) -> Indexed:
+    if line.peek() != "[":
+        return _indexed(line)
+    line.next()
+    part = _indexed(line)
+    if line.peek() != "for":
+        raise line.error("'for' should come here: brackets are around all wires with some indices")
+    ranges, conditions = _bounds(line)
+    line.take("]")
+    return replace(part, ranges=ranges, conditions=conditions)
+
+
+def _indexed(line: Line) -> Indexed:
+    name = line.name("the name of a wire")
+    indices: list[Expression] = []
+    if line.peek() == "(":
+        line.next()
+        indices.append(_expression(line))
+        while line.take(",", ")") == ",":
+            indices.append(_expression(line))
+    return Indexed(name, tuple(indices))
+
+
+def _bounds(line: Line) -> tuple[tuple[Range, ...], tuple[Comparison, ...]]:
+    ranges: list[Range] = []
+    conditions: list[Comparison] = []
+    if line.peek() == "for":
+        while line.peek() in ("for", ","):
+            index = line.next().name("the name of an index")
+            line.take("in")
+            first = _expression(line)
+            line.take("..")
+            ranges.append(Range(index, first, _expression(line)))
+    if line.peek() == "if":
+        while line.peek() in ("if", "and"):
+            left = _expression(line.next())
+            relation = line.take("=", "!=", "<", "<=", ">", ">=")
+            conditions.append(Comparison(relation, left, _expression(line)))
+    return tuple(ranges), tuple(conditions)
+
+
+def _expression(line: Line, level: int = 1, depth: int = 0) -> Expression:
+    """A sum (level 1), product (2) or power (3); powers associate to the left, as the others do."""
+    if depth > DEEPEST:
+        raise line.error(f"brackets are more than {DEEPEST} deep here")
+    if level > max(LEVELS.values()):
+        return _atom(line, depth)
+    found = _expression(line, level + 1, depth)
+    while LEVELS.get(line.peek()) == level:
+        sign = line.peek()
+        found = Operation(sign, found, _expression(line.next(), level + 1, depth))
+    return found
+
+
+def _atom(line: Line, depth: int) -> Expression:
+    token = line.peek()
+    if token.isdecimal():
+        if len(token) > 12:
+            raise line.error("this number is too long")
+        line.next()
+        return Number(int(token))
+    if token in ("(", "log"):
+        line.next()
+        if token == "log":
+            line.take("(")
+        inner = _expression(line, depth=depth + 1)
+        line.take(")")
+        return Log(inner) if token == "log" else inner
+    return Variable(line.name("a number, n or an index"))
+
+
+FORMAT = Format("family", (".family",), looks_like, parse, to_text, rank=35)

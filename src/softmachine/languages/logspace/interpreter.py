@@ -1,0 +1,61 @@
+"""What machines with logarithmic space do: all configurations that guesses lead to, one step at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from softmachine.errors import UsageError
+from softmachine.languages.logspace.machine import LEFT, MOVES, RIGHT, Configuration, LogspaceMachine
+
+MOST_CONFIGURATIONS = 1_000_000
+"""More are not looked at."""
+
+
+def following(machine: LogspaceMachine, configuration: Configuration, reads: str) -> Iterator[Configuration]:
+    """The configurations that one step may lead to, if the head of the input reads a symbol."""
+    if configuration.state in machine.accept:
+        return
+    tape = (LEFT, *configuration.work, RIGHT)
+    for rule in machine.rules:
+        if (rule.state, rule.reads, rule.work) == (configuration.state, reads, tape[configuration.work_head]):
+            written = (*tape[: configuration.work_head], rule.writes, *tape[configuration.work_head + 1 :])
+            head = configuration.head + MOVES[rule.move]
+            work_head = configuration.work_head + MOVES[rule.work_move]
+            yield Configuration(rule.next, head, work_head, written[1:-1])
+
+
+def reachable(machine: LogspaceMachine, word: Iterable[str]) -> dict[Configuration, Configuration | None]:
+    """Every configuration that can be reached on a word, with one before it.
+
+    Raises:
+        UsageError: If there are too many.
+    """
+    letters = machine.word(word)
+    tape = (LEFT, *letters, RIGHT)
+    first = machine.initial(len(letters))
+    before: dict[Configuration, Configuration | None] = {first: None}
+    for configuration in (queue := [first]):
+        for after in following(machine, configuration, tape[configuration.head]):
+            if after not in before:
+                before[after] = configuration
+                queue.append(after)
+        if len(before) > MOST_CONFIGURATIONS:
+            raise UsageError(f"{machine.name!r} has more than {MOST_CONFIGURATIONS:,} configurations on this word")
+    return before
+
+
+def accepts(machine: LogspaceMachine, word: Iterable[str]) -> bool:
+    """Whether some choice of steps leads to an accepting state."""
+    return any(configuration.state in machine.accept for configuration in reachable(machine, word))
+
+
+def accepting_run(machine: LogspaceMachine, word: Iterable[str]) -> list[Configuration] | None:
+    """A shortest run that accepts; None if there is none."""
+    before = reachable(machine, word)
+    at = next((found for found in before if found.state in machine.accept), None)
+    if at is None:
+        return None
+    run = [at]
+    while (previous := before[run[-1]]) is not None:
+        run.append(previous)
+    return run[::-1]

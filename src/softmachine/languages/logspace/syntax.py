@@ -1,0 +1,135 @@
+"""The text form of machines with logarithmic space: ``.nl`` files.
+
+    machine equal-blocks                  the name
+    input 1 #                             the letters
+    work 0 1                              what stands on the work tape, the blank _ apart
+    space 2 log + 1                       2⌈log₂(n + 1)⌉ + 1 cells
+    start seek
+    accept yes
+
+    seek 1 <  ->  seek  <  R S            state, input, work -> state, what is written, moves of both heads
+    seek * <  ->  count <  R S            * stands for every letter (not for < and >); a second rule is a choice
+    count 1 * ->  back  *  S L            on the work tape, * is any symbol or blank; written, it is what was read
+
+Moves are L, S and R. < and > are the end marks of both tapes. A line that begins with # is a comment.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from softmachine.errors import Place, SourceError
+from softmachine.languages.formats import Format
+from softmachine.languages.logspace.machine import BLANK, LogspaceMachine, Rule
+from softmachine.languages.source import check_size, name_of
+
+ANY = "*"
+ARROW = "->"
+HEADER = re.compile(r"\s*(?:#[^\n]*\n\s*)*machine\s+\S+[^\n]*\n")
+SPACE = re.compile(r"(?:(?P<factor>\d{0,3})\s*log)?\s*(?P<plus>\+)?\s*(?P<cells>\d{1,3})?")
+WORDS = {
+    "machine": "a name",
+    "input": "letters",
+    "work": "symbols",
+    "space": "",
+    "start": "a state",
+    "accept": "states",
+}
+EXAMPLE = "a rule is written as in: count 1 _ -> count 1 R S (state, input, work -> state, written, both moves)"
+
+
+def looks_like(text: str) -> bool:
+    """Whether a text is meant as such a machine: it says its name and has rules with an arrow."""
+    return HEADER.match(text) is not None and re.search(r"^\s*space\s", text, re.MULTILINE) is not None
+
+
+def parse(text: str, *, source: str = "<string>", name: str | None = None) -> LogspaceMachine:
+    """The machine that a text describes.
+
+    Raises:
+        SourceError: If it cannot be read.
+        InvalidError: If it describes no machine.
+    """
+    check_size(text, source, "a machine may have")
+    said: dict[str, list[str]] = {}
+    rows: list[tuple[list[str], Place]] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        words = [] if line.lstrip().startswith("#") else line.split()
+        place = Place(source, number, len(line) - len(line.lstrip()) + 1)
+        if ARROW in words:
+            rows.append((_row(words, line, place), place))
+        elif words and words[0] in WORDS:
+            if words[0] in said:
+                raise SourceError(f"there is already a line that begins with {words[0]!r}", place=place)
+            said[words[0]] = words[1:]
+        elif words:
+            raise SourceError(f"this is not a rule\n    {line.strip()[:100]}", place=place, hint=EXAMPLE)
+    for keyword in ("input", "space", "start", "accept"):
+        if not said.get(keyword):
+            raise SourceError(
+                f"there is no line that begins with {keyword!r}",
+                place=Place(source),
+                hint=f"write {keyword} and {WORDS[keyword] or 'the number of cells, as in: space 1 log + 1'}",
+            )
+    factor, cells = _space(" ".join(said["space"]), source)
+    letters, symbols = tuple(said["input"]), tuple(said.get("work", ()))
+    return LogspaceMachine(
+        name=name or " ".join(said.get("machine", ())) or name_of(source) or "machine",
+        alphabet=letters,
+        symbols=symbols,
+        factor=factor,
+        cells=cells,
+        start=said["start"][0],
+        accept=tuple(said["accept"]),
+        rules=tuple(rule for row, place in rows for rule in _rules(row, letters, (*symbols, BLANK), place)),
+        place=Place(source),
+    )
+
+
+def to_text(machine: LogspaceMachine) -> str:
+    """The text of a machine, which `parse` reads back; rules with * are written out."""
+    work = [f"work {' '.join(machine.symbols)}"] if machine.symbols else []
+    head = [
+        f"machine {machine.name}",
+        f"input {' '.join(machine.alphabet)}",
+        *work,
+        f"space {machine.factor} log + {machine.cells}",
+        f"start {machine.start}",
+        f"accept {' '.join(machine.accept)}",
+    ]
+    return "\n".join([*head, "", *map(str, machine.rules)]) + "\n"
+
+
+def _row(words: list[str], line: str, place: Place) -> list[str]:
+    left, right = words[: words.index(ARROW)], words[words.index(ARROW) + 1 :]
+    if len(left) != 3 or len(right) != 4:
+        raise SourceError(
+            f"a rule has 3 words before the arrow and 4 after it, not {len(left)} and {len(right)}\n"
+            f"    {line.strip()[:100]}",
+            place=place,
+            hint=EXAMPLE,
+        )
+    return [*left, *right]
+
+
+def _rules(row: list[str], letters: tuple[str, ...], symbols: tuple[str, ...], place: Place) -> Iterator[Rule]:
+    """The rules that a line stands for."""
+    state, reads, work, after, writes, move, work_move = row
+    for letter in letters if reads == ANY else (reads,):
+        for symbol in symbols if work == ANY else (work,):
+            written = symbol if writes == ANY else writes
+            yield Rule(state, letter, symbol, after, written, move, work_move, place)
+
+
+def _space(text: str, source: str) -> tuple[int, int]:
+    found = SPACE.fullmatch(text.strip())
+    if found is None or (("log" in text) and bool(found["plus"]) is not bool(found["cells"])):
+        raise SourceError(
+            f"{text!r} is not a number of cells", place=Place(source), hint="write, for example: space 2 log + 1"
+        )
+    factor = int(found["factor"] or 1) if "log" in text else 0
+    return factor, int(found["cells"] or 0)
+
+
+FORMAT = Format("logspace", (".nl",), looks_like, parse, to_text, rank=36)

@@ -1,0 +1,154 @@
+"""Causal RASP programs, letter by letter: what is known of earlier positions stays, so a letter takes linear time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+
+from softmachine.errors import StuckError, UsageError
+from softmachine.languages.rasp import core
+from softmachine.languages.rasp.core import UNDEFINED, Node, Undefined
+from softmachine.languages.rasp.evaluate import Row, combined, is_paired, looked_up, run, selected_value
+from softmachine.languages.rasp.program import Program
+from softmachine.languages.rasp.values import Result, apply, identity
+
+
+class Reading:
+    """A causal program and what it says at each position, as far as the input has been read.
+
+    Programs that look ahead, or have loops, are run again whenever something is read: how many turns a loop takes is
+    decided by all positions together.
+
+    Args:
+        program: The program.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self._letters: list[str] = []
+        self._at = 0
+        self._meanings = dict(zip(program.alphabet, program.letters, strict=True))
+        self._values: dict[str, list[Result]] = {name: [] for name in program.nodes}
+        self._tables: dict[str, dict[Hashable, Result]] = {}
+        self._pairs: dict[str, set[Hashable]] = {}
+        for name, node in program.nodes.items():
+            if isinstance(node, core.Table):
+                self._tables[name] = {identity(given): result for given, result in node.rows}
+            elif isinstance(node, core.SelectPairs):
+                self._pairs[name] = {identity(pair) for pair in node.pairs}
+        loops = any(isinstance(node, core.Repeat) for node in program.nodes.values())
+        self._again = loops or not program.causal
+
+    def read(self, letters: Iterable[str]) -> Result:
+        """Read more letters; the output at the last of them.
+
+        Raises:
+            InputError: If one is not in the alphabet.
+            StuckError: If a loop does not end; or if there is no letter yet.
+        """
+        new = self.program.word(tuple(letters))
+        self._letters += new
+        if not self._letters:
+            raise StuckError(f"{self.program.name!r} has read nothing, so there is no last position")
+        if self._again:
+            return run(self.program, self._letters)[-1]
+        for letter in new:
+            self._read(letter)
+            self._at += 1
+        return self._values[self.program.output][-1]
+
+    def _read(self, letter: str) -> None:
+        """All definitions at one more position."""
+        rows: dict[str, Row] = {}
+        for name, node in self.program.nodes.items():
+            match node:
+                case core.Select() | core.SelectPairs() | core.SelectAll() | core.Combine():
+                    rows[name] = self._row(name, node, rows)
+                case core.Tokens():
+                    self._values[name].append(self._meanings[letter])
+                case _:
+                    self._values[name].append(self._value(name, node, rows))
+
+    def _value(self, name: str, node: Node, rows: dict[str, Row]) -> Result:
+        i = self._at
+        match node:
+            case core.Indices():
+                return i
+            case core.Length():
+                return i + 1
+            case core.Constant(value=value):
+                return value
+            case core.Apply():
+                return apply(node.operator, tuple(self._values[operand][i] for operand in node.operands))
+            case core.Table():
+                return looked_up(self._tables[name], tuple(self._values[operand][i] for operand in node.operands))
+            case core.Width():
+                row = rows[node.selector]
+                return UNDEFINED if isinstance(row, Undefined) else len(row)
+            case core.Aggregate():
+                return selected_value(
+                    node, rows[node.selector], self._values[node.values], self._values[node.default][i]
+                )
+        raise AssertionError(f"{node!r} has no value")
+
+    def _row(self, name: str, node: Node, rows: dict[str, Row]) -> Row:
+        """The keys that the new position selects."""
+        match node:
+            case core.Select():
+                return self._compared(node, lambda key, query: apply(node.comparison, (key, query)))
+            case core.SelectPairs():
+                return self._compared(node, lambda key, query: is_paired(key, query, self._pairs[name]))
+            case core.Combine():
+                return combined(node.operator, [rows[part] for part in node.selectors], range(self._at + 1))
+            case core.SelectAll():
+                return list(range(self._at + 1)) if node.selected else []
+        raise AssertionError(f"{node!r} is no selector")
+
+    def _compared(self, node: core.Select | core.SelectPairs, test: Callable[[Result, Result], Result]) -> Row:
+        query = self._values[node.query][-1]
+        tests = [test(key, query) for key in self._values[node.key]]
+        return UNDEFINED if UNDEFINED in tests else [j for j, selected in enumerate(tests) if selected is True]
+
+
+@dataclass(frozen=True)
+class Generation:
+    """What a program wrote that feeds on its own output.
+
+    Args:
+        letters: What it appended to its input; the stop symbol is not among it.
+        stopped: Whether it said its stop symbol; otherwise it ran into the limit of steps.
+    """
+
+    letters: tuple[str, ...]
+    stopped: bool
+
+
+def generate(program: Program, word: str | Iterable[str], max_steps: int = 1000) -> Generation:
+    """Append the output at the last position to the input, again and again, until it is the stop symbol.
+
+    Raises:
+        UsageError: If the program has no stop symbol.
+        StuckError: If the output is undefined; or if the input is empty, where there is no last position.
+        InputError: If a symbol of the word is not in the alphabet.
+    """
+    if program.stop is None:
+        raise UsageError(
+            f"{program.name!r} has no stop symbol, so it does not feed on its own output",
+            hint="write a line like: # stop: $",
+        )
+    letters = program.word(word)
+    if not letters:
+        raise StuckError(f"{program.name!r} reads what to write at the last position, and the empty word has none")
+    written: list[str] = []
+    reading = Reading(program)
+    new: Iterable[str] = letters
+    while len(written) < max_steps:
+        said = reading.read(new)
+        symbol = None if isinstance(said, Undefined) else program.symbol_of(said)
+        if symbol is None:
+            raise StuckError(f"what {program.name!r} says after {len(written)} steps is undefined")
+        if symbol == program.stop:
+            return Generation(tuple(written), stopped=True)
+        written.append(symbol)
+        new = (symbol,)
+    return Generation(tuple(written), stopped=False)

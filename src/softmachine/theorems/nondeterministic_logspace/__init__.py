@@ -1,0 +1,1 @@
+"""Machines that guess in logarithmic space, by reduction to connectivity."""

@@ -1,0 +1,174 @@
+"""The configurations of a machine with logarithmic space, how words are put to a transformer that searches them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from softmachine.codec import AnsweringCodec, Interface, Outcome, Prompt, Word
+from softmachine.errors import ConstructionError
+from softmachine.languages.graph import Graph, to_text
+from softmachine.languages.logspace import Configuration, LogspaceMachine, accepts, following
+from softmachine.languages.logspace.machine import LEFT, RIGHT
+from softmachine.text import many
+from softmachine.theorems.connectivity.theorem import MOST_VERTICES, positions
+from softmachine.theorems.shared.one_length import of_length
+from softmachine.theorems.shared.special_tokens import PAD
+
+ACCEPTED = "accepted"
+MOST_CONFIGURATIONS = 100_000
+"""More are not looked at."""
+
+Step = tuple[Configuration, Configuration, str]
+"""A configuration, one that may follow, and the symbol that the head of the input has to read for it."""
+
+
+@dataclass(frozen=True)
+class ConfigurationGraph:
+    """The configurations of a machine on words of n letters, and on which letter one leads to another.
+
+    The lemma takes all configurations, polynomially many. Here those are left out that are on no way from the first one
+    to acceptance, whatever the word is (and even if letters changed on the way): no answer depends on them, and what is
+    left is small enough to be run. Which ones they are depends on n alone.
+    """
+
+    machine: LogspaceMachine
+    length: int
+    whole: bool = False
+    """Whether all are taken that can be reached, also if they lead nowhere."""
+
+    @property
+    def name(self) -> str:
+        """The machine's."""
+        return self.machine.name
+
+    @property
+    def letters(self) -> tuple[str, ...]:
+        """What stands in cells: the letters of words."""
+        return self.machine.alphabet
+
+    def symbols(self, head: int) -> tuple[str, ...]:
+        """What the head of the input may read in a cell."""
+        return (LEFT,) if head == 0 else (RIGHT,) if head == self.length + 1 else self.letters
+
+    @cached_property
+    def _steps(self) -> tuple[Step, ...]:
+        """All steps from what can be reached."""
+        found = {self.machine.initial(self.length): None}
+        steps: list[Step] = []
+        for origin in (queue := list(found)):
+            for symbol in self.symbols(origin.head):
+                for after in following(self.machine, origin, symbol):
+                    steps.append((origin, after, symbol))
+                    if after not in found:
+                        found[after] = None
+                        queue.append(after)
+            if len(found) > MOST_CONFIGURATIONS:
+                raise ConstructionError(
+                    f"{self.machine.name!r} has more than {MOST_CONFIGURATIONS:,} configurations on words of "
+                    f"{many(self.length, 'letter')}"
+                )
+        return tuple(dict.fromkeys(steps))
+
+    @cached_property
+    def all(self) -> tuple[Configuration, ...]:
+        """The configurations that are vertices, the first one first; accepting ones are one vertex together."""
+        first = self.machine.initial(self.length)
+        reached = dict.fromkeys((first, *(after for _, after, _ in self._steps)))
+        going = [found for found in reached if found.state not in self.machine.accept]
+        if self.whole:
+            return tuple(going)
+        useful = {found for found in reached if found.state in self.machine.accept}
+        before: dict[Configuration, list[Configuration]] = {}
+        for origin, after, _ in self._steps:
+            before.setdefault(after, []).append(origin)
+        for found in (queue := list(useful)):
+            fresh = [origin for origin in before.get(found, ()) if origin not in useful]
+            useful.update(fresh)
+            queue += fresh
+        return tuple(found for found in going if found in useful or found == first)
+
+    @property
+    def vertices(self) -> int:
+        """The number of configurations, and one for acceptance."""
+        return len(self.all) + 1
+
+    @property
+    def answer_position(self) -> int:
+        """Where the answer stands: at the pair of the first configuration and acceptance."""
+        start = self.vertices - 1 if self.machine.start in self.machine.accept else 0
+        return self.length + start * self.vertices + self.vertices - 1
+
+    def edges(self) -> Iterator[tuple[int, int, int, str]]:
+        """From which to which vertex; the letter on which it depends, counted from 0, and which one it has to be."""
+        number = {found: index for index, found in enumerate(self.all)}
+        for origin, after, symbol in self._steps:
+            target = self.vertices - 1 if after.state in self.machine.accept else number.get(after)
+            if origin in number and target is not None:
+                yield number[origin], target, origin.head - 1, symbol
+
+    def on(self, word: Sequence[str]) -> Graph:
+        """The graph that the reduction makes of a word."""
+        names = [*map(str, self.all), ACCEPTED]
+        tape = (LEFT, *word, RIGHT)
+        edges = [(names[one], names[other]) for one, other, cell, symbol in self.edges() if tape[cell + 1] == symbol]
+        return Graph(name=f"{self.name} on a word", vertices=tuple(names), edges=tuple(dict.fromkeys(edges)))
+
+
+@dataclass(frozen=True)
+class LogspaceCodec(AnsweringCodec[LogspaceMachine]):
+    """A word of n letters, then padding; one position says whether the machine accepts."""
+
+    length: int = 0
+
+    def __post_init__(self) -> None:
+        if self.configurations.vertices > MOST_VERTICES:
+            count = self.configurations.vertices
+            raise ConstructionError(
+                f"{self.source.name!r} has {count:,} configurations on words of {many(self.length, 'letter')}, which "
+                f"take {positions(count):,} positions (N² + N³)",
+                hint=f"at most {MOST_VERTICES} are allowed: give a shorter word",
+            )
+
+    @cached_property
+    def configurations(self) -> ConfigurationGraph:
+        """The configurations on words of this length."""
+        return ConfigurationGraph(self.source, self.length)
+
+    @property
+    def input_length(self) -> int:
+        return self.length
+
+    def reduced(self, word: Word) -> str:
+        """The configuration graph on a word, as a list of edges."""
+        return to_text(self.configurations.on(self.source.word(word)))
+
+    def prompt(self, word: Word) -> Prompt:
+        """The word and padding.
+
+        Raises:
+            OutgrownError: If the word does not have the length that the weights are for.
+        """
+        symbols = of_length(self.source.word(word), self.length)
+        return Prompt((*symbols, *[PAD] * positions(self.configurations.vertices)), self.length)
+
+    def interface(self) -> Interface:
+        at = self.configurations.answer_position
+        return Interface(
+            symbols=self.alphabet,
+            meaning="At one position it is whether the machine accepts; elsewhere it means nothing.",
+            outputs=(("accepts", at),),
+            verdict=at,
+        )
+
+    def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
+        """The verdict at the one position that says it."""
+        said = "true" if accepts(self.source, word) else "false"
+        for position in range(len(self.prompt(word).tokens)):
+            yield said if position == self.configurations.answer_position else None
+
+    def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
+        """Accepted if an accepting configuration can be reached."""
+        accepted = said[self.configurations.answer_position] == "true"
+        return Outcome(verdict="accept" if accepted else "reject", word=self.source.word(word))

@@ -1,0 +1,1 @@
+"""A chain of two reductions below connectivity: walks of odd length."""

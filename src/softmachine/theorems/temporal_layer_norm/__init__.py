@@ -1,0 +1,1 @@
+"""Temporal logic with counting by hard attention and layer norm."""

@@ -1,0 +1,128 @@
+"""Temporal logic with counting in a transformer that knows nothing of positions: hard attention and layer norm.
+
+Equations (11d), (11e) and section B.3 of seed 002: layer norm of parts of the vector. Weights, position encoding and
+temperature are the same at every length, and the precision only has to be enough to tell scores apart: that is what the
+atlas calls fully uniform. Previous, next, since and until are masked unique-hard heads (section 4.3 of seed 003). Of
+counts:
+
+- Uniform attention gives c/(i+1), and of the start token 1/(i+1); looking ahead, c/(n-i+1) and 1/(n-i+1).
+- A comparison of counts is the sign of one number, T/(i+1) shifted by half a unit, and the sign is the layer norm of
+  that number and its negative. Counts of both directions in one comparison have no common unit: they are refused.
+- A predicate of a count is read at the position of that number, which the layer-norm hash finds: φ(c/(i+1), 1/(i+1)) is
+  φ(c, 1), and position j has φ(j/(j+1), 1/(j+1)).
+
+Needs: no position features but the formula's own predicates; layer norm. Exact arithmetic has comparisons, whose norms
+are ±1; hashes are irrational, and need float64 or balls.
+Costs: one head for each of previous, next, since and until; for counts one uniform head each, one for 1/(i+1) or
+1/(n-i+1), and a lookup for a predicate of a count; one layer for each that is nested, two for counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from softmachine.errors import ConstructionError, Remedy
+from softmachine.languages import temporal as logic
+from softmachine.languages.linear import Linear, Relation
+from softmachine.languages.temporal import Formula, Specification, core, fragment
+from softmachine.signals import Program, Signal, attend, constant, named, norm
+from softmachine.signals.gadgets import gate
+from softmachine.signals.gadgets.hashing import look_up
+from softmachine.signals.gadgets.integers import by_signs
+from softmachine.signals.kinds import BIT
+from softmachine.theorems.temporal.encoding import paper_name
+from softmachine.theorems.temporal.induction import PositionPredicate, program_of
+from softmachine.theorems.temporal.telling import UNIQUE_HARD, tell
+from softmachine.theorems.temporal.tokens import TemporalCodec
+from softmachine.theorems.theorem import Needs, Theorem
+from softmachine.theorems.unique_hard.theorem import UniqueHeads
+from softmachine.transformer.attention import Mask
+
+HALF = Fraction(1, 2)
+
+
+@dataclass(frozen=True)
+class NormedHeads(UniqueHeads):
+    """Masked unique-hard attention, and counts by uniform attention and layer norm."""
+
+    def at_count(self, name: str, count: logic.Count, of: Signal, read: Signal, weight: int = 1) -> Signal:
+        """What ``read`` is at the position whose number is a count, by the layer-norm hash."""
+        del weight
+        share, per = self._share(name, count, of), self._per(count)
+        place_per = self._per(logic.LeftCount(count.of))
+        seen = Mask.CAUSAL if isinstance(count, logic.LeftCount) else Mask.ALL
+        return look_up(name, share, per, 1 - place_per, place_per, read, seen)
+
+    def comparison(
+        self, name: str, difference: Linear[logic.Count], relation: Relation, known: Mapping[Formula, Signal]
+    ) -> Signal:
+        """Whether a sum of counts compares so with 0: the sign of its share, by layer norm of a pair."""
+        unit = self._per(difference.terms[0][1]) if difference.terms else constant(1)
+        total = difference.constant * unit
+        for factor, count in difference.terms:
+            total = total + factor * self._share(f"{name}: {count.of}", count, known[count.of])
+        above = self._positive(f"{name}: at least", total + HALF * unit)
+        below = self._positive(f"{name}: at most", HALF * unit - total)
+        return named(name, by_signs(relation, above, below, constant(1)).known(BIT))
+
+    def _positive(self, name: str, number: Signal) -> Signal:
+        """Whether a number that is not 0 is positive."""
+        return named(name, (HALF * (1 + norm(f"{name}: sign", number))).known(BIT))
+
+    def _share(self, name: str, count: logic.Count, of: Signal) -> Signal:
+        """A count, over the number of positions that are seen."""
+        if isinstance(count, logic.LeftCount):
+            return attend(f"share of {name}", value=gate(f"counted in {name}", of, off=self.start), mask=Mask.CAUSAL)
+        return attend(f"share of {name}", value=of, mask=Mask.ANTICAUSAL)
+
+    def _per(self, count: logic.Count) -> Signal:
+        """1 over the number of positions that are seen: the share of the one at the end."""
+        if isinstance(count, logic.LeftCount):
+            return attend("1/(i+1)", value=self.start, mask=Mask.CAUSAL)
+        return attend("1/(n-i+1)", value=self.last, mask=Mask.ANTICAUSAL)
+
+
+def signals(specification: Specification) -> Program:
+    """A transformer that says at every position whether the formula holds there.
+
+    Raises:
+        ConstructionError: If a comparison has counts of both directions.
+    """
+    return program_of(specification, NormedHeads, _require_one_direction)
+
+
+def _require_one_direction(formula: Formula) -> None:
+    if isinstance(formula, logic.Comparison) and len({type(count) for _, count in formula.difference.terms}) > 1:
+        raise ConstructionError(
+            f"counts of both directions have no common unit without position features, as in {str(formula)!r}",
+            hint=Remedy("use {}", theorem="temporal-encoder"),
+        )
+
+
+THEOREMS = (
+    Theorem(
+        "temporal-layer-norm",
+        "section B.3: temporal logic with counting by hard attention and layer norm, no position features",
+        "Padded transformers, equations (11d), (11e) and B.3; the layer-norm hash of Merrill and Sabharwal",
+        Needs("no position features but the formula's own predicates", also="layer norm"),
+        "one head for previous, next, since and until, one for each count and each 1/(i+1), one for each predicate of "
+        "a count; one layer for each that is nested, two for counts; width O(|φ|)",
+        Specification,
+        ("hard",),
+        codec=lambda source, _: TemporalCodec(source, not fragment(core(source.formula)).past),
+        signals=lambda codec, _: signals(codec.source),
+        steps=(
+            "Symbols are looked up from the token; Boolean operators are units of a feed-forward layer.",
+            "previous, next, since and until are masked unique-hard heads.",
+            "A comparison of counts is the sign of a mean, which is a layer norm of the pair (x, -x).",
+            "A predicate of a count is read at the position that the layer-norm hash finds.",
+        ),
+        guide=UNIQUE_HARD,
+        tells=tell,
+        encoding=paper_name,
+        features=(PositionPredicate,),
+        rank=10,
+    ),
+)

@@ -1,0 +1,1 @@
+"""Temporal logic with the position encodings of the corollaries, and nothing more."""

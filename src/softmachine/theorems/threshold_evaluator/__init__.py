@@ -1,0 +1,1 @@
+"""One looped transformer that reads any circuit with thresholds as tokens."""

@@ -1,0 +1,1 @@
+"""Languages of uniform families of circuits."""

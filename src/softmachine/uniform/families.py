@@ -1,0 +1,240 @@
+"""The families of transformers that are shown to be L-uniform: theorem, sources, and the programs of their machines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from random import Random
+from typing import Any
+
+from softmachine.compiler import compile_program
+from softmachine.errors import UsageError
+from softmachine.languages.circuit import Circuit, generators
+from softmachine.languages.family import Family
+from softmachine.languages.graph import Graph
+from softmachine.languages.source import Source
+from softmachine.theorems import theorem_named
+from softmachine.transformer.weights import Transformer
+from softmachine.uniform import binary, connectivity, sourced, unit
+from softmachine.uniform.circuits import AdjacentOnes, AndOrTree, Majority, MajorityTree
+from softmachine.uniform.connections import OUTPUT, connection_language, connections
+from softmachine.uniform.describing import description, features
+from softmachine.uniform.programs import Program
+from softmachine.uniform.transducer import Transducer, unary
+from softmachine.uniform.translating import machine
+
+MANY = 24
+"""How many questions about connections are asked of each kind."""
+
+
+@dataclass(frozen=True)
+class UniformFamily:
+    """A family n ↦ T_n, and the programs that print it.
+
+    Args:
+        name: What the command line calls it.
+        statement: What it is, in a line.
+        theorem: The theorem that compiles it.
+        source: What is compiled for n.
+        weights: The program of M₁: from 1ⁿ to the weights of T_n.
+        features: The program of M₂: from 1ⁿ and i to the position features of position i.
+        circuits: The circuits, if the family is one of circuits.
+        least: The smallest n.
+        usual: Up to which n it is measured, unless somebody says otherwise.
+        most: The largest n.
+        odd: Whether n is odd.
+        tried: How many positions are tried at random; few, where a machine takes long for each.
+    """
+
+    name: str
+    statement: str
+    theorem: str
+    source: Callable[[int], Source]
+    weights: Program
+    features: Program
+    circuits: Any = None
+    least: int = 2
+    usual: int = 64
+    most: int = 1024
+    odd: bool = False
+    tried: int = 24
+
+    @property
+    def given(self) -> tuple[object, ...]:
+        """What its programs are told besides the tapes: the circuits, if there are some."""
+        return () if self.circuits is None else (self.circuits,)
+
+    def sizes(self, up_to: int) -> list[int]:
+        """The n to measure at."""
+        found = sizes(self.name, self.least, self.most, up_to)
+        return sorted({n | 1 for n in found if n | 1 <= up_to}) if self.odd else found
+
+    def transformer(self, n: int) -> tuple[Transformer, int]:
+        """What ``compile`` makes for n, with hard attention, and how many positions it has."""
+        theorem = theorem_named(self.theorem)
+        assert theorem is not None
+        signals = theorem.signals(theorem.codec_for(self.source(n), None), "hard")
+        assert signals.positions is not None
+        return compile_program(signals), signals.positions
+
+    @cached_property
+    def machines(self) -> dict[str, Transducer]:
+        """M₁ and M₂ of Definition A.5, and for circuits the machine that decides their connection language."""
+        programs = {"weights": self.weights, "features": self.features}
+        programs |= {"connections": connections} if self.given else {}
+        return {name: machine(f"the {name} of {self.name}", each, *self.given) for name, each in programs.items()}
+
+    def trials(self, n: int, draw: Random) -> Iterator[tuple[str, str, str]]:
+        """Inputs of the machines and what they should print: the name of the machine, the input, the output.
+
+        All weights; the position features of the first and last position and of random others; of the connection
+        language, tuples that are in it, and random ones.
+        """
+        transformer, positions = self.transformer(n)
+        yield "weights", unary(n), text(description(transformer))
+        some = {0, positions - 1, *(draw.randrange(positions) for _ in range(self.tried))}
+        for i in sorted(some):
+            yield "features", unary(n, i), text(features(transformer, i))
+        if self.given:
+            language, wires = connection_language(self.circuit(n)), len(self.circuit(n).wires)
+            yes = draw.sample(sorted(language), min(MANY, len(language)))
+            others = [(draw.randrange(wires), draw.randrange(wires), draw.randrange(OUTPUT + 1)) for _ in range(MANY)]
+            for asked in (*yes, *others):
+                yield "connections", unary(n, *asked), f"{int(asked in language)}\n"
+
+    def circuit(self, n: int) -> Circuit:
+        """The circuit for n."""
+        circuit = self.source(n)
+        assert isinstance(circuit, Circuit)
+        return circuit
+
+
+@dataclass(frozen=True)
+class WrittenFamily:
+    """A family of circuits that is written down as rules: a machine prints its circuits (Lemma C.1)."""
+
+    source: Family
+    theorem: str = "Lemma C.1"
+    usual: int = 32
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        return self.source.name
+
+    @property
+    def statement(self) -> str:
+        """What it is, in a line."""
+        return str(self.source).partition(": ")[2]
+
+    def sizes(self, up_to: int) -> list[int]:
+        """The n to measure at."""
+        return sizes(self.name, 1, 1024, up_to)
+
+    @cached_property
+    def machines(self) -> dict[str, Transducer]:
+        """The machine that prints C_n."""
+        return {"circuit": sourced.printer(self.source)}
+
+    def trials(self, n: int, draw: Random) -> Iterator[tuple[str, str, str]]:  # noqa: ARG002 - all of it is tried
+        """The input of the machine and what it should print."""
+        yield "circuit", unary(n), text(sourced.description(self.source.circuit(n)))
+
+
+def sizes(name: str, least: int, most: int, up_to: int) -> list[int]:
+    """Numbers n: powers of two, three times such, and the largest.
+
+    Raises:
+        UsageError: If there is none, or the largest would be too large.
+    """
+    if not least <= up_to <= most:
+        raise UsageError(f"the family {name} is measured from n = {least} up to {most}, not {up_to}")
+    found = {up_to} | {factor << k for factor in (1, 3) for k in range(up_to.bit_length())}
+    return sorted(n for n in found if least <= n <= up_to)
+
+
+def text(lines: Iterable[str]) -> str:
+    """Lines as a machine prints them."""
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _graph(n: int) -> Graph:
+    """A graph with n vertices; the weights do not depend on its edges."""
+    vertices = tuple(f"v{k}" for k in range(n))
+    return Graph(name=f"path-{n}", vertices=vertices, edges=tuple(pairwise(vertices)))
+
+
+FAMILIES = (
+    UniformFamily(
+        "adjacent-ones",
+        "are two neighbours both 1? An OR of ANDs, in AC⁰",
+        "circuit-binary",
+        generators.adjacent_ones,
+        binary.weights,
+        binary.features,
+        AdjacentOnes(),
+        least=3,
+    ),
+    UniformFamily(
+        "and-or-tree",
+        "a tree of AND and OR, of depth ⌈log₂ n⌉, in AC¹",
+        "circuit-binary",
+        generators.and_or_tree,
+        binary.weights,
+        binary.features,
+        AndOrTree(),
+    ),
+    UniformFamily(
+        "majority",
+        "are more than half of the inputs 1? One threshold gate, in TC⁰",
+        "circuit-unit",
+        generators.majority,
+        unit.weights,
+        unit.features,
+        Majority(),
+        least=3,
+        usual=16,
+        most=64,
+        tried=2,
+    ),
+    UniformFamily(
+        "tree-of-majorities",
+        "a tree of majorities of three, of depth O(log n), in TC¹",
+        "circuit-unit",
+        generators.majority_tree,
+        unit.weights,
+        unit.features,
+        MajorityTree(),
+        least=3,
+        usual=17,
+        most=65,
+        tried=2,
+        odd=True,
+    ),
+    UniformFamily(
+        "connectivity",
+        "can t be reached from s in a graph of n vertices? Complete for NL, in AC¹",
+        "connectivity",
+        _graph,
+        connectivity.weights,
+        connectivity.features,
+        usual=20,
+        most=20,
+    ),
+)
+"""The families, in the order in which they are told."""
+
+
+def family_named(name: str) -> UniformFamily:
+    """The family of a name.
+
+    Raises:
+        UsageError: If there is none.
+    """
+    for family in FAMILIES:
+        if family.name == name:
+            return family
+    known = ", ".join(each.name for each in FAMILIES)
+    raise UsageError(f"there is no family {name!r}", hint=f"choose one of {known}, or a source that is a family")

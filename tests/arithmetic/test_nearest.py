@@ -1,0 +1,72 @@
+"""Keys that get nearly no attention: without them, a mean stays within its bound of the exact one."""
+
+from __future__ import annotations
+
+import random
+from decimal import Decimal, getcontext
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from softmachine.arithmetic import Tensor, arithmetic
+from softmachine.arithmetic.nearest import nearest
+from softmachine.arithmetic.operator import SLACK
+
+KEYS, QUERIES = 150, 3
+
+
+def decimal(number: Fraction) -> Decimal:
+    return Decimal(number.numerator) / Decimal(number.denominator)
+
+
+def exact_mean(query: list[Fraction], keys: list[list[Fraction]], values: list[Fraction], scale: Fraction) -> Decimal:
+    """Softmax in 80 decimal digits."""
+    getcontext().prec = 80
+    exponents = [scale * sum((q * k for q, k in zip(query, key, strict=True)), Fraction(0)) for key in keys]
+    weights = [decimal(exponent - max(exponents)).exp() for exponent in exponents]
+    return sum((w * decimal(v) for w, v in zip(weights, values, strict=True)), Decimal(0)) / sum(weights, Decimal(0))
+
+
+@pytest.mark.parametrize("name", ["float64", "float32"])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_mean_over_few_of_many_keys_is_within_its_bound(name: str, seed: int) -> None:
+    rng, numbers = random.Random(seed), arithmetic(name)
+    thirds = [1, 3, 7][seed % 3]
+
+    def draw(size: int) -> Fraction:
+        return Fraction(rng.randint(-size, size), thirds)
+
+    queries = [[draw(9), Fraction(-1)] for _ in range(QUERIES)]
+    places = [draw(80) for _ in range(KEYS)]
+    keys = [[2 * place, place * place] for place in places]
+    values = [[draw(50)] for _ in range(KEYS)]
+    scale = Fraction(thirds * thirds * rng.choice([1, 2, 8]))
+
+    def batch(rows: list[list[Fraction]]) -> Tensor:
+        return numbers.numbers(rows)[None, :]
+
+    visible = np.ones((QUERIES, KEYS), dtype=bool)
+    scales = numbers.scales([scale] * QUERIES, feature=False)
+    digits = {"float64": 53, "float32": 24}[name]
+    near = nearest(batch(queries), batch(keys), None, visible, scales, digits)
+    assert near is not None
+    assert len(near.keys) < KEYS / 2
+    found = numbers.soft(batch(queries), batch(keys), None, visible, scales)(batch(values))
+    assert found.error is not None
+    for q, query in enumerate(queries):
+        exact = exact_mean(query, keys, [value for (value,) in values], scale)
+        off = abs(Decimal(float(found.value[0, q, 0])) - exact)
+        assert off <= Decimal(float(found.error[0, q, 0])) * Decimal(SLACK), (q, near.keys)
+
+
+def test_warm_softmax_and_numbers_that_are_hardly_known_take_all_keys() -> None:
+    numbers = arithmetic("float64")
+    places = [[Fraction(place)] for place in range(KEYS)]
+    query, key = numbers.numbers([[Fraction(1)]])[None, :], numbers.numbers(places)[None, :]
+    visible, scale = np.ones((1, KEYS), dtype=bool), numbers.scales([Fraction(1, 100)], feature=False)
+    assert nearest(query, key, None, visible, scale, 53) is None
+    sharp = numbers.scales([Fraction(100)], feature=False)
+    assert nearest(query, key, None, visible, sharp, 53) is not None
+    vague = Tensor(key.value, np.full(key.shape, 0.02))
+    assert nearest(query, vague, None, visible, sharp, 53) is None

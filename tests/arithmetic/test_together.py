@@ -1,0 +1,135 @@
+"""Bounds for many sequences at once: what they decide is what exact arithmetic says, and the rest is left open."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+import softmachine as sm
+from softmachine.arithmetic.operator import SLACK
+from softmachine.arithmetic.together import TogetherFloat
+from softmachine.engines.check import check_words
+from softmachine.engines.dense import engine as dense
+from softmachine.engines.dense.engine import DenseEngine, Together
+from softmachine.errors import SoftmachineError
+from softmachine.transformer.attention import softmax
+from softmachine.transformer.features import NEXT
+from softmachine.transformer.weights import Transformer
+from tests.sources.transformers import HARD, VOCABULARY, RandomTransformer
+
+SOFT = (softmax(), softmax(Fraction(7)), softmax(100 * NEXT))
+
+
+def words(length: int, most: int) -> list[tuple[str, ...]]:
+    every = list(product(VOCABULARY, repeat=length))
+    return every[:: max(1, len(every) // most)][:most]
+
+
+def decided_right(transformer: Transformer, length: int, reference: str, found: Counter[str]) -> None:
+    """What is certain is what the reference says of each word alone; what that cannot say is not certain."""
+    some, engine = words(length, 8), DenseEngine(transformer, reference)
+    together = Together(transformer)
+    said, doubtful = together.decided(engine.indices(some), None)
+    for word, outputs, open_ in zip(some, said, doubtful, strict=True):
+        found["open" if open_ else "decided"] += 1
+        if not open_:
+            assert engine.answers([word])[0] == [transformer.outputs[k] for k in outputs], word
+
+
+@pytest.mark.parametrize("denominators", [(1, 1, 1, 2, 3), (1,), (3, 7), (1, 2**12), (2**30, 3 * 2**30)])
+def test_random_transformers_are_decided_as_exactly_or_not_at_all(denominators: tuple[int, ...]) -> None:
+    found: Counter[str] = Counter()
+    for seed in range(16):
+        decided_right(
+            RandomTransformer(seed, weightings=HARD, denominators=denominators).transformer(),
+            1 + seed % 5,
+            "exact",
+            found,
+        )
+    assert found["decided"] > 40, found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(20))
+def test_thousands_of_random_transformers_are_decided_as_exactly_or_not_at_all(part: int) -> None:
+    found: Counter[str] = Counter()
+    for seed in range(1000 + 100 * part, 1100 + 100 * part):
+        denominators = ((1, 1, 2, 3), (1, 2, 4), (1, 7, 2**25))[seed % 3]
+        decided_right(RandomTransformer(seed, denominators=denominators).transformer(), 1 + seed % 7, "exact", found)
+    assert found["decided"] > 200, found
+
+
+def test_random_softmax_is_decided_as_in_balls_or_not_at_all() -> None:
+    found: Counter[str] = Counter()
+    for seed in range(25):
+        decided_right(RandomTransformer(seed, weightings=SOFT).transformer(), 1 + seed % 4, "ball", found)
+    assert found["decided"] > 40, found
+
+
+def test_the_residual_stream_is_within_its_bound_at_every_sequence_that_is_not_in_doubt() -> None:
+    checked = 0
+    for seed in range(30):
+        transformer, some = RandomTransformer(seed).transformer(), words(1 + seed % 5, 8)
+        numbers = TogetherFloat()
+        engine = DenseEngine(transformer, numbers)
+        numbers.begin(len(some))
+        stream = engine.residual_stream(some)
+        assert stream.error is not None
+        for b in np.flatnonzero(~numbers.doubtful):
+            exact = DenseEngine(transformer, "exact").residual_stream([some[b]]).value[0]
+            for index in np.ndindex(*exact.shape):
+                distance = abs(Fraction(float(stream.value[(b, *index)])) - Fraction(str(exact[index])))
+                assert distance <= Fraction(float(stream.error[(0, *index)])) * Fraction(SLACK), (seed, b, index)
+                checked += 1
+    assert checked > 300
+
+
+def test_softmax_is_within_its_bound_of_what_bounds_for_each_sequence_say() -> None:
+    checked = 0
+    for seed in range(60):
+        transformer, some = RandomTransformer(seed, weightings=SOFT).transformer(), words(1 + seed % 5, 8)
+        numbers = TogetherFloat()
+        numbers.begin(len(some))
+        try:
+            careful = DenseEngine(transformer).residual_stream(some)
+            stream = DenseEngine(transformer, numbers).residual_stream(some)
+        except SoftmachineError:
+            continue
+        assert stream.error is not None
+        assert careful.error is not None
+        apart = np.abs(stream.value - careful.value)[~numbers.doubtful]
+        assert (apart <= ((stream.error + careful.error) * SLACK)[~numbers.doubtful]).all(), seed
+        checked += apart.size
+    assert checked > 300
+
+
+def test_formulas_are_answered_without_looking_at_words_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: object) -> None:
+        raise AssertionError("a word was looked at alone")
+
+    monkeypatch.setattr(DenseEngine, "_decided", never)
+    for attention in ("hard", "soft"):
+        model = sm.compile("odd(#<[Q_a]) and always (Q_a -> once Q_b)", attention=attention)
+        assert check_words(model, product("ab", repeat=8)).holds
+
+
+def test_what_is_left_open_is_decided_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = sm.compile("Q_a since Q_b", attention="soft")
+    some = list(product(["a", "b"], repeat=7))
+    prompts = [model.codec.prompt(word) for word in some]
+    tokens = [prompt.tokens for prompt in prompts]
+    alone = [DenseEngine(model.weights).answers([word], 7)[0] for word in tokens]
+    decided = Together.decided
+
+    def doubts(self: Together, *arguments: object) -> object:
+        found, doubtful = decided(self, *arguments)  # type: ignore[arg-type]
+        found[::3], doubtful[::3] = 0, True
+        return found, doubtful
+
+    monkeypatch.setattr(Together, "decided", doubts)
+    assert len(some) >= dense._MANY
+    assert DenseEngine(model.weights).answers(tokens, 7) == alone

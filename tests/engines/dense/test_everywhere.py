@@ -1,0 +1,188 @@
+"""Where every position sees every other: equal rows once, and turns that ask only where they must, change nothing."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import softmachine as sm
+from softmachine.arithmetic import Tensor, arithmetic
+from softmachine.engines.dense import attention, everywhere, memory
+from softmachine.engines.dense.engine import DenseEngine
+from softmachine.engines.dense.everywhere import Asked, Kinds, Picks
+from softmachine.errors import PrecisionError
+from softmachine.languages.circuit import evaluate, multiplier
+from softmachine.transformer.attention import Choice, Mask
+from softmachine.transformer.weights import Transformer
+from tests.sources.circuits import random_circuit
+from tests.sources.transformers import RandomTransformer
+
+NEVER, ALWAYS = 1 << 60, 1
+CHOICES = (Choice.AVERAGE, Choice.LEFTMOST, Choice.RIGHTMOST)
+
+
+@contextmanager
+def from_positions(count: int, scores: int = 1) -> Iterator[None]:
+    """Equal rows are looked for from so many positions on, and so many scores are computed at a time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(attention, "MANY", count)
+        patch.setattr(memory, "FEWEST_ROWS", count)
+        patch.setattr(everywhere, "MOST_SCORES", scores)
+        yield
+
+
+def outcome(transformer: Transformer, word: tuple[str, ...], numbers: str, count: int) -> Tensor | str:
+    """The residual stream, or the error, if equal rows are looked for from so many positions on."""
+    with from_positions(count):
+        try:
+            return DenseEngine(transformer, numbers).residual_stream([word], len(word))
+        except PrecisionError as error:
+            return str(error)
+
+
+def looped(seed: int) -> tuple[Transformer, tuple[str, ...]]:
+    """A random transformer of heads that see everything, nearly all without a bias, in loops, and a word for it."""
+    drawn = RandomTransformer(seed, masks=(Mask.ALL,), denominators=(1, 1, 2)).transformer()
+    blocks = tuple(replace(block, repeats=1 + (seed + b) % 4) for b, block in enumerate(drawn.blocks))
+    chooser = random.Random(seed)
+    return replace(drawn, blocks=blocks), tuple(chooser.choices(drawn.vocabulary, k=chooser.randrange(2, 40)))
+
+
+@pytest.mark.parametrize("numbers", ["exact", "fixed:6"])
+def test_random_loops_have_the_same_numbers(numbers: str) -> None:
+    for seed in range(60):
+        transformer, word = looped(seed)
+        plain, quick = (outcome(transformer, word, numbers, count) for count in (NEVER, ALWAYS))
+        if isinstance(plain, str) or isinstance(quick, str):
+            assert plain == quick, seed
+        else:
+            assert (plain.value == quick.value).all(), seed
+
+
+def test_random_loops_in_floats_are_what_exact_ones_are() -> None:
+    """Every number is as near to the exact one as its bound says; who cannot choose says so either way."""
+    done = 0
+    for seed in range(60):
+        transformer, word = looped(seed)
+        exact, found = outcome(transformer, word, "exact", NEVER), outcome(transformer, word, "float64", ALWAYS)
+        if isinstance(found, str):
+            assert outcome(transformer, word, "float64", NEVER) == found
+            continue
+        assert isinstance(exact, Tensor)
+        assert found.error is not None
+        for right, value, error in zip(exact.value.flat, found.value.flat, found.error.flat, strict=True):
+            distance = abs(Fraction(int(right.p), int(right.q)) - Fraction(float(value)))
+            assert distance <= Fraction(float(error)) * Fraction(1001, 1000), seed
+        done += 1
+    assert done > 40
+
+
+@pytest.mark.parametrize("theorem", ["circuit-binary", "circuit-unit"])
+@pytest.mark.parametrize("numbers", ["float64", "float32"])
+def test_circuits_have_the_same_streams(theorem: str, numbers: str) -> None:
+    for seed in range(6):
+        model = sm.compile(random_circuit(seed, inputs=4, gates=20, outputs=2, fan_in=3), theorem)
+        prompt = model.codec.prompt(tuple(random.Random(seed).choices("01", k=4)))
+        plain, quick = (outcome(model.weights, prompt.tokens, numbers, count) for count in (NEVER, ALWAYS))
+        assert isinstance(plain, Tensor)
+        assert isinstance(quick, Tensor)
+        assert (plain.value == quick.value).all()
+
+
+def test_a_circuit_of_500_gates_is_right() -> None:
+    source, chooser = multiplier(8), random.Random(5)
+    model = sm.compile(source, "circuit-binary")
+    word = "".join(chooser.choices("01", k=source.width))
+    assert sm.run(model, word).output == evaluate(source, word)
+
+
+def test_few_scores_are_computed_when_few_keys_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    computed = 0
+    plain = everywhere._best
+
+    def counted(numbers: object, query: Tensor, some: everywhere.Places, key: Tensor) -> Picks:
+        nonlocal computed
+        computed += len(some)
+        return plain(arithmetic("float64"), query, some, key)
+
+    monkeypatch.setattr(everywhere, "_best", counted)
+    asked, chooser = Asked(looped=True), np.random.default_rng(1)
+    query, key = (_floats(chooser.integers(-3, 4, (1, 200, 3))) for _ in range(2))
+    for _ in range(10):
+        asked.found(arithmetic("float64"), query, key)
+        value = key.value.copy()
+        value[0, chooser.integers(200, size=2)] = 0
+        key = _floats(value)
+    assert 0 < computed < 5 * 200
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10**6))
+def test_turn_after_turn_the_best_keys_are_picked(seed: int) -> None:
+    """Keys change here and there, now and then a query does, and numbers that are not integers leave doubt."""
+    chooser = np.random.default_rng(seed)
+    numbers, asked = arithmetic("float64"), Asked(looped=True)
+    unit = float(chooser.choice([1.0, 0.5, 0.1]))
+    query, key = (unit * chooser.integers(-2, 3, (1, 40, 2)) for _ in range(2))
+    for _ in range(6):
+        kinds, picks = asked.found(numbers, _floats(query), _floats(key))
+        visible = np.ones((40, 40), dtype=bool)
+        right = numbers.choose(_floats(query), _floats(key), None, visible, Choice.AVERAGE)[0]
+        assert (picks.flags(40)[kinds.of] == right).all()
+        key, query = key.copy(), query.copy()
+        key[0, chooser.integers(40, size=chooser.integers(0, 12))] = unit * chooser.integers(-2, 3, 2)
+        if chooser.random() < 0.3:
+            query[0, chooser.integers(40)] *= 2
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6))
+def test_means_of_picks_are_means_of_flags(seed: int) -> None:
+    chooser = np.random.default_rng(seed)
+    flags = chooser.random((7, 90)) < chooser.choice([0.02, 0.5, 0.99])
+    flags[:, 3] |= ~flags.any(axis=1)
+    query, key = np.nonzero(flags)
+    picks = Picks.of(query, key, 7)
+    value = _floats(chooser.integers(-3, 4, (2, 90, 3)))
+    numbers = arithmetic("float64")
+    for choice in CHOICES:
+        chosen = flags.copy()
+        if choice is not Choice.AVERAGE:
+            chosen[:] = False
+            ends = [np.flatnonzero(row)[0 if choice is Choice.LEFTMOST else -1] for row in flags]
+            chosen[np.arange(7), ends] = True
+        found = picks.one(choice).mean(numbers, value)
+        assert (found.value == numbers.mean(chosen[None], value).value).all()
+
+
+def test_rows_of_one_kind_are_equal_and_others_are_not() -> None:
+    rows = _floats(np.random.default_rng(0).integers(0, 2, (1, 300, 5)))
+    kinds = Kinds.among(rows)
+    assert (rows.value[0, kinds.first][kinds.of] == rows.value[0]).all()
+    assert len(np.unique(rows.value[0], axis=0)) == len(kinds.first)
+    wrong = Tensor(rows.value, np.arange(1500.0).reshape(1, 300, 5))
+    assert len(Kinds.among(wrong).first) == 300
+
+
+def test_who_cannot_choose_says_where_and_between_which() -> None:
+    """In bfloat16 unit vectors of many addresses are not told apart."""
+    model = sm.compile(random_circuit(3, inputs=4, gates=30, outputs=1, fan_in=3), "circuit-unit")
+    tokens = model.codec.prompt(("1", "0", "1", "1")).tokens
+    plain, quick = (outcome(model.weights, tokens, "bfloat16", count) for count in (NEVER, ALWAYS))
+    assert isinstance(plain, str)
+    assert isinstance(quick, str)
+    assert "cannot choose between the positions" in plain
+    assert quick.split(":")[0] == plain.split(":")[0]
+
+
+def _floats(value: object) -> Tensor:
+    number = np.asarray(value, dtype=np.float64)
+    return Tensor(number, np.zeros(number.shape))

@@ -1,0 +1,52 @@
+"""What families of the zoo recognise, against Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+
+import pytest
+
+import softmachine as sm
+from softmachine.languages.circuit import evaluate
+from softmachine.languages.family import Family
+from softmachine.transformer.features import ceil_log2
+
+
+def tree_vote(word: Sequence[str]) -> bool:
+    votes = [bit == "1" for bit in word]
+    while len(votes) > 1:
+        groups = [votes[k : k + 3] for k in range(0, len(votes), 3)]
+        votes = [sum(group) >= 2 if len(group) == 3 else group[0] for group in groups]
+    return votes[0]
+
+
+DEFINITIONS: dict[str, Callable[[Sequence[str]], bool]] = {
+    "parity-family": lambda word: word.count("1") % 2 == 1,
+    "majority-sorted": lambda word: 2 * word.count("1") > len(word),
+    "vote-tree": tree_vote,
+}
+
+
+def family(name: str) -> Family:
+    found = sm.load(name)
+    assert isinstance(found, Family)
+    return found
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_every_short_word(name: str) -> None:
+    source = family(name)
+    for length in range(1, 8):
+        circuit = source.circuit(length)
+        for word in product("01", repeat=length):
+            assert (evaluate(circuit, word) == "1") is DEFINITIONS[name](word), word
+    assert source.accepts("1")
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 5, 8, 16, 31, 64])
+def test_depths_are_what_the_index_says(length: int) -> None:
+    log = ceil_log2(length)
+    assert family("parity-family").circuit(length).depth == 2 * log + 1
+    assert family("majority-sorted").circuit(length).depth in range(log * (log + 1) // 2 + 1, log * (log + 1) // 2 + 4)
+    assert family("vote-tree").circuit(length).depth <= log + 1

@@ -1,0 +1,114 @@
+"""Families as text: what is read, what is written, and what is said of mistakes."""
+
+from __future__ import annotations
+
+import pytest
+
+from softmachine import zoo
+from softmachine.errors import InputError, InvalidError, SourceError
+from softmachine.languages.circuit import GateKind
+from softmachine.languages.family import Family, looks_like, parse, to_text
+from softmachine.languages.formats import recognise
+
+TEXT = """\
+# A comment.
+family odd ones
+depth log^2
+
+g(0, i) = OR x(i) for i in 0..n-1   # another
+g(l, i) = AND g(l-1, 2*i) [x(j) for j in i..n-1 if j % 2 = 0 and j != 3] for l in 1..log(n), i in 0..(n-1)/2^l
+h = THR(n/2 + 1) [x(i) for i in 0..n-1]
+output h
+"""
+
+
+def test_a_family_is_read() -> None:
+    found = parse(TEXT)
+    assert (found.name, found.exponent, len(found.rules)) == ("odd ones", 2, 3)
+    assert [rule.kind for rule in found.rules] == [GateKind.OR, GateKind.AND, GateKind.THR]
+    assert found.counts
+    assert found.alphabet == ("0", "1")
+
+
+@pytest.mark.parametrize("text", [TEXT, *(entry.read() for entry in zoo.entries() if entry.file.endswith(".family"))])
+def test_what_is_written_is_read_back(text: str) -> None:
+    found = parse(text)
+    assert parse(to_text(found)) == found
+    assert looks_like(text)
+    assert recognise(text) == "family"
+
+
+@pytest.mark.parametrize("text", ["2 * (i + 1)", "(n - 1) / 2 ^ l", "n - (i - 1)", "(2 ^ l) ^ 2", "log(n + 1) * 3 % 2"])
+def test_expressions_keep_their_brackets(text: str) -> None:
+    source = f"family f\ny(i, l) = OR x({text}) for i in 0..0, l in 0..0\noutput y(0, 0)"
+    found = parse(source)
+    assert parse(to_text(found)) == found
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("y = XOR x(0)", "<string>:2:5: 'AND' or 'OR' or 'NOT' or 'THR' should come here, not 'XOR'"),
+        ("y = OR", "<string>:2:7: the name of a wire should come here"),
+        ("y = OR x(0) for i in 0", "<string>:2:23: '..' should come here"),
+        ("y = OR x(0", "<string>:2:11: ',' or '[)]' should come here"),
+        ("y = OR x(0) ?", "<string>:2:13: '[?]' cannot stand here"),
+        ("y = OR [x(0)]", "<string>:2:13: 'for' should come here"),
+        ("y = THR x(0)", "<string>:2:9: '[(]' should come here"),
+        ("y = OR x(0) for i in 0..n if i", "<string>:2:31: '=' or"),
+        ("y = OR x(0) ]", "<string>:2:13: the name of a wire should come here"),
+        ("y = OR x(" + "(" * 60 + "0", "brackets are more than 40 deep"),
+        ("y = OR x(1234567890123)", "<string>:2:10: this number is too long"),
+        ("depth log^x", "<string>:2:11: the exponent should come here"),
+    ],
+)
+def test_mistakes_are_reported_where_they_are(line: str, message: str) -> None:
+    with pytest.raises(SourceError, match=message):
+        parse(f"family f\n{line}\noutput y")
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("y = OR z\noutput y", "there is no rule for z"),
+        ("y = OR x(i)\noutput y", "nothing says what i is"),
+        ("y = OR x(0) for n in 0..1\noutput y", "n has a value already"),
+        ("x(0) = OR x(1)\noutput x(0)", "x is the name of the inputs"),
+        ("depth log^7\ny = OR x(0)\noutput y", "the exponent is between 1 and 4"),
+    ],
+)
+def test_families_that_mean_nothing_are_refused(body: str, message: str) -> None:
+    with pytest.raises(InvalidError, match=message):
+        parse(f"family f\n{body}")
+
+
+def test_an_output_is_needed_and_headers_come_once() -> None:
+    with pytest.raises(SourceError, match="nothing says what the output is"):
+        parse("family f\ny = OR x(0)")
+    with pytest.raises(SourceError, match="already a line that begins with 'depth'"):
+        parse("family f\ndepth log\ndepth log\ny = OR x(0)\noutput y")
+
+
+def of(body: str) -> Family:
+    return parse(f"family f\n{body}")
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("y = OR x(0) for i in 0..2^40\noutput y", "takes more than"),
+        ("y(i) = OR x(1/i) for i in 0..1\noutput y(0)", "divides by 0"),
+        ("y = OR x(2^(0-1))\noutput y", "exponents are between"),
+        ("y = OR x((2^31)*(2^31))\noutput y", "numbers of a family are at most"),
+    ],
+)
+def test_texts_that_would_keep_anybody_busy_are_stopped(body: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        of(body).circuit(3)
+
+
+def test_circuits_that_are_none_are_refused_with_the_line() -> None:
+    with pytest.raises(InvalidError, match="which nothing drives"):
+        of("y = OR x(n)\noutput y").circuit(2)
+    with pytest.raises(InvalidError, match="cycle"):
+        of("y = OR z\nz = OR y\noutput y").circuit(2)

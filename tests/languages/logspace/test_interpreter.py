@@ -1,0 +1,63 @@
+"""What machines with logarithmic space do, against Python; and that they guess."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+import softmachine as sm
+from softmachine.languages.logspace import LogspaceMachine, accepting_run, accepts, parse, reachable
+
+
+def machine(name: str) -> LogspaceMachine:
+    found = sm.load(name)
+    assert isinstance(found, LogspaceMachine)
+    return found
+
+
+def equal_blocks(word: str) -> bool:
+    blocks = [block for block in word.split("#") if block]
+    return len(set(blocks)) < len(blocks)
+
+
+@pytest.mark.parametrize(
+    ("name", "definition"),
+    [("anbn-logspace", lambda word: word == "a" * (len(word) // 2) + "b" * (len(word) // 2)),
+     ("equal-blocks", equal_blocks)],
+)  # fmt: skip
+def test_every_short_word(name, definition) -> None:  # type: ignore[no-untyped-def]
+    found = machine(name)
+    for length in range(8):
+        for word in product(found.alphabet, repeat=length):
+            assert accepts(found, word) is definition("".join(word)), word
+
+
+@pytest.mark.parametrize("count", [5, 16, 17, 40])
+def test_longer_words(count: int) -> None:
+    """Counters carry and borrow."""
+    assert accepts(machine("anbn-logspace"), "a" * count + "b" * count)
+    assert not accepts(machine("anbn-logspace"), "a" * count + "b" * (count + 1))
+    assert accepts(machine("equal-blocks"), f"{'1' * count}#1#{'1' * count}")
+    assert not accepts(machine("equal-blocks"), f"{'1' * count}#1#{'1' * (count + 1)}")
+
+
+def test_a_run_that_accepts_is_shown_step_by_step() -> None:
+    run = accepting_run(machine("equal-blocks"), "1#1")
+    assert run is not None
+    assert [str(found) for found in run][:3] == ["begin@0,0:__", "first@1,1:__", "up@2,1:1_"]
+    assert run[-1].state == "yes"
+    assert accepting_run(machine("equal-blocks"), "1#") is None
+
+
+def test_the_number_of_configurations_that_are_reached_is_at_most_that_of_all() -> None:
+    found = machine("equal-blocks")
+    for length in range(6):
+        assert len(reachable(found, "1" * length)) <= found.configurations(length)
+
+
+def test_a_guess_is_any_of_several_rules() -> None:
+    head = "machine m\ninput a b\nspace 1\nstart s\naccept yes\n\n"
+    ends_in_a = parse(head + "s < < -> t < R S\nt * < -> t < R S\nt a < -> u < R S\nu > < -> yes < S S\n")
+    assert accepts(ends_in_a, "bba")
+    assert not accepts(ends_in_a, "ab")

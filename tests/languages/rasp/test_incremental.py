@@ -1,0 +1,29 @@
+"""Letter by letter, a causal program says what it says of the whole input."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from softmachine.errors import StuckError
+from softmachine.languages import rasp
+from tests.sources.rasp_programs import random_program
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_random_programs_say_the_same_letter_by_letter(block: int) -> None:
+    for seed in range(30 * block, 30 * block + 30):
+        rng = random.Random(seed)
+        program = random_program(rng, causal=seed % 5 > 0, loop=seed % 10 == 0)
+        word = rng.choices(program.alphabet, k=7)
+        reading = rasp.Reading(program)
+        said = [reading.read(word[:3]), *(reading.read((letter,)) for letter in word[3:])]
+        # A program that looks ahead says at the last position what it says of the word so far.
+        assert said == [rasp.run(program, word[:length])[-1] for length in range(3, 8)], seed
+
+
+def test_what_has_read_nothing_says_nothing() -> None:
+    program = rasp.parse("# alphabet: a\n# causal\nx = indices;")
+    with pytest.raises(StuckError, match="read nothing"):
+        rasp.Reading(program).read(())

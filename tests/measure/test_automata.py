@@ -1,0 +1,46 @@
+"""Lemma 4.2 of "Softmax Transformers are Turing-Complete": the automata of programs, built, run and made smaller."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from softmachine import zoo
+from softmachine.errors import UsageError
+from softmachine.languages.crasp import Program, run
+from softmachine.measure.automata import automaton
+from softmachine.measure.fitting import fitted
+from softmachine.measure.slices import slices
+
+
+def program(name: str) -> Program:
+    entry = zoo.find(name)
+    assert entry is not None
+    found = entry.load()
+    assert isinstance(found, Program)
+    return found
+
+
+@pytest.mark.parametrize("name", ["majority-crasp", "parity-crasp", "dyck-1-crasp", "in-order-crasp", "anbncn-crasp"])
+def test_the_automaton_accepts_what_the_program_does(name: str) -> None:
+    """With and without chain of thought; its classes are those of the language's slices."""
+    given = program(name)
+    n = 7 if len(given.alphabet) == 2 else 5
+    built = automaton(given, n)
+    words = [word for length in range(n + 1) for word in product(given.alphabet, repeat=length)]
+    assert [word for word in words if built.accepts(word) != run(given, word).accepted] == []
+    (whole,) = slices(lambda word: run(given, word).accepted, given.alphabet, [n])
+    assert built.classes(n) == whole.classes
+
+
+@pytest.mark.parametrize("name", ["majority-crasp", "parity-crasp"])
+def test_automata_of_programs_have_polynomially_many_states(name: str) -> None:
+    """At eight lengths: n² + n + 1."""
+    sizes = {n: automaton(program(name), n).size for n in (1, 2, 4, 8, 12, 16, 20, 24)}
+    assert str(fitted(sizes)) == "n² + n + 1"
+
+
+def test_a_program_that_counts_through_r_has_no_such_automaton() -> None:
+    with pytest.raises(UsageError, match="remembers positions"):
+        automaton(program("palindrome-relative"), 3)

@@ -1,0 +1,103 @@
+"""NL: machines that guess in logarithmic space, by their configuration graphs."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+import softmachine as sm
+from softmachine import api
+from softmachine.compiler import compile_program
+from softmachine.engines.dense.engine import DenseEngine
+from softmachine.errors import ConstructionError, InputError
+from softmachine.languages.logspace import LogspaceMachine, accepts, parse
+from softmachine.theorems.configuration_graph.theorem import signals
+from softmachine.theorems.connectivity.theorem import positions
+from softmachine.theorems.nondeterministic_logspace.tokens import ConfigurationGraph, LogspaceCodec
+from softmachine.transformer.features import ceil_log2
+from tests.models import model_of
+
+
+def machine(name: str) -> LogspaceMachine:
+    found = sm.load(name)
+    assert isinstance(found, LogspaceMachine)
+    return found
+
+
+@pytest.mark.parametrize("name", ["anbn-logspace", "equal-blocks"])
+@pytest.mark.parametrize(("attention", "arithmetic"), [("hard", "float64"), ("soft", "fixed:2"), ("hard", "fixed:2")])
+@pytest.mark.parametrize("length", [0, 1, 3])
+def test_every_short_word(name: str, length: int, attention: str, arithmetic: str) -> None:
+    model = model_of(name, "nondeterministic-logspace", attention, length)
+    assert api.check(model, up_to=length, arithmetic=arithmetic).holds
+
+
+def test_words_that_the_machine_counts() -> None:
+    model = model_of("anbn-logspace", None, "hard", 4)
+    assert [word for word in ("aabb", "abab", "aaab") if api.run(model, word).accepted] == ["aabb"]
+
+
+@pytest.mark.parametrize("name", ["anbn-logspace", "equal-blocks"])
+@pytest.mark.parametrize("length", range(6))
+def test_layers_and_positions_are_those_of_the_lemma(name: str, length: int) -> None:
+    codec = LogspaceCodec(machine(name), length)
+    vertices = codec.configurations.vertices
+    weights = compile_program(signals(codec.configurations, soft=False))
+    layers = sum(len(block.layers) * block.repeats for block in weights.blocks)
+    assert layers - 2 * ceil_log2(vertices) in (1, 2, 3)
+    assert len(codec.prompt("a" * length if name[0] == "a" else "1" * length).tokens) == length + positions(vertices)
+
+
+@pytest.mark.parametrize("name", ["anbn-logspace", "equal-blocks"])
+def test_the_number_of_configurations_is_polynomial(name: str) -> None:
+    """All of them, as the lemma takes them: at most c·n^k, since the work tape has logarithmic size."""
+    found = machine(name)
+    assert all(found.configurations(2**k - 1) <= 200 * 8 ** (2 * k) for k in range(1, 12))
+    for length in range(6):
+        some, whole = ConfigurationGraph(found, length), ConfigurationGraph(found, length, whole=True)
+        assert some.vertices <= whole.vertices <= found.configurations(length)
+
+
+@pytest.mark.parametrize("name", ["anbn-logspace", "equal-blocks"])
+@pytest.mark.parametrize("length", range(7))
+def test_the_reduction_is_right(name: str, length: int) -> None:
+    """A word is accepted iff acceptance can be reached in its configuration graph; nothing that is left out matters."""
+    found = machine(name)
+    for whole in (False, True):
+        graph = ConfigurationGraph(found, length, whole)
+        for word in product(found.alphabet, repeat=length):
+            reached = graph.on(word).reachable(graph.on(word).vertices[0])
+            assert ("accepted" in reached) is accepts(found, word)
+
+
+def test_all_that_can_be_reached_gives_the_same_answers() -> None:
+    graph = ConfigurationGraph(machine("anbn-logspace"), 1, whole=True)
+    engine = DenseEngine(compile_program(signals(graph, soft=False)), "float64")
+    padding = ["□"] * positions(graph.vertices)
+    for word, row in zip("ab", engine.answers([("a", *padding), ("b", *padding)], 1), strict=True):
+        assert (row[graph.answer_position] == "true") is accepts(graph.machine, word)
+
+
+def test_a_machine_that_accepts_at_once_and_one_that_never_does() -> None:
+    text = "machine m\ninput a\nspace 1\nstart {}\naccept yes\n\nno < < -> no < S S\n"
+    for start, expected in (("yes", True), ("no", False)):
+        model = sm.compile(parse(text.format(start)), length=1)
+        assert api.run(model, "a").accepted is expected
+
+
+def test_words_of_other_lengths_and_large_machines_are_refused() -> None:
+    model = model_of("anbn-logspace", None, "hard", 1)
+    with pytest.raises(InputError, match="weights are for words of 1"):
+        api.run(model, "ab")
+    with pytest.raises(ConstructionError, match="configurations on words of 40 letters"):
+        sm.compile("anbn-logspace", length=40)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "length"), [("anbn-logspace", 6), ("equal-blocks", 4), ("equal-blocks", 5)])
+def test_longer_words(name: str, length: int) -> None:
+    model = sm.compile(name, length=length)
+    words = ["aaabbb", "aabbbb"] if length == 6 else ["1#1#", "11#1"] if length == 4 else ["11#11", "11#1#"]
+    for word in words:
+        assert api.run(model, word, arithmetic="float64").accepted is accepts(model.source, word)  # type: ignore[arg-type]

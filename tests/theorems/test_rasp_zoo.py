@@ -1,0 +1,125 @@
+"""The RASP programs of the zoo: right hard and soft, in two formats, on short words and long ones; as stock models."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+
+from softmachine import api, zoo
+from softmachine.engines.dense.engine import DenseEngine
+from softmachine.languages import rasp
+from softmachine.model import Model
+
+ZOO = tuple(entry.name for entry in zoo.entries() if entry.file.startswith("rasp/"))
+LOOPS = ("parity-loop-rasp", "addition-loop-rasp", "sort-loop-rasp", "subleq-rasp")
+WRITERS = ("parity-scratchpad-rasp", "addition-scratchpad-rasp")
+ARITHMETICS = ("float64", "float32")
+MOST_WORDS, MOST_OF_LOOPS = 50_000, 2_000
+"""All words are tried up to the length at which there are more than these."""
+TOGETHER = 100
+"""So many words are read at once."""
+
+
+@cache
+def compiled(name: str) -> Model:
+    return api.compile(name)
+
+
+def require_answers(name: str, tried: Sequence[tuple[str, ...]], length: int) -> None:
+    """What models with hard and soft attention say in two formats, many words at a time; each is interpreted once."""
+    hard, soft = compiled(name), api.compile(name, attention="soft", length=length)
+    codec = hard.codec
+    engines = [DenseEngine(model.weights, arithmetic) for model in (hard, soft) for arithmetic in ARITHMETICS]
+    for start in range(0, len(tried), TOGETHER):
+        for _, alike in groupby(tried[start : start + TOGETHER], len):
+            batch = list(alike)
+            prompts = [codec.prompt(word) for word in batch]
+            expected = codec.expected_together(batch, 0)
+            for engine in engines:
+                said = engine.answers([prompt.tokens for prompt in prompts], prompts[0].length)
+                for word, row, right in zip(batch, said, expected, strict=True):
+                    assert row[1:] == list(right)[1:], (word, engine.arithmetic.name)
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_every_zoo_program_is_right_on_short_words_and_on_a_longer_one(name: str) -> None:
+    model = compiled(name)
+    assert api.check(model, up_to=1 if name in LOOPS else 2).holds
+    assert api.check(model, sample=2, length=5 if name == "subleq-rasp" else 20).holds
+
+
+@pytest.mark.parametrize(
+    "name", ["reverse-rasp", "histogram-rasp", "double-histogram-rasp", "sort-rasp", "dyck-2-rasp"]
+)
+def test_softmax_is_certified_and_says_the_same(name: str) -> None:
+    model = api.compile(name, attention="soft", length=20)
+    assert model.attention == "soft"
+    assert api.check(model, sample=3, length=20).holds
+
+
+@pytest.mark.parametrize("name", ["double-histogram-rasp", "sort-unique-rasp", "dyck-3-rasp", "long-addition-rasp"])
+def test_a_word_of_length_200_is_decided_in_float32_hard_and_soft(name: str) -> None:
+    """Softmax was undecided from 30 to 80 letters on, and long addition with hard attention, too."""
+    require_answers(name, [compiled(name).codec.random_word(random.Random(1), 200)], 200)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ZOO)
+def test_every_zoo_program_is_right_on_all_words_up_to_length_6_hard_and_soft(name: str) -> None:
+    """Of long addition, which has 11 letters, up to length 4; of loops with 11, up to 3, and of the others up to 5."""
+    codec = compiled(name).codec
+    most = MOST_OF_LOOPS if name in LOOPS else MOST_WORDS
+    longest = max(n for n in range(1, 7) if len(codec.alphabet) ** n <= most)
+    require_answers(name, [tuple(word) for n in range(1, longest + 1) for word in codec.words(n)], longest)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ZOO)
+def test_every_zoo_program_is_right_on_200_words_of_length_200_hard_and_soft(name: str) -> None:
+    """A loop has turns for every letter: 5 words of length 40, and of subleq 12."""
+    count, length = (200, 200) if name not in LOOPS else (5, 12 if name == "subleq-rasp" else 40)
+    rng = random.Random(name)
+    require_answers(name, [compiled(name).codec.random_word(rng, length) for _ in range(count)], length)
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_layers_heads_and_width_do_not_depend_on_the_length(name: str) -> None:
+    """Only the vocabulary does: integers up to what words of the length need have tokens."""
+    source = api.load(name)
+    assert isinstance(source, rasp.Program)
+    sizes = set()
+    for length in (None, 300, 1000):
+        weights = api.compile(source, context=length).weights
+        sizes.add((len(weights.layers), len(weights.heads), weights.width))
+    assert len(sizes) == 1
+
+
+def stock_form(name: str) -> tuple[str, str]:
+    """The theorem and the stock architecture of a program: a decoder if it looks back only."""
+    source = api.load(name)
+    assert isinstance(source, rasp.Program)
+    if name in WRITERS:
+        return "rasp-generate", "gpt2"
+    return "rasp", "gpt2" if source.causal else "bert"
+
+
+@pytest.mark.parametrize(("theorem", "form"), [("rasp", "bert"), ("rasp-causal", "gpt2")])
+def test_stock_models_say_what_the_interpreter_says(theorem: str, form: str, tmp_path: Path) -> None:
+    """Nothing is written unless the stock model has said so on sample words."""
+    pytest.importorskip("transformers", reason="stock models are run by it")
+    api.export("reverse-rasp", tmp_path / "model", to=form, length=8, theorem=theorem)
+    assert (tmp_path / "model" / "model.safetensors").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ZOO)
+def test_every_zoo_program_is_exported_and_verified(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("transformers", reason="stock models are run by it")
+    theorem, form = stock_form(name)
+    exported = api.export(name, tmp_path / "model", to=form, length=16, theorem=theorem)
+    assert exported.verified[0].holds

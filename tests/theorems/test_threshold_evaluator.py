@@ -1,0 +1,111 @@
+"""The evaluator of circuits with thresholds: one and the same layers of constant width for every circuit."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from softmachine import api
+from softmachine.engines.dense.engine import DenseEngine
+from softmachine.errors import OutgrownError
+from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, evaluate, majority
+from softmachine.signals import evaluate as evaluate_signal
+from softmachine.theorems.circuit_evaluator.tokens import (
+    ThresholdEvaluatorCodec,
+    fitting_length,
+    pointer_width,
+    serialised,
+)
+from softmachine.theorems.threshold_evaluator.theorem import signals
+from tests.sources.circuits import random_circuit
+
+TWO_OF_THREE = Circuit(
+    name="two of three",
+    inputs=("a", "b", "c"),
+    gates=(Gate("two", GateKind.THR, ("a", "b", "c"), 2), Gate("y", GateKind.NOT, ("two",))),
+    outputs=("y",),
+)
+
+
+def fitting(length: int, count: int, depth: int = 2) -> list[Circuit]:
+    """Random circuits with thresholds of one depth, whose description fits into a length."""
+    found: list[Circuit] = []
+    seed = 0
+    while len(found) < count:
+        seed += 1
+        source = random_circuit(
+            seed, inputs=1 + seed % 4, gates=1 + seed % 6, outputs=1, fan_in=2 + seed % 4, kinds=tuple(GateKind)
+        )
+        try:
+            if ThresholdEvaluatorCodec(source, length).written.depth == depth:
+                found.append(source)
+        except OutgrownError:
+            continue
+    return found
+
+
+def wrong(sources: list[Circuit], length: int, attention: str, arithmetic: str) -> list[str]:
+    """The circuits that one model gets wrong, on some input."""
+    model = api.compile(sources[0], "threshold-evaluator", attention=attention, length=length)
+    engine = DenseEngine(model.weights, arithmetic)
+    bad = []
+    for source in sources:
+        codec = ThresholdEvaluatorCodec(source, length)
+        words = list(product("01", repeat=source.width))
+        said = engine.answers([codec.prompt(word).tokens for word in words], length)
+        outputs = [codec.read(word, row).output for word, row in zip(words, said, strict=True)]
+        if outputs != [evaluate(source, word) for word in words]:
+            bad.append(source.name)
+    return bad
+
+
+def test_every_gate_says_what_it_asks_for() -> None:
+    tokens, _ = serialised(TWO_OF_THREE, "011", 3, basis=Basis.TC)
+    assert "".join(tokens) == "x=0x=1x=1THR≥010&000#011&001#011&010#011NOT≥001&011#100"
+
+
+@pytest.mark.parametrize("attention", ["hard", "soft"])
+def test_one_model_evaluates_many_circuits(attention: str) -> None:
+    bits = 2 * pointer_width(160) + 1
+    assert wrong(fitting(160, 3), 160, attention, f"fixed:{bits}") == []
+    assert wrong(fitting(160, 3), 160, attention, "float64") == []
+
+
+@pytest.mark.parametrize("inputs", [3, 7, 15, 31, 63, 127])
+def test_turns_are_the_depth_the_width_is_constant_and_precision_logarithmic(inputs: int) -> None:
+    circuit = majority(inputs)
+    length = fitting_length(circuit, inputs, Basis.TC)
+    bits = pointer_width(length)
+    model = api.compile(circuit, "threshold-evaluator", length=length)
+    weights = model.weights
+    assert weights.width == 33
+    assert [block.repeats for block in weights.blocks if block.name] == [bits, 1]
+    assert sum(len(block.layers) * block.repeats for block in weights.blocks) == 3 + bits + 2
+    for ones in (inputs // 2, inputs // 2 + 1):
+        if inputs <= 15:
+            run = api.run(model, "1" * ones + "0" * (inputs - ones), arithmetic=f"fixed:{2 * bits + 1}")
+            assert run.accepted is (ones > inputs // 2)
+
+
+def test_signals_keep_their_promises() -> None:
+    """The exact evaluator checks gaps, ties and kinds at every position."""
+    source = Circuit(name="n", inputs=("a",), gates=(Gate("y", GateKind.NOT, ("a",)),), outputs=("y",))
+    codec = ThresholdEvaluatorCodec(source, 20)
+    for word in ("0", "1"):
+        logits = evaluate_signal(signals(20, 1, soft=False).logits, codec.prompt(word).tokens, 20)
+        assert (logits[codec.position["y"]][1] > 0) is (word == "0")
+
+
+def test_too_short_a_length_is_refused_with_the_smallest_that_serves() -> None:
+    with pytest.raises(OutgrownError, match="--context"):
+        api.compile(TWO_OF_THREE, "threshold-evaluator", length=20)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("attention", ["hard", "soft"])
+def test_hundreds_of_serialised_circuits(attention: str) -> None:
+    for depth in (1, 3):
+        sources = fitting(256, 60, depth)
+        assert wrong(sources[:30], 256, attention, "fixed:17") == []
+        assert wrong(sources[30:], 256, attention, "float64") == []

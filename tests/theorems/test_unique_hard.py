@@ -1,0 +1,85 @@
+"""Linear temporal logic by masked unique-hard attention: no position features, one head an operator."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+
+import pytest
+
+import softmachine as sm
+from softmachine.compiler import compile_program
+from softmachine.engines.dense.engine import DenseEngine
+from softmachine.errors import ConstructionError
+from softmachine.languages.temporal import Formula, Specification, parse_formula, truth
+from softmachine.theorems.shared.special_tokens import START
+from softmachine.theorems.unique_hard.theorem import signals
+from softmachine.transformer.attention import Choice
+from softmachine.transformer.weights import Transformer
+from tests.sources.formulas import ALL, COMPARISON, COUNT_PREDICATE, COUNTS, OF_LENGTH, random_formula
+
+STAR_FREE = [name for name in (*ALL, OF_LENGTH) if name not in (*COUNTS, COUNT_PREDICATE, COMPARISON)]
+UNIQUE = {Choice.LEFTMOST, Choice.RIGHTMOST}
+
+
+def compiled(formula: Formula | str) -> tuple[Transformer, Specification]:
+    parsed = parse_formula(formula) if isinstance(formula, str) else formula
+    specification = Specification(name="formula", formula=parsed, alphabet=("a", "b"))
+    return compile_program(signals(specification)), specification
+
+
+def right(formula: Formula | str, words: list[tuple[str, ...]], arithmetic: str) -> None:
+    model, specification = compiled(formula)
+    engine = DenseEngine(model, arithmetic)
+    for word in words:
+        answers = engine.answers([[START, *word]], len(word))[0]
+        assert [answer == "true" for answer in answers[1:]] == list(truth(specification, word)), f"{formula} on {word}"
+
+
+@pytest.mark.parametrize("block", range(6))
+def test_random_formulas_hold_where_the_evaluator_says(block: int) -> None:
+    chooser = random.Random(block)
+    words = [word for n in range(1, 5) for word in product("ab", repeat=n)]
+    for seed in range(8 * block, 8 * (block + 1)):
+        formula = random_formula(random.Random(seed), 4, "ab", STAR_FREE)
+        right(formula, words, "float64")
+        right(formula, [tuple(chooser.choices("ab", k=n)) for n in (5, 30)], "exact")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(20))
+def test_a_thousand_random_formulas_hold_where_the_evaluator_says(block: int) -> None:
+    words = [word for n in range(1, 7) for word in product("ab", repeat=n)]
+    for seed in range(1000 + 50 * block, 1000 + 50 * (block + 1)):
+        right(random_formula(random.Random(seed), 5, "ab", STAR_FREE), words, "float64")
+
+
+@pytest.mark.parametrize("depth", range(1, 8))
+@pytest.mark.parametrize("operator", ["prev ", "next "])
+def test_one_head_and_one_layer_a_neighbour_and_no_position_feature(operator: str, depth: int) -> None:
+    model, _ = compiled(operator * depth + "Q_a")
+    assert not model.features
+    assert len(model.heads) == depth
+    assert {head.weighting.choice for head in model.heads} <= UNIQUE
+
+
+@pytest.mark.parametrize("depth", range(1, 8))
+@pytest.mark.parametrize("operator", ["since", "until"])
+def test_one_head_a_since_and_no_position_feature(operator: str, depth: int) -> None:
+    formula = "Q_b"
+    for _ in range(depth):
+        formula = f"not (Q_a {operator} {formula})"
+    model, _ = compiled(formula)
+    assert not model.features
+    assert len(model.heads) == depth
+
+
+def test_a_formula_of_the_past_is_a_decoder() -> None:
+    assert compiled("Q_a since prev Q_b")[0].causal
+    assert not compiled("Q_a until Q_b")[0].causal
+
+
+def test_counts_are_refused() -> None:
+    for formula in ("#<[Q_a] > 2", "odd(#>[Q_a])"):
+        with pytest.raises(ConstructionError, match="unique-hard attention cannot count"):
+            sm.compile(formula, "unique-hard")

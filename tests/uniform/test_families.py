@@ -1,0 +1,147 @@
+"""Uniform families (Definition A.5): machines print what ``compile`` makes, in logarithmic space."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from softmachine.errors import UsageError
+from softmachine.languages.circuit import Basis, equivalent, evaluate, generators, simplified
+from softmachine.transformer.features import ceil_log2
+from softmachine.uniform import FAMILIES, Measured, UniformFamily, binary, family_named, measured, per_doubling
+from softmachine.uniform.circuits import AndOrTree
+from softmachine.uniform.connections import OUTPUT, connection_language, connections
+from softmachine.uniform.describing import description, features
+from softmachine.uniform.programs import Tapes, run
+from softmachine.uniform.transducer import unary
+
+NAMES = [family.name for family in FAMILIES]
+LARGEST = {"majority": 6, "tree-of-majorities": 7, "connectivity": 12}
+"""The machines of unit vectors try all pairs of addresses: longer ones are tried by the slow tests."""
+OF_CIRCUITS = [name for name in NAMES if family_named(name).circuits]
+
+
+@cache
+def found_at(name: str, n: int) -> Measured:
+    return measured(family_named(name), n)
+
+
+def some_sizes(family: UniformFamily, most: int) -> list[int]:
+    return [n for n in range(family.least, most + 1) if n % 2 or not family.odd]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_programs_print_the_weights_for_every_small_size(name: str) -> None:
+    """As Python, where this is fast; that machines do the same is another test."""
+    family = family_named(name)
+    for n in some_sizes(family, LARGEST.get(name, 40)):
+        transformer, positions = family.transformer(n)
+        assert run(family.weights, family.given, n).splitlines() == list(description(transformer))
+        for i in range(0, positions, 1 + positions // 60):
+            assert run(family.features, family.given, n, i).splitlines() == list(features(transformer, i)), (n, i)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_machines_print_what_compile_makes(name: str) -> None:
+    family = family_named(name)
+    for n in family.sizes(min(family.usual, LARGEST.get(name, 64))):
+        assert found_at(name, n).differences == ()
+
+
+@pytest.mark.parametrize("name", ["adjacent-ones", "and-or-tree", "connectivity"])
+def test_the_space_of_the_machines_is_logarithmic(name: str) -> None:
+    """Definition 2.4, at six sizes or more: at most 11 cells a bit of n for each machine, and a constant."""
+    family = family_named(name)
+    found = [found_at(name, n) for n in family.sizes(family.usual)]
+    assert len(found) >= 6
+    for each in found:
+        assert each.uses["weights"].cells <= 8 * each.logarithm + 112
+        assert each.uses["features"].cells <= 20 * each.logarithm + 52
+        assert "connections" not in each.uses or each.uses["connections"].cells <= 9 * each.logarithm + 40
+    for machine in found[0].uses:
+        assert (per_doubling(found, machine) or 0) <= 22
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["majority", "tree-of-majorities"])
+def test_the_space_of_the_machines_of_unit_vectors_is_logarithmic(name: str) -> None:
+    """The precision b is O(log n) bits, and numbers of 2b bits are multiplied: more cells a bit, still a constant."""
+    family = family_named(name)
+    found = [measured(family, n) for n in family.sizes(33)]
+    assert len(found) >= 6
+    for each in found:
+        assert each.differences == ()
+        assert each.uses["weights"].cells <= 110 * each.logarithm + 240
+        assert each.uses["features"].cells <= 140 * each.logarithm + 320
+    growth = [
+        later.uses["weights"].cells - earlier.uses["weights"].cells
+        for earlier, later in zip(found, found[2:], strict=False)
+    ]
+    assert growth[-1] <= growth[0]
+
+
+@pytest.mark.parametrize("name", OF_CIRCUITS)
+def test_connection_languages_are_decided(name: str) -> None:
+    """Section A.2: every tuple of small circuits, also with wires that there are not."""
+    family = family_named(name)
+    machine = family.machines["connections"]
+    for n in some_sizes(family, 5):
+        circuit = family.circuit(n)
+        language = connection_language(circuit)
+        assert len(language) == 1 + sum(len(gate.inputs) for gate in circuit.gates)
+        every = range(len(circuit.wires) + 1)
+        for asked in ((i, j, t) for i in every for j in every for t in range(OUTPUT + 2)):
+            said = run(connections, family.given, n, *asked)
+            assert said == f"{int(asked in language)}\n", asked
+            if sum(asked) % 7 == 0:
+                assert machine.run(unary(n, *asked)).text() == said
+
+
+@pytest.mark.parametrize("name", OF_CIRCUITS)
+def test_circuits_of_families_are_what_the_theorem_lays_out(name: str) -> None:
+    """They have gates of the basis only, so that nothing is simplified, and the depth that the family says."""
+    family = family_named(name)
+    basis = Basis.AC if family.theorem == "circuit-binary" else Basis.TC
+    for n in some_sizes(family, 12):
+        circuit = family.circuit(n)
+        assert simplified(circuit, basis).gates == circuit.gates
+        assert family.circuits.depth(n) == circuit.depth
+        assert family.circuits.wires(n) == len(circuit.wires)
+        assert family.circuits.most_arguments(n) == max(len(gate.inputs) for gate in circuit.gates)
+
+
+def test_circuits_of_families_compute_what_they_are_called() -> None:
+    for n in range(3, 9):
+        for word in (f"{number:0{n}b}" for number in range(1 << n)):
+            assert evaluate(generators.adjacent_ones(n), word) == str(int("11" in word))
+    assert generators.and_or_tree(8).depth == ceil_log2(8)
+    assert evaluate(generators.and_or_tree(4), "1100") == evaluate(generators.and_or_tree(4), "0011") == "1"
+    assert evaluate(generators.and_or_tree(4), "0110") == "0"
+    assert equivalent(generators.majority_tree(3), generators.majority(3))
+    assert evaluate(generators.majority_tree(9), "110000001") == "0"
+    assert evaluate(generators.majority_tree(9), "110011000") == "1"
+    with pytest.raises(UsageError, match="odd number of inputs"):
+        generators.majority_tree(4)
+
+
+def slightly_wrong(tape: Tapes, family: object) -> None:
+    """The right number of lines, with a wrong turn: it prints the width of the transformer for n + 1 inputs."""
+    n = tape.unary()
+    tape.line("width", 3 * binary.address_bits(AndOrTree.wires(n + 1)) + 11)
+
+
+def test_what_is_printed_wrong_is_noticed() -> None:
+    family = replace(family_named("and-or-tree"), weights=slightly_wrong)
+    assert "should be 'tokens 11'" in measured(family, 5).differences[0]
+    assert "line 1 is 'width 10111', and should be 'width 10100'" in measured(family, 4).differences[0]
+
+
+def test_sizes_are_within_what_a_family_has() -> None:
+    assert family_named("tree-of-majorities").sizes(17) == [3, 5, 7, 9, 13, 17]
+    assert family_named("connectivity").sizes(20) == [2, 3, 4, 6, 8, 12, 16, 20]
+    with pytest.raises(UsageError, match="measured from n = 2 up to 20"):
+        family_named("connectivity").sizes(21)
+    with pytest.raises(UsageError, match="choose one of"):
+        family_named("none")

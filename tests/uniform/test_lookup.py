@@ -1,0 +1,36 @@
+"""Lemma B.1: functions on logarithmically many bits as circuits of depth 3, printed in logarithmic space."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import isqrt
+
+import pytest
+
+from softmachine.languages.circuit import evaluate
+from softmachine.uniform.lookup import Function, Root, Square, read, table
+from softmachine.uniform.programs import run
+from softmachine.uniform.transducer import unary
+from softmachine.uniform.translating import machine
+
+
+@pytest.mark.parametrize("function", [Square(), Root()])
+def test_a_function_on_logarithmically_many_bits_is_a_circuit_of_depth_3(function: Function) -> None:
+    """Size at most n^c + c log₂ n + m with 2^bits = n^c, in O(log n) cells: at seven sizes."""
+    printer = machine("a table", table, function)
+    cells = []
+    for n in (1, 3, 7, 15, 31, 63, 127):
+        work = printer.run(unary(n))
+        text = work.text()
+        assert text == run(table, (function,), n)
+        bits, outputs = function.bits(n), function.outputs(n)
+        circuit = read("table", bits, outputs, text)
+        assert circuit.depth <= 3
+        assert circuit.size <= 2**bits + bits + outputs
+        for x in range(2**bits):
+            given = f"{x:0{bits}b}"[::-1]
+            assert int(evaluate(circuit, given)[::-1], 2) == (x * x if isinstance(function, Square) else isqrt(x))
+        cells.append(work.cells)
+    grown = [later - earlier for earlier, later in pairwise(cells)]
+    assert max(grown[2:]) <= max(grown[:2]) + 8
+    assert cells[-1] < 3 * cells[1]

@@ -1,0 +1,122 @@
+"""Programs and the machines made of them do the same; what machines have no rule for is refused."""
+
+from __future__ import annotations
+
+from math import gcd, isqrt
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from softmachine.errors import SoftmachineError
+from softmachine.uniform import library
+from softmachine.uniform.programs import Program, Tapes, run
+from softmachine.uniform.reading import ProgramError
+from softmachine.uniform.transducer import BLANK, INPUT, ONE, RIGHT, Action, Transducer, unary
+from softmachine.uniform.translating import machine
+
+
+def arithmetic(tape: Tapes) -> None:
+    """All that programs can do with two numbers."""
+    n = tape.unary()
+    a = tape.binary()
+    b = tape.binary()
+    tape.line("numbers", a + b, a * b, a // b, a % b, a // 2, library.length(a), library.root(a))
+    tape.line("others", library.common_divisor(a, b), library.power_of_two(n), library.bit(a, n))
+    tape.line(a if a < b else b, 1 if a == b else 0, a - b if a >= b else b - a)
+    for k in range(1, n):
+        for j in range(k):
+            tape.put(k, "-", j, ";")
+    if n in (2, 5):
+        tape.line("two or five")
+    if (a == b or not b <= 3) and (n != 2 or a > b):
+        a += a
+        tape.line("yes", a)
+    elif n > 3:
+        b -= b
+        tape.line("no", b)
+
+
+ARITHMETIC = machine("arithmetic", arithmetic)
+NUMBERS = st.one_of(st.integers(0, 9), st.integers(0, 10**9))
+
+
+@given(st.integers(0, 6), NUMBERS, NUMBERS.map(lambda b: b + 1))
+@settings(deadline=None, max_examples=150)
+def test_a_machine_prints_what_its_program_prints(n: int, a: int, b: int) -> None:
+    assert ARITHMETIC.run(unary(n, a, b)).text() == run(arithmetic, (), n, a, b)
+
+
+@given(NUMBERS, NUMBERS.map(lambda b: b + 1))
+def test_the_library_computes_what_it_says(a: int, b: int) -> None:
+    assert library.times(a, b) == a * b
+    assert library.divided(a, b) == divmod(a, b)
+    assert library.length(a) == a.bit_length()
+    assert library.root(a) == isqrt(a)
+    assert library.common_divisor(a, b) == gcd(a, b)
+    assert [library.bit(a, k) for k in range(4)] == [a >> k & 1 for k in range(4)]
+
+
+def count(tape: Tapes) -> None:
+    n = tape.unary()
+    tape.line(n)
+
+
+def test_the_meter_counts_the_cells_that_heads_were_on() -> None:
+    """n and a copy of it: the mark, ⌊log₂ n⌋ + 1 bits, and the empty cell behind them, on two tapes."""
+    counter = machine("a count", count)
+    assert counter.tapes == 2
+    for n in range(1, 300):
+        work = counter.run(unary(n))
+        assert work.text() == f"{n:b}\n"
+        assert work.cells == 2 * (n.bit_length() + 2)
+
+
+def below(tape: Tapes) -> None:
+    n = tape.unary()
+    tape.line(n - 3)
+
+
+def test_a_machine_gets_stuck_below_zero() -> None:
+    less = machine("n - 3", below)
+    assert less.run(unary(5)).text() == "10\n"
+    with pytest.raises(SoftmachineError, match="got stuck"):
+        less.run(unary(2)).text()
+
+
+def endless(tape: Tapes) -> None:
+    n = 1
+    while n > 0:
+        n += n
+
+
+def test_a_machine_that_needs_too_much_space_is_stopped() -> None:
+    with pytest.raises(SoftmachineError, match="needs more than 4,096 cells"):
+        machine("2ⁿ", endless).run("").text()
+
+
+def lists(tape: Tapes) -> None:
+    _ = [1, 2]
+
+
+def forever(tape: Tapes) -> None:
+    forever(tape)
+
+
+def early(tape: Tapes) -> None:
+    if tape.unary() > 3:
+        return
+    tape.line("small")
+
+
+@pytest.mark.parametrize(
+    ("program", "reason"), [(lists, "has no .*1, 2"), (forever, "calls itself"), (early, "returns before its end")]
+)
+def test_what_is_no_program_is_refused(program: Program, reason: str) -> None:
+    with pytest.raises(ProgramError, match=reason):
+        machine("nothing", program)
+
+
+def test_no_machine_writes_on_its_input() -> None:
+    with pytest.raises(ValueError, match="writes on the input tape"):
+        Transducer("nothing", 0, (INPUT, INPUT, INPUT), ({}, {}, {ONE: Action(BLANK, RIGHT, 0)}))

@@ -1,0 +1,69 @@
+"""Families of circuits that are written as rules: machines print their circuits, in logarithmic space (Lemma C.1)."""
+
+from __future__ import annotations
+
+import pytest
+
+from softmachine import zoo
+from softmachine.errors import SoftmachineError
+from softmachine.languages.family import Family, parse
+from softmachine.uniform import WrittenFamily, measured, per_doubling
+from softmachine.uniform.families import text
+from softmachine.uniform.sourced import description, printer, program
+from softmachine.uniform.transducer import unary
+
+NAMES = [entry.name for entry in zoo.entries() if entry.file.endswith(".family")]
+
+
+def family(name: str) -> Family:
+    entry = zoo.find(name)
+    assert entry is not None
+    found = entry.load()
+    assert isinstance(found, Family)
+    return found
+
+
+def test_the_zoo_has_families() -> None:
+    assert len(NAMES) >= 3
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_machine_prints_the_circuit_for_every_length(name: str) -> None:
+    given = family(name)
+    machine = printer(given)
+    for n in range(1, 18):
+        assert machine.run(unary(n)).text() == text(description(given.circuit(n)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_space_is_logarithmic(name: str) -> None:
+    """At nine lengths: a doubling adds no more cells than at first."""
+    given = WrittenFamily(family(name))
+    found = [measured(given, n) for n in (1, 2, 4, 6, 8, 12, 16, 24, 32)]
+    assert [each.differences for each in found] == [()] * len(found)
+    cells = {each.n: each.uses["circuit"].cells for each in found}
+    assert cells[32] - cells[16] <= cells[16] - cells[8] + 4 <= cells[8] - cells[4] + 8
+    assert (per_doubling(found, "circuit") or 0) <= 25
+    assert cells[32] <= 20 * 5 + 40
+
+
+def test_ranges_that_end_below_0_are_empty() -> None:
+    given = parse(
+        "family few\ndepth log^1\nboth(i) = AND x(i) x(i+1) for i in 0..n-2\n"
+        "any = OR [both(i) for i in 0..n-2] x(0)\noutput any\n"
+    )
+    machine = printer(given)
+    for n in range(1, 9):
+        assert machine.run(unary(n)).text() == text(description(given.circuit(n)))
+
+
+def test_a_machine_gets_stuck_where_a_number_is_below_0() -> None:
+    given = parse("family low\ndepth log^1\na = OR x(0) for i in 0..0 if n - 3 >= 0\noutput a\n")
+    with pytest.raises(SoftmachineError, match="got stuck"):
+        printer(given).run(unary(2)).text()
+
+
+def test_names_of_a_family_are_not_taken_for_words_of_python() -> None:
+    given = parse("family odd\ndepth log^1\ntape(lambda) = OR x(lambda) for lambda in 0..n-1\noutput tape(0)\n")
+    assert "v_lambda" in program(given)
+    assert printer(given).run(unary(3)).text() == text(description(given.circuit(3)))
