@@ -36,10 +36,12 @@ NOT_RUN = {
     "softmachine run busy-beaver-5 --engine dense": "takes a day; the page says so",
     'softmachine run "at least 3"': "needs the format that the page describes; tests/outside has one",
     'softmachine check "Q_a since Q_b" --up-to 26': "needs a cluster; tests/sweeps/test_cluster.py has one",
+    "softmachine learn division-counter": "trains for minutes; tests/learn trains tiny models",
+    "softmachine experiments": "trains for half an hour and more; tests/learn does both with tiny models",
     "softmachine --install-completion": "would change the shell of whoever runs the tests",
 }
 """How commands begin that are not tried, and why."""
-MENTIONED = ("run", "export", "certify", "check", "show", "compile", "circuit", "slices", "dataset")
+MENTIONED = ("run", "export", "certify", "check", "show", "compile", "circuit", "slices", "dataset", "learn")
 """Commands whose bare name, in the text, is no call."""
 SLOW = (
     "busy-beaver-5",
@@ -54,14 +56,15 @@ SLOW = (
     "slices majority-crasp",
     "atlas",
     "softmachine bench",
+    "softmachine learn",
     "universal",
 )
 """What takes more than two seconds has one of these in it."""
 NEEDS = {
     "transformer_lens": ("transformer_lens", "def write(stream"),
-    "torch": ("softmachine export", "from transformers"),
+    "torch": ("softmachine export", "from transformers", "softmachine learn", "softmachine.learn"),
     "pyarrow": (".parquet",),
-    "matplotlib": ("--plot",),
+    "matplotlib": ("--plot", "--probes"),
 }
 """Packages, and what can be tried only with them."""
 MISSING = [package for package in NEEDS if importlib.util.find_spec(package) is None]

@@ -7,8 +7,9 @@ import json
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from importlib.util import find_spec
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
@@ -286,3 +287,15 @@ def test_a_file_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
     assert len(file.read_bytes().splitlines()) == 7
     with pytest.raises(UsageError, match=r"let it end in \.jsonl, \.csv, \.parquet"):
         sm.dataset("palindrome", up_to=2).save(tmp_path / "rows.txt")
+
+
+def test_a_smaller_sample_will_do_if_that_is_said() -> None:
+    source = sm.load("division-counter")
+    assert not isinstance(source, sm.Model)
+    accepts = decider(source, max_steps=1_000)
+    accepted = {"".join(word) for n in range(1, 7) for word in product("abc", repeat=n) if accepts(word)}
+    asked = sm.dataset(source, sample=4_000, length="1-6", balance=True)
+    found = [row.input for row in replace(asked, fewer=True) if row.verdict == "accept"]
+    assert sorted(found) == sorted(accepted)
+    with pytest.raises(UsageError, match="there are only"):
+        list(asked)

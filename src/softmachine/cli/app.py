@@ -26,6 +26,8 @@ COMMANDS = (
     "certify",
     "export",
     "dataset",
+    "learn",
+    "experiments",
     "slices",
     "circuit",
     "reduce",
@@ -37,7 +39,7 @@ COMMANDS = (
     "bench",
 )
 """The modules of the commands, in the order in which they are told."""
-LONG = ("run", "check", "show", "compile", "certify", "export", "slices", "circuit")
+LONG = ("run", "check", "show", "compile", "certify", "export", "learn", "experiments", "slices", "circuit")
 """Those that may take long: they refuse what takes very long, unless --yes is given."""
 EXAMPLES = """[dim]Examples:[/]
   softmachine run palindrome abba

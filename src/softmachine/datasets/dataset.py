@@ -40,6 +40,7 @@ class Dataset:
         max_steps: How many steps a run may take.
         positions: How many positions a context of a decoder may have; None if they are not limited.
         skip_unfinished: Whether words are left out whose runs do not end; else they are refused.
+        fewer: Whether a smaller sample will do where no more words are found; else that is refused.
         notes: What every answer from the model has to say whose tokens these are.
 
     Raises:
@@ -55,6 +56,7 @@ class Dataset:
     max_steps: int = 100_000
     positions: int | None = None
     skip_unfinished: bool = False
+    fewer: bool = False
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -125,7 +127,7 @@ class Dataset:
         chooser = Random(f"{self.seed} {lengths[0]} {lengths[-1]}")
         search = Search(judge, lengths, self.wishes, self.split.of, chooser, whole=self.sample is None)
         if self.sample is not None:
-            return search.found(self.sample)
+            return search.found(self.sample, fewer=self.fewer)
         if self.wishes.near_misses:
             return search.pairs()
         if self.wishes.balance:

@@ -27,6 +27,8 @@ PATIENCE = 200
 """So many random words may bring nothing before relatives are tried as well."""
 SHORT_WORDS = 2_000
 """So many short words are looked through for some of each verdict."""
+ENOUGH = 3_000
+"""After so many words in a row that brought nothing there are no more, for who takes as many as are found."""
 EDITS = 12
 """So many edits of a word are tried for a near miss, if there are too many words to try all."""
 
@@ -64,20 +66,25 @@ class Search:
         """So many random words in a row were not wanted."""
         self._looked_at_short_words = False
 
-    def found(self, count: int) -> Iterator[Group]:
-        """So many words.
+    def found(self, count: int, *, fewer: bool = False) -> Iterator[Group]:
+        """So many words; or fewer, if that will do and no more are found.
 
         Raises:
-            UsageError: If there are not so many, or not so many were found.
+            UsageError: If there are not so many, or not so many were found, and fewer will not do.
         """
         quota = Quota(count, self.wishes)
-        most = EFFORT + EFFORT_EACH * count
+        most, in_vain = EFFORT + EFFORT_EACH * count, 0
         while quota.lacking:
-            word = self._proposed(quota) if self.whole or self.tried < most else None
+            tired = in_vain >= ENOUGH if fewer else self.tried >= most
+            word = self._proposed(quota) if self.whole or not tired else None
+            if word is None and fewer:
+                return
             if word is None:
                 raise self._unfulfilled(quota)
             group = self._group(word)
+            in_vain += 1
             if group and quota.takes(group):
+                in_vain = 0
                 yield self._take(group)
 
     def pairs(self) -> Iterator[Group]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
@@ -37,6 +38,19 @@ def styles(count: int) -> list[Style]:
     ]
 
 
+def require_picture(file: Path) -> None:
+    """Complain before the work, not after it, if a picture cannot be drawn or written.
+
+    Raises:
+        UsageError: If matplotlib is missing, or the file exists or has another ending.
+    """
+    if file.suffix.lower() not in (".png", ".svg"):
+        raise UsageError(f"{file} should end in .png or .svg")
+    require_new(file)
+    if find_spec("matplotlib") is None:
+        raise UsageError("drawing needs matplotlib", hint="pip install 'softmachine[plot]'")
+
+
 @contextmanager
 def picture(file: Path, width: float, height: float) -> Iterator[Figure]:
     """A figure of matplotlib to draw on, so many inches wide and high; it is written to the file at the end.
@@ -44,14 +58,10 @@ def picture(file: Path, width: float, height: float) -> Iterator[Figure]:
     Raises:
         UsageError: If matplotlib is missing, or the file exists, has another ending or cannot be written.
     """
-    if file.suffix.lower() not in (".png", ".svg"):
-        raise UsageError(f"{file} should end in .png or .svg")
-    require_new(file)
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise UsageError("drawing needs matplotlib", hint="pip install 'softmachine[plot]'") from None
+    require_picture(file)
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     yield figure

@@ -1,0 +1,74 @@
+"""``softmachine experiments``: what two papers found out by training, tried again and printed beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from softmachine.cli import options, training
+from softmachine.cli.names import one_of
+from softmachine.cli.options import value
+from softmachine.cli.output import Output
+
+EXAMPLES = """[dim]Examples:[/]
+  softmachine experiments depth-or-precision --scale small -o runs --yes
+  softmachine experiments softmax-turing-complete --scale small --workers 2 -o runs --yes"""
+NAMES = ("softmax-turing-complete", "depth-or-precision")
+
+Name = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME",
+        show_default=False,
+        autocompletion=one_of(*NAMES),
+        help="The experiment: softmax-turing-complete (position encodings and longer words) or depth-or-precision "
+        "(what limits the length of a chain of thought).",
+    ),
+]
+Scale = Annotated[
+    str,
+    typer.Option(
+        "--scale",
+        metavar="NAME",
+        autocompletion=one_of("small", "medium", "paper"),
+        help="small (under two hours on two cores), medium (a night) or paper (for a GPU).",
+    ),
+]
+Seeds = Annotated[int | None, value("K", "How many seeds; by default those of the scale.", "--seeds", least=1)]
+Runs = Annotated[
+    Path | None,
+    value("DIR", "Keep runs: a JSON and weights each; what was interrupted goes on from there.", "--output", "-o"),
+]
+
+
+def command(
+    name: Name,
+    *,
+    scale: Scale = "small",
+    seeds: Seeds = None,
+    folder: Runs = None,
+    workers: options.Workers = None,
+    cluster: options.Cluster = None,
+    output: Output,
+) -> None:
+    """Train what two papers trained, smaller, and print what came of it beside what they report.
+
+    Needs torch, which the extra "learn" brings.
+    """
+    from softmachine.learn.runs import require_torch
+
+    require_torch()
+    from softmachine.learn.experiments import experiment_named, require_scale
+
+    experiment = experiment_named(name)
+    require_scale(scale)
+    records = training.trained(experiment.settings(scale, seeds), folder, workers, cluster, output)
+    if output.as_json:
+        output.answer({"experiment": name, "scale": scale, "report": experiment.report(records), "runs": records})
+        return
+    if not output.quiet:
+        output.say(f"{experiment.about}\n")
+    for line in experiment.report(records):
+        output.say(line)

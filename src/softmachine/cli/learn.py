@@ -1,0 +1,266 @@
+"""``softmachine learn``: train small transformers on the traces of a source, and see how far they go on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from softmachine.cli import options, training
+from softmachine.cli.options import file, switch, value
+from softmachine.cli.output import Output
+from softmachine.errors import UsageError
+
+if TYPE_CHECKING:
+    from softmachine.languages.source import Source
+    from softmachine.learn.compiled import Beside
+    from softmachine.learn.runs import Record
+    from softmachine.learn.settings import Setting
+
+EXAMPLES = """[dim]Examples:[/]
+  softmachine learn parity-counter --train 8 --test 16 --steps 100
+  softmachine learn division-counter --positions none,rope --train 30 --test 60,90 -o runs --yes
+  softmachine learn palindrome --positions absolute --train 6 --test 8 --steps 50 --layers 1,2"""
+
+PANEL = "Training"
+
+
+def _number(about: str, *names: str, least: float = 0, metavar: str = "N") -> object:
+    return typer.Option(*names, metavar=metavar, min=least, help=about, rich_help_panel=PANEL)
+
+
+def _listed(metavar: str, about: str, *names: str) -> object:
+    return typer.Option(*names, metavar=metavar, help=about, rich_help_panel=PANEL)
+
+
+Positions = Annotated[
+    str,
+    typer.Option(
+        "--positions",
+        metavar="NAMES",
+        help="Position encodings, with commas between: none, rope, alibi, absolute, sinusoidal, relative (the relation "
+        "R); with +log, scores grow with log n.",
+    ),
+]
+Train = Annotated[int, typer.Option("--train", metavar="N", min=1, help="Words of the training have up to N letters.")]
+Tests = Annotated[str, typer.Option("--test", metavar="N,N", help="How far each further bin of tests goes.")]
+Steps = Annotated[int, _number("Steps of training.", "--steps", least=1)]
+Layers = Annotated[str, _listed("N,N", "Layers; several with commas.", "--layers")]
+Width = Annotated[int, _number("The width of the residual stream.", "--width", least=1)]
+Heads = Annotated[int, _number("Heads of a layer.", "--heads", least=1)]
+Precision = Annotated[
+    str, _listed("NAMES", "float32, bfloat16 or bits:B: what activations are rounded to (emulated).", "--precision")
+]
+Seeds = Annotated[str, _listed("N,N", "The seeds of first weights and of what steps see.", "--seeds")]
+DataSeed = Annotated[int, _listed("S", "Which random words.", "--data-seed")]
+Rate = Annotated[float, _number("The highest learning rate.", "--learning-rate")]
+Batch = Annotated[int, _number("Words of a step.", "--batch", least=1)]
+Curriculum = Annotated[float, _number("The share of steps in which words get longer.", "--curriculum", metavar="F")]
+Patience = Annotated[
+    int, _number("End when the validation split was all right N times in a row; 0 for never.", "--patience")
+]
+Minutes = Annotated[float | None, value("N", "End each training after N minutes.", "--minutes")]
+Words = Annotated[int, _number("Words to train on and to hold out, at most.", "--words", least=2)]
+TestWords = Annotated[
+    int | None, value("K", "Words of each bin; by default up to 200, or as many as there are.", "--test-words", least=1)
+]
+LongTraces = Annotated[float, _number("The share of traces of over 10 tokens.", "--long-traces", metavar="F")]
+NearMisses = Annotated[bool, switch("Words come in pairs, one edit apart, of different verdicts.", "--near-misses")]
+MaxSteps = Annotated[int, typer.Option("--max-steps", metavar="N", min=1, help="How many steps a run may take.")]
+Runs = Annotated[
+    Path | None,
+    value("DIR", "Keep runs: a JSON and weights each; what was interrupted goes on from there.", "--output", "-o"),
+]
+Save = Annotated[
+    Path | None,
+    value("DIR", "Save the model as a stock LLaMA, if it is one run with positions none or rope.", "--save"),
+]
+Plot = Annotated[Path | None, file("Draw exact traces against the length of words (PNG or SVG).", "--plot")]
+Compiled = Annotated[bool, switch("Put the compiled model beside it, on the same words.", "--compiled")]
+Probes = Annotated[
+    Path | None,
+    file(
+        "Read the compiled model's variables off each layer of the first run, and draw how well (PNG or SVG).",
+        "--probes",
+    ),
+]
+
+
+def command(
+    source: options.Source,
+    *,
+    positions: Positions = "none",
+    train: Train = 30,
+    test: Tests = "60,90",
+    steps: Steps = 1_000,
+    layers: Layers = "2",
+    width: Width = 64,
+    heads: Heads = 4,
+    precision: Precision = "float32",
+    seeds: Seeds = "0",
+    data_seed: DataSeed = 0,
+    learning_rate: Rate = 2e-3,
+    batch: Batch = 32,
+    curriculum: Curriculum = 0.0,
+    patience: Patience = 0,
+    minutes: Minutes = None,
+    words: Words = 2_000,
+    test_words: TestWords = None,
+    long_traces: LongTraces = 0.8,
+    near_misses: NearMisses = False,
+    max_steps: MaxSteps = 10_000,
+    folder: Runs = None,
+    save: Save = None,
+    plot: Plot = None,
+    compiled: Compiled = False,
+    probes: Probes = None,
+    theorem: options.TheoremName = None,
+    context: options.Context = None,
+    format_name: options.Format = None,
+    workers: options.Workers = None,
+    cluster: options.Cluster = None,
+    output: Output,
+) -> None:
+    """Train small transformers on the traces of a source, and measure how far they go on to longer words.
+
+    What they learn from is what the compiled model says. Needs torch, which the extra "learn" brings.
+    """
+    from softmachine.learn.runs import require_torch
+
+    require_torch()
+    from softmachine.learn.checkpoint import save_checkpoint
+    from softmachine.learn.data import corpus_of
+    from softmachine.learn.pictures import draw_runs
+    from softmachine.learn.runs import trained
+    from softmachine.learn.settings import Schedule
+    from softmachine.learn.tasks import grid, task_for
+
+    item = _source(source, format_name)
+    task = task_for(
+        item,
+        train=train,
+        tests=_numbers(test, "--test"),
+        theorem=theorem,
+        context=context,
+        words=words,
+        test_words=test_words,
+        long_traces=long_traces,
+        near_misses=near_misses,
+        max_steps=max_steps,
+        seed=data_seed,
+    )
+    schedule = Schedule(
+        steps=steps,
+        batch=batch,
+        learning_rate=learning_rate,
+        curriculum=curriculum,
+        patience=patience,
+        minutes=minutes,
+        every=max(1, min(100, steps // 4)),
+    )
+    settings = grid(
+        task,
+        schedule,
+        positions=_names(positions),
+        layers=_numbers(layers, "--layers"),
+        precisions=_names(precision),
+        seeds=_numbers(seeds, "--seeds"),
+        width=width,
+        heads=heads,
+    )
+    _require_files(settings, save, plot, probes, cluster)
+    with TemporaryDirectory() as scratch:
+        kept = folder or (Path(scratch) if save or probes else None)  # weights come from a folder
+        records = training.trained(settings, kept, workers, cluster, output)
+        shown = compiled or plot or probes  # a plot has the compiled model's line
+        beside = _beside(item, settings[0], probes=probes, output=output, folder=kept) if shown else None
+        if save is not None and kept is not None:
+            save_checkpoint(trained(settings[0], kept), corpus_of(task), save)
+    if plot is not None:
+        draw_runs(records, beside.shares if beside else None, plot)
+    _answer(records, beside, {"plot": plot, "probes": probes, "save": save, "runs": folder}, output)
+
+
+def _source(source: str, format_name: str | None) -> Source:
+    from softmachine import api
+    from softmachine.languages.source import Source
+    from softmachine.model import Model
+
+    item = api.load(source, format_name)
+    language = item.source if isinstance(item, Model) else item
+    if not isinstance(language, Source):
+        raise UsageError(f"{source!r} does not say what it was made from")
+    return language
+
+
+def _names(text: str) -> list[str]:
+    return list(dict.fromkeys(part.strip() for part in text.split(",")))
+
+
+def _numbers(text: str, option: str) -> list[int]:
+    """Numbers between commas.
+
+    Raises:
+        UsageError: If something else stands there.
+    """
+    parts = _names(text)
+    if not all(part.isascii() and part.isdigit() and len(part) <= 9 for part in parts):
+        raise UsageError(f"{option} takes numbers with commas between, not {text!r}")
+    return [int(part) for part in parts]
+
+
+def _require_files(
+    settings: list[Setting], save: Path | None, plot: Path | None, probes: Path | None, cluster: str | None
+) -> None:
+    """Complain before the training about files that cannot be written after it."""
+    from softmachine.learn.checkpoint import require_stock
+    from softmachine.measure.figures import require_picture
+
+    if (save or probes) and cluster is not None:
+        raise UsageError("weights stay where they were trained: --save and --probes are not for a cluster")
+    if save is not None:
+        if len(settings) > 1:
+            raise UsageError(f"--save is for one run, and these are {len(settings)}")
+        require_stock(settings[0].shape.positions, settings[0].shape.precision, save)
+    for each in (plot, probes):
+        if each is not None:
+            require_picture(each)
+
+
+def _beside(item: Source, setting: Setting, *, probes: Path | None, folder: Path | None, output: Output) -> Beside:
+    """The compiled model on the same words, and its variables in the trained one."""
+    from softmachine import api
+    from softmachine.cli.progress import working
+    from softmachine.learn.compiled import beside
+    from softmachine.learn.data import corpus_of
+    from softmachine.learn.pictures import draw_probes
+    from softmachine.learn.runs import trained
+
+    task = setting.task
+    with working("compiling", output) as tell:
+        model = api.compile(item, task.theorem, context=task.context)
+        tell("the compiled model on the same words")
+        found = beside(model, corpus_of(task), trained(setting, folder) if probes and folder else None)
+        if probes is not None:
+            draw_probes(found.probes, task.name, probes)
+    return found
+
+
+def _answer(records: list[Record], beside: Beside | None, files: dict[str, Path | None], output: Output) -> None:
+    from softmachine.learn.tables import notes, table
+
+    written = {name: str(path) for name, path in files.items() if path is not None}
+    if output.as_json:
+        more = {} if beside is None else {"compiled": beside.to_json()}
+        output.answer({"runs": records, **more, "files": written})
+        return
+    output.say(table(records))
+    if beside is not None:
+        output.say(str(beside))
+    if not output.quiet:
+        for note in notes(records):
+            output.say(f"  {note}")
+        for name, path in written.items():
+            output.say(f"{name} written to {path}")

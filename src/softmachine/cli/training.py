@@ -1,0 +1,64 @@
+"""What ``learn`` and ``experiments`` share: runs of training, with a bar while they are made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from softmachine.cli.output import Output
+
+if TYPE_CHECKING:
+    from softmachine.learn.runs import Record
+    from softmachine.learn.settings import Setting
+    from softmachine.learn.training import Progress
+
+
+def trained(
+    settings: list[Setting], folder: Path | None, workers: int | None, cluster: str | None, output: Output
+) -> list[Record]:
+    """The records of all runs, with a bar while they are made; what is wrong is said before any training."""
+    from softmachine.cli.progress import bar, working
+    from softmachine.learn.effort import allow_training
+    from softmachine.learn.sweep import sweep
+    from softmachine.learn.tasks import require_data
+    from softmachine.workers import crew_of
+
+    crew = crew_of(1 if len(settings) == 1 and cluster is None else workers, cluster)
+    with working("looking for words", output):
+        require_data(settings)
+        allow_training(settings, folder, crew.size if crew else 1)
+    found: list[Record] = []
+    if crew is not None:
+        with bar("runs", len(settings), output) as advance:
+            for record in sweep(settings, folder, crew=crew, tell=output.warn):
+                found.append(record)
+                advance(1)
+            return found
+    with steps_of(settings, output) as show:
+        for record in sweep(settings, folder, watch=lambda progress: show(progress, len(found))):
+            found.append(record)  # noqa: PERF402 - how many there are is shown
+    return found
+
+
+@contextmanager
+def steps_of(settings: list[Setting], output: Output) -> Iterator[Callable[[Progress, int], None]]:
+    """A bar of steps, with loss and accuracy; the returned function is shown the progress of a run and its number."""
+    if not output.progress:
+        yield lambda _progress, _number: None
+        return
+    from rich import progress as rich_progress
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with rich_progress.Progress(*columns, console=output.err, transient=True) as bars:
+        task = bars.add_task("training", total=sum(each.schedule.steps for each in settings))
+
+        def show(progress: Progress, number: int) -> None:
+            seen = f": loss {progress.losses[-1][1]:.3f}, {progress.losses[-1][2]:.0%} exact" if progress.losses else ""
+            before = sum(each.schedule.steps for each in settings[:number])
+            said = f"run {number + 1} of {len(settings)}{seen}"
+            bars.update(task, description=said, completed=before + progress.step)
+
+        yield show

@@ -1,0 +1,158 @@
+"""``softmachine learn`` and ``softmachine experiments``, as people call them; mistakes are told before any training."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch", reason="torch is not installed: pip install 'softmachine[learn]'")
+
+from softmachine.cli import main
+from softmachine.learn import data, measures, sweep
+from softmachine.learn.experiments import EXPERIMENTS, SCALES, depth_or_precision, softmax_turing_complete
+from softmachine.learn.settings import Schedule
+
+TINY = (
+    *("--train", "12", "--test", "16", "--words", "200", "--steps", "40", "--batch", "16"),
+    *("--layers", "1", "--width", "32", "--learning-rate", "0.01"),
+)
+
+
+def test_a_table_and_a_plot_and_a_json_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plot, probes, runs, saved = (tmp_path / name for name in ("plot.png", "probes.svg", "runs", "model"))
+    files = ["-o", str(runs), "--plot", str(plot), "--probes", str(probes), "--save", str(saved)]
+    assert main(["learn", "parity-counter", *TINY, *files]) == 0
+    said = capsys.readouterr().out
+    assert "test0 long" in said
+    assert "compiled by counter, on the same words: test0 100 %, test1 100 % of traces exact" in said
+    assert "rule 1" in said
+    assert plot.stat().st_size > 1000
+    assert probes.stat().st_size > 1000
+    assert len(list(runs.glob("*.json"))) == 1
+    assert (saved / "config.json").is_file()
+
+
+def test_json_has_all_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    short = ["--steps", "3", "--positions", "none,alibi", "--seeds", "0,1"]
+    assert main(["learn", "parity-counter", *TINY, *short, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [(r["setting"]["shape"]["positions"], r["setting"]["seed"]) for r in found["runs"]] == [
+        ("none", 0),
+        ("none", 1),
+        ("alibi", 0),
+        ("alibi", 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["Q_a since Q_b"], "no traces to learn"),
+        (["parity-counter", "--train", "20", "--test", "10"], "no training with tests up to 10"),
+        (
+            ["parity-counter", "--train", "8", "--test", "12", "--test-words", "500"],
+            "500 tests were asked for, but only",
+        ),
+        (["parity-counter", "--train", "1", "--test", "2"], "none are for|there are no words"),
+        (["parity-counter", "--positions", "lisp"], "there is no position encoding 'lisp'"),
+        (["parity-counter", "--precision", "float3"], "there is no precision 'float3'"),
+        (["parity-counter", "--test", "60;90"], "takes numbers with commas between"),
+        (["parity-counter", "--width", "30"], "a width of 30 is not for 4 heads"),
+        (["parity-counter", "--positions", "alibi", "--save", "model"], "a stock LLaMA has no positions 'alibi'"),
+        (["parity-counter", "--seeds", "0,1", "--save", "model"], "--save is for one run"),
+        (["parity-counter", "--plot", "plot.gif"], "should end in .png or .svg"),
+        (["palindrome", "--theorem", "ternary"], "depend on a length"),
+    ],
+)
+def test_mistakes_are_told_before_any_training(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweep, "run", None)
+    assert main(["learn", *arguments]) == 2
+    said = capsys.readouterr()
+    assert not said.out
+    assert any(part in said.err.replace("\n", " ") for part in message.split("|"))
+
+
+@pytest.mark.parametrize("command", [["learn", "parity-counter"], ["experiments", "depth-or-precision"]])
+def test_without_torch_it_says_what_to_install(
+    command: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert main(command) == 2
+    assert "pip install 'softmachine[learn]'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_scale_of_an_experiment_names_runs_that_can_be(name: str) -> None:
+    sizes = [len(EXPERIMENTS[name].settings(scale, None)) for scale in SCALES]
+    assert sizes[0] <= sizes[1]
+    assert all(len({one.name for one in EXPERIMENTS[name].settings(scale, 1)}) >= 8 for scale in SCALES)
+
+
+def test_depth_or_precision_prints_a_length_for_every_depth_and_precision(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny = replace(
+        depth_or_precision.SCALES["small"],
+        length=4,
+        layers=(1, 2),
+        precisions=("float32", "bits:3"),
+        width=16,
+        schedule=Schedule(steps=2, batch=4),
+        seeds=1,
+    )
+    monkeypatch.setitem(depth_or_precision.SCALES, "small", tiny)
+    assert main(["experiments", "depth-or-precision", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert len(found["runs"]) == 8
+    cells = [line.split() for line in found["report"] if line.endswith("%")]
+    assert [cell[0] for cell in cells] == ["1", "2", "1", "2"]
+    assert all(cell.count("%") == 2 for cell in cells)
+    assert any("22 layers for contexts up to 2^7 tokens" in line for line in found["report"])
+
+
+def test_the_longest_length_ends_before_the_first_step_that_is_not_right() -> None:
+    def record(**by_tokens: tuple[int, int]) -> dict[str, object]:
+        return {"measures": {"test0": {"by_tokens": {key[1:]: list(pair) for key, pair in by_tokens.items()}}}}
+
+    assert depth_or_precision.longest(record(_32=(10, 9), _64=(10, 10), _96=(10, 8), _128=(10, 10))) == 64
+    assert depth_or_precision.longest(record(_32=(10, 8))) == 0
+    assert depth_or_precision.longest(record(_96=(1, 1), _128=(20, 19))) == 128
+
+
+def test_softmax_turing_complete_prints_ours_beside_theirs(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny = replace(
+        softmax_turing_complete.SCALES["small"],
+        lengths={"exponential-counter": 12},
+        binary=4,
+        positions=("none",),
+        binary_positions=("relative+log",),
+        width=16,
+        schedule=Schedule(steps=1, batch=2),
+    )
+    monkeypatch.setitem(softmax_turing_complete.SCALES, "small", tiny)
+    monkeypatch.setattr(softmax_turing_complete, "THEIRS", {"exponential-counter": (99.95, 99.96)})
+    monkeypatch.setattr(data, "SOME", 4)
+    monkeypatch.setattr(measures, "DECODED", 1)  # the traces of binary words are long
+    assert main(["experiments", "softmax-turing-complete"]) == 0
+    said = capsys.readouterr().out
+    assert "99.95" in said
+    assert "last-but-one-b" in said
+    assert "The paper states neither layers" in said
+
+
+def test_the_second_binary_task_is_what_it_says() -> None:
+    from softmachine.theorems import theorem_for
+
+    source = softmax_turing_complete.source_named("last-but-one-b")
+    codec = theorem_for(source).codec_for(source, None)
+    for word in ("a", "b", "ab", "ba", "bb", "aab", "aba", "abb"):
+        outcome = codec.outcome(word, [token or "" for token in codec.expected(word, 10_000)])
+        assert outcome.accepted == (len(word) > 1 and word[-2] == "b"), word

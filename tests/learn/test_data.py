@@ -1,0 +1,95 @@
+"""Words with their traces: what is learned from is what the reference interpreter says, and nothing is in two parts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+pytest.importorskip("torch", reason="torch is not installed: pip install 'softmachine[learn]'")
+
+import softmachine as sm
+from softmachine.errors import ConstructionError, UsageError
+from softmachine.learn.data import PAD, Drawer, codec_of, corpus_of
+from softmachine.learn.tasks import task_for
+from softmachine.sources import read_source
+from tests.learn.helpers import parity
+
+
+def test_traces_are_what_the_interpreter_says() -> None:
+    task = parity()
+    codec = codec_of(task)
+    for each in corpus_of(task).everything:
+        ((prompt, said),) = each.segments
+        assert prompt == codec.prompt(each.input).tokens
+        assert list(said) == list(codec.expected(each.input, 1000))
+
+
+def test_summarised_traces_come_in_the_segments_of_their_codec() -> None:
+    task = task_for(read_source("increment"), train=4, tests=(), theorem="ternary-summary", context=64, words=60)
+    codec = codec_of(task)
+    several = [each for each in corpus_of(task).everything if len(each.segments) > 1]
+    assert several
+    for each in several:
+        whole = [token for _, said in each.segments for token in said]
+        assert whole == list(codec.expected(each.input, 1000))
+
+
+def test_no_word_is_in_two_parts_and_bins_have_their_lengths() -> None:
+    corpus = corpus_of(parity())
+    parts = [corpus.train, corpus.validation, *corpus.tests.values()]
+    words = [each.input for part in parts for each in part]
+    assert len(set(words)) == len(words)
+    for name, lengths in parity().bins.items():
+        assert all(each.length in lengths for each in corpus.tests[name])
+
+
+def test_only_the_tokens_of_the_trace_count() -> None:
+    corpus = corpus_of(parity())
+    segments = [each.segments[0] for each in corpus.train[:5]]
+    tokens, following, counts = corpus.encoded(segments)
+    for row, (prompt, said) in enumerate(segments):
+        chosen = [corpus.vocabulary[k] for k in following[row][counts[row]]]
+        assert tuple(chosen) == said
+        assert corpus.vocabulary[tokens[row][len(prompt) - 1]] == prompt[-1]
+    assert corpus.vocabulary[0] == PAD
+
+
+def test_what_a_step_sees_depends_on_seed_and_number_alone() -> None:
+    corpus = corpus_of(parity())
+    drawn = [Drawer(corpus, 3, 8).segments(step, 12) for step in (5, 6, 5)]
+    assert drawn[0] == drawn[2] != drawn[1]
+    assert Drawer(corpus, 4, 8).segments(5, 12) != drawn[0]
+    assert all(len(prompt) <= 1 + 3 for prompt, _ in Drawer(corpus, 3, 8).segments(5, 3))
+
+
+def test_accepted_words_are_drawn_as_often_as_others() -> None:
+    corpus = corpus_of(parity())
+    verdicts = [said[-1] for step in range(40) for _, said in Drawer(corpus, 0, 8).segments(step, 12)]
+    assert 0.4 < verdicts.count("ACC") / len(verdicts) < 0.6
+
+
+def test_a_source_without_traces_is_refused() -> None:
+    with pytest.raises(UsageError, match="no traces to learn"):
+        task_for(sm.load("Q_a since Q_b"), train=4, tests=(8,))  # type: ignore[arg-type]
+
+
+def test_tokens_that_depend_on_a_length_need_one() -> None:
+    with pytest.raises(ConstructionError, match="depend on a length"):
+        task_for(read_source("palindrome"), train=4, tests=(8,), theorem="ternary")
+
+
+def test_more_tests_than_words_are_refused_and_it_says_how_many_there_are() -> None:
+    with pytest.raises(UsageError, match=r"5,000 tests were asked for, but only \d+ words of length 1 to 12"):
+        corpus_of(replace(parity(), test_words=5_000))
+
+
+def test_lengths_without_words_are_refused() -> None:
+    graph = task_for(read_source("binary-addition"), train=2, tests=(), max_steps=1)
+    with pytest.raises(UsageError, match=r"there are no words|none are for"):
+        corpus_of(graph)
+
+
+def test_bins_that_do_not_grow_are_refused() -> None:
+    with pytest.raises(UsageError, match="no training with tests up to 8,8"):
+        parity(4, (8, 8))

@@ -1,0 +1,60 @@
+"""What is measured is what slow, plain decoding gives."""
+
+from __future__ import annotations
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'softmachine[learn]'")
+
+from softmachine.learn.data import Corpus, Example, corpus_of  # noqa: E402
+from softmachine.learn.measures import decode, exact, measure  # noqa: E402
+from softmachine.learn.model import Decoder  # noqa: E402
+from softmachine.learn.training import train  # noqa: E402
+from tests.learn.helpers import parity, setting  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def half_trained() -> tuple[Decoder, Corpus]:
+    corpus = corpus_of(parity())
+    return train(setting(steps=30), corpus)[0], corpus
+
+
+def said_by(decoder: Decoder, corpus: Corpus, example: Example) -> list[str]:
+    """Greedy decoding, a whole pass for every token."""
+    ((prompt, said),) = example.segments
+    tokens = [corpus.index[token] for token in prompt]
+    with torch.no_grad():
+        for _ in range(min(len(said) + 16, corpus.context - len(prompt))):
+            tokens.append(int(decoder(torch.tensor([tokens]))[0, -1].argmax()))
+            if corpus.vocabulary[tokens[-1]] in ("ACC", "REJ"):
+                break
+    return [corpus.vocabulary[token] for token in tokens[len(prompt) :]]
+
+
+def test_exact_traces_are_those_that_greedy_decoding_gives(half_trained: tuple[Decoder, Corpus]) -> None:
+    decoder, corpus = half_trained
+    examples = [each for bin_ in corpus.tests.values() for each in bin_][:24]
+    found = exact(decoder, corpus, examples)
+    assert found == [tuple(said_by(decoder, corpus, each)) == each.segments[0][1] for each in examples]
+    assert True in found
+    assert False in found
+
+
+def test_verdicts_are_those_that_greedy_decoding_ends_with(half_trained: tuple[Decoder, Corpus]) -> None:
+    decoder, corpus = half_trained
+    examples = corpus.tests["test1"][:12]
+    ends = decode(decoder, corpus, [each.segments[0] for each in examples], {"ACC", "REJ"})
+    slow = [said_by(decoder, corpus, each)[-1] for each in examples]
+    assert [end or "" for end in ends] == [end if end in ("ACC", "REJ") else "" for end in slow]
+
+
+def test_shares_add_up(half_trained: tuple[Decoder, Corpus]) -> None:
+    decoder, corpus = half_trained
+    examples = corpus.tests["test0"]
+    found, right = measure(decoder, corpus, examples), exact(decoder, corpus, examples)
+    assert found.exact == sum(right) / len(right)
+    for table in (found.by_length, found.by_tokens):
+        assert sum(count for count, _ in table.values()) == len(examples)
+        assert sum(good for _, good in table.values()) == sum(right)
+    assert found.accepted == sum(each.verdict == "accept" for each in examples)
+    assert found.exact_long is None

@@ -1,0 +1,74 @@
+"""Many runs: the same over processes, kept in a folder, and not done again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'softmachine[learn]'")
+
+from softmachine.errors import EffortError, SourceError  # noqa: E402
+from softmachine.estimates import consent  # noqa: E402
+from softmachine.learn import training  # noqa: E402
+from softmachine.learn.effort import allow_training  # noqa: E402
+from softmachine.learn.runs import Record, run, trained  # noqa: E402
+from softmachine.learn.settings import Setting  # noqa: E402
+from softmachine.learn.sweep import sweep  # noqa: E402
+from softmachine.workers import Processes  # noqa: E402
+from tests.learn.helpers import setting  # noqa: E402
+
+RUNS = [setting(steps=4, seed=seed) for seed in range(3)]
+
+
+def timeless(record: Record) -> Record:
+    return {**record, "training": {k: v for k, v in record["training"].items() if k not in ("seconds", "cpu")}}
+
+
+def test_processes_give_the_same_records_as_one(tmp_path: Path) -> None:
+    alone = list(sweep(RUNS, None))
+    together = list(sweep(RUNS, tmp_path, crew=Processes(2)))
+    assert list(map(timeless, together)) == list(map(timeless, alone))
+    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".json"] * 3 + [".safetensors"] * 3
+
+
+def test_a_run_that_is_there_is_not_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, decoder = run(RUNS[0], _made(tmp_path))
+    monkeypatch.setattr(training, "train", None)
+    again, loaded = run(RUNS[0], tmp_path)
+    assert again == first
+    for name, weight in decoder.state_dict().items():
+        assert torch.equal(weight, loaded.state_dict()[name])
+
+
+def test_a_record_says_what_it_is_of_and_what_came_of_it(tmp_path: Path) -> None:
+    record, _ = run(RUNS[1], _made(tmp_path))
+    (path,) = tmp_path.glob("*.json")
+    assert json.loads(path.read_text(encoding="utf-8")) == record
+    assert Setting.from_json(record["setting"]) == RUNS[1]
+    assert record["measures"]["test0"]["words"] == record["data"]["test0"]["words"]
+    assert record["training"]["ended"] == "steps"
+
+
+def test_damaged_files_are_not_taken_for_runs(tmp_path: Path) -> None:
+    run(RUNS[0], _made(tmp_path))
+    (tmp_path / f"{RUNS[0].name}.safetensors").write_bytes(b"no weights")
+    with pytest.raises(SourceError, match="not the weights of that run"):
+        trained(RUNS[0], tmp_path)
+    (tmp_path / f"{RUNS[0].name}.json").write_text("[]")
+    with pytest.raises(SourceError, match="not the record of that run"):
+        run(RUNS[0], tmp_path)
+
+
+def test_training_that_takes_very_long_is_refused_until_somebody_says_yes() -> None:
+    endless = [setting(steps=10_000_000)]
+    with pytest.raises(EffortError, match="training 1 model would take about"):
+        allow_training(endless, None)
+    with consent(True):
+        allow_training(endless, None)
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(exist_ok=True)
+    return folder

@@ -1,0 +1,59 @@
+"""Runs as tables and curves: seeds become means and ranges, and names say what differs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+pytest.importorskip("torch", reason="torch is not installed: pip install 'softmachine[learn]'")
+
+from softmachine.learn.pictures import curve
+from softmachine.learn.runs import Record
+from softmachine.learn.settings import Setting
+from softmachine.learn.tables import aligned, ends, named, share, table
+from tests.learn.helpers import setting
+
+
+def record(one: Setting, exact: float, *, step: int = 60, ended: str = "steps") -> Record:
+    """A run of which as many words are right as is said."""
+    right = round(10 * exact)
+    measures = {"exact": exact, "exact_long": None, "verdict": 1.0, "by_length": {"3": [10, right], "4": [10, right]}}
+    training = {"step": step, "cpu": 1.4, "ended": ended, "losses": [[step, 0.1, 1.0]]}
+    return {"setting": one.to_json(), "measures": {"test0": measures, "test1": measures}, "training": training}
+
+
+def test_seeds_become_a_mean_and_a_range() -> None:
+    assert share([0.5, 1.0]) == "75 (50–100)"
+    assert share([1.0, 1.0]) == "100"
+    assert share([None, 0.25]) == "25"
+    assert share([None]) == "–"
+
+
+def test_lines_are_named_by_what_differs() -> None:
+    runs = [record(setting(positions=kind, seed=seed), 0.5 + seed / 2) for kind in ("none", "rope") for seed in (0, 1)]
+    assert [(name, len(group)) for name, group in named(runs)] == [("none", 2), ("rope", 2)]
+    deeper = [record(setting(), 1.0), record(setting(layers=3), 1.0)]
+    assert [name for name, _ in named(deeper)] == ["layers 1", "layers 3"]
+    lines = table(runs).splitlines()
+    assert " ".join(lines[0].split()) == " ".join(
+        f"{bin_} {what}" for bin_ in ("test0", "test1") for what in ("all", "long", "verdict")
+    )
+    assert lines[2].startswith("none  75 (50–100)")
+
+
+def test_how_training_ended_is_said() -> None:
+    one = setting()
+    group = [record(one, 1.0), record(replace(one, seed=1), 1.0, step=20, ended="converged")]
+    said = "20–60 steps, 1 s of processor time, all steps made, validation all right"
+    assert ends(group) == f"{said}; 100 % of the validation split exact"
+
+
+def test_columns_stand_below_one_another() -> None:
+    assert aligned([["a", "bb"], ["ccc", "d"]]).splitlines() == ["a    bb", "───  ──", "ccc   d"]
+
+
+def test_a_curve_has_the_share_of_words_of_about_a_length() -> None:
+    lengths, shares = curve([record(setting(), 1.0), record(setting(seed=1), 0.5)])
+    assert lengths == [3.0, 4.0]
+    assert shares == [75.0, 75.0]
