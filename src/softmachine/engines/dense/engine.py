@@ -24,7 +24,7 @@ from softmachine.engines.dense.grouping import DenseLayer, operator
 from softmachine.engines.dense.memory import Memory
 from softmachine.engines.dense.watching import Watcher
 from softmachine.engines.dense.weights import place_of
-from softmachine.errors import AmbiguousTokenError, InputError, PrecisionError, SoftmachineError, UsageError
+from softmachine.errors import AmbiguousTokenError, InputError, PrecisionError, Remedy, SoftmachineError, UsageError
 from softmachine.transformer.features import Feature
 from softmachine.transformer.weights import AffineMap, Transformer
 
@@ -278,8 +278,11 @@ class Pass:
         except UndecidedError as doubt:
             outputs = ", ".join(repr(engine.transformer.outputs[k]) for k in doubt.candidates[:4])
             position = self.read - stream.shape[1] + doubt.query
-            error = AmbiguousTokenError if doubt.tie else PrecisionError
-            raise error(f"at position {position} the next of {outputs} is not decided: {doubt.reason}") from None
+            message = f"at position {position} the next of {outputs} is not decided: {doubt.reason}"
+            if doubt.tie:
+                raise AmbiguousTokenError(message) from None
+            rounds_less = "ball" if engine.arithmetic.name == "float64" else "float64"
+            raise PrecisionError(message, hint=Remedy("use {}", arithmetic=rounds_less)) from None
 
     def says(self, tokens: Sequence[str], last: int = 1) -> list[str]:
         """Read more tokens of the one sequence; the output of the largest logit at each of the last positions."""
