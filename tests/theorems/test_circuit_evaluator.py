@@ -87,7 +87,8 @@ def test_the_layers_depend_on_the_length_only() -> None:
 def test_lemma_c_3_takes_as_many_turns_as_the_circuit_is_deep(inputs: int) -> None:
     """Whatever the number of gates is: the turns of a tree grow with the logarithm of its leaves."""
     kinds = (GateKind.AND, GateKind.OR)
-    gates, wires = [], [f"x{k}" for k in range(inputs)]
+    gates: list[Gate] = []
+    wires = [f"x{k}" for k in range(inputs)]
     while len(wires) > 1:
         kind = kinds[len(gates) % 2]
         level = [Gate(f"g{len(gates) + k}", kind, tuple(wires[2 * k : 2 * k + 2])) for k in range(len(wires) // 2)]
@@ -99,7 +100,7 @@ def test_lemma_c_3_takes_as_many_turns_as_the_circuit_is_deep(inputs: int) -> No
     assert codec.written.depth <= depth
     weights = api.compile(tree, "circuit-evaluator", length=length).weights
     assert [block.repeats for block in weights.blocks if block.name] == [bits, codec.written.depth]
-    assert sum(len(block.layers) * block.repeats for block in weights.blocks) == 2 + bits + 2 * codec.written.depth
+    assert sum(len(block.layers) * block.count(None) for block in weights.blocks) == 2 + bits + 2 * codec.written.depth
     assert weights.width <= 16 * bits + 16
 
 

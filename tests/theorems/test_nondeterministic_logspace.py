@@ -44,7 +44,7 @@ def test_layers_and_positions_are_those_of_the_lemma(name: str, length: int) -> 
     codec = LogspaceCodec(machine(name), length)
     vertices = codec.configurations.vertices
     weights = compile_program(signals(codec.configurations, soft=False))
-    layers = sum(len(block.layers) * block.repeats for block in weights.blocks)
+    layers = sum(len(block.layers) * block.count(None) for block in weights.blocks)
     assert layers - 2 * ceil_log2(vertices) in (1, 2, 3)
     assert len(codec.prompt("a" * length if name[0] == "a" else "1" * length).tokens) == length + positions(vertices)
 

@@ -81,7 +81,7 @@ def test_turns_are_the_depth_the_width_is_constant_and_precision_logarithmic(inp
     weights = model.weights
     assert weights.width == 33
     assert [block.repeats for block in weights.blocks if block.name] == [bits, 1]
-    assert sum(len(block.layers) * block.repeats for block in weights.blocks) == 3 + bits + 2
+    assert sum(len(block.layers) * block.count(None) for block in weights.blocks) == 3 + bits + 2
     for ones in (inputs // 2, inputs // 2 + 1):
         if inputs <= 15:
             run = api.run(model, "1" * ones + "0" * (inputs - ones), arithmetic=f"fixed:{2 * bits + 1}")

@@ -8,8 +8,7 @@ import softmachine as sm
 from softmachine import api
 from softmachine.errors import ConstructionError, InputError
 from softmachine.languages.circuit import Basis
-from softmachine.languages.family import Family
-from softmachine.languages.formats import parse
+from softmachine.languages.family import Family, parse
 from softmachine.signals import evaluate as evaluate_signal
 from softmachine.signals.primitives import Position
 from softmachine.signals.signal import inputs_first

@@ -18,7 +18,7 @@ from typing import Any
 from softmachine.codec import Codec, DecoderCodec, SegmentedCodec
 from softmachine.datasets import Dataset, Row, Split, Wishes
 from softmachine.datasets.row import LONG, Judge
-from softmachine.errors import ConstructionError, UsageError
+from softmachine.errors import ConstructionError, Remedy, UsageError
 from softmachine.languages.formats import source_from
 from softmachine.languages.source import Source
 from softmachine.learn.settings import Task
@@ -172,7 +172,7 @@ def codec_of(task: Task) -> DecoderCodec[Source]:
     theorem = theorem_for(source, task.theorem)
     if theorem.takes_length(source) and task.context is None:
         raise ConstructionError(
-            f"the tokens of {theorem.name} depend on a length", hint="say which, for example --context 64"
+            f"the tokens of {theorem.name} depend on a length", hint=Remedy("say which, for example {}", context=64)
         )
     codec = theorem.codec_for(source, task.context if theorem.takes_length(source) else None)
     if not isinstance(codec, DecoderCodec):
