@@ -62,7 +62,7 @@ def test_the_transformer_reads_what_the_reduction_prints(name: str, basis: Basis
 @pytest.mark.parametrize("basis", [Basis.AC, Basis.TC])
 def test_what_is_printed_is_what_the_evaluator_evaluates(basis: Basis) -> None:
     """The reduction, then the evaluator of any circuit on what was printed: Corollary 5.1 and Lemma C.2 in turn."""
-    codec = FamilyCodec(parse(SIMPLE), 2, basis)  # type: ignore[arg-type]
+    codec = FamilyCodec(parse(SIMPLE), 2, basis)
     name = "circuit-evaluator" if basis is Basis.AC else "threshold-evaluator"
     evaluator = api.compile(codec.circuit, name, length=codec.positions_needed)
     for word in ("00", "01", "11"):
@@ -72,8 +72,8 @@ def test_what_is_printed_is_what_the_evaluator_evaluates(basis: Basis) -> None:
 
 def test_only_the_tokens_know_the_family() -> None:
     """Two families, one length: the layers are the same."""
-    one = signals_layers(FamilyCodec(parse(SIMPLE), 2))  # type: ignore[arg-type]
-    other = signals_layers(FamilyCodec(parse(SIMPLE.replace("OR", "AND")), 2))  # type: ignore[arg-type]
+    one = signals_layers(FamilyCodec(parse(SIMPLE), 2))
+    other = signals_layers(FamilyCodec(parse(SIMPLE.replace("OR", "AND")), 2))
     assert one == other
 
 
@@ -101,7 +101,7 @@ def test_turns_grow_as_the_power_of_the_logarithm(name: str) -> None:
 def test_the_model_has_that_many_turns(length: int) -> None:
     for name, basis in (("uniform-circuits", Basis.AC), ("uniform-thresholds", Basis.TC)):
         source = family("parity-family") if length < 4 else parse(SIMPLE)
-        codec = FamilyCodec(source, length, basis)  # type: ignore[arg-type]
+        codec = FamilyCodec(source, length, basis)
         weights = api.compile(source, name, length=length).weights
         bits = pointer_width(codec.positions_needed)
         assert [block.repeats for block in weights.blocks if block.name] == [bits, codec.turns]
@@ -111,7 +111,7 @@ def test_the_model_has_that_many_turns(length: int) -> None:
 def test_a_deep_circuit_is_padded_until_there_are_enough_turns() -> None:
     """Lemma C.2: the size of a wide circuit is large relative to its depth."""
     chain = "family chain\ndepth log\ng(0) = OR x(0)\ng(i) = OR g(i-1) for i in 1..11\noutput g(11)\n"
-    codec = FamilyCodec(parse(chain), 1)  # type: ignore[arg-type]
+    codec = FamilyCodec(parse(chain), 1)
     assert codec.circuit.depth == 12
     assert codec.turns == pointer_width(codec.positions_needed) == 12
     assert codec.positions_needed == 2**11 + 1
@@ -135,7 +135,7 @@ def test_other_lengths_and_circuits_that_are_too_large_are_refused() -> None:
 
 @pytest.mark.slow
 def test_signals_keep_their_promises() -> None:
-    codec = FamilyCodec(parse("family same\ndepth log\ny = OR x(0)\noutput y\n"), 1)  # type: ignore[arg-type]
+    codec = FamilyCodec(parse("family same\ndepth log\ny = OR x(0)\noutput y\n"), 1)
     program = signals(codec, soft=False)
     assert set(codec.instance("0")) <= set(TOKENS)
     for word in ("0", "1"):
