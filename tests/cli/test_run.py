@@ -165,7 +165,7 @@ def test_an_input_that_begins_with_a_dash_goes_after_two(cli: Cli) -> None:
 
 
 def _interrupted_after(tokens: int) -> Callable[..., Iterator[str]]:
-    def interrupted(engine: Any, prompt: Prompt, stops: Any, said: Any, _: Any) -> Iterator[str]:
+    def interrupted(engine: Any, prompt: Prompt, stops: Any, said: Any) -> Iterator[str]:
         for count, token in enumerate(decode(engine, prompt, stops, said)):
             if count == tokens:
                 raise KeyboardInterrupt

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from softmachine.codec import Prompt
 from softmachine.engines.dense.engine import DenseEngine, Pass
@@ -14,28 +14,15 @@ PIECE = 1024
 
 
 def decode(
-    engine: DenseEngine,
-    prompt: Prompt,
-    stops: Callable[[str], bool],
-    said: Sequence[str] = (),
-    likely: Iterable[str | None] | None = None,
+    engine: DenseEngine, prompt: Prompt, stops: Callable[[str], bool], said: Sequence[str] = ()
 ) -> Iterator[str]:
-    """The tokens that the model appends to the prompt and what was said before, the stopping one included.
-
-    Args:
-        engine: What runs the model.
-        prompt: What it starts on.
-        stops: Whether the run is over with a token.
-        said: What was said before.
-        likely: What it is likely to say, from the first token after the prompt on: it says the same in any case, but
-            sooner if this is right.
-    """
+    """The tokens that the model appends to the prompt and what was said before, the stopping one included."""
     transformer = engine.transformer
     if not transformer.causal:
         raise UsageError(f"{transformer.name!r} looks ahead or needs the length, so it cannot decode token by token")
-    run, draft = engine.start(), Draft(engine, stops, likely)
+    run, draft = engine.start(), Draft(engine, stops)
     tokens = [*prompt.tokens, *said]
-    draft.plain = draft.plain and len(tokens) <= PIECE  # guessing in plain floats would read them in one piece
+    draft.useful = draft.useful and len(tokens) <= PIECE  # guessing would read them in one piece
     while len(tokens) - run.read > PIECE:
         run.extend([tokens[run.read : run.read + PIECE]])
     while True:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from pathlib import Path
 
 from softmachine.arithmetic import Arithmetic
@@ -64,8 +63,7 @@ class DenseRun:
     def _plain(self, codec: DecoderCodec[Source]) -> Iterator[str]:
         """The tokens of a run in one context, up to the limit."""
         prompt, positions = self.task.prompt, self.task.model.length
-        likely = chain.from_iterable(codec.expected_pieces(self.task.word, self.max_steps))
-        for token in decode(self.engine, prompt, codec.stops, self.tokens, likely):
+        for token in decode(self.engine, prompt, codec.stops, self.tokens):
             if len(self.tokens) >= codec.token_limit(self.max_steps) and not codec.stops(token):
                 return
             if positions is not None and len(prompt.tokens) + len(self.tokens) > positions:
