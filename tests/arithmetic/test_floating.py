@@ -342,7 +342,7 @@ def test_sums_at_the_end_of_the_digits_are_exact_or_say_how_wrong_they_are(name:
         found = floats.operator(rows, len(terms), [Fraction(0)])(stored(floats, exact))
         assert found.error is not None
         assert violations(found, applied(rows, [Fraction(0)], exact)) == []
-        assert bool(found.error.any()) is not exactly
+        assert not (exactly and found.error.any())
         value = np.swapaxes(exact, 1, 2)
         mean = floats.mean(np.ones((1, 1, len(terms)), dtype=bool), stored(floats, value))
         assert violations(mean, np.array([[[Fraction(sum(terms), len(terms))]]], dtype=object)) == []

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from softmachine.transformer.attention import Choice
 from softmachine.transformer.features import Feature
-from softmachine.transformer.weights import AffineMap, Head, Transformer
+from softmachine.transformer.weights import AffineMap, FeedForward, Head, Transformer
 
 Vector = list[Fraction]
 
@@ -55,8 +55,7 @@ def expected(transformer: Transformer, tokens: Sequence[str], length: int | None
                 forward = layer.feed_forward
                 if forward.units or any(forward.second.bias):
                     stream = [
-                        _plus(x, _apply(forward.second, _active(forward.activations, _apply(forward.first, x))))
-                        for x in stream
+                        _plus(x, _apply(forward.second, _active(forward, _apply(forward.first, x)))) for x in stream
                     ]
                     found.streams.append(stream)
     found.logits = [_apply(transformer.unembedding, x) for x in stream]
@@ -114,8 +113,16 @@ def _softmax(exponents: dict[int, Fraction]) -> dict[int, Fraction]:
     return {j: power / total for j, power in powers.items()}
 
 
-def _active(kinds: Sequence[str], x: Vector) -> Vector:
-    return [Fraction(v >= 0) if kind == "step" else max(v, Fraction(0)) for kind, v in zip(kinds, x, strict=True)]
+def _active(forward: FeedForward, x: Vector) -> Vector:
+    kinds = forward.activations
+    found = [Fraction(v >= 0) if kind == "step" else max(v, Fraction(0)) for kind, v in zip(kinds, x, strict=True)]
+    for group in forward.norms:
+        square = sum((x[k] ** 2 for k in group), Fraction(0)) / len(group)
+        with localcontext(prec=50):
+            root = Fraction((Decimal(square.numerator) / Decimal(square.denominator)).sqrt())
+        for k in group:
+            found[k] = x[k] / root if root else Fraction(0)
+    return found
 
 
 def _apply(affine: AffineMap, x: Vector) -> Vector:

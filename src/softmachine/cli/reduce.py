@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine reduce parity-family 011
-  softmachine reduce equal-blocks '1#1' > steps.edges
-  softmachine run steps.edges 'begin@0,0:__ accepted'
+  softmachine reduce equal-blocks '1#1'
   softmachine reduce koenigsberg 'altstadt lomse' --theorem odd-walks"""
 
 WordArgument = Annotated[
