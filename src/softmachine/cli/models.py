@@ -74,14 +74,14 @@ def open_model(
     if two_letters and wanted.alphabet is None and not isinstance(item, Model):
         item = with_two_letters(item)
     if any_length and not isinstance(item, Model):
-        wanted = _suggested(item, wanted)
+        wanted = _suggested(item, wanted, output)
     with working("compiling", output):
         return api.compile(
             item, wanted.theorem, attention=wanted.attention, context=wanted.context, length=wanted.length
         )
 
 
-def _suggested(item: Source, wanted: Wanted) -> Wanted:
+def _suggested(item: Source, wanted: Wanted, output: Output) -> Wanted:
     """A length for weights that depend on one, if none is said: that of the input which the source suggests."""
     from softmachine.api import MOST_STEPS
     from softmachine.theorems import theorem_for
@@ -89,7 +89,10 @@ def _suggested(item: Source, wanted: Wanted) -> Wanted:
     theorem = theorem_for(item, wanted.theorem)
     if not theorem.length or (wanted.context, wanted.length) != (None, None):
         return wanted
-    return replace(wanted, context=theorem.context_for(item, default_input(item), MOST_STEPS))
+    context = theorem.context_for(item, default_input(item), MOST_STEPS)
+    if context is not None:
+        output.warn(f"these are the weights of {theorem.name} for length {context:,}; for another: --context N")
+    return replace(wanted, context=context)
 
 
 def open_for(source: str, word: str | None, wanted: Wanted, max_steps: int | None, output: Output) -> tuple[Model, str]:
