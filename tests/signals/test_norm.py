@@ -164,12 +164,17 @@ def test_a_model_with_layer_norm_is_saved_and_a_damaged_one_refused(tmp_path: Pa
         sm.load_weights(tmp_path / "bare")
 
 
+def test_stock_checkpoints_have_no_such_layer_norm() -> None:
+    pytest.importorskip("torch")
+    model = sm.compile("#<[Q_a] > 2", "temporal-layer-norm")
+    with pytest.raises(ConstructionError, match="is a layer norm, and in a stock checkpoint"):
+        sm.export(model, "unwritten", length=8, to="bert")
+
+
 def test_those_who_cannot_say_so_by_name() -> None:
     model = sm.compile("#<[Q_a] > 2", "temporal-layer-norm")
     with pytest.raises(UsageError, match="is a layer norm"):
         sm.run(model, "aaa", engine="fast")
-    with pytest.raises(ConstructionError, match="is a layer norm, and in a stock checkpoint"):
-        sm.export(model, "unwritten", length=8, to="bert")
     with pytest.raises(ConstructionError, match="is a layer norm, and no denominator"):
         sm.certificate(model.weights, length=40)
     hashes = sm.compile("odd(#<[Q_a])", "temporal-layer-norm")
