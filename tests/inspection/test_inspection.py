@@ -285,3 +285,12 @@ def test_position_100_000_is_looked_into_in_seconds() -> None:
         head += {"L": -1, "S": 0, "R": 1}[codec.meanings[token].move[0]]  # type: ignore[attr-defined]
     assert moment.head("last write").chosen == (written[head],)
     assert moment.streams[-1]["head"] == head
+
+
+def test_a_layer_norm_of_several_numbers_is_enclosed() -> None:
+    """Its root is not rational, and pictures of it must be drawn all the same."""
+    run = sm.run("odd(#<[Q_a])", "aba", theorem="temporal-layer-norm")
+    found = sm.inspect(run)
+    assert found.arithmetic == "ball"
+    assert found.at(-1).streams
+    assert "<svg" in sm.picture(run).svg
