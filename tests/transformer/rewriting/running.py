@@ -18,7 +18,7 @@ def logits(
     engine = DenseEngine(transformer, arithmetic(numbers))
     stream = engine.residual_stream([tokens], len(tokens) if length is None else length)
     found = np.asarray(engine.unembedding(stream).value)
-    return found.reshape(-1, found.shape[-1]).tolist()  # type: ignore[no-any-return]
+    return found.reshape(-1, found.shape[-1]).tolist()
 
 
 def answers(transformer: Transformer, sequences: Sequence[Sequence[str]], numbers: str) -> list[list[str]]:

@@ -7,8 +7,8 @@ fetches the stream of (t - 1, j), as its query, and looks at all of block t - 1,
 same at the same time, and what they compute is wrong, except block t in layer t; it is right by induction.
 
 Needs: hard attention, no masks before; the numbers of position and block as position features. Costs: P positions of
-padding for every layer that is passed, those of a loop as often as it turns; 2 layers for each layer, in the same loops;
-twice the width and O(log) coordinates for addresses. A weight outweighs all scores (:mod:`.reach`).
+padding for every layer that is passed, those of a loop as often as it turns; 2 layers for each layer, in the same
+loops; twice the width and O(log) coordinates for addresses. A weight outweighs all scores (:mod:`.reach`).
 """
 
 from __future__ import annotations
@@ -96,7 +96,9 @@ def causal(transformer: Transformer, positions: int, length: int | None = None) 
         )
         for block in transformer.blocks
     )
-    given = [Table(each.name, tuple(map(Fraction, each.along(range(positions), length)))) for each in transformer.features]
+    given = [
+        Table(each.name, tuple(map(Fraction, each.along(range(positions), length)))) for each in transformer.features
+    ]
     added = layout.features
     coming = [f"{name}, coming in" for name in transformer.coordinates]
     return replace(

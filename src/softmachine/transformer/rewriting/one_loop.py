@@ -6,9 +6,9 @@ which sub-block executes", with "the iteration counter tracked in a dedicated re
 
 This is that block: all layers of all blocks, each with a flag that says whether its block is off. Heads cannot be
 switched, so they write to coordinates of their own, from which the network puts what they retrieved where it belongs,
-unless the block is off, and clears them. Hidden units of a block that is off are held below 0 by a weight that outweighs
-everything else they read (:mod:`.reach`). The flag stands in two coordinates, so that half as large a weight is enough,
-and fixed point has it that had the weights before.
+unless the block is off, and clears them. Hidden units of a block that is off are held below 0 by a weight that
+outweighs everything else they read (:mod:`.reach`). The flag stands in two coordinates, so that half as large a weight
+is enough, and fixed point has it that had the weights before.
 
 One coordinate cannot count in constant precision: the numbers of F_2 end at 15/4. So the counter is binary, a bit and
 its complement a coordinate each, and the last network of a turn adds 1 and switches flags, each by one unit.
@@ -157,14 +157,14 @@ def _counting(layer: Layer, layout: Layout) -> Layer:
     for b, repeats in enumerate(layout.repeats[:-1]):
         turns += repeats
         wrong = [layout.bit(k) + (turns - 1 >> k & 1) for k in range(layout.bits)]
-        switched = {c: 1 for c in layout.off(b)} | {c: -1 for c in layout.off(b + 1)}
+        switched = dict.fromkeys(layout.off(b), 1) | dict.fromkeys(layout.off(b + 1), -1)
         units.add(f"block {b} ends", _none_of(wrong), 1, switched)
     return replace(layer, feed_forward=units.done())
 
 
 def _none_of(coordinates: Sequence[int]) -> dict[int, Fraction]:
     """With the bias 1, whether bits are all 0."""
-    return {c: -ONE for c in coordinates}
+    return dict.fromkeys(coordinates, -ONE)
 
 
 def turns(transformer: Transformer, length: int | None = None) -> int:

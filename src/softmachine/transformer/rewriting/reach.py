@@ -1,8 +1,8 @@
 """How large numbers can get: for every coordinate of the residual stream, bounds that no input exceeds.
 
 Intervals, layer by layer and turn by turn. Of how coordinates hang together they know one thing: hidden units that read
-the same numbers are one curve, so that a pair ReLU(x) - ReLU(-x) is x itself, which it may take away, and one that rises
-and levels off stays between its ends. That keeps bits bits, through any number of turns.
+the same numbers are one curve, so that a pair ReLU(x) - ReLU(-x) is x itself, which it may take away, and one that
+rises and levels off stays between its ends. That keeps bits bits, through any number of turns.
 """
 
 from __future__ import annotations
@@ -121,8 +121,11 @@ class Curve:
     parts: tuple[tuple[Fraction, Fraction, Fraction, str], ...]
 
     def at(self, z: Fraction) -> Fraction:
-        """Its value; just before and after a step the sum is another, see :meth:`range`."""
-        return sum((w * max(factor * z + bias, 0) for w, factor, bias, how in self.parts if how == "relu"), Fraction(0))
+        """Its value without steps; these are in :meth:`range`."""
+        return sum(
+            (w * max(factor * z + bias, Fraction(0)) for w, factor, bias, how in self.parts if how == "relu"),
+            Fraction(0),
+        )
 
     def range(self, where: Interval) -> tuple[Fraction, Fraction, Fraction]:
         """A slope, and where the curve without it can be: that is bounded if the curve rises alike at both ends."""
@@ -135,8 +138,9 @@ class Curve:
         points = {*where, *(z for z in breaks if where[0] < z < where[1])}
         found = [self.at(z) - slope * z for z in points]
         steps = [w for w, _, _, how in self.parts if how == "step"]
-        low = sum((min(w, 0) for w in steps), Fraction(0))
-        return slope, min(found) + low, max(found) + sum((max(w, 0) for w in steps), Fraction(0))
+        below = sum((w for w in steps if w < 0), Fraction(0))
+        above = sum((w for w in steps if w > 0), Fraction(0))
+        return slope, min(found) + below, max(found) + above
 
 
 def _together(network: FeedForward) -> dict[Row, list[tuple[int, Fraction]]]:

@@ -2,18 +2,19 @@
 
 "Revisiting Padded Transformer Expressivity" says that "with sufficient volume, masked transformers can be simulated by
 unmasked ones and vice versa" (section 6; Svete and Sabharwal 2026, Lemma D.14, for this direction). No weights say
-whether j ≤ i for all pairs; padding can. After the P positions stand P rows of P + 1 cells. Cell (i, j) is what position
-i sees of position j: it fetches the stream of j, and has a flag for every mask that says whether i may see j. Position i
-then looks at the visible cells of its own row, with the query that it had, and finds there the keys and values of before.
-The last cell of a row is visible if nothing else is, and empty. A relative bias is a number of the cell.
+whether j ≤ i for all pairs; padding can. After the P positions stand P rows of P + 1 cells. Cell (i, j) is what
+position i sees of position j: it fetches the stream of j, and has a flag for every mask that says whether i may see j.
+Position i then looks at the visible cells of its own row, with the query that it had, and finds there the keys and
+values of before. The last cell of a row is visible if nothing else is, and empty. A relative bias is a number of the
+cell.
 
-Needs: hard attention; i, j and flags as position features. Costs: P(P + 1) positions of padding, 2 layers for each layer,
-twice the width and 3⌈log₂ P⌉ + O(1) coordinates for addresses. A weight outweighs all scores (:mod:`.reach`).
+Needs: hard attention; i, j and flags as position features. Costs: P(P + 1) positions of padding, 2 layers for each
+layer, twice the width and 3⌈log₂ P⌉ + O(1) coordinates for addresses. A weight outweighs all scores (:mod:`.reach`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -35,7 +36,8 @@ from softmachine.transformer.rewriting.widening import (
 from softmachine.transformer.weights import Block, Head, Layer, Matrix, Transformer
 from softmachine.transformer.wired_features import NO_ADDRESS, AddressBit, Table
 
-PADDING = "□"
+PADDING = "□□"
+"""Not the padding that circuits and graphs have already."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class Layout:
 
     @property
     def places(self) -> int:
-        """Bits of the own position, of the row of a cell, and of its column; then a flag of full cells, one of empty."""
+        """Where the bits of the own position begin."""
         return 2 * self.width
 
     @property
@@ -117,7 +119,9 @@ class Layout:
             self.column: ("column", self.addresses(lambda _, j: j % last)),
         }
         found: list[tuple[int, Feature]] = [
-            (start + k, AddressBit(title, k, table)) for start, (title, table) in tables.items() for k in range(self.bits)
+            (start + k, AddressBit(title, k, table))
+            for start, (title, table) in tables.items()
+            for k in range(self.bits)
         ]
         found.append((self.full, Table("full", self.cells(lambda _, j: j < last))))
         found.append((self.full + 1, Table("empty", self.cells(lambda _, j: j == last))))
@@ -149,14 +153,18 @@ def unmasked(transformer: Transformer, positions: int, length: int | None = None
     limits = reach(transformer, positions, length)
     blocks = tuple(
         Block(
-            tuple(part for layer in block.layers for part in (_copying(layout, limits), _unmasked(layer, layout, limits))),
+            tuple(
+                part for layer in block.layers for part in (_copying(layout, limits), _unmasked(layer, layout, limits))
+            ),
             block.count(length),
             block.name,
         )
         for block in transformer.blocks
     )
     added = layout.features
-    features = [Table(each.name, tuple(map(Fraction, each.along(range(positions), length)))) for each in transformer.features]
+    features = [
+        Table(each.name, tuple(map(Fraction, each.along(range(positions), length)))) for each in transformer.features
+    ]
     copies = [f"copy of {name}" for name in transformer.coordinates]
     titles = {coordinate: feature.name for coordinate, feature in added}
     return replace(
@@ -165,7 +173,9 @@ def unmasked(transformer: Transformer, positions: int, length: int | None = None
         coordinates=(*transformer.coordinates, *copies, *(titles[c] for c in range(layout.places, layout.wide))),
         embedding=Matrix((*transformer.embedding.rows, ()), layout.wide),
         features=(*features, *(feature for _, feature in added)),
-        position_embedding=Matrix((*transformer.position_embedding.rows, *(((c, ONE),) for c, _ in added)), layout.wide),
+        position_embedding=Matrix(
+            (*transformer.position_embedding.rows, *(((c, ONE),) for c, _ in added)), layout.wide
+        ),
         blocks=blocks,
         unembedding=reading(transformer.unembedding, layout.wide),
     )
@@ -190,7 +200,9 @@ def require_hard(transformer: Transformer, why: str) -> None:
         raise ConstructionError(f"{PADDING!r} is a token already", hint="it was padded before")
 
 
-def matched(wanted: int, held: int, bits: int, factor: Fraction | int) -> tuple[list[tuple[dict[int, Fraction | int], int]], ...]:
+def matched(
+    wanted: int, held: int, bits: int, factor: Fraction | int
+) -> tuple[list[tuple[dict[int, Fraction | int], int]], ...]:
     """Rows of a query and of a key: 0 where signed bits agree, at most -2 · factor elsewhere (Lemma B.3)."""
     query: list[tuple[dict[int, Fraction | int], Fraction | int]] = []
     key: list[tuple[dict[int, Fraction | int], Fraction | int]] = []
@@ -252,9 +264,3 @@ def _looking(head: Head, layout: Layout, limits: Reach) -> Head:
         mask=Mask.ALL,
         bias=None,
     )
-
-
-def cells(positions: int, i: int) -> Sequence[int]:
-    """Where the row of a position stands."""
-    start = positions + i * (positions + 1)
-    return range(start, start + positions + 1)

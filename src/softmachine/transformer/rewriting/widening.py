@@ -108,7 +108,9 @@ class Units:
             self.writes[c][len(self.units)] = Fraction(weight)
         self.units.append(name)
 
-    def linear(self, name: str, coordinate: int, writes: Mapping[int, Fraction | int], gate: Gate | None = None) -> None:
+    def linear(
+        self, name: str, coordinate: int, writes: Mapping[int, Fraction | int], gate: Gate | None = None
+    ) -> None:
         """Add multiples of a coordinate to others: x = ReLU(x) - ReLU(-x)."""
         for sign in (1, -1):
             row = {coordinate: Fraction(sign)}
