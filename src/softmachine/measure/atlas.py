@@ -168,6 +168,12 @@ _MEMBERS = Witness(
     "softmachine run majority-formula aab --theorem temporal-layer-norm",
     "members of the class, with layer norm: no position features, one set of weights; that it is all of it is cited",
 )
+_LOOPED_MEMBERS = Witness(
+    "automaton-layer-norm",
+    "softmachine run shell-game srrsr --theorem automaton-layer-norm",
+    "members of the class (d = 1), one complete for NC¹, with layer norm: no position features, one set of weights, "
+    "log N turns; that it is all of it is cited",
+)
 
 
 def _constant_depth() -> tuple[Cell, ...]:
@@ -196,9 +202,9 @@ def _looped() -> tuple[Cell, ...]:
         Cell(LOOPED, CONSTANT, CONSTANT, FULLY, ""),
         Cell(LOOPED, CONSTANT, CONSTANT, LOGSPACE, ""),
         *(Cell(LOOPED, CONSTANT, width, LOGSPACE, ac, *complete, upper=upper) for width in (LOGARITHMIC, POLYNOMIAL)),
-        Cell(LOOPED, LOGARITHMIC, CONSTANT, FULLY, tc, cited=EARLIER, upper=EARLIER),
+        Cell(LOOPED, LOGARITHMIC, CONSTANT, FULLY, tc, (_LOOPED_MEMBERS,), cited=EARLIER, upper=EARLIER),
         *(Cell(LOOPED, LOGARITHMIC, width, LOGSPACE, tc, *counts, upper=upper) for width in _WIDTHS),
-        Cell(LOOPED, POLYNOMIAL, CONSTANT, FULLY, tc, cited=EARLIER, upper=EARLIER),
+        Cell(LOOPED, POLYNOMIAL, CONSTANT, FULLY, tc, (_LOOPED_MEMBERS,), cited=EARLIER, upper=EARLIER),
         *(Cell(LOOPED, POLYNOMIAL, width, LOGSPACE, tc, *counts, upper=upper) for width in _WIDTHS),
     )
 
