@@ -165,7 +165,7 @@ def test_an_average_that_counts_all_keys_is_not_of_constant_depth_one_that_satur
 
 
 def test_lemma_29_forgets_biases() -> None:
-    """d = 1, weights and biases at most 1/2, x_max = 1: after a layer (dp)³ dx = 1/8 at most; a bias alone gives 1/2."""
+    """d = 1, weights and biases at most 1/2, x_max = 1: after a layer (dp)³dx = 1/8 at most; a bias alone gives 1/2."""
     largest, first, second, bias = Fraction(1, 2), Fraction(0), Fraction(0), Fraction(1, 2)
     for x in (Fraction(0), Fraction(1)):
         after = second * max(first * x + bias, Fraction(0)) + bias
