@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
+
 import pytest
 
 from softmachine.cli.rewrite import FORMS
@@ -25,18 +28,17 @@ def test_one_loop_in_constant_precision(cli: Cli) -> None:
 
 
 def test_a_difference_is_shown_and_fails(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A rewriting that forgets what comes first."""
-    forgetful = lambda self, *_: _shortened(self.given)  # noqa: E731
-    monkeypatch.setattr(Rewriting, "rewritten", forgetful)
+    """A rewriting that adds a little to a logit."""
+    monkeypatch.setattr(Rewriting, "rewritten", _tilted)
     found = cli("rewrite", "one-street", "--as", "one-loop")
     assert found.status == 1
-    assert "they differ at position" in found.out
+    assert "they differ at position 0" in found.out
 
 
-def _shortened(given: Transformer) -> Transformer:
-    from dataclasses import replace
-
-    return replace(given, blocks=given.blocks[1:])
+def _tilted(rewriting: Rewriting, *_: object) -> Transformer:
+    given = rewriting.given
+    first, *others = given.unembedding.bias
+    return replace(given, unembedding=replace(given.unembedding, bias=(first + Fraction(1, 1000), *others)))
 
 
 def test_forms_are_named_as_they_are(cli: Cli) -> None:
