@@ -64,6 +64,7 @@ CASES = (
     Case("power-of-two", "turing-counter", "soft", (("1", "accept"), ("", "reject")), positions=16),
     Case("palindrome", "turing-relative", "soft", (("", "accept"),)),
     Case("parity", "configuration-graph", "hard", (("", "reject"),), length=0),
+    Case("parity", "automaton-layer-norm", "hard", (("1", "accept 1"), ("11", "reject 10"), ("101", "reject 110"))),
     Case("Q_a since Q_b", "temporal-encoder", "hard", SINCE, positions=8),
     Case("Q_a since Q_b", "temporal-encoder", "soft", SINCE, positions=8),
     Case(

@@ -164,6 +164,52 @@ def test_an_average_that_counts_all_keys_is_not_of_constant_depth_one_that_satur
 # The page
 
 
+def test_lemma_29_forgets_biases() -> None:
+    """d = 1, weights and biases at most 1/2, x_max = 1: after a layer (dp)³dx = 1/8 at most; a bias alone gives 1/2."""
+    largest, first, second, bias = Fraction(1, 2), Fraction(0), Fraction(0), Fraction(1, 2)
+    for x in (Fraction(0), Fraction(1)):
+        after = second * max(first * x + bias, Fraction(0)) + bias
+        assert abs(after) > (1 * largest) ** 3 * 1 * 1
+
+
+def softmax_error(scores: list[float], temperature: float) -> float:
+    """‖t - softmax(s)‖₁, where t is 1 at the first score."""
+    weights = [exp((score - scores[0]) / temperature) for score in scores]
+    return 2 * sum(weights[1:]) / sum(weights)
+
+
+def test_the_exponent_of_d_4_has_the_wrong_sign() -> None:
+    """γ = 1 and scores off by 2/5, τ = 1/10: the error is above 2n e^(-(γ + 2ε)/τ), below 2n e^((-γ + 2ε)/τ)."""
+    gap, off, temperature = 1.0, 0.4, 0.1
+    error = softmax_error([-off, -gap + off], temperature)
+    assert 2 * 2 * exp(-(gap + 2 * off) / temperature) < error <= 2 * 2 * exp((-gap + 2 * off) / temperature)
+
+
+def test_with_the_factor_that_proofs_drop_a_temperature_is_too_high() -> None:
+    """n = 4 keys, a gap of 1, an error of 1/100 at most by Lemma 33; scores over √d_k for d_k = 4 have half the gap."""
+    temperature = 1 / log(2 * 4 / 0.01)
+    assert softmax_error([0, -1, -1, -1], temperature) <= 0.01 < softmax_error([0, -0.5, -0.5, -0.5], temperature)
+
+
+def test_the_largest_number_less_nothing_is_the_largest_number() -> None:
+    """A.1 says B_F - x ≠ B_F for x that are not negative; 0 is not."""
+    for bits in range(1, 6):
+        numbers = FixedPoint(bits)
+        assert numbers.units(numbers.largest - 0) * numbers.unit == numbers.largest
+        assert numbers.units(numbers.largest - numbers.unit) * numbers.unit != numbers.largest
+
+
+def test_one_coordinate_does_not_count_turns_in_constant_precision() -> None:
+    """Theorem C.1 counts iterations in a coordinate: in F_2 it stops at 15/4, so that from turn 4 on all look alike."""
+    numbers = FixedPoint(2)
+    counter, seen = Fraction(0), []
+    for _ in range(8):
+        counter = numbers.units(counter + 1) * numbers.unit
+        seen.append(counter)
+    assert seen[:4] == [1, 2, 3, Fraction(15, 4)]
+    assert set(seen[3:]) == {Fraction(15, 4)}
+
+
 def test_every_test_that_the_page_names_is_there() -> None:
     page = PAGE.read_text(encoding="utf-8")
     sources = "\n".join(file.read_text(encoding="utf-8") for file in HERE.rglob("test_*.py"))
@@ -172,3 +218,12 @@ def test_every_test_that_the_page_names_is_there() -> None:
     assert {name for name in named if f"def {name}(" not in sources} == set()
     paths = re.findall(r"`(tests/[\w/.]+)`", page)
     assert [path for path in paths if not (HERE.parent / path).exists()] == []
+
+
+def test_every_row_says_what_is_done_and_what_tests_it() -> None:
+    rows = [line.split(" | ") for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
+    told = [row for row in rows if row[0] != "| where"]
+    assert len(told) > 40
+    for row in told:
+        assert len(row) == 4, row
+        assert all(cell.strip("| ") not in ("", "–") for cell in row[2:]), row

@@ -35,6 +35,8 @@ UNPROVEN = (
     "temporal-masked-unbounded-literal",
 )
 """What softmax of growing scores comes to is not proven to the fast engine."""
+HASHED = ("automaton-layer-norm",)
+"""The layer-norm hash is irrational."""
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
 
 
@@ -85,7 +87,7 @@ def test_signals(case: Case) -> None:
         try:
             logits = evaluate(program.logits, tokens, prompt.length)[begin:]
         except ConstructionError as error:
-            assert case.attention == "soft"
+            assert case.attention == "soft" or case.theorem in HASHED
             assert "no rational value" in str(error)  # noqa: PT017
             return
         for row, wanted in zip(logits, said, strict=True):
@@ -97,7 +99,7 @@ def test_weights_in_rationals(case: Case) -> None:
     try:
         comes_out(case, compiled(case), "exact")
     except ConstructionError as error:
-        assert case.attention == "soft"
+        assert case.attention == "soft" or case.theorem in HASHED
         assert "not a rational number" in str(error)  # noqa: PT017
         comes_out(case, compiled(case), "ball")
 

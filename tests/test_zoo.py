@@ -214,6 +214,14 @@ def difference_in_unary(word: str) -> Answer:
     return computed("1" * (len(operands[0]) - len(operands[1])) if fits else None)
 
 
+def pea(word: str) -> int:
+    """Which of five cups the pea is under: s swaps the first two, r moves all one place on."""
+    cups = [True, False, False, False, False]
+    for letter in word:
+        cups = [cups[1], cups[0], *cups[2:]] if letter == "s" else [cups[4], *cups[:4]]
+    return cups.index(True)
+
+
 def collatz_step(word: str) -> Answer:
     return "halt", f"{3 * number(word) + 1:0{len(word)}b}" if word.endswith("1") else word[:-1]
 
@@ -273,6 +281,7 @@ DEFINITIONS: dict[str, tuple[int, Callable[[str], Answer]]] = {
     "balanced-parentheses": (8, lambda word: decided(is_balanced(word))),
     "dyck-2": (6, lambda word: decided(is_balanced(word))),
     "parity": (8, lambda word: decided(word.count("1") % 2 == 1)),
+    "shell-game": (8, lambda word: decided(pea(word) == 0)),
     "bit-inversion": (8, lambda word: ("halt", word.translate(str.maketrans("01", "10")))),
     "copy": (7, lambda word: ("halt", f"{word}#{word}")),
     "two-tape-copy": (8, lambda word: ("accept", word + word)),

@@ -88,6 +88,8 @@ def answered(model: Model, word: tuple[str, ...], subject: Subject, arithmetic: 
     except sm.errors.ConstructionError as error:
         if arithmetic == "exact" and "not a rational number" in str(error):
             return "softmax is not rational"
+        if arithmetic != "exact" and "layer norm is not defined" in str(error):
+            return f"no layer norm in {arithmetic}"
         raise
     found = run.outcome
     return Answer(found.verdict, found.steps, found.output, found.values)

@@ -120,6 +120,24 @@ def reading(rng: Random) -> TuringMachine:
     )  # fmt: skip
 
 
+def automaton(rng: Random) -> TuringMachine:
+    """A machine that goes right and decides at the blank, or before."""
+    going = ["p", "q", "r"][: rng.randint(1, 3)]
+    letters = ("a", "b", "c")[: rng.randint(1, 3)]
+    rules = [
+        Rule(state, (letter,), (letter,), ("R",), rng.choice([*going, *going, "yes", "no"]))
+        for state in going
+        for letter in letters
+        if rng.random() < 0.9
+    ]
+    ends = [Rule(state, ("_",), ("_",), (rng.choice("LRS"),), rng.choice(["yes", "no"])) for state in going]
+    return TuringMachine(
+        name="automaton", states=(*going, "yes", "no"), alphabet=letters, symbols=(*letters, "_"), blank="_",
+        rules=(*rules, *ends), start=rng.choice([*going, *going, "yes", "no"]), accept=("yes",), reject=("no",),
+        tape=Tape.TWO_WAY,
+    )  # fmt: skip
+
+
 def formula_of(operators: Sequence[str]) -> Callable[[Random], Specification]:
     def make(rng: Random) -> Specification:
         letters = ("a", "b", "c")[: rng.randint(1, 3)]
@@ -255,6 +273,7 @@ SUBJECTS: dict[str, Subject] = {
     "turing-counter": Subject(counted, interpreters.turing, longest=4, steps=600, verdict_only=True, sorted_words=True),
     "turing-relative": Subject(counted_very_briefly, interpreters.turing, longest=1, steps=300, verdict_only=True),
     "configuration-graph": Subject(reading, accepts, length=1, longest=1, fixed=SMALLEST),
+    "automaton-layer-norm": Subject(automaton, accepts, longest=6),
     "temporal-encoder": _TEMPORAL,
     "temporal-masked": replace(_TEMPORAL, make=formula_of(PAST)),
     "temporal-encoder-unbounded": _TEMPORAL,

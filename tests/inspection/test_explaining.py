@@ -204,6 +204,7 @@ MODELS: dict[str, list[tuple[str, dict[str, int]]]] = {
     "crasp-relu-bounded": [("dyck-1-crasp", {"context": 8})],
     "counter-relu-bounded": [("parity-counter", {"context": 16})],
     "counter": [("parity-counter", {})],
+    "automaton-layer-norm": [("parity", {})],
     "srasp": [("reverse-program", {}), ("balanced-program", {}), ("induction-head", {})],
     "circuit-binary": [("full-adder", {})],
     "circuit-unit": [("and-or", {})],

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from itertools import pairwise
+from typing import cast
 
 import pytest
 
 from softmachine.errors import UsageError
-from softmachine.languages.circuit import Basis, equivalent, evaluate, generators, simplified
+from softmachine.languages.circuit import Basis, Circuit, equivalent, evaluate, generators, simplified
 from softmachine.transformer.features import ceil_log2
 from softmachine.uniform import FAMILIES, Measured, UniformFamily, binary, family_named, measured, per_doubling
-from softmachine.uniform.circuits import AndOrTree
+from softmachine.uniform.circuits import AndOrTree, CircuitFamily
 from softmachine.uniform.connections import OUTPUT, connection_language, connections
 from softmachine.uniform.describing import description, features
 from softmachine.uniform.programs import Tapes, run
@@ -20,12 +22,17 @@ from softmachine.uniform.transducer import unary
 NAMES = [family.name for family in FAMILIES]
 LARGEST = {"majority": 6, "tree-of-majorities": 7, "connectivity": 12}
 """The machines of unit vectors try all pairs of addresses: longer ones are tried by the slow tests."""
-OF_CIRCUITS = [name for name in NAMES if family_named(name).circuits]
+OF_CIRCUITS = [name for name in NAMES if family_named(name).circuit]
 
 
 @cache
 def found_at(name: str, n: int) -> Measured:
     return measured(family_named(name), n)
+
+
+def circuit_of(family: UniformFamily, n: int) -> Circuit:
+    assert family.circuit is not None
+    return family.circuit(n)
 
 
 def some_sizes(family: UniformFamily, most: int) -> list[int]:
@@ -64,6 +71,30 @@ def test_the_space_of_the_machines_is_logarithmic(name: str) -> None:
         assert (per_doubling(found, machine) or 0) <= 22
 
 
+@pytest.mark.parametrize("name", ["circuit-evaluator", "threshold-evaluator"])
+def test_the_evaluators_are_printed_in_logarithmic_space(name: str) -> None:
+    """Lemma C.3 and Corollary 5.1, from 4 tokens up to 4,096: six sizes, each four times the one before."""
+    found = [found_at(name, 4**k) for k in range(1, 7)]
+    for each in found:
+        assert each.differences == ()
+        assert each.uses["weights"].cells <= 16 * each.logarithm + 130
+        assert each.uses["features"].cells <= 9 * each.logarithm + 40
+    growth = [b.uses["weights"].cells - a.uses["weights"].cells for a, b in pairwise(found)]
+    assert max(growth) <= 40
+
+
+@pytest.mark.parametrize("name", ["circuit-evaluator", "threshold-evaluator"])
+def test_the_turns_of_the_evaluators_are_a_power_of_the_logarithm(name: str) -> None:
+    """Corollary 5.1: ⌈log₂ n⌉^d turns; the machine for d = 2 prints the same layers, and other turns."""
+    family = family_named(name)
+    for n in (8, 20, 100):
+        once, again = (run(family.weights, (d,), n).splitlines() for d in (1, 2))
+        blocks = [[int(line.split()[1], 2) for line in lines if line.startswith("block")] for lines in (once, again)]
+        p = ceil_log2(n)
+        assert blocks == [[1, p, 1, p], [1, p, 1, p**2]]
+        assert [line for line in once if "block" not in line] == [line for line in again if "block" not in line]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["majority", "tree-of-majorities"])
 def test_the_space_of_the_machines_of_unit_vectors_is_logarithmic(name: str) -> None:
@@ -88,7 +119,7 @@ def test_connection_languages_are_decided(name: str) -> None:
     family = family_named(name)
     machine = family.machines["connections"]
     for n in some_sizes(family, 5):
-        circuit = family.circuit(n)
+        circuit = circuit_of(family, n)
         language = connection_language(circuit)
         assert len(language) == 1 + sum(len(gate.inputs) for gate in circuit.gates)
         every = range(len(circuit.wires) + 1)
@@ -105,11 +136,11 @@ def test_circuits_of_families_are_what_the_theorem_lays_out(name: str) -> None:
     family = family_named(name)
     basis = Basis.AC if family.theorem == "circuit-binary" else Basis.TC
     for n in some_sizes(family, 12):
-        circuit = family.circuit(n)
+        circuit, circuits = circuit_of(family, n), cast("CircuitFamily", family.given[0])
         assert simplified(circuit, basis).gates == circuit.gates
-        assert family.circuits.depth(n) == circuit.depth
-        assert family.circuits.wires(n) == len(circuit.wires)
-        assert family.circuits.most_arguments(n) == max(len(gate.inputs) for gate in circuit.gates)
+        assert circuits.depth(n) == circuit.depth
+        assert circuits.wires(n) == len(circuit.wires)
+        assert circuits.most_arguments(n) == max(len(gate.inputs) for gate in circuit.gates)
 
 
 def test_circuits_of_families_compute_what_they_are_called() -> None:

@@ -6,8 +6,13 @@ import pytest
 
 from softmachine import zoo
 from softmachine.errors import SoftmachineError
+from softmachine.languages.circuit import Basis
 from softmachine.languages.family import Family, parse
+from softmachine.theorems.circuit_evaluator.tokens import fitting_length
+from softmachine.theorems.uniform_circuits.tokens import FamilyCodec
 from softmachine.uniform import WrittenFamily, measured, per_doubling
+from softmachine.uniform.describing import description as weights
+from softmachine.uniform.describing import features
 from softmachine.uniform.families import text
 from softmachine.uniform.sourced import description, printer, program
 from softmachine.uniform.transducer import unary
@@ -45,6 +50,44 @@ def test_the_space_is_logarithmic(name: str) -> None:
     assert cells[32] - cells[16] <= cells[16] - cells[8] + 4 <= cells[8] - cells[4] + 8
     assert (per_doubling(found, "circuit") or 0) <= 25
     assert cells[32] <= 20 * 5 + 40
+    for machine, most in (("weights", 30), ("features", 40)):
+        for each in found:
+            assert each.uses[machine].cells <= most * each.logarithm + 190
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_machines_print_the_transformer_of_corollary_5_1(name: str) -> None:
+    """All its weights and the features of every position: every token of ⟨C_n⟩ is found by counting."""
+    given = WrittenFamily(family(name))
+    for n in (1, 2, 3):
+        transformer, positions = given.transformer(n)
+        assert given.machines["weights"].run(unary(n)).text() == text(weights(transformer))
+        for i in range(positions):
+            assert given.machines["features"].run(unary(n, i)).text() == text(features(transformer, i)), (n, i)
+
+
+CHAIN = """family chain
+depth log^1 <= 5*log(n) + 5
+c(0) = OR x(0)
+c(k) = AND c(k-1) x(n-1) for k in 1..5*log(n) + 4
+output c(5*log(n) + 4)
+"""
+
+
+def test_padding_makes_turns_enough_for_deep_circuits() -> None:
+    """Lemma C.2: a family whose depth is more than log T of what it needs gets a longer T, from the depth it says."""
+    given = WrittenFamily(parse(CHAIN))
+    for n in (2, 3):
+        codec = FamilyCodec(given.source, n)
+        assert fitting_length(codec.circuit, n, Basis.AC) < 1 << (given.source.depth(n) - 1) < codec.positions_needed
+        assert codec.turns >= codec.circuit.depth
+        assert measured(given, n).differences == ()
+
+
+def test_a_family_that_does_not_say_how_deep_it_is_has_a_machine_for_circuits_only() -> None:
+    given = WrittenFamily(parse(CHAIN.replace(" <= 5*log(n) + 5", "")))
+    assert set(given.machines) == {"circuit"}
+    assert measured(given, 4).differences == ()
 
 
 def test_ranges_that_end_below_0_are_empty() -> None:

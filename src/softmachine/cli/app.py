@@ -36,6 +36,7 @@ COMMANDS = (
     "gallery",
     "atlas",
     "uniform",
+    "rewrite",
     "bench",
 )
 """The modules of the commands, in the order in which they are told."""

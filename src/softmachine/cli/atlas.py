@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from itertools import pairwise
+from itertools import count, pairwise
+from string import ascii_lowercase, ascii_uppercase
 from typing import TYPE_CHECKING
 
 from softmachine.cli.output import Output
@@ -13,7 +14,9 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from softmachine.measure.atlas import Cell, Witness
+    from softmachine.measure.atlas import Cell, Claim, Witness
+
+    Marks = dict[tuple[Claim, Witness], str]
 
 TITLES = {
     "lower": "All of the class is recognised: compiled and run",
@@ -23,7 +26,7 @@ TITLES = {
 LEGEND = """
 Orders of growth (Θ), with polynomial padding; d ≥ 1. L and FO: the circuits are
 L-uniform or FO-uniform. Hard and soft attention give the same (Lemma 3.1).
-[a b c]  what runs of the three claims above: all of the class, uniform, nothing else
+[1 a A]  what runs of the three claims above: all of the class, uniform, nothing else
 –  too little volume (precision × width) for a natural class
 †  that it is all of the class is cited: Merrill and Sabharwal 2025a
 What runs are members of a family; proofs for all members are in Svete, Merrill,
@@ -52,22 +55,28 @@ def command(
     if output.as_json:
         output.answer({"cells": [{**asdict(cell), "witnessed": list(cell.witnessed)} for cell in ATLAS]})
         return
-    found = list(all_witnesses(ATLAS))
+    marks = _marks(all_witnesses(ATLAS))
     output.out.width = max(output.width, NARROWEST)
-    output.out.print(_table(ATLAS, [witness for _, witness in found]))
+    output.out.print(_table(ATLAS, marks))
     if output.quiet:
         return
     told = ""
-    for number, (claim, witness) in enumerate(found, 1):
+    for (claim, witness), mark in marks.items():
         if claim != told:
             output.say(f"{'' if not told else chr(10)}{TITLES[claim]}")
             told = claim
-        output.say(f"[{number}] {witness.construction}{f', {witness.note}' if witness.note else ''}")
+        output.say(f"[{mark}] {witness.construction}{f', {witness.note}' if witness.note else ''}")
         output.say(f"      {witness.command}")
     output.say(LEGEND)
 
 
-def _table(cells: tuple[Cell, ...], witnesses: list[Witness]) -> Table:
+def _marks(found: Iterable[tuple[Claim, Witness]]) -> Marks:
+    """For every witness its number, small letter or capital, by what it is a witness of."""
+    fresh = {"lower": map(str, count(1)), "uniform": iter(ascii_lowercase), "upper": iter(ascii_uppercase)}
+    return {(claim, witness): next(fresh[claim]) for claim, witness in found}
+
+
+def _table(cells: tuple[Cell, ...], marks: Marks) -> Table:
     """The figure: a row for each depth and precision, a column for each uniformity and width."""
     from rich import box
     from rich.table import Table
@@ -78,12 +87,12 @@ def _table(cells: tuple[Cell, ...], witnesses: list[Witness]) -> Table:
         table.add_column(title, no_wrap=True)
     for depth, precision in dict.fromkeys((cell.depth, cell.precision) for cell in cells):
         here = [cell for cell in cells if (cell.depth, cell.precision) == (depth, precision)]
-        row = {(cell.uniformity, cell.width): _entry(cell, witnesses) for cell in here}
+        row = {(cell.uniformity, cell.width): _entry(cell, marks) for cell in here}
         table.add_row(depth, precision, *(row[column] for column in columns))
     return table
 
 
-def _entry(cell: Cell, witnesses: list[Witness]) -> Text:
+def _entry(cell: Cell, marks: Marks) -> Text:
     """The class, and below it what is witnessed of each claim."""
     from rich.text import Text
 
@@ -92,13 +101,17 @@ def _entry(cell: Cell, witnesses: list[Witness]) -> Text:
     name = cell.languages.replace("-uniform", "") + (" †" if cell.cited else "")
     if not cell.witnessed:
         return Text(name, style="dim")
-    shown = [_numbers([witnesses.index(each) + 1 for each in cell.witnesses[claim]]) for claim in cell.witnesses]
+    every = list(marks)
+    shown = [
+        _stretch([(every.index((claim, each)), marks[claim, each]) for each in cell.witnesses[claim]])
+        for claim in cell.witnesses
+    ]
     return Text(f"{name}\n[{' '.join(shown)}]", style="bold")
 
 
-def _numbers(found: Sequence[int]) -> str:
-    """The numbers of witnesses; a dash if there are none."""
+def _stretch(found: Sequence[tuple[int, str]]) -> str:
+    """The marks of witnesses, each with its place in the list; a dash if there are none."""
     if not found:
         return "–"
-    together = len(found) > 1 and all(after == before + 1 for before, after in pairwise(found))
-    return f"{found[0]}-{found[-1]}" if together else ",".join(map(str, found))
+    together = len(found) > 1 and all(after == before + 1 for (before, _), (after, _) in pairwise(found))
+    return f"{found[0][1]}-{found[-1][1]}" if together else ",".join(mark for _, mark in found)

@@ -103,9 +103,10 @@ def _programs(family: UniformFamily | WrittenFamily, output: Output) -> None:
 
     if isinstance(family, UniformFamily):
         sources = {"weights": getsource(family.weights), "features": getsource(family.features)}
-        sources |= {"circuits": getsource(type(family.circuits))} if family.given else {}
+        sources |= {"circuits": getsource(type(family.given[0]))} if family.circuit else {}
     else:
         sources = {"circuit": sourced.program(family.source)}
+        sources |= {name: getsource(each) for name, each in family.programs.items()}
     if output.as_json:
         output.answer({"family": family.name, "programs": sources})
         return

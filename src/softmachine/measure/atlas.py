@@ -125,7 +125,18 @@ _GRAPH = Witness(
 _FLAT_FAMILY = Witness("adjacent-ones", "softmachine uniform adjacent-ones", "a family in AC⁰, by circuit-binary")
 _TREE_FAMILY = Witness("and-or-tree", "softmachine uniform and-or-tree", "a family in AC¹, by circuit-binary")
 _RULES = Witness(
-    "parity-family", "softmachine uniform parity-family", "any family that is written as rules (Lemma C.1)"
+    "parity-family",
+    "softmachine uniform parity-family",
+    "any family that is written as rules: its circuits (Lemma C.1), and the transformer of Corollary 5.1",
+)
+_COUNTING_RULES = Witness(
+    "vote-tree", "softmachine uniform vote-tree", "any family that is written as rules, with thresholds"
+)
+_EVALUATOR = Witness(
+    "circuit-evaluator", "softmachine uniform circuit-evaluator", "circuit evaluation itself (Lemma C.3)"
+)
+_COUNTING_EVALUATOR = Witness(
+    "threshold-evaluator", "softmachine uniform threshold-evaluator", "circuit evaluation itself, with thresholds"
 )
 _GRAPH_FAMILY = Witness("connectivity", "softmachine uniform connectivity", "all graphs of n vertices")
 _MAJORITY_FAMILY = Witness("majority", "softmachine uniform majority --up-to 12", "a family in TC⁰, by circuit-unit")
@@ -157,6 +168,12 @@ _MEMBERS = Witness(
     "softmachine run majority-formula aab --theorem temporal-layer-norm",
     "members of the class, with layer norm: no position features, one set of weights; that it is all of it is cited",
 )
+_LOOPED_MEMBERS = Witness(
+    "automaton-layer-norm",
+    "softmachine run shell-game srrsr --theorem automaton-layer-norm",
+    "members of the class (d = 1), one complete for NC¹, with layer norm: no position features, one set of weights, "
+    "log N turns; that it is all of it is cited",
+)
 
 
 def _constant_depth() -> tuple[Cell, ...]:
@@ -179,15 +196,15 @@ def _constant_depth() -> tuple[Cell, ...]:
 def _looped() -> tuple[Cell, ...]:
     upper = "Lemma 5.2"
     ac, tc = "FO-uniform AC^d", "FO-uniform TC^d"
-    complete = (_FAMILY, _READS, _GUESSES, _GRAPH), (_RULES, _TREE_FAMILY, _GRAPH_FAMILY), (_TO_DEEP_AC,)
-    counts = (_COUNTING_FAMILY, _DEEP_UNIT), (_DEEP_FAMILY,), (_TO_DEEP_TC,)
+    complete = (_FAMILY, _READS, _GUESSES, _GRAPH), (_EVALUATOR, _RULES, _TREE_FAMILY, _GRAPH_FAMILY), (_TO_DEEP_AC,)
+    counts = (_COUNTING_FAMILY, _DEEP_UNIT), (_COUNTING_EVALUATOR, _COUNTING_RULES, _DEEP_FAMILY), (_TO_DEEP_TC,)
     return (
         Cell(LOOPED, CONSTANT, CONSTANT, FULLY, ""),
         Cell(LOOPED, CONSTANT, CONSTANT, LOGSPACE, ""),
         *(Cell(LOOPED, CONSTANT, width, LOGSPACE, ac, *complete, upper=upper) for width in (LOGARITHMIC, POLYNOMIAL)),
-        Cell(LOOPED, LOGARITHMIC, CONSTANT, FULLY, tc, cited=EARLIER, upper=EARLIER),
+        Cell(LOOPED, LOGARITHMIC, CONSTANT, FULLY, tc, (_LOOPED_MEMBERS,), cited=EARLIER, upper=EARLIER),
         *(Cell(LOOPED, LOGARITHMIC, width, LOGSPACE, tc, *counts, upper=upper) for width in _WIDTHS),
-        Cell(LOOPED, POLYNOMIAL, CONSTANT, FULLY, tc, cited=EARLIER, upper=EARLIER),
+        Cell(LOOPED, POLYNOMIAL, CONSTANT, FULLY, tc, (_LOOPED_MEMBERS,), cited=EARLIER, upper=EARLIER),
         *(Cell(LOOPED, POLYNOMIAL, width, LOGSPACE, tc, *counts, upper=upper) for width in _WIDTHS),
     )
 

@@ -21,12 +21,14 @@ class Written:
     """A program that is no function of Python, but text that another part made; it is read, and never run as Python.
 
     Args:
-        text: The body; its input and output are ``tape``.
+        text: The body.
         called: The programs that it calls.
+        parameters: Its parameters; the input and output are ``tape``.
     """
 
     text: str
     called: Mapping[str, Callable[..., Any]] = field(hash=False)
+    parameters: tuple[str, ...] = ("tape",)
 
 
 Code = Callable[..., Any] | Written
@@ -38,8 +40,8 @@ def title(function: Code) -> str:
 
 
 def parameters(function: Code) -> list[str]:
-    """The names of its parameters, the tapes first."""
-    return ["tape"] if isinstance(function, Written) else list(signature(function).parameters)
+    """The names of its parameters; if it reads or prints, the tapes first."""
+    return list(function.parameters if isinstance(function, Written) else signature(function).parameters)
 
 
 def around(function: Code) -> Mapping[str, Any]:

@@ -21,24 +21,25 @@ from softmachine.uniform.transducer import Transducer
 from softmachine.uniform.translating import machine
 
 INDENT = "    "
+CALLED: dict[str, Callable[..., int]] = {"power": power, "logarithm": logarithm, "less": less}
+"""What programs made of rules call."""
 _SIGNS = {"+": "+", "-": "-", "*": "*", "/": "//", "%": "%"}
 
 
 def printer(family: Family) -> Transducer:
     """The machine that prints C_n from 1ⁿ."""
-    called: dict[str, Callable[..., int]] = {"power": power, "logarithm": logarithm, "less": less}
-    return machine(f"the circuits of {family.name}", Written(program(family), called))
+    return machine(f"the circuits of {family.name}", Written(program(family), CALLED))
 
 
 def program(family: Family) -> str:
     """The program that prints the circuits of a family: the rules, read as loops."""
-    lines = [f"{_name('n')} = tape.unary()"]
+    lines = [f"{local('n')} = tape.unary()"]
     for rule in family.rules:
         body = [_put(rule.wire), f"tape.put({f' {rule.kind}'!r})"]
-        body += [f"tape.put(' ', {_code(rule.at_least)})"] if rule.at_least is not None else []
+        body += [f"tape.put(' ', {code(rule.at_least)})"] if rule.at_least is not None else []
         for argument in rule.arguments:
-            body += _looped(argument.ranges, argument.conditions, ["tape.put(' ')", _put(argument)])
-        lines += _looped(rule.ranges, rule.conditions, [*body, r"tape.put('\n')"])
+            body += looped(argument.ranges, argument.conditions, ["tape.put(' ')", _put(argument)])
+        lines += looped(rule.ranges, rule.conditions, [*body, r"tape.put('\n')"])
     return "\n".join([*lines, "tape.put('output ')", _put(family.output), r"tape.put('\n')", ""])
 
 
@@ -52,22 +53,22 @@ def description(circuit: Circuit) -> Iterator[str]:
 
 def _spelled(wire: str) -> str:
     """A wire as it is printed: its name, and its indices in binary."""
-    name, *indices = re.findall(r"\w+", wire)
-    return " ".join([name, *(f"{int(index):b}" for index in indices)])
+    letters, *indices = re.findall(r"\w+", wire)
+    return " ".join([letters, *(f"{int(index):b}" for index in indices)])
 
 
 def _put(wire: Indexed) -> str:
-    parts = [repr(wire.name), *(part for index in wire.indices for part in ("' '", _code(index)))]
+    parts = [repr(wire.name), *(part for index in wire.indices for part in ("' '", code(index)))]
     return f"tape.put({', '.join(parts)})"
 
 
-def _looped(ranges: tuple[Range, ...], conditions: tuple[Comparison, ...], body: list[str]) -> list[str]:
+def looped(ranges: tuple[Range, ...], conditions: tuple[Comparison, ...], body: list[str]) -> list[str]:
     """A body for all values of indices that fulfil conditions."""
     if conditions:
-        test = " and ".join(f"{_code(each.left)} {_relation(each.relation)} {_code(each.right)}" for each in conditions)
+        test = " and ".join(f"{code(each.left)} {_relation(each.relation)} {code(each.right)}" for each in conditions)
         body = [f"if {test}:", *_indented(body)]
     for item in reversed(ranges):
-        body = [f"for {_name(item.index)} in range({_code(item.first)}, {_after(item.last)}):", *_indented(body)]
+        body = [f"for {local(item.index)} in range({code(item.first)}, {_after(item.last)}):", *_indented(body)]
     return body
 
 
@@ -75,8 +76,8 @@ def _after(last: Expression) -> str:
     """One more than the last value of a range; 0 if that is below 0."""
     match last:
         case Operation("-", left, right):
-            return f"less({_code(left)} + 1, {_code(right)})"
-    return f"{_code(last)} + 1"
+            return f"less({code(left)} + 1, {code(right)})"
+    return f"{code(last)} + 1"
 
 
 def _indented(lines: Iterable[str]) -> list[str]:
@@ -87,20 +88,21 @@ def _relation(relation: str) -> str:
     return "==" if relation == "=" else relation
 
 
-def _name(variable: str) -> str:
+def local(variable: str) -> str:
     """A name that no word of the program is."""
     return f"v_{variable}"
 
 
-def _code(expression: Expression) -> str:
+def code(expression: Expression) -> str:
+    """An expression, as programs have it."""
     match expression:
         case Number(value):
             return str(value)
         case Variable(name):
-            return _name(name)
+            return local(name)
         case Log(of):
-            return f"logarithm({_code(of)})"
+            return f"logarithm({code(of)})"
         case Operation("^", left, right):
-            return f"power({_code(left)}, {_code(right)})"
+            return f"power({code(left)}, {code(right)})"
         case Operation(sign, left, right):
-            return f"({_code(left)} {_SIGNS[sign]} {_code(right)})"
+            return f"({code(left)} {_SIGNS[sign]} {code(right)})"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -78,6 +79,7 @@ class Transducer:
         """A run on an input: ones, bits and "#"."""
         return Running(self, given)
 
+    @cached_property
     def table(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """The tapes looked at, and for each state and symbol: write, move, next state and character."""
         found = np.zeros((self.states, SYMBOLS, 4), np.int32)
@@ -122,7 +124,7 @@ class Running:
         """
         from softmachine.uniform.loop import go
 
-        look, table = self.machine.table()
+        look, table = self.machine.table
         piece = np.zeros(PIECE, np.uint8)
         while self._counts[0] not in (HALT, STUCK):
             self._counts[2] = 0

@@ -30,6 +30,22 @@ def test_a_family_is_read() -> None:
     assert found.alphabet == ("0", "1")
 
 
+def test_a_family_may_say_how_deep_it_is_at_most() -> None:
+    found = parse(TEXT.replace("log^2", "log^2 <= 3*log(n)^2 + 1"))
+    assert (found.exponent, str(found.deepest), found.depth(8)) == (2, "3 * log(n)^2 + 1", 28)
+    assert parse(to_text(found)) == found
+    assert parse(TEXT.replace("log^2", "log <= n")).depth(5) == 5
+
+
+def test_a_circuit_that_is_deeper_than_its_family_says_is_refused() -> None:
+    with pytest.raises(InputError, match="for 3 inputs has depth 1, which is more than n - 3"):
+        parse("family f\ndepth log <= n - 3\ny = OR x(0)\noutput y").circuit(3)
+    with pytest.raises(InvalidError, match="the depth: nothing says what m is"):
+        parse("family f\ndepth log <= m\ny = OR x(0)\noutput y")
+    with pytest.raises(SourceError, match="'<=' should come here, not '<'"):
+        parse("family f\ndepth log^1 < n\ny = OR x(0)\noutput y")
+
+
 @pytest.mark.parametrize("text", [TEXT, *(entry.read() for entry in zoo.entries() if entry.file.endswith(".family"))])
 def test_what_is_written_is_read_back(text: str) -> None:
     found = parse(text)

@@ -151,6 +151,7 @@ class Family(OfWords):
     Args:
         name: What people call it.
         exponent: d: the circuits have depth O(log^d n).
+        deepest: How deep C_n is at most, if the family says so: what Lemma C.2 calls c log^d n.
         rules: What makes the gates.
         output: The wire that says whether a word is accepted.
         place: Where it was defined.
@@ -162,6 +163,7 @@ class Family(OfWords):
     exponent: int
     rules: tuple[Rule, ...]
     output: Indexed
+    deepest: Expression | None = None
     alphabet: tuple[str, ...] = field(default=("0", "1"), init=False, repr=False)
     place: Place | None = field(default=None, compare=False, repr=False)
 
@@ -189,7 +191,17 @@ class Family(OfWords):
         inputs = tuple(f"{INPUT}({k})" for k in range(length))
         name = f"{self.name}-{length}"
         outputs = (self.output.wire(values),)
-        return Circuit(name=name, inputs=inputs, gates=gates, outputs=outputs, place=self.place)
+        circuit = Circuit(name=name, inputs=inputs, gates=gates, outputs=outputs, place=self.place)
+        if self.deepest is not None and circuit.depth > value(self.deepest, values):
+            raise InputError(
+                f"the circuit of family {self.name!r} for {length} inputs has depth {circuit.depth}, which is more "
+                f"than {self.deepest}"
+            )
+        return circuit
+
+    def depth(self, length: int) -> int:
+        """How deep C_n is: at most, as the family says, or else exactly."""
+        return self.circuit(length).depth if self.deepest is None else value(self.deepest, {LENGTH: length})
 
     def accepts(self, word: Iterable[str]) -> bool:
         """Whether the circuit for words of this length says 1."""
@@ -205,6 +217,8 @@ def _problems(family: Family) -> Iterator[str]:
     """Everything that is wrong with it whatever n is, one sentence each."""
     if not 1 <= family.exponent <= 4:
         yield f"depth log^{family.exponent}: the exponent is between 1 and 4"
+    for name in sorted((variables(family.deepest) if family.deepest else set()) - {LENGTH}):
+        yield f"the depth: nothing says what {name} is"
     known = {rule.wire.name for rule in family.rules} | {INPUT}
     yield from _unknown(family.output, {LENGTH}, known, "the output")
     for rule in family.rules:

@@ -1,7 +1,7 @@
 """The text form of uniform families: ``.family`` files.
 
     family parity                                    the name
-    depth log^1                                      O(log n), the d of AC^d or TC^d
+    depth log^1 <= 2*log(n) + 1                      O(log n), the d of AC^d or TC^d; perhaps at most how much
 
     odd(0, i)  = OR x(i)   for i in 0..n-1           a gate for each i; x(0), …, x(n-1) are the inputs
     even(0, i) = NOT x(i)  for i in 0..n-1
@@ -61,7 +61,7 @@ def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Fa
         elif keyword:
             rules.append(_rule(line))
     own_name = said["family"].rest() if "family" in said else ""
-    exponent = _exponent(said["depth"]) if "depth" in said else 1
+    exponent, deepest = _depth(said["depth"]) if "depth" in said else (1, None)
     if "output" not in said:
         raise SourceError("nothing says what the output is", place=Place(source), hint="write, for example: output y")
     output = _indexed(said["output"])
@@ -71,13 +71,15 @@ def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Fa
         exponent=exponent,
         rules=tuple(rules),
         output=output,
+        deepest=deepest,
         place=Place(source),
     )
 
 
 def to_text(family: Family) -> str:
     """The text of a family, which `parse` reads back."""
-    lines = [f"family {family.name}", f"depth log^{family.exponent}", "", *map(str, family.rules)]
+    at_most = f" <= {family.deepest}" if family.deepest is not None else ""
+    lines = [f"family {family.name}", f"depth log^{family.exponent}{at_most}", "", *map(str, family.rules)]
     return "\n".join([*lines, f"output {family.output}"]) + "\n"
 
 
@@ -151,16 +153,21 @@ class Line:
         return SourceError(shown, place=replace(self.place, column=column), hint=EXAMPLE)
 
 
-def _exponent(line: Line) -> int:
+def _depth(line: Line) -> tuple[int, Expression | None]:
+    """The exponent, and at most how deep circuits are."""
+    exponent, deepest = 1, None
     line.take("log")
-    if not line.peek():
-        return 1
-    line.take("^")
-    if not line.peek().isdecimal():
-        raise line.error("the exponent should come here, as in log^2")
-    exponent = int(line.peek()[:6])
-    line.next().end()
-    return exponent
+    if line.peek() not in ("", "<="):
+        line.take("^")
+        if not line.peek().isdecimal():
+            raise line.error("the exponent should come here, as in log^2")
+        exponent = int(line.peek()[:6])
+        line.next()
+    if line.peek():
+        line.take("<=")
+        deepest = _expression(line)
+    line.end()
+    return exponent, deepest
 
 
 def _rule(line: Line) -> Rule:

@@ -66,9 +66,12 @@ class FamilyCodec(AnsweringCodec[Family]):
 
     @cached_property
     def positions_needed(self) -> int:
-        """T: the smallest length that has room for (w, ⟨C_n⟩) and gives as many turns as C_n is deep (Lemma C.2)."""
+        """T: the smallest length that has room for (w, ⟨C_n⟩) and gives as many turns as C_n is deep (Lemma C.2).
+
+        A family that says how deep C_n is at most gets so many: a machine cannot look for the longest path.
+        """
         length = fitting_length(self.circuit, self.length, self.basis)
-        while pointer_width(length) ** self.source.exponent < self.circuit.depth:
+        while pointer_width(length) ** self.source.exponent < self.source.depth(self.length):
             length = fitting_length(self.circuit, (1 << pointer_width(length)) + 1, self.basis)
         return length
 

@@ -10,7 +10,7 @@ import pytest
 import softmachine as sm
 from softmachine.arithmetic import arithmetic
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.transformer.one_head import layers_needed, one_head
+from softmachine.transformer.rewriting.one_head import layers_needed, one_head
 from softmachine.transformer.weights import Transformer
 from tests.sources.transformers import VOCABULARY, RandomTransformer
 

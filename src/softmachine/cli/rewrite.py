@@ -1,0 +1,137 @@
+"""``softmachine rewrite``: the same transformer with one head a layer, one loop, or other masks, and what it costs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from softmachine.cli import options
+from softmachine.cli.models import Wanted, open_model
+from softmachine.cli.names import one_of
+from softmachine.cli.options import Status, value
+from softmachine.cli.output import Output
+from softmachine.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from softmachine.codec import Word
+    from softmachine.measure.rewriting import Rewriting
+    from softmachine.model import Model
+
+EXAMPLES = """[dim]Examples:[/]
+  softmachine rewrite one-way-streets --as one-loop
+  softmachine rewrite "Q_a since Q_b" --as unmasked --up-to 3
+  softmachine rewrite one-street --as causal"""
+
+FORMS = ("one-head", "one-loop", "unmasked", "causal")
+As = Annotated[
+    str,
+    typer.Option("--as", metavar="FORM", help=f"What it becomes: {', '.join(FORMS)}.", autocompletion=one_of(*FORMS)),
+]
+UpTo = Annotated[
+    int | None,
+    value("N", "Compare every input up to length N; by default all of a circuit or graph, if they are few.", least=0),
+]
+
+
+def command(
+    source: options.Source,
+    *,
+    form: As,
+    up_to: UpTo = None,
+    arithmetic: options.ArithmeticName = "exact",
+    theorem: options.TheoremName = None,
+    context: options.Context = None,
+    format_name: options.Format = None,
+    output: Output,
+) -> int:
+    """Rewrite the weights of a transformer, and compare: the same logits at every position.
+
+    Papers say that it loses nothing to have one head a layer, one loop instead of several, no masks, or causal masks
+    only. This shows it, and what it costs. In an arithmetic that is not exact, answers are compared. Exit status 0: the
+    two say the same; 1: they do not.
+    """
+    from softmachine.measure.rewriting import Form, Rewriting
+
+    if form not in set(Form):
+        raise UsageError(f"there is no form {form!r}", hint=f"choose {' or '.join(FORMS)}")
+    model = open_model(source, Wanted(format_name, theorem, "hard", None, context), output, two_letters=True)
+    rewriting = Rewriting(model.weights, Form(form), arithmetic)
+    found = next(_differences(model, rewriting, up_to, output), None)
+    if output.as_json:
+        output.answer(_answer(model, rewriting, found))
+    else:
+        _tell(model, rewriting, found, output)
+    return Status.DONE if found is None else Status.FAILS
+
+
+def _differences(model: Model, rewriting: Rewriting, up_to: int | None, output: Output) -> Iterator[tuple[Word, int]]:
+    """The inputs on which the two differ, and where."""
+    from softmachine.cli.progress import bar
+    from softmachine.words import count_words, lengths_up_to, words_of
+
+    lengths = lengths_up_to(model.codec, up_to)
+    with bar("inputs", int(min(count_words(model.codec, lengths), 10**9)), output) as advance:
+        for word in words_of(model.codec, lengths):
+            tokens, length = _sequence(model, word)
+            place = rewriting.difference(tokens, length)
+            advance(1)
+            if place is not None:
+                yield word, place
+
+
+def _sequence(model: Model, word: Word) -> tuple[list[str], int | None]:
+    """What the model sees: the prompt, and for a decoder what it says."""
+    from itertools import islice
+
+    from softmachine.codec import DecoderCodec
+
+    prompt = model.codec.prompt(word)
+    said = model.codec.expected(word, LONGEST) if isinstance(model.codec, DecoderCodec) else ()
+    return [*prompt.tokens, *(token for token in islice(said, LONGEST) if token is not None)], prompt.length
+
+
+LONGEST = 40
+"""So many tokens of a decoder are compared."""
+
+
+def _tell(model: Model, rewriting: Rewriting, found: tuple[Word, int] | None, output: Output) -> None:
+    from softmachine.text import many
+
+    costs = rewriting.costs
+    if costs is not None and not output.quiet:
+        output.say(f"{model.name}: {rewriting.form.statement}\n")
+        titles = ["", "positions", "blocks", "turns", "layers", "passed", "heads a layer", "width", "masks"]
+        rows = [titles]
+        for name, cost in zip(("before", "after"), costs, strict=True):
+            *numbers, masks = asdict(cost).values()
+            rows.append([name, *(f"{number:,}" for number in numbers), ", ".join(masks)])
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        for row in rows:
+            output.say("  ".join(entry.rjust(wide) for entry, wide in zip(row, widths, strict=True)))
+        output.say("")
+    if found is None:
+        what = "logits" if rewriting.arithmetic == "exact" else "answers"
+        tried = many(rewriting.inputs, "input")
+        output.say(f"{tried}: the same {what} at every position ({rewriting.arithmetic})", style="green")
+    else:
+        word, place = found
+        output.say(f"on input {''.join(word)!r} they differ at position {place}", style="red")
+
+
+def _answer(model: Model, rewriting: Rewriting, found: tuple[Word, int] | None) -> dict[str, object]:
+    before, after = (asdict(cost) for cost in rewriting.costs) if rewriting.costs else (None, None)
+    return {
+        "source": model.name,
+        "theorem": model.theorem.name,
+        "form": str(rewriting.form),
+        "arithmetic": rewriting.arithmetic,
+        "inputs": rewriting.inputs,
+        "same": found is None,
+        "difference": None if found is None else {"input": list(found[0]), "position": found[1]},
+        "before": before,
+        "after": after,
+    }

@@ -1,0 +1,137 @@
+"""What a rewriting of weights costs, and whether the new transformer says what the given one does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from softmachine.engines.dense.engine import DenseEngine
+from softmachine.transformer.rewriting import causal, one_head, one_loop, unmasked
+from softmachine.transformer.weights import Transformer
+
+
+class Form(StrEnum):
+    """What a transformer may be rewritten to."""
+
+    ONE_HEAD = "one-head"
+    ONE_LOOP = "one-loop"
+    UNMASKED = "unmasked"
+    CAUSAL = "causal"
+
+    @property
+    def statement(self) -> str:
+        """What papers say of it."""
+        return STATEMENTS[self]
+
+
+STATEMENTS = {
+    Form.ONE_HEAD: "one head a layer",
+    Form.ONE_LOOP: "one loop with a phase flag (Definition A.6, Lemma 5.3)",
+    Form.UNMASKED: "no masks, with padding (Revisiting Padded Transformer Expressivity, section 6)",
+    Form.CAUSAL: "causal masks only, with padding (Revisiting Padded Transformer Expressivity, section 6)",
+}
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a transformer takes for one input.
+
+    Args:
+        positions: The number of tokens, with padding.
+        blocks: How many blocks run one after the other.
+        turns: How many turns they make, together.
+        layers: How many layers there are.
+        passed: How many layers an input passes.
+        heads: The most heads of a layer.
+        width: Of the residual stream.
+        masks: The masks of its heads.
+    """
+
+    positions: int
+    blocks: int
+    turns: int
+    layers: int
+    passed: int
+    heads: int
+    width: int
+    masks: tuple[str, ...]
+
+    @staticmethod
+    def of(transformer: Transformer, positions: int, length: int | None) -> Cost:
+        """The costs of a transformer."""
+        return Cost(
+            positions,
+            len(transformer.blocks),
+            one_loop.turns(transformer, length),
+            len(transformer.layers),
+            transformer.depth(length),
+            max((len(layer.heads) for layer in transformer.layers), default=0),
+            transformer.width,
+            tuple(sorted({str(head.mask) for head in transformer.heads})),
+        )
+
+
+@dataclass
+class Rewriting:
+    """A transformer that is rewritten for every length that comes, and compared with the given one.
+
+    Args:
+        given: The transformer.
+        form: What it is rewritten to.
+        arithmetic: In exact arithmetic logits are compared, in any other the answers.
+        inputs: How many inputs were compared.
+        costs: Before and after, for the longest of them.
+    """
+
+    given: Transformer
+    form: Form
+    arithmetic: str = "exact"
+    inputs: int = 0
+    costs: tuple[Cost, Cost] | None = None
+    _made: dict[tuple[int, int | None], DenseEngine] = field(default_factory=dict, repr=False)
+
+    def rewritten(self, positions: int, length: int | None) -> Transformer:
+        """The new transformer for sequences of so many positions."""
+        match self.form:
+            case Form.ONE_HEAD:
+                return one_head.one_head(self.given)
+            case Form.ONE_LOOP:
+                return one_loop.one_loop(self.given, positions, length)
+            case Form.UNMASKED:
+                return unmasked.unmasked(self.given, positions, length)
+            case Form.CAUSAL:
+                return causal.causal(self.given, positions, length)
+
+    def padded(self, tokens: Sequence[str], length: int | None) -> tuple[list[str], slice]:
+        """The tokens with padding, and where in them the answers stand."""
+        many = len(tokens)
+        match self.form:
+            case Form.UNMASKED:
+                return [*tokens, *unmasked.padding(many)], slice(0, many)
+            case Form.CAUSAL:
+                padding = causal.padding(self.given, many, length)
+                return [*tokens, *padding], slice(len(padding), len(padding) + many)
+        return list(tokens), slice(0, many)
+
+    def difference(self, tokens: Sequence[str], length: int | None) -> int | None:
+        """The first position at which the two say something else; None if there is none."""
+        key = len(tokens), length
+        padded, answers = self.padded(tokens, length)
+        if key not in self._made:
+            made = self.rewritten(*key)
+            self._made[key] = DenseEngine(made, self.arithmetic)
+            costs = Cost.of(self.given, len(tokens), length), Cost.of(made, len(padded), length)
+            if self.costs is None or self.costs[1].positions <= costs[1].positions:
+                self.costs = costs
+        before = self._said(DenseEngine(self.given, self.arithmetic), tokens, length)
+        after = self._said(self._made[key], padded, length)[answers]
+        self.inputs += 1
+        return next((i for i, (one, other) in enumerate(zip(before, after, strict=True)) if one != other), None)
+
+    def _said(self, engine: DenseEngine, tokens: Sequence[str], length: int | None) -> list[object]:
+        """What is said at every position: logits, or answers."""
+        if self.arithmetic != "exact":
+            return list(engine.answers([tokens], length)[0])
+        found = engine.unembedding(engine.residual_stream([tokens], length)).value
+        return list(found.reshape(len(tokens), -1).tolist())

@@ -1,0 +1,178 @@
+"""How large numbers can get: for every coordinate of the residual stream, bounds that no input exceeds.
+
+Intervals, layer by layer and turn by turn. Of how coordinates hang together they know one thing: hidden units that read
+the same numbers are one curve, so that a pair ReLU(x) - ReLU(-x) is x itself, which it may take away, and one that
+rises and levels off stays between its ends. That keeps bits bits, through any number of turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from softmachine.transformer.attention import Mask
+from softmachine.transformer.weights import AffineMap, FeedForward, Head, Layer, Matrix, Row, Transformer
+
+Interval = tuple[Fraction, Fraction]
+NOTHING: Interval = (Fraction(0), Fraction(0))
+
+
+@dataclass(frozen=True)
+class Reach:
+    """An interval for each coordinate."""
+
+    intervals: tuple[Interval, ...]
+
+    def of(self, affine: AffineMap) -> Reach:
+        """Where an affine map of the stream can be."""
+        return Reach(tuple(map(_shifted, _product(affine.weight, self.intervals), affine.bias)))
+
+    def plus(self, matrix: Matrix, other: Reach) -> Reach:
+        """Where the stream can be when a matrix times other numbers is added."""
+        added = _product(matrix, other.intervals)
+        return Reach(tuple((a + c, b + d) for (a, b), (c, d) in zip(self.intervals, added, strict=True)))
+
+    def hull(self, other: Reach) -> Reach:
+        """Where either can be."""
+        pairs = zip(self.intervals, other.intervals, strict=True)
+        return Reach(tuple((min(a, c), max(b, d)) for (a, b), (c, d) in pairs))
+
+    @property
+    def largest(self) -> tuple[Fraction, ...]:
+        """The largest absolute value of each coordinate."""
+        return tuple(max(abs(low), abs(high)) for low, high in self.intervals)
+
+
+def reach(transformer: Transformer, positions: int, length: int | None) -> Reach:
+    """Where the coordinates of the stream can be, between all layers and within them, and 0, where padding starts."""
+    start = _start(transformer, positions, length)
+    found = now = start.hull(Reach((NOTHING,) * transformer.width))
+    for block in transformer.blocks:
+        for _ in range(block.count(length)):
+            for layer in block.layers:
+                attended, now = _after(layer, now)
+                found = found.hull(attended).hull(now)
+    return found
+
+
+def retrieved(head: Head, stream: Reach) -> Reach:
+    """Where the numbers that a head retrieves can be."""
+    found = stream.of(head.value)
+    empty = head.mask in (Mask.PAST, Mask.FUTURE)
+    return found.hull(Reach((NOTHING,) * len(found.intervals))) if empty else found
+
+
+def largest_score(head: Head, stream: Reach) -> Fraction:
+    """No score of a head, without its bias, is larger in absolute value."""
+    pairs = zip(stream.of(head.query).largest, stream.of(head.key).largest, strict=True)
+    return sum((one * other for one, other in pairs), Fraction(0))
+
+
+def _start(transformer: Transformer, positions: int, length: int | None) -> Reach:
+    """Where embeddings can be."""
+    features = [[feature.at(i, length) for feature in transformer.features] for i in range(positions)]
+    placed = [_row(transformer.position_embedding, values) for values in features]
+    tokens = [dict(row) for row in transformer.embedding.rows]
+    sums = []
+    for c in range(transformer.width):
+        held, given = [row.get(c, Fraction(0)) for row in tokens], [row[c] for row in placed]
+        sums.append((min(held) + min(given), max(held) + max(given)))
+    return Reach(tuple(sums))
+
+
+def _row(matrix: Matrix, values: Iterable[Fraction]) -> list[Fraction]:
+    """A row of numbers times a matrix."""
+    total = [Fraction(0)] * matrix.columns
+    for row, value in zip(matrix.rows, values, strict=True):
+        for c, weight in row:
+            total[c] += value * weight
+    return total
+
+
+def _after(layer: Layer, stream: Reach) -> tuple[Reach, Reach]:
+    """Where the stream can be after the heads of a layer, and after its network."""
+    attended = stream
+    for head in layer.heads:
+        attended = attended.plus(head.output, retrieved(head, stream))
+    network = layer.feed_forward
+    linear: list[dict[int, Fraction]] = [{c: Fraction(1)} for c in range(len(stream.intervals))]
+    rest = [(bias, bias) for bias in network.second.bias]
+    for row, units in _together(network).items():
+        (where,) = _product(Matrix((row,), len(linear)), attended.intervals)
+        for c, curve in _curves(network, units).items():
+            slope, low, high = curve.range(where)
+            rest[c] = rest[c][0] + low, rest[c][1] + high
+            for other, weight in row if slope else ():
+                linear[c][other] = linear[c].get(other, Fraction(0)) + slope * weight
+    after = _product(Matrix.of(linear, len(linear)), attended.intervals)
+    pairs = zip(after, rest, strict=True)
+    return attended, Reach(tuple((a + c, b + d) for (a, b), (c, d) in pairs))
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A sum of hidden units that read the same combination z of coordinates, as a function of z.
+
+    Args:
+        parts: For each unit its weight, the factor of z, its bias, and its activation.
+    """
+
+    parts: tuple[tuple[Fraction, Fraction, Fraction, str], ...]
+
+    def at(self, z: Fraction) -> Fraction:
+        """Its value without steps; these are in :meth:`range`."""
+        return sum(
+            (w * max(factor * z + bias, Fraction(0)) for w, factor, bias, how in self.parts if how == "relu"),
+            Fraction(0),
+        )
+
+    def range(self, where: Interval) -> tuple[Fraction, Fraction, Fraction]:
+        """A slope, and where the curve without it can be: that is bounded if the curve rises alike at both ends."""
+        slopes = [
+            sum((w * factor for w, factor, _, how in self.parts if how == "relu" and factor * sign > 0), Fraction(0))
+            for sign in (1, -1)
+        ]
+        slope = slopes[0] if slopes[0] == slopes[1] else Fraction(0)
+        breaks = [-bias / factor for _, factor, bias, _ in self.parts if factor]
+        points = {*where, *(z for z in breaks if where[0] < z < where[1])}
+        found = [self.at(z) - slope * z for z in points]
+        steps = [w for w, _, _, how in self.parts if how == "step"]
+        below = sum((w for w in steps if w < 0), Fraction(0))
+        above = sum((w for w in steps if w > 0), Fraction(0))
+        return slope, min(found) + below, max(found) + above
+
+
+def _together(network: FeedForward) -> dict[Row, list[tuple[int, Fraction]]]:
+    """The units that read one combination of coordinates, or a multiple of it: which, and what multiple."""
+    found: dict[Row, list[tuple[int, Fraction]]] = {}
+    for unit, row in enumerate(network.first.weight.rows):
+        factor = row[0][1] if row else Fraction(1)
+        found.setdefault(tuple((c, weight / factor) for c, weight in row), []).append((unit, factor))
+    return found
+
+
+def _curves(network: FeedForward, units: list[tuple[int, Fraction]]) -> dict[int, Curve]:
+    """What some units add to which coordinate."""
+    writes = network.second.weight.transposed.rows
+    parts: dict[int, list[tuple[Fraction, Fraction, Fraction, str]]] = {}
+    for unit, factor in units:
+        for c, weight in writes[unit]:
+            known = (weight, factor, network.first.bias[unit], network.activations[unit])
+            parts.setdefault(c, []).append(known)
+    return {c: Curve(tuple(found)) for c, found in parts.items()}
+
+
+def _shifted(interval: Interval, bias: Fraction) -> Interval:
+    return interval[0] + bias, interval[1] + bias
+
+
+def _product(matrix: Matrix, intervals: tuple[Interval, ...]) -> list[Interval]:
+    found = []
+    for row in matrix.rows:
+        low = high = Fraction(0)
+        for c, weight in row:
+            ends = weight * intervals[c][0], weight * intervals[c][1]
+            low, high = low + min(ends), high + max(ends)
+        found.append((low, high))
+    return found

@@ -1,0 +1,54 @@
+"""Rewriting weights at the command line."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from softmachine.cli.rewrite import FORMS
+from softmachine.measure.rewriting import Form, Rewriting
+from softmachine.transformer.weights import Transformer
+from tests.cli.conftest import Cli
+
+
+@pytest.mark.parametrize("form", ["one-loop", "unmasked", "causal", "one-head"])
+def test_a_graph_is_answered_alike(cli: Cli, form: str) -> None:
+    found = cli("rewrite", "one-street", "--as", form)
+    assert found.status == 0
+    assert "4 inputs: the same logits at every position (exact)" in found.out
+
+
+def test_one_loop_in_constant_precision(cli: Cli) -> None:
+    answer = cli("rewrite", "one-way-streets", "--as", "one-loop", "--arithmetic", "fixed:2", "--json").json
+    assert (answer["inputs"], answer["same"]) == (25, True)
+    assert (answer["before"]["blocks"], answer["after"]["blocks"]) == (2, 1)
+    assert answer["before"]["turns"] == answer["after"]["turns"] == 4
+
+
+def test_a_difference_is_shown_and_fails(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rewriting that adds a little to a logit."""
+    monkeypatch.setattr(Rewriting, "rewritten", _tilted)
+    found = cli("rewrite", "one-street", "--as", "one-loop")
+    assert found.status == 1
+    assert "they differ at position 0" in found.out
+
+
+def _tilted(rewriting: Rewriting, *_: object) -> Transformer:
+    given = rewriting.given
+    first, *others = given.unembedding.bias
+    return replace(given, unembedding=replace(given.unembedding, bias=(first + Fraction(1, 1000), *others)))
+
+
+def test_forms_are_named_as_they_are(cli: Cli) -> None:
+    assert set(FORMS) == set(Form)
+    found = cli("rewrite", "one-street", "--as", "no-head")
+    assert found.status == 2
+    assert "choose one-head or one-loop or unmasked or causal" in found.err
+
+
+def test_words_without_a_length_have_to_be_chosen(cli: Cli) -> None:
+    found = cli("rewrite", "Q_a since Q_b", "--as", "unmasked")
+    assert found.status == 2
+    assert "say which inputs" in found.err
