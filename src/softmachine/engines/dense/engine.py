@@ -21,7 +21,7 @@ from softmachine.arithmetic.together import TogetherFloat
 from softmachine.engines.dense.attention import joined, retrieved
 from softmachine.engines.dense.grouping import DenseLayer, operator
 from softmachine.engines.dense.memory import Memory
-from softmachine.engines.dense.settling import TRIES, Settling, holds, inflated
+from softmachine.engines.dense.settling import Settling
 from softmachine.engines.dense.watching import Watcher
 from softmachine.engines.dense.weights import place_of
 from softmachine.errors import AmbiguousTokenError, InputError, PrecisionError, Remedy, SoftmachineError, UsageError
@@ -204,30 +204,13 @@ class Pass:
 
     def _turned(self, stream: Tensor, block: int, turns: int) -> Tensor:
         """The stream after all turns of a block; those after it has settled are not made."""
-        settling = Settling()
+        settling = Settling(lambda stream: self.turn(stream, block, 0))
         for turn in range(turns):
             before, stream = stream, self.turn(stream, block, turn)
-            if turn + 1 == turns or not self._may_end:
-                continue
-            if holds(before, stream):
-                return stream
-            wider = settling.wider(before, stream)
-            settled = None if wider is None else self._kept(wider, block, turn)
+            settled = settling.settled(before, stream) if self._may_end and turn + 1 < turns else None
             if settled is not None:
                 return settled
         return stream
-
-    def _kept(self, stream: Tensor, block: int, turn: int) -> Tensor | None:
-        """The stream with bounds that a turn keeps; None if none are found, or they are too wide to decide anything."""
-        for _ in range(TRIES):
-            try:
-                after = self.turn(stream, block, turn)
-            except SoftmachineError:
-                return None
-            if holds(stream, after):
-                return after
-            stream = inflated(stream, np.maximum(stream.error, after.error))
-        return None
 
     @property
     def _goes_on(self) -> bool:
