@@ -75,6 +75,13 @@ FAMILIES: dict[str, tuple[Callable[[int], str], Callable[[int], int], Callable[[
         lambda k: 2 * k + 1,
         lambda _: 2,
     ),
+    "k choices between two widths": (
+        lambda k: (
+            each(WIDTH, k + 1) + "\n" + each('y{j} = w{next} if tokens == "{c}" else w{j};', k) + total("y{j}", k)
+        ),
+        lambda k: 2 * (k + 1) + k,
+        lambda _: 3,
+    ),
     "k comparisons of two means": (
         lambda k: (
             "p = select(indices, indices, <=);\n"

@@ -167,6 +167,8 @@ class Finder:
 
     def times(self, number: Number, factor: int) -> Number:
         """A multiple; no unit."""
+        if factor == 1:
+            return number
         ends = (number.low * factor, number.high * factor)
         low, high = ends[factor < 0], ends[factor >= 0]
         square = None if number.square is None else number.square * factor**2
