@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from softmachine import api, zoo
+from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import ConstructionError, InputError, OutgrownError, PartedError, UsageError
 from softmachine.languages import rasp
 from softmachine.model import Model
@@ -145,28 +146,44 @@ def test_2000_random_programs_agree_with_the_interpreter_or_are_refused(block: i
 
 
 def _tried(seed: int) -> bool:
-    """Whether a random program compiles; it is then right, and otherwise the message says what is at fault."""
+    """Whether a random program compiles; it is then right, and otherwise the message says what is at fault.
+
+    Right are the signals in exact numbers, and models that see all and that look back, hard and soft, in two formats.
+    """
     source = random_program(random.Random(seed), loop=seed % 20 == 0)
+    tried = some_words(source, seed, count=3, longest=2)
     try:
         answers_of(RaspCodec(source))
     except ConstructionError as error:
         if "there is no construction for" not in str(error):
             raise
-        return False
-    require_agreement(source, some_words(source, seed, count=3, longest=2))
-    return True
+        compiles = False
+    else:
+        require_agreement(source, tried)
+        compiles = True
+    for theorem in ("rasp", "rasp-causal"):
+        _require_models(seed, source, theorem, tried)
+    return compiles
 
 
-@pytest.mark.parametrize("theorem", ["rasp", "rasp-causal"])
-def test_random_programs_run_in_floats_as_they_should(theorem: str) -> None:
-    for seed in range(200, 206):
-        source = random_program(random.Random(seed))
-        try:
-            model = api.compile(source, theorem)
-        except ConstructionError:
-            continue
-        assert api.check(model, up_to=2).holds
-        assert api.check(model, sample=3, length=12).holds
+def _require_models(seed: int, source: rasp.Program, theorem: str, tried: Sequence[tuple[str, ...]]) -> None:
+    try:
+        hard = api.compile(source, theorem)
+    except ConstructionError:
+        return
+    for model in (hard, api.soften(hard, length=6)[0]):
+        for arithmetic in ("float64", "float32"):
+            engine = DenseEngine(model.weights, arithmetic)
+            for word in tried:
+                prompt = model.codec.prompt(word)
+                said = engine.answers([prompt.tokens], prompt.length)[0]
+                expected = list(model.codec.expected(word, 0))
+                assert said[1:] == expected[1:], (seed, theorem, model.attention, arithmetic, word)
+
+
+def test_random_programs_are_right_in_every_variant() -> None:
+    """Seed 10 has a bit that is rounded from what its units do not read."""
+    assert sum(map(_tried, (10, *range(200, 206)))) >= 4
 
 
 def test_the_answer_is_undefined_where_symbols_differ_and_never_one_of_them() -> None:

@@ -102,7 +102,8 @@ class Arithmetic(ABC):
     rounds: ClassVar[bool] = False
     """Whether a run goes on where rounding decides, so that it may differ from the source; others stop in doubt."""
     in_place: ClassVar[bool] = False
-    """Whether sums are written over what they are sums of, so that nobody may keep a stream for the next turn."""
+    """Whether sums are written over what they are sums of, and bounds serve all sequences at a position: nobody may
+    keep a stream for the next turn, or take positions for sequences."""
 
     def finer(self) -> Iterator[Arithmetic]:
         """Arithmetics of the same kind that round less, the next one first."""

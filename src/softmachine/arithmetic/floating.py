@@ -46,9 +46,8 @@ _FEW_ROUNDINGS = 2.0**8
 _ROUNDED = 2.0**-52
 """What one operation of float64 adds to an error, relatively, and more."""
 _MOST_PLACES = 128
-"""So many places are looked at together, and in larger batches only those are where errors are worth it."""
-_MANY_ROUNDINGS = 2.0**24
-"""In large batches, errors of less than so many roundings are not worth the trouble: only deep networks have more."""
+"""So many places are looked at together; in larger batches, errors may grow to the root of a rounding first: half of
+the digits are left then, and only deep networks come so far."""
 _MOST_SCORES = 2**17
 """So many scores of a softmax are computed together."""
 
@@ -212,7 +211,7 @@ class Float(Arithmetic):
             return result
         large = x.error[..., network.cancelling] > self.follow_from
         if large.any(axis=-1).sum() > self.most_places:
-            large = x.error[..., network.cancelling] > _MANY_ROUNDINGS * self.roundoff
+            large = x.error[..., network.cancelling] > math.sqrt(self.roundoff)
         batch, positions = np.nonzero(large.any(axis=-1))
         for start in range(0, len(batch), _MOST_PLACES):
             some = (batch[start : start + _MOST_PLACES], positions[start : start + _MOST_PLACES])

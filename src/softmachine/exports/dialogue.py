@@ -125,9 +125,9 @@ def _sample(codec: Codec[Source], word: tuple[str, ...], length: int) -> Sample 
     if len(prompt) > length:
         return None
     text = ("" if all(len(symbol) == 1 for symbol in codec.alphabet) else " ").join(word)
-    expected = tuple(codec.expected(word, MOST_TOKENS))
+    expected = codec.expected(word, MOST_TOKENS)
     if not isinstance(codec, DecoderCodec):
-        return Sample(text, prompt, expected, ends=True)
-    expected = expected[: max(length - len(prompt), 0)]
-    ends = bool(expected) and expected[-1] is not None and codec.stops(expected[-1])
-    return Sample(text, prompt, expected, ends)
+        return Sample(text, prompt, tuple(expected), ends=True)
+    said = tuple(islice(expected, max(length - len(prompt), 0)))  # no more: it may go on for ever
+    ends = bool(said) and said[-1] is not None and codec.stops(said[-1])
+    return Sample(text, prompt, said, ends)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
@@ -101,10 +101,6 @@ class Named(Node):
     forms: tuple[Affine, ...]
     restores: tuple[Affine, ...] = ()
     made_of = ("forms", "restores")
-
-    def inputs(self) -> Iterator[Affine]:
-        """The forms it carries; what these restore is only known of them."""
-        return iter(self.forms)
 
 
 @dataclass(frozen=True, eq=False)

@@ -78,7 +78,7 @@ def retrieved(
     """
     key, *values = memory.append([group.key, *group.values])
     group = group._replace(key=key, values=values)
-    if sees_all(group.heads[0]) and len(positions) >= MANY:
+    if sees_all(group.heads[0]) and len(positions) >= MANY and not numbers.in_place:
         queries = [once(query, key) for query in group.queries]
         if all(query.shape[0] == 1 for query, _ in queries):
             return _found_everywhere(numbers, group, queries, positions, memory, look)

@@ -19,9 +19,9 @@ from softmachine.arithmetic import Arithmetic, Tensor, UndecidedError, Unreprese
 from softmachine.arithmetic.floating import Float
 from softmachine.arithmetic.together import TogetherFloat
 from softmachine.engines.dense.attention import joined, retrieved
-from softmachine.engines.dense.everywhere import same
 from softmachine.engines.dense.grouping import DenseLayer, operator
 from softmachine.engines.dense.memory import Memory
+from softmachine.engines.dense.settling import Settling
 from softmachine.engines.dense.watching import Watcher
 from softmachine.engines.dense.weights import place_of
 from softmachine.errors import AmbiguousTokenError, InputError, PrecisionError, Remedy, SoftmachineError, UsageError
@@ -199,11 +199,17 @@ class Pass:
         if not stream.shape[1]:
             return stream
         for b, block in enumerate(self.engine.transformer.blocks):
-            turns = block.count(self.length)
-            for turn in range(turns):
-                before, stream = stream, self.turn(stream, b, turn)
-                if turn + 1 < turns and self._may_end and same(before, stream):
-                    break
+            stream = self._turned(stream, b, block.count(self.length))
+        return stream
+
+    def _turned(self, stream: Tensor, block: int, turns: int) -> Tensor:
+        """The stream after all turns of a block; those after it has settled are not made."""
+        settling = Settling(lambda stream: self.turn(stream, block, 0))
+        for turn in range(turns):
+            before, stream = stream, self.turn(stream, block, turn)
+            settled = settling.settled(before, stream) if self._may_end and turn + 1 < turns else None
+            if settled is not None:
+                return settled
         return stream
 
     @property

@@ -18,7 +18,7 @@ from softmachine.signals.gadgets.integers import by_signs, compared
 from softmachine.signals.gadgets.logic import all_of
 from softmachine.signals.kinds import BIT, Kind, integer
 from softmachine.signals.primitives import Fall
-from softmachine.theorems.rasp.frame import FIRST, Frame
+from softmachine.theorems.rasp.frame import FIRST, Frame, Line
 from softmachine.theorems.rasp.values import Number, Ratio
 from softmachine.transformer.bounds import Bound
 from softmachine.transformer.features import I_SQUARED, INVERSE, Bit, Feature, I, N
@@ -152,7 +152,10 @@ class Finder:
     # Arithmetic
 
     def plus(self, one: Number, other: Number, presence: Signal | None) -> Number:
-        """The sum; no unit."""
+        """The sum; no unit. Of x and 0, all that is known of x stays known."""
+        for nothing, same in ((one, other), (other, one)):
+            if nothing.line == Line():
+                return replace(same, presence=presence)
         line = None if one.line is None or other.line is None else one.line + other.line
         value = one.value + other.value
         low, high = one.low + other.low, one.high + other.high
@@ -164,6 +167,8 @@ class Finder:
 
     def times(self, number: Number, factor: int) -> Number:
         """A multiple; no unit."""
+        if factor == 1:
+            return number
         ends = (number.low * factor, number.high * factor)
         low, high = ends[factor < 0], ends[factor >= 0]
         square = None if number.square is None else number.square * factor**2

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations, starmap
 
 from softmachine.errors import ConstructionError
 from softmachine.signals import Signal
@@ -215,9 +216,17 @@ class Algebra:
         equal, less = _distinct(one.equal, other.equal), _distinct(one.less, other.less)
         same = {pair.operands for pair in equal}
         decided = [pair for pair in less if pair.plain in same]
-        if any(not pair.inclusive for pair in decided):
+        if any(not pair.inclusive for pair in decided) or any(starmap(_exclude, combinations(equal, 2))):
             return None
         return Product(tuple(every.values()), equal, tuple(pair for pair in less if pair not in decided), mask)
+
+
+def _exclude(one: Pairing, other: Pairing) -> bool:
+    """Whether two equalities cannot both hold: one integer of the key would be two, a constant apart."""
+    ours, theirs = one.query.line, other.query.line
+    if one.operands[0] != other.operands[0] or ours is None or theirs is None:
+        return False
+    return (ours.b, ours.c) == (theirs.b, theirs.c) and ours.a != theirs.a
 
 
 def _distinct(one: Sequence[Pairing], other: Sequence[Pairing]) -> tuple[Pairing, ...]:
