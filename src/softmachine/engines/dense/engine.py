@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from itertools import chain
 
 import numpy as np
@@ -31,7 +31,11 @@ from softmachine.transformer.weights import AffineMap, Transformer
 _out_of_range_is_noticed_later = np.errstate(over="ignore", invalid="ignore")
 """Arithmetics see to overflow themselves, where something is decided, so that numpy need not warn of it."""
 _AHEAD = 64
-"""The position embedding is computed for so many positions at a time."""
+"""The position embedding is computed for so many positions at a time, if decoding may ask for them one by one."""
+_KEPT = 64
+"""So many such pieces are kept."""
+Along = tuple[list[Fraction], NDArray[np.intp]]
+"""Different values of features, and which of them each feature has at each position: (positions, features)."""
 _MANY, _AT_ONCE = 64, 512
 """From so many sequences on, bounds for all of them are worth it; and so many are read with bounds for each."""
 
@@ -51,6 +55,7 @@ class DenseEngine:
         self.transformer = transformer
         self.arithmetic = arithmetic(numbers)
         self._placed: tuple[range, int | None, Tensor] | None = None
+        self._ahead = lru_cache(maxsize=_KEPT)(self._placed_ahead)
         try:
             self._prepare(transformer)
         except UnrepresentableError as error:
@@ -83,18 +88,23 @@ class DenseEngine:
 
     def placed(self, positions: range, length: int | None) -> Tensor:
         """The position features at some positions of an input of length n, in their coordinates."""
+        if length is None:
+            pieces = range(positions.start // _AHEAD, -(-positions.stop // _AHEAD))
+            found = joined([self._ahead(piece) for piece in pieces], axis=0) if len(pieces) > 1 else self._ahead(*pieces)
+            first = pieces.start * _AHEAD
+            return found[positions.start - first : positions.stop - first]
         if self._placed is None or self._placed[:2] != (positions, length):
-            self._placed = positions, length, self.positions(self._features(positions, length))
+            self._placed = positions, length, self._features(_along(self.transformer.features, positions, length))
         return self._placed[2]
 
-    def _features(self, positions: range, length: int | None) -> Tensor:
-        """The features at some positions: (positions, features); few numbers are different, and rounded once each."""
-        different: dict[Fraction | int, int] = {}
-        places = [
-            [different.setdefault(value, len(different)) for value in feature.along(positions, length)]
-            for feature in self.transformer.features
-        ]
-        return self.arithmetic.numbers([list(map(Fraction, different))])[0][np.array(places, dtype=np.intp).T]
+    def _placed_ahead(self, piece: int) -> Tensor:
+        """The same at all positions of a piece, since decoding asks for them one by one, and again in segments."""
+        return self._features(_ahead(self.transformer.features, range(piece * _AHEAD, (piece + 1) * _AHEAD)))
+
+    def _features(self, along: Along) -> Tensor:
+        """Features in their coordinates; few numbers are different, and they are rounded once each."""
+        different, places = along
+        return self.positions(self.arithmetic.numbers([different])[0][places])
 
     def start(self, batch: int = 1, length: int | None = None) -> Pass:
         """A fresh pass over sequences of the same shape; ``length`` is n, for models that use it."""
@@ -146,6 +156,20 @@ class DenseEngine:
         return found.reshape(len(sequences), len(sequences[0]) if sequences else 0)
 
 
+def _along(features: tuple[Feature, ...], positions: range, length: int | None = None) -> Along:
+    """The values of features at some positions."""
+    different: dict[tuple[int, int], int] = {}
+    places = [
+        [different.setdefault(value.as_integer_ratio(), len(different)) for value in feature.along(positions, length)]
+        for feature in features
+    ]
+    return [Fraction(*ratio) for ratio in different], np.array(places, dtype=np.intp).T
+
+
+_ahead = lru_cache(maxsize=_KEPT)(_along)
+"""The same, kept, since several arithmetics ask."""
+
+
 class Together:
     """A transformer that reads many sequences at once, with error bounds that serve all of them.
 
@@ -187,7 +211,6 @@ class Pass:
         self.memory = Memory(goes_on=self._goes_on)
         self.watcher: Watcher | None = None
         """Is shown all that is computed."""
-        self._placed, self._placed_from = Tensor(np.empty((0, 0))), 0
 
     def extend(self, sequences: Sequence[Sequence[str]] | NDArray[np.intp]) -> Tensor:
         """Read more tokens of every sequence; the residual stream at the new positions after the last layer.
@@ -231,7 +254,7 @@ class Pass:
         positions = range(self.read, self.read + new)
         stream = self.engine.arithmetic.rows(self.engine.embedding, indices)
         if new and self.engine.transformer.features:
-            stream = self.engine.arithmetic.add(stream, self._position_embedding(positions))
+            stream = self.engine.arithmetic.add(stream, self.engine.placed(positions, self.length))
         self.read += new
         if self.watcher:
             self.watcher.embedded(stream, positions)
@@ -324,12 +347,3 @@ class Pass:
         if self.read and not self._goes_on:
             raise UsageError(f"{transformer.name!r} looks ahead, so it cannot read a sequence piece by piece")
         return int(indices.shape[1])
-
-    def _position_embedding(self, positions: range) -> Tensor:
-        """The position features in their coordinates; computed some positions ahead, since decoding asks one by one."""
-        if not self._placed_from <= positions.start <= positions.stop <= self._placed_from + self._placed.shape[0]:
-            # Where the length is known, features need not have a value beyond it.
-            more = _AHEAD if self.length is None else 0
-            ahead = range(positions.start, max(positions.stop, positions.start + more))
-            self._placed, self._placed_from = self.engine.placed(ahead, self.length), ahead.start
-        return self._placed[positions.start - self._placed_from : positions.stop - self._placed_from]

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from softmachine.engines.dense.engine import DenseEngine, Pass
+from softmachine.engines.dense.engine import DenseEngine
+from softmachine.engines.dense.plain_run import PlainRun
 from softmachine.errors import SoftmachineError
 
 _FROM = 32
@@ -29,7 +30,7 @@ class Draft:
         self.engine = engine
         self.stops = stops
         self.useful = engine.arithmetic.checks_many
-        self._run: Pass | None = None
+        self._run: PlainRun | None = None
 
     def after(self, tokens: Sequence[str], said: int) -> tuple[str, ...]:
         """What may follow the tokens, of which ``said`` were decoded; nothing if that is not worth the effort."""
@@ -37,10 +38,10 @@ class Draft:
             return ()
         guesses: list[str] = []
         try:
-            run = self._run = self._run or self.engine.plain.start()
+            run = self._run = self._run or PlainRun(self.engine.plain)
             new = tokens[run.read :]
             while len(guesses) < _AT_ONCE and not (guesses and self.stops(guesses[-1])):
-                guesses += run.says(new)
+                guesses.append(run.says(new))
                 new = guesses[-1:]
         except SoftmachineError:  # such as a number out of range, or a length that the weights were not made for
             self.useful = False
