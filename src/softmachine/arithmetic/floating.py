@@ -86,11 +86,13 @@ class Float(Arithmetic):
     def _nearest(self, over: int, under: int) -> tuple[np.floating, float]:
         """A fraction in the format, and an upper bound of how far that is from it."""
         try:
-            with np.errstate(over="ignore"):
-                value = self.dtype.type(over / under)
+            nearest = over / under
         except OverflowError:
-            value = self.dtype.type(np.inf)
-        self._check_finite(value)
+            nearest = math.inf
+        with np.errstate(over="ignore"):
+            value = self.dtype.type(nearest)
+        if not abs(float(value)) <= self.most:
+            self._check_finite(value)
         return value, distance(value, over, under)
 
     def operator(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> Map:
@@ -273,7 +275,7 @@ class Float(Arithmetic):
         return np.where(exact | (divisor == 1), 0.0, bound)
 
     def soft(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> Map:
-        """Some sequences at a time, so that their scores stay in the cache; without scores, the mean of what is seen."""
+        """Some sequences at a time, so that their scores stay in the cache; without scores, the mean of all keys."""
         if query.shape[-1] == 0 and bias is None:
             return partial(self.mean, visible[None])
         together = max(1, _MOST_SCORES // max(1, query.shape[1] * key.shape[1]))

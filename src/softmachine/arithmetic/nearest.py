@@ -32,17 +32,17 @@ class Near(NamedTuple):
 
     Args:
         keys: These keys.
-        count: How many keys there are.
+        among: How many keys there are.
         lost: The share that all others have, at most.
     """
 
     keys: NDArray[np.intp]
-    count: int
+    among: int
     lost: float
 
     def spread(self, weight: Floats) -> Floats:
         """Weights of these keys among those of all, which are 0: sums have the same order whatever the others are."""
-        among_all = np.zeros((*weight.shape[:-1], self.count))
+        among_all = np.zeros((*weight.shape[:-1], self.among))
         among_all[..., self.keys] = weight
         return among_all
 

@@ -38,9 +38,7 @@ class FloatShares:
     near: Near | None = None
 
     @staticmethod
-    def of(
-        weight: Floats, doubt: Floats, visible: Flags, negligible: float, near: Near | None = None
-    ) -> FloatShares:
+    def of(weight: Floats, doubt: Floats, visible: Flags, negligible: float, near: Near | None = None) -> FloatShares:
         """The shares in proportion to weights, if the logarithm of each is within its doubt.
 
         Then each weight is off by a factor of at most exp(±doubt), and their sum lies between ``lowest`` times and one

@@ -15,6 +15,7 @@ from softmachine.arithmetic.base import Map
 from softmachine.engines.dense.everywhere import at_a_time
 from softmachine.engines.dense.grouping import Group
 from softmachine.engines.dense.memory import Chosen, GroupMemory, Turns, once
+from softmachine.engines.dense.placing import Placed
 from softmachine.errors import PrecisionError, Remedy
 from softmachine.transformer.attention import COMPARED, Mask
 from softmachine.transformer.features import Feature
@@ -196,5 +197,6 @@ def _bias(numbers: Arithmetic, head: Head, positions: range, keys: int) -> Tenso
 def _scales(numbers: Arithmetic, scale: Fraction | Feature, positions: range, length: int | None) -> Tensor:
     """The inverse temperature at each position; kept, since many passes over sequences of one length ask for it."""
     if isinstance(scale, Feature):
-        return numbers.scales([scale.at(i, length) for i in positions], feature=True)
+        different, places = Placed.at((scale,), positions, length)
+        return numbers.scales(different, feature=True)[places[:, 0]]
     return numbers.scales([scale] * len(positions), feature=False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 from itertools import chain
 
 import numpy as np
@@ -22,6 +22,8 @@ from softmachine.engines.dense.attention import joined, retrieved
 from softmachine.engines.dense.everywhere import same
 from softmachine.engines.dense.grouping import DenseLayer, operator
 from softmachine.engines.dense.memory import Memory
+from softmachine.engines.dense.placing import PIECE, Placed
+from softmachine.engines.dense.plain_run import PlainWeights
 from softmachine.engines.dense.watching import Watcher
 from softmachine.engines.dense.weights import place_of
 from softmachine.errors import AmbiguousTokenError, InputError, PrecisionError, Remedy, SoftmachineError, UsageError
@@ -30,12 +32,6 @@ from softmachine.transformer.weights import AffineMap, Transformer
 
 _out_of_range_is_noticed_later = np.errstate(over="ignore", invalid="ignore")
 """Arithmetics see to overflow themselves, where something is decided, so that numpy need not warn of it."""
-_AHEAD = 64
-"""The position embedding is computed for so many positions at a time, if decoding may ask for them one by one."""
-_KEPT = 64
-"""So many such pieces are kept."""
-Along = tuple[list[Fraction], NDArray[np.intp]]
-"""Different values of features, and which of them each feature has at each position: (positions, features)."""
 _MANY, _AT_ONCE = 64, 512
 """From so many sequences on, bounds for all of them are worth it; and so many are read with bounds for each."""
 
@@ -55,7 +51,6 @@ class DenseEngine:
         self.transformer = transformer
         self.arithmetic = arithmetic(numbers)
         self._placed: tuple[range, int | None, Tensor] | None = None
-        self._ahead = lru_cache(maxsize=_KEPT)(self._placed_ahead)
         try:
             self._prepare(transformer)
         except UnrepresentableError as error:
@@ -77,34 +72,24 @@ class DenseEngine:
                 numbers.scales([head.weighting.scale], feature=False)
 
     @cached_property
-    def plain(self) -> DenseEngine:
-        """The same in floats that know nothing of their errors."""
-        return DenseEngine(self.transformer, "float64:plain")
+    def plain(self) -> PlainWeights:
+        """The same weights in floats that know nothing of their errors."""
+        return PlainWeights(self.transformer)
 
     @property
     def has_plain(self) -> bool:
-        """Whether that is prepared."""
+        """Whether these are prepared."""
         return "plain" in vars(self)
 
     def placed(self, positions: range, length: int | None) -> Tensor:
         """The position features at some positions of an input of length n, in their coordinates."""
-        if length is None:
-            pieces = range(positions.start // _AHEAD, -(-positions.stop // _AHEAD))
-            found = joined([self._ahead(piece) for piece in pieces], axis=0) if len(pieces) > 1 else self._ahead(*pieces)
-            first = pieces.start * _AHEAD
-            return found[positions.start - first : positions.stop - first]
-        if self._placed is None or self._placed[:2] != (positions, length):
-            self._placed = positions, length, self._features(_along(self.transformer.features, positions, length))
-        return self._placed[2]
-
-    def _placed_ahead(self, piece: int) -> Tensor:
-        """The same at all positions of a piece, since decoding asks for them one by one, and again in segments."""
-        return self._features(_ahead(self.transformer.features, range(piece * _AHEAD, (piece + 1) * _AHEAD)))
-
-    def _features(self, along: Along) -> Tensor:
-        """Features in their coordinates; few numbers are different, and they are rounded once each."""
-        different, places = along
-        return self.positions(self.arithmetic.numbers([different])[0][places])
+        start, known = positions.start, self._placed
+        if known is None or known[1] != length or not known[0].start <= start <= positions.stop <= known[0].stop:
+            # Where the length is known, features need not have a value beyond it.
+            ahead = positions if length is not None else range(start, -(-positions.stop // PIECE) * PIECE)
+            features = Placed.at(self.transformer.features, ahead, length).numbers(self.arithmetic)
+            known = self._placed = ahead, length, self.positions(features)
+        return known[2][start - known[0].start : positions.stop - known[0].start]
 
     def start(self, batch: int = 1, length: int | None = None) -> Pass:
         """A fresh pass over sequences of the same shape; ``length`` is n, for models that use it."""
@@ -154,20 +139,6 @@ class DenseEngine:
         except KeyError as missing:
             raise InputError(f"{missing.args[0]!r} is not a token of {self.transformer.name!r}") from None
         return found.reshape(len(sequences), len(sequences[0]) if sequences else 0)
-
-
-def _along(features: tuple[Feature, ...], positions: range, length: int | None = None) -> Along:
-    """The values of features at some positions."""
-    different: dict[tuple[int, int], int] = {}
-    places = [
-        [different.setdefault(value.as_integer_ratio(), len(different)) for value in feature.along(positions, length)]
-        for feature in features
-    ]
-    return [Fraction(*ratio) for ratio in different], np.array(places, dtype=np.intp).T
-
-
-_ahead = lru_cache(maxsize=_KEPT)(_along)
-"""The same, kept, since several arithmetics ask."""
 
 
 class Together:

@@ -1,8 +1,7 @@
 """A run in plain floats, as fast as that goes token by token: what guesses are made with, and nothing else.
 
-The maps are those that the dense engine makes of the weights; attention is written out once more, without bounds,
-searches that are shown to somebody, or turns of loops that remember one another. Nothing follows from these numbers:
-what is guessed with them is checked.
+It is the transformer written out once more, for one sequence, without bounds and without anybody who watches. Nothing
+follows from these numbers: what is guessed with them is checked.
 """
 
 from __future__ import annotations
@@ -10,81 +9,149 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from softmachine.arithmetic import Tensor
-from softmachine.arithmetic.base import Floats
-from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.dense.grouping import DenseLayer
+from softmachine.arithmetic.base import Flags, Floats
+from softmachine.arithmetic.plain import PlainFloat
+from softmachine.engines.dense.grouping import same_keys, side_by_side, stacked
+from softmachine.engines.dense.placing import PIECE, Placed
+from softmachine.errors import InputError
 from softmachine.transformer.attention import Choice, Mask
 from softmachine.transformer.features import Feature
-from softmachine.transformer.weights import Head
+from softmachine.transformer.weights import AffineMap, FeedForward, Head, Layer, Transformer
 
-_PIECE = 64
-"""So many tokens are read at a time, where several are known."""
-_LEAST = -np.finfo(np.float64).max
+_LEAST, _FAR = -np.finfo(np.float64).max, -600.0
+"""The least number; and exponents that are less do not matter, but processors are slow with their exponentials."""
+_NUMBERS = PlainFloat("float64:plain")
 
 
 class PlainRun:
     """One sequence that a decoder reads in plain floats; keys and values are kept.
 
     Args:
-        engine: The weights in plain floats.
+        weights: The transformer in plain floats.
     """
 
-    def __init__(self, engine: DenseEngine) -> None:
-        self.engine = engine
+    def __init__(self, weights: PlainWeights) -> None:
+        self.weights = weights
         self.read = 0
-        layers = zip(engine.transformer.blocks, engine.blocks, strict=True)
-        turns = (layer for block, layers in layers for _ in range(block.count(None)) for layer in layers)
-        self._layers = [(layer, _PlainHeads(layer)) for layer in turns]
+        self._kept = [[np.empty((group.size, 0)) for group in layer.groups] for layer in weights.layers]
 
     def says(self, tokens: Sequence[str]) -> str:
         """Read more tokens, at least one; the output of the largest logit after the last."""
         with np.errstate(all="ignore"):
-            for start in range(0, len(tokens), _PIECE):
-                stream = self._extend(tokens[start : start + _PIECE])
-            logits = self.engine.unembedding(Tensor(stream[-1:])).value
-        return self.engine.transformer.outputs[int(logits.argmax())]
+            for start in range(0, len(tokens), PIECE):
+                stream = self._extend(tokens[start : start + PIECE])
+            logits = self.weights.unembedding(stream if stream.ndim == 1 else stream[-1])
+        return self.weights.outputs[int(logits.argmax())]
 
     def _extend(self, tokens: Sequence[str]) -> Floats:
-        """The residual stream at more positions: (positions, coordinates)."""
-        index = self.engine.transformer.token_index
-        stream: Floats = self.engine.embedding.value[[index[token] for token in tokens]]
+        """The residual stream at more positions, after the last layer; of one position a vector, which is faster."""
         positions = range(self.read, self.read + len(tokens))
-        if self.engine.transformer.features:
-            stream = stream + self.engine.placed(positions, None).value
-        for layer, heads in self._layers:
+        stream = self.weights.embedded(tokens, positions)
+        stream = stream[0] if len(tokens) == 1 else stream
+        for layer, kept in zip(self.weights.layers, self._kept, strict=True):
             if layer.groups:
-                found = heads.found(layer.project(Tensor(stream)).value, positions)
-                stream = layer.output(Tensor(stream), Tensor(found)).value
-            if layer.network is not None:
-                stream = layer.network(Tensor(stream)).value
+                projected, found = layer.project(stream), []
+                for number, group in enumerate(layer.groups):
+                    if positions.stop > kept[number].shape[1]:
+                        more = np.empty((group.size, positions.stop + PIECE))
+                        kept[number] = np.concatenate([kept[number], more], axis=1)
+                    new, rows = projected[..., group.kept], kept[number][:, : positions.stop]
+                    rows[:, positions.start :] = new[:, None] if new.ndim == 1 else new.T
+                    found.append(group.found(projected[..., group.queries], rows, positions))
+                stream = stream + (found[0] if len(found) == 1 else np.concatenate(found, axis=-1)) @ layer.output
+            stream = layer.network(stream)
         self.read += len(tokens)
         return stream
 
 
-class _PlainHeads:
-    """The heads of a layer, in one turn of its loop.
+class PlainWeights:
+    """A decoder's weights in plain floats.
+
+    Args:
+        transformer: The decoder.
+    """
+
+    def __init__(self, transformer: Transformer) -> None:
+        self.outputs, self._index, self._features = transformer.outputs, transformer.token_index, transformer.features
+        self._embedding = np.ascontiguousarray(_NUMBERS.matrix(transformer.embedding.rows, transformer.width).T)
+        self._positions = _NUMBERS.matrix(transformer.position_embedding.transposed.rows, len(self._features))
+        self._placed = np.empty((0, transformer.width))
+        self.layers = [
+            plain
+            for block in transformer.blocks
+            for plain in [PlainLayer(layer, transformer.width) for layer in block.layers] * block.count(None)
+        ]
+        self.unembedding = _Affine(transformer.unembedding)
+
+    def embedded(self, tokens: Sequence[str], positions: range) -> Floats:
+        """The residual stream before the first layer."""
+        try:
+            embedded: Floats = self._embedding[[self._index[token] for token in tokens]]
+        except KeyError as missing:
+            raise InputError(f"{missing.args[0]!r} is no token that can be read") from None
+        if not self._features:
+            return embedded
+        if positions.stop > len(self._placed):
+            more = _along(self._features, range(len(self._placed), positions.stop + PIECE))
+            self._placed = np.concatenate([self._placed, more @ self._positions])
+        return embedded + self._placed[positions.start : positions.stop]
+
+
+class PlainLayer:
+    """A layer in plain floats.
 
     Args:
         layer: The layer.
+        width: The number of coordinates of the residual stream.
     """
 
-    def __init__(self, layer: DenseLayer) -> None:
-        self._groups, start = [], 0
-        for heads in layer.groups:
-            self._groups.append(_PlainGroup(heads, start))
-            start = self._groups[-1].end
-        ends = np.cumsum([0, *(len(head.value.bias) for heads in layer.groups for head in heads)])
-        columns = [column for place in layer.order for column in range(ends[place], ends[place + 1])]
-        self._columns = None if columns == sorted(columns) else np.array(columns, dtype=np.intp)
+    def __init__(self, layer: Layer, width: int) -> None:
+        self.groups, parts, groups = list[_PlainGroup](), list[AffineMap](), same_keys(layer.heads)
+        for heads in groups:
+            self.groups.append(_PlainGroup(heads, sum(len(part.bias) for part in parts)))
+            parts += [heads[0].key, *(head.value for head in heads), *(head.query for head in heads)]
+        self.project = _Affine(stacked(parts, width))
+        outputs = side_by_side([head.output for heads in groups for head in heads], width)
+        self.output = _NUMBERS.matrix(outputs.rows, outputs.columns)
+        self.network = _Network(layer.feed_forward)
 
-    def found(self, projected: Floats, positions: range) -> Floats:
-        """What they retrieve at new positions, one head after the other."""
-        parts = [group.found(projected, positions) for group in self._groups]
-        found = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
-        return found if self._columns is None else found[:, self._columns]
+
+class _Affine:
+    """x ↦ W x + b, of the last axis."""
+
+    def __init__(self, affine: AffineMap) -> None:
+        self._weight = _NUMBERS.matrix(affine.weight.rows, affine.weight.columns)
+        self._bias = _NUMBERS.numbers([affine.bias]).value[0]
+
+    def __call__(self, x: Floats) -> Floats:
+        result: Floats = x @ self._weight
+        result += self._bias
+        return result
+
+
+class _Network:
+    """The feed-forward, with what it is added to."""
+
+    def __init__(self, forward: FeedForward) -> None:
+        self._first, self._second = _Affine(forward.first), _Affine(forward.second)
+        self._nothing = not forward.units and not any(forward.second.bias)
+        self._steps: Flags = np.array([activation == "step" for activation in forward.activations], dtype=bool)
+        self._any_steps = bool(self._steps.any())
+        self._norms = [np.array(group, dtype=np.intp) for group in forward.norms]
+
+    def __call__(self, x: Floats) -> Floats:
+        if self._nothing:
+            return x
+        before = self._first(x)
+        hidden = np.maximum(before, 0)
+        if self._any_steps:
+            hidden[..., self._steps] = before[..., self._steps] >= 0
+        for group in self._norms:
+            part = before[..., group]
+            root = np.sqrt((part * part).mean(axis=-1, keepdims=True))
+            hidden[..., group] = part / np.where(root > 0, root, 1)
+        return x + self._second(hidden)
 
 
 class _PlainGroup:
@@ -92,61 +159,87 @@ class _PlainGroup:
 
     Args:
         heads: The heads.
-        start: Where their keys begin among what is projected; queries and values follow.
+        start: Where they begin among what is projected: keys, values, queries.
     """
 
     def __init__(self, heads: tuple[Head, ...], start: int) -> None:
-        head, self._heads = heads[0], len(heads)
-        self._mask, self._weighting, self._bias = head.mask, head.weighting, head.bias
-        self._first_query = start + len(head.key.bias)
-        self._first_value = self._first_query + len(heads) * len(head.key.bias)
+        head, self._heads, self._width = heads[0], len(heads), len(heads[0].key.bias)
+        self._choice, scale = head.weighting.choice, head.weighting.scale
+        self._feature = scale if isinstance(scale, Feature) else None
+        self._scale = 1.0 if isinstance(scale, Feature) else _NUMBERS.numbers([[scale]]).value[0]
+        self._bias, self._past = head.bias, head.mask is Mask.PAST
+        self._uniform = self._width == 0 and head.bias is None and self._choice in (Choice.SOFTMAX, Choice.AVERAGE)
         sizes = [len(each.value.bias) for each in heads]
-        self.start, self.end = start, self._first_value + sum(sizes)
+        self.size = self._width + sum(sizes)
+        self.kept = slice(start, start + self.size)
+        self.queries = slice(start + self.size, start + self.size + len(heads) * self._width)
         self._own = np.flatnonzero(np.repeat(np.eye(len(heads), dtype=bool), sizes, axis=1))
-        self._kept = np.empty((0, self.end - start))
-        self._scales = np.empty(0)
+        self._scales = np.empty((0, 1))
 
-    def found(self, projected: Floats, positions: range) -> Floats:
-        """What they retrieve at new positions, one head after the other; given all that is projected there."""
-        count, keys = len(positions), positions.stop
-        if keys > len(self._kept):
-            self._kept = np.concatenate([self._kept, np.empty((max(keys, _PIECE), self._kept.shape[1]))])
-        self._kept[positions.start : keys] = projected[:, self.start : self.end]
-        query = projected[:, self._first_query : self._first_value].reshape(count, self._heads, -1)
-        score = query @ self._kept[:keys, : self._first_query - self.start].T
-        self._finish(score, positions)
-        mixed = _weights(score, self._weighting.choice) @ self._kept[:keys, self._first_value - self.start :]
-        return mixed[:, 0] if self._heads == 1 else mixed.reshape(count, -1)[:, self._own]
+    def found(self, query: Floats, kept: Floats, positions: range) -> Floats:
+        """What they retrieve at new positions, one head after the other.
 
-    def _finish(self, score: Floats, positions: range) -> None:
-        """Add biases, scale, and leave out what is not seen."""
+        Args:
+            query: Their queries at the new positions, one head after the other.
+            kept: Their keys and values so far: (coordinates, positions).
+            positions: The new positions.
+        """
+        if self._uniform and len(positions) == 1:
+            seen = kept[:, : positions.stop - self._past]
+            return np.asarray(np.add.reduce(seen, axis=1) / max(seen.shape[1], 1))
+        masked = len(positions) > 1 or self._past
+        score = query.reshape(len(positions) * self._heads, self._width) @ kept[: self._width]
+        self._finish(score.reshape(len(positions), self._heads, -1), positions, masked=masked)
+        weight = _weights(score, self._choice, masked=masked)
+        mixed = weight @ kept[self._width :].T
+        total = np.add.reduce(weight, axis=-1, keepdims=True)
+        mixed /= np.maximum(total, 1) if masked else total
+        found = mixed.reshape(*query.shape[:-1], -1)
+        return found if self._heads == 1 else found[..., self._own]
+
+    def _finish(self, score: Floats, positions: range, *, masked: bool) -> None:
+        """Add biases, scale, and leave out what is not seen, in scores (positions, heads, keys)."""
         keys = positions.stop
         if self._bias is not None:
             score += np.array([[[float(self._bias.at(j, i)) for j in range(keys)]] for i in positions])
-        if not self._weighting.hard:
-            score *= self._scale(positions)
-        if len(positions) > 1 or self._mask is Mask.PAST:
-            last = np.arange(positions.start, keys)[:, None, None] - (self._mask is Mask.PAST)
+        if self._feature is not None:
+            if keys > len(self._scales):
+                more = _along((self._feature,), range(len(self._scales), keys + PIECE))
+                self._scales = np.concatenate([self._scales, more])
+            score *= self._scales[positions.start : keys, None]
+        elif self._choice is Choice.SOFTMAX:
+            score *= self._scale
+        if masked:
+            last = np.arange(positions.start, keys)[:, None, None] - self._past
             np.copyto(score, -np.inf, where=np.arange(keys) > last)
 
-    def _scale(self, positions: range) -> Floats | float:
-        scale = self._weighting.scale
-        if not isinstance(scale, Feature):
-            return float(scale)
-        if positions.stop > len(self._scales):
-            more = scale.along(range(len(self._scales), positions.stop + _PIECE))
-            self._scales = np.concatenate([self._scales, np.array([float(number) for number in more])])
-        return self._scales[positions.start : positions.stop, None, None]
+
+def _along(features: tuple[Feature, ...], positions: range) -> Floats:
+    """Features at more positions: (positions, features)."""
+    found: Floats = Placed.at(features, positions, None).numbers(_NUMBERS).value
+    return found
 
 
-def _weights(score: Floats, choice: Choice) -> Floats:
-    """Scores as weights, over the last axis; zeros where nothing is seen. The scores may be overwritten."""
+def _weights(score: Floats, choice: Choice, *, masked: bool) -> Floats:
+    """Scores as weights of which the largest is 1, over the last axis; zeros where nothing is seen.
+
+    Args:
+        score: The scores, -∞ where nothing is seen; they may be overwritten.
+        choice: How scores become weights.
+        masked: Whether that may be anywhere.
+    """
     if choice is Choice.LEFTMOST or choice is Choice.RIGHTMOST:
-        best = score.argmax(-1) if choice is Choice.LEFTMOST else score.shape[-1] - 1 - score[..., ::-1].argmax(-1)
+        best = score.argmax(-1) if choice is Choice.LEFTMOST else score.shape[-1] - 1 - score[:, ::-1].argmax(-1)
         weight = np.zeros(score.shape)
-        np.put_along_axis(weight, best[..., None], score.max(axis=-1, keepdims=True) >= _LEAST, -1)
+        np.put_along_axis(weight, best[:, None], score.max(axis=-1, keepdims=True) >= _LEAST, -1)
         return weight
-    score -= np.maximum(score.max(axis=-1, keepdims=True), _LEAST)
-    weight = (score == 0).astype(np.float64) if choice is Choice.AVERAGE else np.exp(score, out=score)
-    weight /= np.maximum(weight.sum(axis=-1, keepdims=True), 1)
+    top = np.maximum.reduce(score, axis=-1, keepdims=True)
+    score -= np.maximum(top, _LEAST) if masked else top
+    if choice is Choice.AVERAGE:
+        return np.asarray(score == 0, dtype=np.float64)
+    hidden = score < _FAR if masked else None
+    np.maximum(score, _FAR, out=score)
+    weight = np.exp(score, out=score)
+    if hidden is not None:
+        weight[hidden] = 0
     return weight
