@@ -23,6 +23,8 @@ from softmachine.transformer.weights import Head
 
 MOST_SCORES = 2**20
 """So many scores are computed at a time, unless that were too few positions."""
+MOST_SOFT = 2**17
+"""So many of a softmax over one sequence: the fewer its queries are, the fewer are the keys that matter to any."""
 MANY = 128
 """From so many positions on, equal queries and keys are looked for, if every position sees every other."""
 
@@ -83,7 +85,8 @@ def retrieved(
         queries = [once(query, key) for query in group.queries]
         if all(query.shape[0] == 1 for query, _ in queries):
             return _found_everywhere(numbers, group, queries, positions, memory, look)
-    together = at_a_time(MOST_SCORES, len(group.heads) * key.shape[0] * key.shape[1])
+    most = MOST_SCORES if group.heads[0].weighting.hard or key.shape[0] > 1 else min(MOST_SCORES, MOST_SOFT)
+    together = at_a_time(most, len(group.heads) * key.shape[0] * key.shape[1])
     if len(positions) <= together:
         return _found(numbers, group, positions, length, memory, look)
     memory.blocks.turn(*group.queries, key)
