@@ -2,7 +2,7 @@
 
 Run with ``python benchmarks/loops.py [--large]``. Both ways are measured in turn in one run, in seconds of the
 processor, and must give the same answers, which are those of the evaluator; what counts are the ratios. ``--large``
-adds 5,400 gates and 32 vertices, which only one of them can do in reasonable time.
+adds 3,300 gates and 32 vertices, which only one of them can do in reasonable time.
 """
 
 from __future__ import annotations

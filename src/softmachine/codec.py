@@ -144,6 +144,10 @@ class Codec(ABC, Generic[S_co]):
     def prompt(self, word: Word) -> Prompt:
         """The sequence that the model is started on."""
 
+    def prompts_together(self, words: Sequence[tuple[str, ...]]) -> list[Prompt]:
+        """The same for words of one length; codecs that can look at all of them together do."""
+        return [self.prompt(word) for word in words]
+
     @abstractmethod
     def expected(self, word: Word, max_steps: int) -> Iterable[str | None]:
         """What the reference interpreter says that the model should say.

@@ -11,7 +11,7 @@ import pytest
 
 import softmachine as sm
 from softmachine.arithmetic.operator import SLACK
-from softmachine.arithmetic.together import TogetherFloat
+from softmachine.arithmetic.together import Rows, TogetherFloat
 from softmachine.engines.check import check_words
 from softmachine.engines.dense import engine as dense
 from softmachine.engines.dense.engine import DenseEngine, Together
@@ -133,3 +133,23 @@ def test_what_is_left_open_is_decided_one_by_one(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(Together, "decided", doubts)
     assert len(some) >= dense._MANY
     assert DenseEngine(model.weights).answers(tokens, 7) == alone
+
+
+def test_a_doubt_that_all_sequences_share_is_one_about_each() -> None:
+    """Queries and keys that are the same everywhere are given once."""
+    numbers = TogetherFloat()
+    numbers.begin(5)
+
+    def rows(*values: float) -> Rows:
+        memory = np.array(values)[None, :, None]
+        error = np.full((1, len(values), 1), 1e-9)
+        grid = np.full(error.shape, 127, dtype=np.int8)
+        return Rows(memory.T, error, size=np.abs(memory).transpose(2, 1, 0), grid=grid)
+
+    visible = np.array([[True, True, False], [True, False, True], [False, False, False]])
+    chosen = numbers.best(rows(1, 1, 1), rows(0.5, 0.25, 0.5), None, visible)
+    assert numbers.doubtful.all()
+    assert chosen.tolist() == [[[True, False, False], [True, False, True], [False, False, False]]]
+    numbers.begin(5)
+    numbers.best(rows(1, 1, 1), rows(0.5, 0.25, 0.125), None, visible)
+    assert not numbers.doubtful.any()

@@ -204,6 +204,15 @@ def test_a_check_finds_a_wrong_formula_out() -> None:
     assert not report
 
 
+def test_prompts_of_many_words_are_those_of_each() -> None:
+    for codec in (sm.compile("Q_a since Q_b").codec, sm.compile("Q_a since Q_b", "temporal-masked").codec):
+        for length in (0, 1, 3):
+            words = list(product("ab", repeat=length))
+            assert codec.prompts_together(words) == [codec.prompt(word) for word in words]
+        with pytest.raises(InputError, match="'c' at position 2"):
+            codec.prompts_together([("a", "b"), ("a", "c")])
+
+
 def test_mistakes_are_told() -> None:
     with pytest.raises(SourceError, match="means nothing"):
         sm.compile("Q_a sinc Q_b")

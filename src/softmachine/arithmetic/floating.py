@@ -31,14 +31,13 @@ from softmachine.arithmetic.base import (
     Tensor,
     UndecidedError,
 )
-from softmachine.arithmetic.nearest import MANY_KEYS, MOST_DOUBT, NearShares, most_doubt, near_keys
+from softmachine.arithmetic.nearest import Near, nearest, well_known
 from softmachine.arithmetic.network import FloatNetwork, Place
 from softmachine.arithmetic.operator import FLOOR, SLACK, FloatOperator, floored, gamma
 from softmachine.arithmetic.scores import Contest, FloatScores, decide, products
-from softmachine.arithmetic.softmax import FloatShares, exponentials, exponents, shares_of
+from softmachine.arithmetic.softmax import FloatShares, exponentials, exponents
 from softmachine.errors import PrecisionError, Remedy
 
-Shares = FloatShares | NearShares
 _GRIDS = (0, 20)
 """Numbers that are multiples of 2^-g, for g one of these, are tried as candidates for exact arithmetic."""
 _FEW_ROUNDINGS = 2.0**8
@@ -71,8 +70,8 @@ class Float(Arithmetic):
 
     @property
     def negligible(self) -> float:
-        """Smaller shares of attention count as zero; this is well above what processors are slow with."""
-        return max(self.least, 2.0**-890)
+        """Smaller shares of attention count as zero: those of many keys together are far below a rounding."""
+        return max(self.least, 2.0**-144)
 
     def numbers(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
         shape = (len(rows), len(rows[0]) if rows else 0)
@@ -80,19 +79,20 @@ class Float(Arithmetic):
         for r, row in enumerate(rows):
             for c, number in enumerate(row):
                 if number:
-                    value[r, c], error[r, c] = self._rounded(number)
+                    value[r, c], error[r, c] = self._rounded(*number.as_integer_ratio())
         return Tensor(value, error)
 
-    def _nearest(self, exact: Fraction) -> tuple[np.floating, float]:
-        """The number in the format, and an upper bound of how far that is from it."""
+    def _nearest(self, over: int, under: int) -> tuple[np.floating, float]:
+        """A fraction in the format, and an upper bound of how far that is from it."""
         try:
-            with np.errstate(over="ignore"):
-                value = self.dtype.type(float(exact))
+            nearest = over / under
         except OverflowError:
-            value = self.dtype.type(np.inf)
-        self._check_finite(value)
-        distance = abs(Fraction(float(value)) - exact)
-        return value, max(float(np.nextafter(float(distance), np.inf)), FLOOR) if distance else 0.0
+            nearest = math.inf
+        with np.errstate(over="ignore"):
+            value = self.dtype.type(nearest)
+        if not abs(float(value)) <= self.most:
+            self._check_finite(value)
+        return value, distance(value, over, under)
 
     def operator(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> Map:
         return partial(self.apply, self._operator((rows, columns, bias)))
@@ -104,7 +104,7 @@ class Float(Arithmetic):
         weight, weight_error = np.zeros((len(rows), len(used)), dtype=self.dtype), np.zeros((len(rows), len(used)))
         for r, row in enumerate(rows):
             for c, exact in row:
-                weight[r, place[c]], weight_error[r, place[c]] = self._rounded(exact)
+                weight[r, place[c]], weight_error[r, place[c]] = self._rounded(*exact.as_integer_ratio())
         columns_read = np.array(used, dtype=np.intp)
         return FloatOperator.of(columns_read, Tensor(weight, weight_error), self.numbers([bias])[0], self.digits)
 
@@ -274,27 +274,33 @@ class Float(Arithmetic):
         return np.where(exact | (divisor == 1), 0.0, bound)
 
     def soft(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> Map:
-        """Some sequences at a time, so that their scores stay in the cache."""
+        """Some sequences at a time, so that their scores stay in the cache; without scores, the mean of all keys."""
+        if query.shape[-1] == 0 and bias is None:
+            return partial(self.mean, visible[None])
         together = max(1, _MOST_SCORES // max(1, query.shape[1] * key.shape[1]))
         blocks = [slice(start, start + together) for start in range(0, query.shape[0], together)]
         return partial(self._mix, [self._shares(query[block], key[block], bias, visible, scale) for block in blocks])
 
-    def _shares(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> Shares:
-        """Of one sequence, bounds only for keys that matter, if most do not."""
-        few = query.shape[0] == 1 and key.shape[1] >= MANY_KEYS
-        if few and most_doubt(query, key, bias, scale, self.digits) <= MOST_DOUBT:
+    def _shares(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> FloatShares:
+        """Of one sequence, those of keys that matter, if most do not."""
+        if well_known(query, key, bias, scale, self.digits):
             score = products(query, key, bias)
-            weight = exponentials(exponents(score, visible, scale)[0], self.negligible)
-            keys = near_keys(weight)
-            if keys is not None:
-                share = shares_of(weight.astype(self.dtype, copy=False).astype(np.float64, copy=False))
-                key, bias = key[:, keys], None if bias is None else bias[:, keys]
-                scores = replace(self._scores(query, key, bias), value=score[..., keys])
-                return NearShares(share, keys, self._bounded(scores, query, key, bias, visible[:, keys], scale))
-        return self._bounded(self._scores(query, key, bias), query, key, bias, visible, scale)
+            near = nearest(score, visible, scale, self.negligible)
+            if near is not None:
+                key, bias = key[:, near.keys], None if bias is None else bias[:, near.keys]
+                scores = replace(self._scores(query, key, bias), value=score[..., near.keys])
+                return self._bounded(scores, query, key, bias, visible[:, near.keys], scale, near)
+        return self._bounded(self._scores(query, key, bias), query, key, bias, visible, scale, None)
 
     def _bounded(
-        self, scores: FloatScores, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor
+        self,
+        scores: FloatScores,
+        query: Tensor,
+        key: Tensor,
+        bias: Tensor | None,
+        visible: Flags,
+        scale: Tensor,
+        near: Near | None,
     ) -> FloatShares:
         """The shares of keys; how far they are off follows from how far each score is off beside the largest."""
         assert scale.error is not None
@@ -312,7 +318,7 @@ class Float(Arithmetic):
         np.put_along_axis(doubt, top[..., None], 0, -1)
         weight = exponentials(exponent, self.negligible)
         stored = weight.astype(self.dtype, copy=False).astype(np.float64, copy=False)
-        return FloatShares.of(stored, doubt, visible, self.negligible)
+        return FloatShares.of(stored, doubt, visible, self.negligible, near)
 
     def _exponent_doubt(self, scores: FloatScores, largest: Floats, factor: Floats) -> Floats:
         """How far a format's scaled scores, less the largest, and their exponentials are off by its own rounding.
@@ -332,7 +338,7 @@ class Float(Arithmetic):
             np.copyto(doubt, 0, where=scores.value == largest)
         return doubt
 
-    def _mix(self, shares: list[Shares], value: Tensor) -> Tensor:
+    def _mix(self, shares: list[FloatShares], value: Tensor) -> Tensor:
         if len(shares) == 1:
             return self._mixed(shares[0], value)
         ends = [0, *accumulate(len(block.share) for block in shares)]
@@ -340,8 +346,8 @@ class Float(Arithmetic):
         parts = [self._mixed(block, value[start:end]) for block, (start, end) in pairs]
         return Tensor(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("value", "error")))
 
-    def _mixed(self, shares: Shares, value: Tensor) -> Tensor:
-        result, moved = self.weighted(shares.share, value)
+    def _mixed(self, shares: FloatShares, value: Tensor) -> Tensor:
+        result, moved = self.weighted(shares.of_all, value)
         return Tensor(result, shares.error(value) + moved)
 
     def weighted(self, share: Floats, value: Tensor) -> tuple[Array, Floats | float]:
@@ -379,6 +385,13 @@ class Float(Arithmetic):
         """Where something is decided, all numbers must be in range."""
         if not np.all(np.abs(numbers) <= self.most):
             raise PrecisionError(f"a number left the range of {self.name}", hint=Remedy("use {}", arithmetic="exact"))
+
+
+def distance(value: np.floating, over: int, under: int) -> float:
+    """An upper bound of how far a number is from a fraction; 0 only if it is that."""
+    stored, unit = float(value).as_integer_ratio()
+    steps = abs(stored * under - over * unit)
+    return max(math.nextafter(steps / (unit * under), math.inf), FLOOR) if steps else 0.0
 
 
 def _off(size: Floats, grid: int) -> Flags:

@@ -1,64 +1,65 @@
-"""Softmax over many keys: bounds are for those that get more than a vanishing share of attention.
+"""Softmax over many keys: those that get nearly no attention are told apart before anything else is computed.
 
 A sharp softmax looks at a few of thousands of keys. The others get so little that it does not matter how little: their
-shares are computed, but how far each is off is not. What they could change is one number.
+scores are all that is computed of them. Shares and bounds are for the few, and what the others could add is one number.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.arithmetic.base import Floats, Tensor
+from softmachine.arithmetic.base import Array, Flags, Floats, Tensor
 from softmachine.arithmetic.operator import SLACK, gamma
-from softmachine.arithmetic.softmax import FloatShares
 
 MANY_KEYS = 64
-"""Of fewer keys, all are bounded."""
+"""Of fewer keys, all are taken."""
 _HUGE = 2.0**100
 """Larger scores may leave the range of a format."""
-FAR, MOST_DOUBT = 100.0, 1.0
-"""A key is far if its exponent is so much below the largest of each query; if none is off by more than this."""
+_MOST_DOUBT = 1.0
+"""No exponent is off by more than this where keys are left out."""
 
 
-@dataclass(frozen=True)
-class NearShares:
-    """Shares of attention of one sequence, most of them next to nothing.
+class Near(NamedTuple):
+    """The few keys of a sequence whose weight, beside the largest one, is not negligible for all queries.
 
-    Let every exponent be off by at most d, and that of a key be 100 below the largest. Then its share is less than
-    exp(2 d - 100) times the largest, and k such keys have less than k exp(2 d - 100) together. Leaving them out changes
-    a mean by no more than twice that, times the largest value: of the exact shares, and again of the computed ones.
+    Let every exponent be off by at most d, and let that of a key be so much below the largest that its exponential is
+    less than ε. Then its share is less than ε exp(2 d), and k such keys have less than k ε exp(2 d) together. Leaving
+    them out changes a mean by no more than twice that, times the largest value.
 
     Args:
-        share: All shares: (1, queries, keys).
-        keys: The keys that are not far from all queries.
-        near: Their shares among themselves, and how far those can be off.
+        keys: These keys.
+        among: How many keys there are.
+        lost: The share that all others have, at most.
     """
 
-    share: Floats
     keys: NDArray[np.intp]
-    near: FloatShares
+    among: int
+    lost: float
+
+    def spread(self, weight: Floats) -> Floats:
+        """Weights of these keys among those of all, which are 0: sums have the same order whatever the others are."""
+        among_all = np.zeros((*weight.shape[:-1], self.among))
+        among_all[..., self.keys] = weight
+        return among_all
 
     def error(self, value: Tensor) -> Floats:
-        """How far the mean of these values can be off, if it is computed in float64."""
-        count, size = self.share.shape[-1], np.abs(value.value).astype(np.float64)
+        """How far a mean of values moves if these keys are taken for all of them."""
+        size = np.abs(value.value).astype(np.float64, copy=False)
         reach = (size if value.error is None else size + value.error).max(axis=1, keepdims=True)
-        lost = count * np.exp(2 * MOST_DOUBT - FAR)
-        rounding = 2 * (2 * count + 20) * 2.0**-53 * (self.share @ size)
-        bound = self.near.error(value[:, self.keys]) + (rounding + 4 * lost * reach) * SLACK
-        return np.asarray(bound + 8 * count * self.near.negligible * (reach + 1))
+        return np.asarray(2 * SLACK * self.lost * reach)
 
 
-def near_keys(weight: Floats) -> NDArray[np.intp] | None:
-    """The keys that are not far from all queries, if these are few; from exponentials of which the largest is 1."""
-    keys = np.flatnonzero((weight > np.exp(-FAR)).any(axis=(0, 1)))
-    return keys if 2 * len(keys) < weight.shape[-1] else None
+def well_known(query: Tensor, key: Tensor, bias: Tensor | None, scale: Tensor, digits: int) -> bool:
+    """Whether keys of one sequence may be left out: there are many, and no exponent is off by much.
 
-
-def most_doubt(query: Tensor, key: Tensor, bias: Tensor | None, scale: Tensor, digits: int) -> float:
-    """How far any exponent can be off, at most: from the largest numbers of all keys; infinite if these are huge."""
+    How far any can be off, at most, follows from the largest numbers of all keys.
+    """
+    if query.shape[0] > 1 or key.shape[1] < MANY_KEYS:
+        return False
     assert scale.error is not None
     (q, q_error), (k, k_error) = _sizes(query), _sizes(key)
     most, most_error = k.max(axis=0, initial=0), k_error.max(axis=0, initial=0)
@@ -68,10 +69,24 @@ def most_doubt(query: Tensor, key: Tensor, bias: Tensor | None, scale: Tensor, d
         size = size + np.abs(bias.value).max(axis=-1)
         doubt = doubt + (0.0 if bias.error is None else bias.error.max(axis=-1))
     doubt = doubt + size * gamma(2 * len(most) + 8, digits)
-    if not size.max(initial=0) <= _HUGE:
-        return np.inf
     factor = np.abs(scale.value).astype(np.float64)
-    return float((SLACK * (doubt * (factor + scale.error) + size * scale.error)).max(initial=0))
+    off = SLACK * (doubt * (factor + scale.error) + size * scale.error)
+    return bool(size.max(initial=0) <= _HUGE and off.max(initial=0) <= _MOST_DOUBT)
+
+
+def nearest(score: Array, visible: Flags, scale: Tensor, negligible: float) -> Near | None:
+    """The keys of one sequence that some query does not find negligible, if they are few; given well-known scores."""
+    exponent = score[0] * scale.value[:, None]
+    hidden = np.flatnonzero(~visible.all(axis=0))
+    if hidden.size:
+        some = slice(hidden[0], hidden[-1] + 1)
+        np.copyto(exponent[:, some], -np.inf, where=~visible[:, some])
+    top = exponent.max(axis=-1, keepdims=True)
+    # One more than is needed: who compares after rounding differently must not find another key.
+    near = exponent >= np.where(np.isfinite(top), top + (math.log(negligible) - 1), np.inf)
+    keys, count = np.flatnonzero(near.any(axis=0)), score.shape[-1]
+    lost = count * negligible * math.exp(2 * _MOST_DOUBT)
+    return Near(keys, count, lost) if 2 * len(keys) < count else None
 
 
 def _sizes(x: Tensor) -> tuple[Floats, Floats]:

@@ -42,13 +42,17 @@ class PlainFloat(Arithmetic):
         with np.errstate(over="ignore"):
             return Tensor(np.array(flat, dtype=np.float64).reshape(len(rows), columns).astype(self.dtype))
 
-    def operator(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> Map:
+    def matrix(self, rows: SparseRows, columns: int) -> Array:
+        """The transposed matrix of these rows."""
         wide = np.zeros((columns, len(rows)), dtype=np.float64)
         for r, row in enumerate(rows):
             for c, number in row:
                 wide[c, r] = _nearest(number)
         with np.errstate(over="ignore"):
-            weight, constants = wide.astype(self.dtype), self.numbers([bias]).value[0]
+            return wide.astype(self.dtype)
+
+    def operator(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> Map:
+        weight, constants = self.matrix(rows, columns), self.numbers([bias]).value[0]
         return lambda x: Tensor(x.value @ weight + constants)
 
     def add(self, x: Tensor, y: Tensor) -> Tensor:

@@ -16,8 +16,8 @@ import ml_dtypes
 import numpy as np
 
 from softmachine.arithmetic.base import Array, Family, Flags, Floats, Tensor
-from softmachine.arithmetic.floating import Float
-from softmachine.arithmetic.operator import FLOOR, FloatOperator
+from softmachine.arithmetic.floating import Float, distance
+from softmachine.arithmetic.operator import FloatOperator
 from softmachine.errors import PrecisionError, Remedy
 
 FORMATS: dict[str, type] = {
@@ -69,13 +69,12 @@ class Rounded(Float):
     def numbers(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
         return self.stored(super().numbers(rows))
 
-    def _nearest(self, exact: Fraction) -> tuple[np.floating, float]:
-        wide, _ = super()._nearest(exact)
+    def _nearest(self, over: int, under: int) -> tuple[np.floating, float]:
+        wide, _ = super()._nearest(over, under)
         if abs(wide) > self.format.most:
-            raise PrecisionError(f"the weight {float(exact):g} is out of the range of {self.name}")
+            raise PrecisionError(f"the weight {over / under:g} is out of the range of {self.name}")
         value = np.float64(self.format.nearest(np.array([wide]))[0])
-        distance = abs(Fraction(float(value)) - exact)
-        return value, max(float(np.nextafter(float(distance), np.inf)), FLOOR) if distance else 0.0
+        return value, distance(value, over, under)
 
     def apply(self, operator: FloatOperator, x: Tensor) -> Tensor:
         return self.stored(super().apply(operator, x))

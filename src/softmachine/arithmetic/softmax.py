@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.arithmetic.base import Flags, Floats, Tensor
+from softmachine.arithmetic.nearest import Near
 
 _MOST_DOUBT = 300.0
 """Beyond this doubt about an exponent, a softmax is only known to lie between its values."""
@@ -26,6 +27,7 @@ class FloatShares:
         visible: (queries, keys), the keys that count.
         known: (batch, queries, 1), whether anything is known of a query's shares.
         negligible: Smaller shares count as zero.
+        near: Which keys these are, if not all.
     """
 
     share: Floats
@@ -33,15 +35,17 @@ class FloatShares:
     visible: Flags
     known: Flags
     negligible: float
+    near: Near | None = None
 
     @staticmethod
-    def of(weight: Floats, doubt: Floats, visible: Flags, negligible: float) -> FloatShares:
+    def of(weight: Floats, doubt: Floats, visible: Flags, negligible: float, near: Near | None = None) -> FloatShares:
         """The shares in proportion to weights, if the logarithm of each is within its doubt.
 
         Then each weight is off by a factor of at most exp(±doubt), and their sum lies between ``lowest`` times and one
         plus the ``growth`` of all times the computed one.
         """
-        share = shares_of(weight)
+        of_all = weight if near is None else near.spread(weight)
+        share = weight / np.maximum(of_all.sum(axis=-1, keepdims=True), 1)
         most = doubt.max(axis=-1, keepdims=True, initial=0)
         if (most <= 0.5).all():  # exp(d) - 1 <= d + d² and exp(-d) >= 1 - d
             growth = doubt * (1 + doubt)
@@ -53,10 +57,21 @@ class FloatShares:
         growth += np.einsum("bij,bij->bi", off, growth)[..., None]
         off *= growth
         off /= np.where(lowest > 0, lowest, 1)
-        return FloatShares(share, off, visible, most < _MOST_DOUBT, negligible)
+        return FloatShares(share, off, visible, most < _MOST_DOUBT, negligible, near)
+
+    @property
+    def of_all(self) -> Floats:
+        """The shares of all keys."""
+        return self.share if self.near is None else self.near.spread(self.share)
 
     def error(self, value: Tensor) -> Floats:
-        """How far the mean of these values can be off, if it is computed in float64.
+        """How far the mean of the values of all keys can be off, if it is computed in float64."""
+        if self.near is None:
+            return self._error(value)
+        return self._error(value[:, self.near.keys]) + self.near.error(value)
+
+    def _error(self, value: Tensor) -> Floats:
+        """How far the mean can be off, if there are no other keys.
 
         What one share gains the others lose, so only differences from the value of the largest share count: where one
         key or several of equal value have nearly all the weight, the doubt does not matter. In any case the mean lies
@@ -87,11 +102,6 @@ class FloatShares:
             else:
                 moved[..., c] = np.einsum("bij,bij->bi", self.off, np.abs(component[:, None, :] - best[..., None]))
         return moved
-
-
-def shares_of(weight: Floats) -> Floats:
-    """The shares in proportion to weights, of which the largest is 1, or all are 0."""
-    return np.asarray(weight / np.maximum(weight.sum(axis=-1, keepdims=True), 1))
 
 
 def exponents(score: Floats, visible: Flags, scale: Tensor) -> tuple[Floats, NDArray[np.intp], Floats]:

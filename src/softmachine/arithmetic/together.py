@@ -89,7 +89,7 @@ class TogetherFloat(Float):
 
     def rows(self, matrix: Tensor, indices: NDArray[np.intp]) -> Rows:
         assert matrix.error is not None
-        memory = np.ascontiguousarray(matrix.value.T)[:, indices.T]
+        memory = np.take(np.ascontiguousarray(matrix.value.T), np.ascontiguousarray(indices.T), axis=1)
         of_any = matrix.error.max(axis=0), *(part[0] for part in _measured(matrix.value.T[:, None]))
         error, size, grid = (np.repeat(part[None], indices.shape[1], axis=0) for part in of_any)
         return _of_memory(memory, error, size, grid)
@@ -100,7 +100,8 @@ class TogetherFloat(Float):
 
     def _applied(self, operator: FloatOperator, x: Rows) -> Rows:
         read = x.memory[operator.columns]
-        flat = operator.weight.T @ read.reshape(len(read), x.shape[0] * x.shape[1]) + operator.bias[:, None]
+        flat = operator.weight.T @ read.reshape(len(read), x.shape[0] * x.shape[1])
+        flat += operator.bias[:, None]
         memory = flat.reshape(len(operator.bias), *read.shape[1:])
         size, inherited, grid = (part[0][:, operator.columns] for part in (x.size, x.error, x.grid))
         total = size @ operator.absolute + operator.absolute_bias
@@ -168,22 +169,24 @@ class TogetherFloat(Float):
         return _of_memory(memory, error, size, grid)
 
     def best(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags) -> Flags:
+        """One query after the other, so that its scores with the keys that it sees stay in the cache."""
         q, k = _rows(query), _rows(key)
         doubt = self._doubt(q, k, bias)
-        score = _products(q.memory, k.memory)
-        if bias is not None:
-            score += bias.value[..., None]
-        np.copyto(score, -np.inf, where=~visible[..., None])
-        if not doubt.any():
-            chosen = score == score.max(axis=1, keepdims=True)
-        else:
-            lowest = (score - doubt[..., None]).max(axis=1, keepdims=True)
-            chosen = ~(score + doubt[..., None] < lowest)
-            chosen &= visible[..., None]
-            several = np.count_nonzero(chosen, axis=1) > 1
-            unsure = several & (chosen & (doubt != 0)[..., None]).any(axis=1)
-            self.doubtful |= unsure.any(axis=0)
-        chosen &= visible[..., None]
+        certain = not doubt.any()
+        chosen = np.zeros((*visible.shape, q.shape[0]), dtype=bool)
+        for i in np.flatnonzero(visible.any(axis=1)).tolist():
+            keys = _span(visible[i])
+            score = _products(q.memory[:, i : i + 1], k.memory[:, keys])[0]
+            if bias is not None:
+                score += bias.value[i, keys, None]
+            if certain:
+                chosen[i, keys] = score == score.max(axis=0)
+                continue
+            off = doubt[i, keys, None]
+            possible = score + off >= (score - off).max(axis=0)
+            several = np.count_nonzero(possible, axis=0) > 1
+            self.doubtful |= several & (possible & (off != 0)).any(axis=0)
+            chosen[i, keys] = possible
         return np.moveaxis(chosen, -1, 0)
 
     def _doubt(self, query: Rows, key: Rows, bias: Tensor | None) -> Floats:
@@ -293,6 +296,13 @@ class TogetherFloat(Float):
 def _rows(x: Tensor) -> Rows:
     assert isinstance(x, Rows)
     return x
+
+
+def _span(seen: Flags) -> slice | NDArray[np.intp]:
+    """Where flags are set, of which some are: as a slice, which copies nothing, if there are no gaps."""
+    places = np.flatnonzero(seen)
+    first, last = int(places[0]), int(places[-1])
+    return slice(first, last + 1) if last - first < len(places) else places
 
 
 def _kept(

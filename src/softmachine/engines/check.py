@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -250,7 +250,7 @@ def _compare_answers(
     engine: DenseEngine, codec: Codec[Source], batch: list[Word], expected: Sequence[Sequence[str | None]]
 ) -> Iterator[Disagreement]:
     """For each word that an encoder gets wrong, the first position where it does."""
-    prompts = [codec.prompt(word) for word in batch]
+    prompts = codec.prompts_together(batch)
     outputs = engine.transformer.outputs
     try:
         found = engine.decided([prompt.tokens for prompt in prompts], prompts[0].length)
@@ -276,10 +276,17 @@ def _differing(
     """Which sequences said something else than is expected, somewhere where it matters."""
     if any(len(wanted) != found.shape[1] for wanted in expected):
         return np.arange(len(found))
-    number: dict[str | None, int] = {output: k for k, output in enumerate(outputs)} | {None: _ANYTHING}
-    codes = np.fromiter((number.get(token, _UNSAID) for wanted in expected for token in wanted), dtype=np.intp)
+    number = _Numbers({output: k for k, output in enumerate(outputs)} | {None: _ANYTHING})
+    codes = np.fromiter(map(number.__getitem__, chain.from_iterable(expected)), dtype=np.intp, count=found.size)
     codes = codes.reshape(found.shape)
     return np.flatnonzero(((codes != found) & (codes != _ANYTHING)).any(axis=1))
+
+
+class _Numbers(dict[str | None, int]):
+    """The numbers of outputs; of what no output is, one that nothing has."""
+
+    def __missing__(self, token: str | None) -> int:
+        return _UNSAID
 
 
 def _names(codec: Codec[Source]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isqrt, prod
+from math import isqrt
 from typing import ClassVar, TypeAlias
 
 from softmachine.errors import ConstructionError
@@ -177,10 +177,13 @@ class Monomial(Feature):
         return f"{top}/{''.join(_divisor(base, power, under) for base, power in below)}"
 
     def value(self, i: int, n: int) -> Fraction:
-        bases = {"i": i, "n": n, "i+1": i + 1, "n+1": n + 1, "n-i+1": n - i + 1}
-        over = prod(bases[base] ** power for base, power in self._powers.items() if power > 0)
-        under = prod(bases[base] ** -power for base, power in self._powers.items() if power < 0)
-        return Fraction(self.factor.numerator * over, self.factor.denominator * under)
+        over, under = self.factor.as_integer_ratio()
+        for base, power in zip((i, i + 1, n, n + 1, n - i + 1), self._exponents, strict=True):
+            if power > 0:
+                over *= base**power
+            elif power < 0:
+                under *= base**-power
+        return Fraction(over, under)
 
     @property
     def needs_length(self) -> bool:

@@ -9,11 +9,14 @@ import pytest
 
 import softmachine as sm
 from softmachine import estimates
+from softmachine.codec import Prompt
 from softmachine.engines.dense import effort
 from softmachine.engines.dense.effort import allow_pass
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import EffortError
 from softmachine.estimates import consent
+from softmachine.languages.circuit import multiplier
+from softmachine.languages.graph import Graph
 from softmachine.model import Model
 
 LONG = "ab" * 60_000
@@ -63,18 +66,8 @@ def test_loops_keep_keys_of_every_turn_which_takes_memory(since: Model, monkeypa
         allow_pass(engine, ("a",) * 100, None)
 
 
-@pytest.mark.parametrize(
-    ("source", "attention", "arithmetic", "length"),
-    [
-        ("Q_a since Q_b", "hard", "float64", 2000),
-        ("Q_a since Q_b", "soft", "float64", 1500),
-        ("palindrome", "hard", "exact", 240),
-    ],
-)
-def test_estimates_are_honest(source: str, attention: str, arithmetic: str, length: int) -> None:
+def honest(engine: DenseEngine, prompt: Prompt) -> None:
     """Within a factor of 3, tried up to four times: others may want the processor, too."""
-    model = sm.compile(source, attention=attention)
-    engine, prompt = DenseEngine(model.weights, arithmetic), model.codec.prompt("ab" * (length // 2))
     ratios = []
     for _ in range(4):
         expected = effort._seconds(engine, prompt.tokens, prompt.length)
@@ -84,6 +77,43 @@ def test_estimates_are_honest(source: str, attention: str, arithmetic: str, leng
         if 1 / 3 < ratios[-1] < 3:
             return
     pytest.fail(f"estimated over measured: {ratios}")
+
+
+@pytest.mark.parametrize(
+    ("source", "attention", "arithmetic", "length"),
+    [
+        ("Q_a since Q_b", "hard", "float64", 2000),
+        ("Q_a since Q_b", "soft", "float64", 1500),
+        ("palindrome", "hard", "exact", 240),
+    ],
+)
+def test_estimates_are_honest(source: str, attention: str, arithmetic: str, length: int) -> None:
+    model = sm.compile(source, attention=attention)
+    honest(DenseEngine(model.weights, arithmetic), model.codec.prompt("ab" * (length // 2)))
+
+
+def product_of(bits: int) -> tuple[DenseEngine, Prompt]:
+    """A multiplier and two numbers."""
+    model = sm.compile(multiplier(bits), "circuit-binary")
+    return DenseEngine(model.weights), model.codec.prompt("01" * bits)
+
+
+def test_estimates_of_circuits_know_that_turns_only_look_at_what_has_changed() -> None:
+    honest(*product_of(16))
+
+
+def test_estimates_of_graphs_are_honest() -> None:
+    names = tuple(f"v{k}" for k in range(28))
+    edges = tuple((name, names[5 * k % 28]) for k, name in enumerate(names))
+    model = sm.compile(Graph(name="paths", vertices=names, edges=edges))
+    honest(DenseEngine(model.weights), model.codec.prompt(("v0", "v1")))
+
+
+@pytest.mark.parametrize("bits", [16, 24])
+def test_circuits_of_thousands_of_gates_are_not_refused(bits: int) -> None:
+    engine, prompt = product_of(bits)
+    assert effort.longest(engine, len(prompt.tokens), prompt.length) > estimates.MOST_SECONDS
+    allow_pass(engine, prompt.tokens, prompt.length)
 
 
 def test_short_passes_are_not_tried_before(since: Model, monkeypatch: pytest.MonkeyPatch) -> None:

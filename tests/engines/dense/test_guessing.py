@@ -10,10 +10,13 @@ import numpy as np
 import pytest
 
 import softmachine as sm
-from softmachine.codec import Prompt
+from softmachine.arithmetic import Tensor
+from softmachine.codec import Prompt, SegmentedCodec
 from softmachine.engines.dense import guessing
 from softmachine.engines.dense.decode import decode
-from softmachine.engines.dense.engine import DenseEngine
+from softmachine.engines.dense.engine import DenseEngine, Pass
+from softmachine.engines.dense.plain_run import PlainWeights
+from softmachine.engines.dense.segments import decode_segments
 from softmachine.errors import PrecisionError, SoftmachineError
 from softmachine.transformer.weights import Transformer
 from tests.sources.transformers import CAUSAL, HARD, VOCABULARY, RandomTransformer, random_word
@@ -71,24 +74,42 @@ def test_random_decoders_say_the_same_with_guesses_and_without(arithmetic: str) 
 @pytest.mark.parametrize("wrong", ["busy-beaver-3", "busy-beaver-2", "palindrome"])
 def test_wrong_guesses_do_no_harm(wrong: str) -> None:
     engine = DenseEngine(BUSY_BEAVER)
-    vars(engine)["plain"] = DenseEngine(sm.compile(wrong).weights, "float64:plain")
+    vars(engine)["plain"] = PlainWeights(sm.compile(wrong).weights)
     assert said(engine, ["BOS"], 22) == one_by_one(engine, ["BOS"], 22)
 
 
-def test_right_guesses_are_checked_many_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def pieces_read(engine: DenseEngine, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many tokens are read at a time, from now on."""
+    pieces: list[int] = []
+    extend = Pass.extend
+
+    def noted(run: Pass, sequences: Sequence[Sequence[str]]) -> Tensor:
+        if run.engine is engine:
+            pieces.append(len(sequences[0]))
+        return extend(run, sequences)
+
+    monkeypatch.setattr(Pass, "extend", noted)
+    return pieces
+
+
+def test_right_guesses_are_checked_more_and_more_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     model = sm.compile("binary-counter").weights
-    engine, pieces = DenseEngine(model), []
-    extend = engine.start().__class__.extend
-
-    def noted(run: object, sequences: Sequence[Sequence[str]]) -> object:
-        pieces.append((run.engine is engine, len(sequences[0])))  # type: ignore[attr-defined]
-        return extend(run, sequences)  # type: ignore[arg-type]
-
-    monkeypatch.setattr("softmachine.engines.dense.engine.Pass.extend", noted)
+    engine = DenseEngine(model)
+    pieces = pieces_read(engine, monkeypatch)
     assert said(engine, ["BOS"], 500) == one_by_one(DenseEngine(model), ["BOS"], 500)
-    checked = [size for ours, size in pieces if ours]
-    assert len(checked) < 60
-    assert max(checked) == 33
+    assert pieces == [1, 1, 17, 33, 65, 129, 129, 129]
+
+
+def test_segments_go_on_with_as_many_guesses(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = sm.compile("busy-beaver-5", "chapter-8-summary")
+    codec, engine = model.codec, DenseEngine(model.weights)
+    assert isinstance(codec, SegmentedCodec)
+    pieces = pieces_read(engine, monkeypatch)
+    marks = codec.stops, codec.segment_begins, codec.segment_ends
+    found = [said.token for said in islice(decode_segments(engine, codec.prompt(""), *marks), 300)]
+    expected = [token for _, tokens in codec.expected_segments("", 400) for token in tokens]
+    assert found == expected[:300]
+    assert len(pieces) < 12
 
 
 @pytest.mark.usefixtures("always")

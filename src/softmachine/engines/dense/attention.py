@@ -15,6 +15,7 @@ from softmachine.arithmetic.base import Map
 from softmachine.engines.dense.everywhere import at_a_time
 from softmachine.engines.dense.grouping import Group
 from softmachine.engines.dense.memory import Chosen, GroupMemory, Turns, once
+from softmachine.engines.dense.placing import Placed
 from softmachine.errors import PrecisionError, Remedy
 from softmachine.transformer.attention import COMPARED, Mask
 from softmachine.transformer.features import Feature
@@ -22,6 +23,8 @@ from softmachine.transformer.weights import Head
 
 MOST_SCORES = 2**20
 """So many scores are computed at a time, unless that were too few positions."""
+MOST_SOFT = 2**17
+"""So many of a softmax over one sequence: the fewer its queries are, the fewer are the keys that matter to any."""
 MANY = 128
 """From so many positions on, equal queries and keys are looked for, if every position sees every other."""
 
@@ -82,7 +85,8 @@ def retrieved(
         queries = [once(query, key) for query in group.queries]
         if all(query.shape[0] == 1 for query, _ in queries):
             return _found_everywhere(numbers, group, queries, positions, memory, look)
-    together = at_a_time(MOST_SCORES, len(group.heads) * key.shape[0] * key.shape[1])
+    most = MOST_SCORES if group.heads[0].weighting.hard or key.shape[0] > 1 else min(MOST_SCORES, MOST_SOFT)
+    together = at_a_time(most, len(group.heads) * key.shape[0] * key.shape[1])
     if len(positions) <= together:
         return _found(numbers, group, positions, length, memory, look)
     memory.blocks.turn(*group.queries, key)
@@ -196,5 +200,6 @@ def _bias(numbers: Arithmetic, head: Head, positions: range, keys: int) -> Tenso
 def _scales(numbers: Arithmetic, scale: Fraction | Feature, positions: range, length: int | None) -> Tensor:
     """The inverse temperature at each position; kept, since many passes over sequences of one length ask for it."""
     if isinstance(scale, Feature):
-        return numbers.scales([scale.at(i, length) for i in positions], feature=True)
+        different, places = Placed.at((scale,), positions, length)
+        return numbers.scales(different, feature=True)[places[:, 0]]
     return numbers.scales([scale] * len(positions), feature=False)

@@ -14,15 +14,27 @@ PIECE = 1024
 
 
 def decode(
-    engine: DenseEngine, prompt: Prompt, stops: Callable[[str], bool], said: Sequence[str] = ()
+    engine: DenseEngine,
+    prompt: Prompt,
+    stops: Callable[[str], bool],
+    said: Sequence[str] = (),
+    draft: Draft | None = None,
 ) -> Iterator[str]:
-    """The tokens that the model appends to the prompt and what was said before, the stopping one included."""
+    """The tokens that the model appends to the prompt and what was said before, the stopping one included.
+
+    Args:
+        engine: What runs the model.
+        prompt: What it starts on.
+        stops: Whether the run is over with a token.
+        said: What was said before.
+        draft: Who guessed before, in another context; else guesses are those of a new draft.
+    """
     transformer = engine.transformer
     if not transformer.causal:
         raise UsageError(f"{transformer.name!r} looks ahead or needs the length, so it cannot decode token by token")
-    run, draft = engine.start(), Draft(engine, stops)
+    run, draft = engine.start(), draft or Draft(engine, stops)
+    draft.begin()
     tokens = [*prompt.tokens, *said]
-    draft.useful = draft.useful and len(tokens) <= PIECE  # guessing would read them in one piece
     while len(tokens) - run.read > PIECE:
         run.extend([tokens[run.read : run.read + PIECE]])
     while True:

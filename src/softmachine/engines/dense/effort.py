@@ -2,8 +2,8 @@
 
 A pass over n tokens makes about n · (weights that are not 0) products in its maps, and n² · (d + e) in a head with keys
 of d and values of e numbers; a loop makes them again in every turn. Where every position sees every other, only scores
-of different queries with different keys count (:mod:`.everywhere`). Memory grows with n, and, if a model can go on from
-what it has read, with the turns.
+of different queries with different keys count, and later turns only look at what has changed (:mod:`.everywhere`).
+Memory grows with n, and, if a model can go on from what it has read, with the turns.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ SHORT = 20.0
 """Passes that cannot take more seconds than this are begun without further ado."""
 TRIED = 0.5
 """So many seconds, at most, a first part of a long pass is tried."""
-ENOUGH = TRIED / 16
+ENOUGH = TRIED / 4
 """A part that takes less says too little: twice as much is tried, which takes eight times as long at most."""
+FEW = 8
+"""So few tokens take no longer than what is to be done in any case."""
 BIAS = 20
 """The exact bias of a pair of positions takes as long as so many products."""
 Pairs = Mapping[int, int]
@@ -118,21 +120,37 @@ def _memory(engine: DenseEngine, count: int, length: int | None) -> int:
 
 
 def _seconds(engine: DenseEngine, tokens: Sequence[str], length: int | None) -> float:
-    """How long all tokens take, to judge by the first ones; or by the counted products, if those cannot be read."""
+    """How long all tokens take, to judge by the first ones; or by the counted products, if those cannot be read.
+
+    What a turn takes however few tokens there are does not grow with them.
+    """
     blocks, pace, pairs = engine.transformer.blocks, engine.arithmetic.pace, _different(engine, tokens, length)
     some = len(tokens)
     while some > 1 and sum(_products(block, some) for block in blocks) * pace > TRIED:
         some //= 2
+    least = _tried(engine, tokens[: min(some, FEW)], length)
     timed = _tried(engine, tokens[:some], length)
     while some < len(tokens) and sum(map(sum, timed)) < ENOUGH:
         some = min(2 * some, len(tokens))
         timed = _tried(engine, tokens[:some], length)
     total, tried = 0.0, _different(engine, tokens[:some], length)
-    for block, (first, again) in zip(blocks, timed, strict=True):
+    for block, times, fewest in zip(blocks, timed, least, strict=True):
         more = _products(block, len(tokens), pairs) / max(1, _products(block, some, tried))
+        growth = more, len(tokens) / some if _revises(block) else more
+        first, again = (_grown(*of_turn) for of_turn in zip(times, fewest, growth, strict=True))
         turns = block.count(length)
-        total += more * (min(turns, 1) * first + max(turns - 1, 0) * again)
+        total += min(turns, 1) * first + max(turns - 1, 0) * again
     return total
+
+
+def _grown(seconds: float, fixed: float, more: float) -> float:
+    """What a turn takes over more tokens, if some of its seconds are fixed."""
+    return min(fixed, seconds) + max(seconds - fixed, 0) * more
+
+
+def _revises(block: Block) -> bool:
+    """Whether a later turn asks only where something has changed, so that it takes time in proportion to the tokens."""
+    return all(sees_all(head) for layer in block.layers for head in layer.heads)
 
 
 def _tried(engine: DenseEngine, tokens: Sequence[str], length: int | None) -> list[tuple[float, float]]:
@@ -145,12 +163,12 @@ def _tried(engine: DenseEngine, tokens: Sequence[str], length: int | None) -> li
 
 
 def _timed(engine: DenseEngine, tokens: Sequence[str], length: int | None) -> Iterator[tuple[float, float]]:
-    """For each block how long its first turn takes over these tokens, and how long another one."""
+    """For each block how long its first turn takes over these tokens, and how long one that is like most others."""
     run = engine.start(length=length)
     stream = run.embedded([tokens])
     for b, block in enumerate(engine.transformer.blocks):
         times = []
-        for turn in range(min(block.count(length), 2)):
+        for turn in range(min(block.count(length), 3)):
             began = time.perf_counter()
             stream = run.turn(stream, b, turn)
             times.append(time.perf_counter() - began)

@@ -21,6 +21,8 @@ from softmachine.arithmetic.together import TogetherFloat
 from softmachine.engines.dense.attention import joined, retrieved
 from softmachine.engines.dense.grouping import DenseLayer, operator
 from softmachine.engines.dense.memory import Memory
+from softmachine.engines.dense.placing import PIECE, Placed
+from softmachine.engines.dense.plain_run import PlainWeights
 from softmachine.engines.dense.settling import Settling
 from softmachine.engines.dense.watching import Watcher
 from softmachine.engines.dense.weights import place_of
@@ -30,8 +32,6 @@ from softmachine.transformer.weights import AffineMap, Transformer
 
 _out_of_range_is_noticed_later = np.errstate(over="ignore", invalid="ignore")
 """Arithmetics see to overflow themselves, where something is decided, so that numpy need not warn of it."""
-_AHEAD = 64
-"""The position embedding is computed for so many positions at a time."""
 _MANY, _AT_ONCE = 64, 512
 """From so many sequences on, bounds for all of them are worth it; and so many are read with bounds for each."""
 
@@ -72,29 +72,24 @@ class DenseEngine:
                 numbers.scales([head.weighting.scale], feature=False)
 
     @cached_property
-    def plain(self) -> DenseEngine:
-        """The same in floats that know nothing of their errors."""
-        return DenseEngine(self.transformer, "float64:plain")
+    def plain(self) -> PlainWeights:
+        """The same weights in floats that know nothing of their errors."""
+        return PlainWeights(self.transformer)
 
     @property
     def has_plain(self) -> bool:
-        """Whether that is prepared."""
+        """Whether these are prepared."""
         return "plain" in vars(self)
 
     def placed(self, positions: range, length: int | None) -> Tensor:
         """The position features at some positions of an input of length n, in their coordinates."""
-        if self._placed is None or self._placed[:2] != (positions, length):
-            self._placed = positions, length, self.positions(self._features(positions, length))
-        return self._placed[2]
-
-    def _features(self, positions: range, length: int | None) -> Tensor:
-        """The features at some positions: (positions, features); few numbers are different, and rounded once each."""
-        different: dict[Fraction | int, int] = {}
-        places = [
-            [different.setdefault(value, len(different)) for value in feature.along(positions, length)]
-            for feature in self.transformer.features
-        ]
-        return self.arithmetic.numbers([list(map(Fraction, different))])[0][np.array(places, dtype=np.intp).T]
+        start, known = positions.start, self._placed
+        if known is None or known[1] != length or not known[0].start <= start <= positions.stop <= known[0].stop:
+            # Where the length is known, features need not have a value beyond it.
+            ahead = positions if length is not None else range(start, -(-positions.stop // PIECE) * PIECE)
+            features = Placed.at(self.transformer.features, ahead, length).numbers(self.arithmetic)
+            known = self._placed = ahead, length, self.positions(features)
+        return known[2][start - known[0].start : positions.stop - known[0].start]
 
     def start(self, batch: int = 1, length: int | None = None) -> Pass:
         """A fresh pass over sequences of the same shape; ``length`` is n, for models that use it."""
@@ -187,7 +182,6 @@ class Pass:
         self.memory = Memory(goes_on=self._goes_on)
         self.watcher: Watcher | None = None
         """Is shown all that is computed."""
-        self._placed, self._placed_from = Tensor(np.empty((0, 0))), 0
 
     def extend(self, sequences: Sequence[Sequence[str]] | NDArray[np.intp]) -> Tensor:
         """Read more tokens of every sequence; the residual stream at the new positions after the last layer.
@@ -237,7 +231,7 @@ class Pass:
         positions = range(self.read, self.read + new)
         stream = self.engine.arithmetic.rows(self.engine.embedding, indices)
         if new and self.engine.transformer.features:
-            stream = self.engine.arithmetic.add(stream, self._position_embedding(positions))
+            stream = self.engine.arithmetic.add(stream, self.engine.placed(positions, self.length))
         self.read += new
         if self.watcher:
             self.watcher.embedded(stream, positions)
@@ -330,12 +324,3 @@ class Pass:
         if self.read and not self._goes_on:
             raise UsageError(f"{transformer.name!r} looks ahead, so it cannot read a sequence piece by piece")
         return int(indices.shape[1])
-
-    def _position_embedding(self, positions: range) -> Tensor:
-        """The position features in their coordinates; computed some positions ahead, since decoding asks one by one."""
-        if not self._placed_from <= positions.start <= positions.stop <= self._placed_from + self._placed.shape[0]:
-            # Where the length is known, features need not have a value beyond it.
-            more = _AHEAD if self.length is None else 0
-            ahead = range(positions.start, max(positions.stop, positions.start + more))
-            self._placed, self._placed_from = self.engine.placed(ahead, self.length), ahead.start
-        return self._placed[positions.start - self._placed_from : positions.stop - self._placed_from]

@@ -45,19 +45,19 @@ class DenseLayer:
     @staticmethod
     def of(layer: Layer, width: int, numbers: Arithmetic) -> DenseLayer:
         """The layer of a residual stream of this width, in an arithmetic."""
-        groups = _same_keys(layer.heads)
-        outputs = _side_by_side([head.output for head in layer.heads], width)
+        groups = same_keys(layer.heads)
+        outputs = side_by_side([head.output for head in layer.heads], width)
         return DenseLayer(
             groups=groups,
             order=_order(layer.heads, groups),
-            project=operator(_stacked([part for group in groups for part in _maps(group)], width), numbers),
+            project=operator(stacked([part for group in groups for part in maps(group)], width), numbers),
             output=numbers.adding(outputs.rows, outputs.columns, (Fraction(0),) * width),
             network=_network(layer.feed_forward, numbers),
         )
 
     def parts(self, projected: Tensor) -> Iterator[Group]:
         """Each group of heads, with its keys, the queries of its heads and their values."""
-        sizes = (len(part.bias) for group in self.groups for part in _maps(group))
+        sizes = (len(part.bias) for group in self.groups for part in maps(group))
         parts = (projected[..., start:end] for start, end in pairwise([0, *accumulate(sizes)]))
         for group in self.groups:
             yield Group(group, next(parts), [next(parts) for _ in group], [next(parts) for _ in group])
@@ -81,12 +81,12 @@ def _network(forward: FeedForward, numbers: Arithmetic) -> Map | None:
     return numbers.network(_parts(forward.first), steps, _parts(forward.second))
 
 
-def _maps(group: Sequence[Head]) -> list[AffineMap]:
+def maps(group: Sequence[Head]) -> list[AffineMap]:
     """A group's keys, then its queries, then its values."""
     return [group[0].key, *(head.query for head in group), *(head.value for head in group)]
 
 
-def _same_keys(heads: Sequence[Head]) -> tuple[tuple[Head, ...], ...]:
+def same_keys(heads: Sequence[Head]) -> tuple[tuple[Head, ...], ...]:
     """The heads in groups that have the same keys, mask, weighting and bias."""
     groups: dict[object, list[Head]] = {}
     for head in heads:
@@ -102,13 +102,13 @@ def _order(heads: Sequence[Head], groups: Sequence[Sequence[Head]]) -> tuple[int
     return tuple(places[id(head)].pop(0) for head in heads)
 
 
-def _stacked(maps: Sequence[AffineMap], width: int) -> AffineMap:
+def stacked(maps: Sequence[AffineMap], width: int) -> AffineMap:
     """One map whose results are those of several, one after the other."""
     rows = tuple(row for part in maps for row in part.weight.rows)
     return AffineMap(Matrix(rows, width), tuple(constant for part in maps for constant in part.bias))
 
 
-def _side_by_side(matrices: Sequence[Matrix], height: int) -> Matrix:
+def side_by_side(matrices: Sequence[Matrix], height: int) -> Matrix:
     """One matrix with the columns of several."""
     rows: list[list[tuple[int, Fraction]]] = [[] for _ in range(height)]
     offset = 0

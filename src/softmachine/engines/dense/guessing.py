@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from softmachine.engines.dense.engine import DenseEngine, Pass
+from softmachine.engines.dense.engine import DenseEngine
+from softmachine.engines.dense.plain_run import PlainRun
 from softmachine.errors import SoftmachineError
 
-_FROM = 32
+_FROM = 2
 """Runs that are shorter are not worth preparing the weights twice for."""
-_AT_ONCE = 32
-"""So many tokens are guessed at a time."""
+_FEWEST, _MOST = 16, 128
+"""So many tokens are guessed at a time, first and at most: twice as many when all were right."""
 
 
 class Draft:
@@ -29,7 +30,12 @@ class Draft:
         self.engine = engine
         self.stops = stops
         self.useful = engine.arithmetic.checks_many
-        self._run: Pass | None = None
+        self._at_once = _FEWEST
+        self._run: PlainRun | None = None
+
+    def begin(self) -> None:
+        """Another sequence is read, from its first token on."""
+        self._run = None
 
     def after(self, tokens: Sequence[str], said: int) -> tuple[str, ...]:
         """What may follow the tokens, of which ``said`` were decoded; nothing if that is not worth the effort."""
@@ -37,15 +43,17 @@ class Draft:
             return ()
         guesses: list[str] = []
         try:
-            run = self._run = self._run or self.engine.plain.start()
+            run = self._run = self._run or PlainRun(self.engine.plain)
             new = tokens[run.read :]
-            while len(guesses) < _AT_ONCE and not (guesses and self.stops(guesses[-1])):
-                guesses += run.says(new)
+            while len(guesses) < self._at_once and not (guesses and self.stops(guesses[-1])):
+                guesses.append(run.says(new))
                 new = guesses[-1:]
-        except SoftmachineError:  # such as a number out of range, or a length that the weights were not made for
+        except SoftmachineError:  # such as a length that the weights were not made for
             self.useful = False
         return tuple(guesses)
 
     def compare(self, guesses: Sequence[str], said: Sequence[str]) -> None:
         """After a wrong guess there are no more: the next ones would hardly be better."""
         self.useful = self.useful and len(said) > len(guesses)
+        if guesses:
+            self._at_once = min(2 * self._at_once, _MOST)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from softmachine.codec import Prompt
 from softmachine.engines.dense.decode import decode
 from softmachine.engines.dense.engine import DenseEngine
+from softmachine.engines.dense.guessing import Draft
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,13 @@ def decode_segments(
         if ends(token):
             prompt, before, summary = Prompt(tuple(summary)), [], []
             segment += 1
+
+    def over(token: str) -> bool:
+        return stops(token) or ends(token)
+
+    draft = Draft(engine, over)
     while True:
-        following = decode(engine, prompt, lambda token: stops(token) or ends(token), before)
+        following = decode(engine, prompt, over, before, draft)
         for count, token in enumerate(following, len(before) + 1):
             yield Said(token, segment, len(prompt.tokens) + count)
             if stops(token):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import ClassVar
 
 import numpy as np
 
-from softmachine.codec import Interface, Word
+from softmachine.codec import Interface, Prompt, Word
 from softmachine.languages.scene import Rows, Scene, Stretch
 from softmachine.languages.temporal import Specification
 from softmachine.languages.temporal.formula import formula_text
@@ -27,6 +28,12 @@ class TemporalCodec(StartedCodec[Specification]):
 
     told_length: bool = True
     speaks_of_empty_word: ClassVar[bool] = False
+
+    def prompts_together(self, words: Sequence[tuple[str, ...]]) -> list[Prompt]:
+        if not frozenset(self.alphabet).issuperset(chain.from_iterable(words)):
+            return super().prompts_together(words)  # which says of the first that is wrong what is
+        start, told = self.start, self.told_length
+        return [Prompt((start, *word), len(word) if told else None) for word in words]
 
     def interface(self) -> Interface:
         return Interface(
