@@ -1,6 +1,7 @@
 """How fast causal programs of selectors run: counts, and counts of counts, by groups that are found by their integers.
 
-Run with ``python benchmarks/groups.py``. Both engines are measured in turn in one run, in seconds of one core. The dense engine computes every score, so that it is measured on fewer tokens; its time grows with their square.
+Run with ``python benchmarks/groups.py``. Both engines are measured in turn in one run, in seconds of one core.
+The dense engine computes every score, so that it is measured on fewer tokens; its time grows with their square.
 """
 
 from __future__ import annotations
