@@ -96,7 +96,7 @@ def main() -> None:
             table.add_row(*row(name, letters, selectors.says(program(selectors), 9), decodes=False))
         speaking = selectors.speaks(selectors.double_histogram())
         table.add_row(*row("decoder", letters, speaking, decodes=True))
-    Console().print(table)
+    Console(width=110).print(table)
 
 
 if __name__ == "__main__":
