@@ -78,6 +78,16 @@ def test_help_and_version_import_nothing_heavy() -> None:
     assert _run("--version").stdout.startswith("softmachine ")
 
 
+@pytest.mark.parametrize("source", ["palindrome", "always (Q_a or Q_b)"])
+def test_a_short_run_does_not_wait_for_the_fast_engine(source: str) -> None:
+    code = (
+        f"import sys; from softmachine.cli import main; status = main(['run', {source!r}, 'abba', '--quiet'])\n"
+        "sys.exit(f'{status}: numba is there' if status or 'numba' in sys.modules else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize("command", ["run", "check", "show", "compile", "zoo"])
 def test_every_command_has_help_with_an_example(command: str) -> None:
     done = _run(command, "--help")

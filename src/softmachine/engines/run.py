@@ -110,8 +110,10 @@ class Running:
         """Whether the fast engine may be worth it: for decoders, and for many answers of which each takes little."""
         if isinstance(self.model.codec, DecoderCodec):
             return True
+        if self._short > 0:  # asking it takes longer than answering
+            return False
         quick = engine_named("fast").quick
-        return self._short <= 0 and quick is not None and quick(self.task)
+        return quick is not None and quick(self.task)
 
     def _verifying(self, *, asked: bool) -> Verifier | None:
         """Who compares, if it was asked for, or the arithmetic rounds (that of the engine is not always the given)."""

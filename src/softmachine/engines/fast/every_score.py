@@ -85,11 +85,11 @@ class Question:
 
     def offer_block(self, score: Fraction, chosen: Chosen, block: Block) -> None:
         """The same, for some positions of a block."""
+        places = range(len(block.tokens))[chosen] if isinstance(chosen, slice) else chosen
         if self.choice in (Choice.LEFTMOST, Choice.RIGHTMOST):
-            places = np.arange(len(block.tokens))[chosen]
-            chosen = places[:1] if self.choice is Choice.LEFTMOST else places[-1:]
-        count = len(block.tokens[chosen])
-        keys = (block.first + np.arange(len(block.tokens))[chosen][:MOST_KEYS]).tolist()
+            places = places[:1] if self.choice is Choice.LEFTMOST else places[-1:]
+            chosen = np.array(places, dtype=np.intp)
+        count, keys = len(places), [block.first + int(place) for place in places[:MOST_KEYS]]
         self.offer(score, keys, count, lambda: [value.total(block, chosen, count) for value in self.values])
 
 

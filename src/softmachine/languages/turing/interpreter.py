@@ -6,6 +6,7 @@ are handed to `softmachine.languages.turing.compiled`, which the tests hold to t
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -15,8 +16,9 @@ from softmachine.languages.turing.configuration import Action, Configuration, Co
 from softmachine.languages.turing.machine import Tape, TuringMachine, Verdict
 from softmachine.packed import Codes
 
-PLAIN_STEPS = 20_000
-"""So many steps are made here before the compiled loop takes over: short runs never pay for its start."""
+PLAIN_STEPS, PLAIN_STEPS_WITH_NUMBA = 20_000, 1_000
+"""So many steps are made here before the compiled loop takes over: short runs never pay for its start. It takes less
+where numba is there already."""
 PLAIN_PIECE, PIECE = 1 << 10, 1 << 20
 """So many steps are handed out at a time."""
 
@@ -92,6 +94,11 @@ def step(machine: TuringMachine, configuration: Configuration) -> Action | Reaso
     return Action(rule.next, rule.write, move)
 
 
+def plain_steps() -> int:
+    """How many steps are made here before the compiled loop takes over."""
+    return min(PLAIN_STEPS, PLAIN_STEPS_WITH_NUMBA) if "numba" in sys.modules else PLAIN_STEPS
+
+
 def execute(
     machine: TuringMachine, word: str | Iterable[str], *, max_steps: int = 1_000_000, trace: bool = False
 ) -> Result:
@@ -114,7 +121,7 @@ def execute(
     word = machine.word(word)
     configuration = Configuration.initial(machine, word)
     actions: list[Action] | None = [] if trace else None
-    reason = _advance(machine, configuration, max_steps if trace else min(max_steps, PLAIN_STEPS), actions)
+    reason = _advance(machine, configuration, max_steps if trace else min(max_steps, plain_steps()), actions)
     if reason is Reason.STEP_LIMIT and configuration.steps < max_steps:
         from softmachine.languages.turing import compiled
 
@@ -154,7 +161,7 @@ def traced(machine: TuringMachine, configuration: Configuration, max_steps: int)
     The configuration follows, and is up to date when all pieces are handed out. Long runs are made by the compiled
     loop, in memory that does not grow with them.
     """
-    yield from _plainly_traced(machine, configuration, min(max_steps, PLAIN_STEPS))
+    yield from _plainly_traced(machine, configuration, min(max_steps, plain_steps()))
     if configuration.steps >= max_steps or isinstance(step(machine, configuration), Reason):
         return
     from softmachine.languages.turing import compiled
@@ -186,7 +193,7 @@ def replay(machine: TuringMachine, word: str | Iterable[str], actions: Iterable[
         InputError: If a symbol of the input is not in the machine's alphabet.
     """
     configuration = Configuration.initial(machine, word)
-    if isinstance(actions, Codes) and len(actions) > PLAIN_STEPS:
+    if isinstance(actions, Codes) and len(actions) > plain_steps():
         from softmachine.languages.turing import compiled
 
         compiled.replay(machine, configuration, tuple(actions.names), actions.parts())

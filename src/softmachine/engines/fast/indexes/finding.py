@@ -63,6 +63,8 @@ def search(
             a, b = when * time, integer(1)
             for r in range(asked):
                 a += query[corner[r]] * keys[g, corner[r]]
+            if a < n and best >= 0:
+                continue
         else:
             a, b, bad = score(keys, g, query, when, time, fractional_keys)
             if bad:

@@ -112,28 +112,29 @@ def search_matching(
     top, step = peak(key, query, width) if peaked else (integer(0), integer(0))
     rank(kinds, gates, query, count, top, peaked, bounds)
     found, best, many, fits = False, integer(0), integer(0), True
-    while True:
-        most = largest(bounds, count)
-        if most == NEVER or (peaked and found and most < 2 * best):
-            return many, not fits
+    most = largest(bounds, count)
+    while most != NEVER and not (peaked and found and most < 2 * best):
+        following = integer(NEVER)
         for kind in range(count):
-            if bounds[kind] != most:
-                continue
-            key[0] = kind
-            g, score = newest[kind], (most - 1) // 2
-            if most % 2:
-                g = table[slot(table, keys, key, keys.shape[1])]
-            bounds[kind] = 2 * (score - step) if most % 2 and g < 0 else NEVER
-            while g >= 0:
-                if most % 2 == 0:
-                    score = scored(keys, kinds, kind, g, query)
-                if not found or score > best:
-                    found, best, many, fits = True, score, places[g, COUNT], True
-                    out[:] = values[g, 2 * row :]
-                elif score == best:
-                    fits = fits and add(out, values[g, 2 * row :], fractions)
-                    many += places[g, COUNT]
-                g = chain[g] if most % 2 == 0 else integer(-1)
+            if bounds[kind] == most:
+                key[0] = kind
+                g, score = newest[kind], (most - 1) // 2
+                if most % 2:
+                    g = table[slot(table, keys, key, keys.shape[1])]
+                bounds[kind] = 2 * (score - step) if most % 2 and g < 0 else NEVER
+                while g >= 0:
+                    if most % 2 == 0:
+                        score = scored(keys, kinds, kind, g, query)
+                    if not found or score > best:
+                        found, best, many, fits = True, score, places[g, COUNT], True
+                        out[:] = values[g, 2 * row :]
+                    elif score == best:
+                        fits = fits and add(out, values[g, 2 * row :], fractions)
+                        many += places[g, COUNT]
+                    g = chain[g] if most % 2 == 0 else integer(-1)
+            following = max(following, bounds[kind])
+        most = following
+    return many, not fits
 
 
 @kernel
@@ -148,9 +149,9 @@ def rank(
         bounds[kind] = 2 * top + 1 if peaked else integer(0)
     if peaked:
         for r in range(nonzero(query, kinds.shape[0], gates)):
-            factor = 2 * query[gates[r]]
+            factor, row = 2 * query[gates[r]], kinds[gates[r]]
             for kind in range(count):
-                bounds[kind] += factor * kinds[gates[r], kind]
+                bounds[kind] += factor * row[kind]
 
 
 @kernel

@@ -1,0 +1,156 @@
+"""How fast every Turing machine of the zoo decodes, on an input that makes it run for long.
+
+Run with ``python benchmarks/machines.py [OTHER_SRC] [MACHINE…]``. Seconds are those of one core. A machine is measured
+in a process of its own, the decoder beside the compiled interpreter; the tokens are compared. OTHER_SRC is the ``src``
+folder of another checkout: then each machine is measured there as well, in turn, and what counts is the ratio of both.
+
+The first tokens of a run fill tables, so that they are told apart: "5,000" is the speed of the first so many, "others"
+that of those after them.
+"""
+
+from __future__ import annotations
+
+import os
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+import softmachine as sm
+from softmachine import zoo
+from softmachine.codec import DecoderCodec
+from softmachine.engines.fast import FastEngine
+from softmachine.languages.turing import TuringMachine, execute
+
+LINEAR = 500_000
+INPUTS = {
+    "increment": "1" * LINEAR,
+    "decrement": "1" + "0" * LINEAR,
+    "binary-addition": "1" * 700 + "+" + "1" * 700,
+    "binary-multiplication": "1" * 60 + "*" + "1" * 60,
+    "divisible-by-three": "10" * LINEAR,
+    "collatz-step": "1" * LINEAR,
+    "collatz": "1" * 250,
+    "binary-to-unary": "1" * 11,
+    "unary-to-binary": "1" * 40_000,
+    "power-of-two": "1" * 2**15,
+    "prime": "1" * 211,
+    "unary-multiplication": "1" * 30 + "*" + "1" * 500,
+    "unary-subtraction": "1" * 2000 + "-" + "1" * 1000,
+    "palindrome": "ab" * 700 + "ba" * 700,
+    "equality": "01" * 500 + "#" + "01" * 500,
+    "anbncn": "a" * 1000 + "b" * 1000 + "c" * 1000,
+    "balanced-parentheses": "(" * 1000 + ")" * 1000,
+    "dyck-2": "([" * 500 + "])" * 500,
+    "parity": "10" * LINEAR,
+    "bit-inversion": "10" * LINEAR,
+    "copy": "abb" * 400,
+    "sort-bits": "10" * 1000,
+    "two-tape-palindrome": "ab" * 100_000 + "ba" * 100_000,
+    "two-tape-copy": "abb" * 100_000,
+    "three-tape-addition": "10" * 200_000 + "+" + "11" * 200_000,
+    "busy-beaver-4": "1" * 150_001,
+    "busy-beaver-2x3": "12222" * 200,
+    "universal": ";1Rss,1R;1Lss,0Rsss;1Lsss,1Lsss#" + "01" * 10,
+    "collatz-tag-system": "a" * 27,
+    "rule-110": "1",
+}
+"""Where the empty input is not long enough."""
+STEPS, FIRST, BEGINNING, ROUNDS = 1_000_000, 5_000, 100_000, 3
+AT_ONCE = ("busy-beaver-2", "busy-beaver-3")
+"""These halt after at most 6 and 21 steps, on every input: there is nothing to measure."""
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """How long something takes on one core."""
+    began = time.process_time()
+    work()
+    return time.process_time() - began
+
+
+def measured(name: str) -> dict[str, float]:
+    """What one machine does in a second, at best of some rounds.
+
+    Raises:
+        AssertionError: If a token is not the interpreter's.
+    """
+    machine, word = sm.load(name), INPUTS.get(name, "")
+    assert isinstance(machine, TuringMachine)
+    model = sm.compile(machine)
+    codec = model.codec
+    assert isinstance(codec, DecoderCodec)
+    engine, prompt, most = FastEngine(model.weights), codec.prompt(word).tokens, codec.token_limit(STEPS)
+    engine.start(prompt[:1], codec.stops).go(1)  # compiles
+    steps = execute(machine, word, max_steps=STEPS).steps  # compiles
+    best: dict[str, float] = {}
+    for _ in range(ROUNDS):
+        run = engine.start(prompt, codec.stops)
+        work: dict[str, Callable[[], object]] = {
+            "reading": lambda run=run: run.go(len(prompt)),  # type: ignore[misc]
+            "first": lambda run=run: run.go(len(prompt) + FIRST),  # type: ignore[misc]
+            "others": lambda run=run: run.go(len(prompt) + most),  # type: ignore[misc]
+            "short": lambda: execute(machine, word, max_steps=BEGINNING),
+            "long": lambda: execute(machine, word, max_steps=STEPS),
+        }
+        for part, action in work.items():
+            best[part] = min(best.get(part, float("inf")), seconds(action))
+    said = list(run.said_since(most))
+    assert said == list(codec.expected(word, STEPS)), f"{name} does not say what the interpreter says"
+    return {
+        "symbols": len(machine.symbols),
+        "tapes": machine.tapes,
+        "input": len(word),
+        "tokens": len(said),
+        "reading": len(prompt) / best["reading"],
+        "first": FIRST / best["first"],
+        "others": (len(said) - FIRST) / best["others"],
+        # Without its beginning, in which it reads the input and gets going.
+        "interpreter": (steps - BEGINNING) / max(best["long"] - best["short"], 1e-9),
+    }
+
+
+def elsewhere(source: Path, name: str) -> dict[str, float]:
+    """The same with the code of a checkout, in a process of its own."""
+    command = [sys.executable, __file__, "--only", name]
+    environment = {**os.environ, "PYTHONPATH": str(source)}
+    printed = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
+    found: dict[str, float] = json.loads(printed)
+    return found
+
+
+def main(other: Path | None, names: list[str]) -> None:
+    """Print a table."""
+    console, here = Console(width=140), Path(sm.__file__).parents[1]
+    table = Table(title="Turing machines of the zoo, one core: million tokens a second")
+    headings = ["machine", "symbols", "tapes", "input", "tokens", "reading", "first 5,000", "others", "of interpreter"]
+    for heading in [*headings, *(["of the other"] if other else [])]:
+        table.add_column(heading, justify="right")
+    for name in names or [entry.name for entry in zoo.entries() if entry.file.startswith("turing/")]:
+        if name in AT_ONCE:
+            continue
+        found = elsewhere(here, name)
+        row = [name, *(f"{found[part]:,.0f}" for part in ("symbols", "tapes", "input", "tokens"))]
+        row += [f"{found[part] / 1e6:.1f}" for part in ("reading", "first", "others")]
+        row += [f"{found['others'] / found['interpreter']:.2f}"]
+        row += [f"{found['others'] / elsewhere(other, name)['others']:.2f}"] if other else []
+        table.add_row(*row)
+    console.print(table)
+
+
+if __name__ == "__main__":
+    given = sys.argv[1:]
+    if given[:1] == ["--only"]:
+        print(json.dumps(measured(given[1])))
+    elif given and Path(given[0]).is_dir():
+        main(Path(given[0]), given[1:])
+    else:
+        main(None, given)
