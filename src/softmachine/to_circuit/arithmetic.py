@@ -72,6 +72,7 @@ class FixedNumbers:
         for all j ≤ k, or else Aₙ ≥ v and M + Aⱼ ≥ v for all j. Where a partial sum surely is above -M, or below M, that
         k or j is left out; so a sum of terms that are not negative is min(M, Aₙ).
         """
+        terms = [self.numbers.rising(term) for term in terms]
         sums = list(accumulate(reversed(terms)))
         below, above = self._leaves(terms)
         wires = []
