@@ -16,7 +16,7 @@ from fixed distances ahead, and every gate its own. Then L turns of two layers a
 lemma's "step"): arguments fetch the bits of wires, gates the argument that decides. The whole runs in F_2.
 
 Needs: the position as signed bits, and those of four neighbours. Costs: 1 layer p times, 2 layers, 2 layers L times;
-width 14p + O(1).
+width 16p + 16.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ THEOREMS = (
             scale="O(log length)",
             also="any F_b from F_2 on",
         ),
-        "1 layer p times, 2 layers, 2 layers repeated depth times, for T tokens and p = ⌈log₂ T⌉; width 14p + O(1)",
+        "1 layer p times, 2 layers, 2 layers repeated depth times, for T tokens and p = ⌈log₂ T⌉; width 16p + 16",
         Circuit,
         ("hard", "soft"),
         codec=EvaluatorCodec,

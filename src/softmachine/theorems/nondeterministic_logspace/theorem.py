@@ -9,7 +9,7 @@ the reduction (Lemma 5.3). The whole runs in F_2, with hard attention and with s
 Configurations that are on no way from the first one to acceptance, on any word of n letters, are left out; see
 ``ConfigurationGraph``. N counts those that are left, and one for acceptance.
 
-Needs: position features for the configurations; weights for one n. Costs: n + N² + N³ positions; 2 + 2⌈log₂ N⌉ layers.
+Needs: position features for the configurations; weights for one n. Costs: n + N² + N³ positions; 3 + 2⌈log₂ N⌉ layers.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ THEOREMS = (
             scale="O(log positions)",
             also="padding; any F_b from F_2 on",
         ),
-        "2 + 2⌈log₂ N⌉ layers and n + N² + N³ positions for N configurations, polynomially many in n",
+        "3 + 2⌈log₂ N⌉ layers and n + N² + N³ positions for N configurations, polynomially many in n",
         LogspaceMachine,
         ("hard", "soft"),
         codec=LogspaceCodec,

@@ -83,7 +83,7 @@ THEOREMS = (
             scale="O(log T)",
             also="padding; any F_b from F_2 on",
         ),
-        "1 layer p times, 2 layers, 2 layers p^d times, for T = n^O(1) positions and p = ⌈log₂ T⌉; width 14p + O(1)",
+        "1 layer p times, 2 layers, 2 layers p^d times, for T = n^O(1) positions and p = ⌈log₂ T⌉; width 16p + 16",
         Family,
         ("hard", "soft"),
         codec=FamilyCodec,
