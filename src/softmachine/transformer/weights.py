@@ -220,6 +220,11 @@ class Transformer:
         forwards = (layer.feed_forward for layer in self.layers)
         return next((forward.units[forward.norms[0][0]] for forward in forwards if forward.norms), None)
 
+    @property
+    def rooted(self) -> bool:
+        """Whether several numbers are normalised together: their root is no rational number, but for luck."""
+        return any(len(group) > 1 for layer in self.layers for group in layer.feed_forward.norms)
+
     def require_no_norm(self, what: str) -> None:
         """See that nothing is normalised, for those who cannot.
 
