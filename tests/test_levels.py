@@ -114,11 +114,11 @@ def test_weights_in_float64(case: Case) -> None:
 )
 def test_fast_engine(case: Case) -> None:
     model = compiled(case)
-    if model.weights.causal and not (case.theorem in UNPROVEN or model.weights.normalised):
+    if model.weights.causal and not (case.theorem in UNPROVEN or model.weights.rooted):
         comes_out(case, model, "float64", "fast")
         return
     reason = "softmax is not prove" if model.weights.causal else "is an encoder"
-    reason = "is a layer norm" if model.weights.causal and model.weights.normalised else reason
+    reason = "is a layer norm of several" if model.weights.causal and model.weights.rooted else reason
     with pytest.raises(UsageError, match=reason):
         sm.run(model, case.examples[0][0], engine="fast")
 

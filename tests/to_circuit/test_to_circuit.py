@@ -134,6 +134,8 @@ CASES: list[tuple[str, Make, str, int]] = [
     ("two counts", lambda: api.compile(formula("2*#<[Q_a] > #>[Q_b]")), "fixed:5", 6),
     ("parity", lambda: api.compile(formula("odd(#<[Q_a])")), "fixed:6", 6),
     ("masked", lambda: api.compile(formula("prev Q_a"), "temporal-masked"), "fixed:6", 5),
+    ("a sign", lambda: api.compile(formula("#<[Q_a] >= #<[Q_b]"), "temporal-layer-norm"), "fixed:5", 6),
+    ("nested signs", lambda: api.compile(formula("#<[#<[Q_a] > 1] >= 2"), "temporal-layer-norm"), "fixed:4", 5),
     ("a lookup", lookup, "fixed:8", 6),
     ("a loop", spreading, "fixed:8", 6),
     ("padding", lambda: with_words(palindromes(5), Words(("0", "1"), padded=True, knows=True)), "fixed:7", 5),
@@ -317,6 +319,12 @@ def test_equal_logits_say_nothing() -> None:
     lowered = to_circuit(with_words(flat, Words(VOCABULARY)), 2, "fixed:3")
     assert lowered.answers([("a", "b")]) == [(None, None)]
     assert list(lowered.disagreements()) == []
+
+
+def test_a_layer_norm_of_several_numbers_is_refused_by_name() -> None:
+    hashed = api.compile(formula("odd(#<[Q_a])"), "temporal-layer-norm")
+    with pytest.raises(ConstructionError, match=r"unit '.*' is a layer norm of several numbers, and fixed point"):
+        to_circuit(hashed, 3, "fixed:6")
 
 
 def test_what_has_no_circuit_is_refused() -> None:

@@ -36,7 +36,7 @@ def weights(transformer: Transformer, tokens: Sequence[str], positions: range, l
         "outputs": list(transformer.outputs),
         "unembedding": affine(transformer.unembedding),
         "exact": is_exact(transformer),
-        "rooted": transformer.rooted,
+        "rooted": transformer.rooted is not None,
     }
 
 

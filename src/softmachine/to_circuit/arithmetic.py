@@ -139,6 +139,11 @@ class FixedNumbers:
         """1 if the number is not negative, else 0."""
         return self.numbers.bit(self.numbers.at_least(number, 0), self.one.constant)
 
+    def signed(self, number: Number) -> Number:
+        """The layer norm of the number and its negative: its sign."""
+        one = self.one.constant
+        return self.numbers.mapped(number, lambda value: one * ((value > 0) - (value < 0)))
+
     def exponential(self, number: Number) -> Number:
         """The exponential."""
         return self.numbers.mapped(number, self.grid.power)

@@ -49,7 +49,7 @@ class UniqueHeads:
     @property
     def last(self) -> Signal:
         """Whether this is position n: it sees nothing behind it, and gets 0."""
-        return ~self._strictly("some behind", constant(1), Mask.FUTURE)
+        return ~self._strictly("some behind", ~self.start, Mask.FUTURE)
 
     def neighbour(self, name: str, of: Signal, mask: Mask) -> Signal:
         """Previous: the rightmost of all positions before; next: the leftmost of all behind."""
