@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
+from softmachine.languages import logspace
 from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, majority, parity
 from softmachine.languages.graph import Graph
+from softmachine.languages.source import Source
 from softmachine.theorems.circuit_evaluator.tokens import fitting_length, pointer_width
 from softmachine.transformer.features import ceil_log2
 from tests.theorems.costs.family import SIX, Family, Promised
@@ -161,12 +163,17 @@ def graphs() -> Iterator[Family]:
     )
     yield _configurations("configuration-graph", "parity")
     yield _configurations("nondeterministic-logspace", "equal-blocks")
+    yield _configurations("nondeterministic-logspace-literal", TINY)
 
 
-def _configurations(name: str, source: str) -> Family:
+TINY = logspace.parse("machine tiny\ninput a\nspace 1\nstart no\naccept yes\nno < < -> no < S S\n")
+"""A state that does not accept, a cell that stays blank: 3(n + 2) configurations."""
+
+
+def _configurations(name: str, source: str | Source) -> Family:
     def promised(n: int, codec: Any) -> Promised:
-        found = codec.configurations.vertices
+        found = 3 * (n + 2) + 1 if source == TINY else codec.configurations.vertices
         return {**reached(found, 2), "positions": n + found**2 + found**3}
 
     words = ("3 + 2⌈log₂ N⌉ layers and n + N² + N³ positions",)
-    return Family(name, source, words, SIX, lambda n: (source, n), promised)
+    return Family(name, str(source), words, SIX, lambda n: (source, n), promised)
