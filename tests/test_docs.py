@@ -22,7 +22,6 @@ from tests import pages
 from tests.net import commands as net
 from tests.pages import Item
 from tests.shell import in_a_shell, installed
-from tests.theorems.test_nondeterministic_logspace import TWO_ONES
 
 ROOT = Path(__file__).parent.parent
 ZOO = Path(softmachine.__file__).parent / "zoo"
@@ -69,10 +68,7 @@ NEEDS = {
 }
 """Packages, and what can be tried only with them."""
 MISSING = [package for package in NEEDS if importlib.util.find_spec(package) is None]
-FILES = {
-    "loop.bench": "INPUT(x)\nOUTPUT(y)\ny = AND(x, z)\nz = NOT(y)\n",
-    "two-ones.nl": TWO_ONES,
-}
+FILES = {"loop.bench": "INPUT(x)\nOUTPUT(y)\ny = AND(x, z)\nz = NOT(y)\n"}
 """Files that a page speaks of; those of the zoo are there too."""
 
 

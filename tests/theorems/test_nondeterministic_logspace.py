@@ -108,7 +108,7 @@ def test_all_configurations_are_as_many_as_the_lemma_counts(length: int) -> None
 
 
 LITERAL = [(0, "hard", "fixed:2"), (1, "hard", "fixed:2"), (0, "soft", "fixed:2")]
-LARGER = [(1, "soft", "fixed:2"), (2, "hard", "fixed:2"), (3, "hard", "float64"), (4, "hard", "float64")]
+LARGER = [(1, "soft", "float64"), (2, "hard", "fixed:2"), (3, "hard", "float64"), (4, "hard", "float64")]
 
 
 @pytest.mark.parametrize(
