@@ -63,8 +63,12 @@ def read(codec: Codec[Source], prompt: Prompt, said: tuple[str | None, ...]) -> 
     return [*prompt.tokens, *(token or "" for token in said[:-1])], len(prompt.tokens) - 1
 
 
+TINY = {"nondeterministic-logspace-literal"}
+"""For machines smaller than any of the zoo: tests/theorems/test_nondeterministic_logspace.py has one."""
+
+
 def test_every_theorem_has_a_case() -> None:
-    assert {case.theorem for case in CASES} == {theorem.name for theorem in all_theorems()}
+    assert {case.theorem for case in CASES} | TINY == {theorem.name for theorem in all_theorems()}
     assert {case.attention for case in CASES} == {"hard", "soft"}
 
 
