@@ -61,3 +61,30 @@ def test_automata_at_the_command_line(cli: Cli) -> None:
     refused = cli("slices", "palindrome", "--up-to", 3, "--automata")
     assert refused.status == 2
     assert "is no C-RASP program" in refused.err
+
+
+def test_small_formulas_are_tried_against_a_language(cli: Cli) -> None:
+    called = cli("slices", "dyck-2-program", "--up-to", 8, "--formulas", 3)
+    assert called.status == 0
+    assert "200 words of length 8 that are in the language, 200 that are not" in called.out
+    assert "no conjunction of formulas up to size 3 tells" in called.out
+    assert called.out.rstrip().endswith("of larger ones this proves nothing")
+    answer = cli("slices", "dyck-2-program", "--up-to", 6, "--formulas", 2, "--json").json
+    assert [entry["size"] for entry in answer["sizes"]] == [1, 2]
+    assert all(entry["left"] > 0 for entry in answer["sizes"])
+    assert len(answer["example"]) == 6
+
+
+def test_formulas_that_tell_everything_apart_prove_nothing(cli: Cli) -> None:
+    called = cli("slices", "dyck-1-formula", "--up-to", 6, "--formulas", 5)
+    assert (
+        "formulas of size 4 tell all of these words from the language; of larger ones this proves nothing" in called.out
+    )
+
+
+def test_the_volume_of_a_model_is_told_length_by_length(cli: Cli) -> None:
+    called = cli("slices", "prev Q_a or Q_b", "--up-to", 3, "--volume")
+    assert called.status == 0
+    assert "     3        3      36\n" in called.out
+    answer = cli("slices", "prev Q_a or Q_b", "--up-to", 2, "--volume", "--json").json
+    assert answer["volumes"] == [{"length": n, "precision": 3, "volume": 36} for n in (1, 2)]

@@ -17,7 +17,12 @@ MORE_CONTEXTS = {
     "configuration-graph": (2, 4), "circuit-evaluator": (1024,), "threshold-evaluator": (1024,),
 }  # fmt: skip
 """Lengths that serve more sources: most are refused at 16 and 64, there is too much or too little room."""
-FEW_LETTERS = ("uniform-circuits", "uniform-thresholds", "nondeterministic-logspace")
+FEW_LETTERS = (
+    "uniform-circuits",
+    "uniform-thresholds",
+    "nondeterministic-logspace",
+    "nondeterministic-logspace-literal",
+)
 """Of these the length is that of words, and weights for long ones are large: only these lengths."""
 LENGTHS_OF_WORDS = (0, 1, 2, 3)
 SOFTENED = "softened"

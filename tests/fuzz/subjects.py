@@ -304,6 +304,9 @@ SUBJECTS: dict[str, Subject] = {
     "nondeterministic-logspace": Subject(
         logspace_machine, interpreters.logspace, length=1, fixed=SMALLEST, exact_length=True
     ),
+    "nondeterministic-logspace-literal": Subject(
+        logspace_machine, interpreters.logspace, length=0, fixed=SMALLEST, exact_length=True
+    ),
     "odd-walks": Subject(small_graph, interpreters.odd_walks, fixed=SMALLEST),
     "connectivity": Subject(graph, interpreters.graph, fixed=SMALLEST),
 }

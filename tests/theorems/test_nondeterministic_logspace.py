@@ -14,7 +14,7 @@ from softmachine.errors import ConstructionError, InputError
 from softmachine.languages.logspace import LogspaceMachine, accepts, parse
 from softmachine.theorems.configuration_graph.theorem import signals
 from softmachine.theorems.connectivity.theorem import positions
-from softmachine.theorems.nondeterministic_logspace.tokens import ConfigurationGraph, LogspaceCodec
+from softmachine.theorems.nondeterministic_logspace.tokens import ConfigurationGraph, Kept, LogspaceCodec
 from softmachine.transformer.features import ceil_log2
 from tests.models import model_of
 
@@ -55,7 +55,7 @@ def test_the_number_of_configurations_is_polynomial(name: str) -> None:
     found = machine(name)
     assert all(found.configurations(2**k - 1) <= 200 * 8 ** (2 * k) for k in range(1, 12))
     for length in range(6):
-        some, whole = ConfigurationGraph(found, length), ConfigurationGraph(found, length, whole=True)
+        some, whole = ConfigurationGraph(found, length), ConfigurationGraph(found, length, Kept.REACHED)
         assert some.vertices <= whole.vertices <= found.configurations(length)
 
 
@@ -64,19 +64,74 @@ def test_the_number_of_configurations_is_polynomial(name: str) -> None:
 def test_the_reduction_is_right(name: str, length: int) -> None:
     """A word is accepted iff acceptance can be reached in its configuration graph; nothing that is left out matters."""
     found = machine(name)
-    for whole in (False, True):
-        graph = ConfigurationGraph(found, length, whole)
+    for kept in (Kept.USEFUL, Kept.REACHED):
+        graph = ConfigurationGraph(found, length, kept)
         for word in product(found.alphabet, repeat=length):
             reached = graph.on(word).reachable(graph.on(word).vertices[0])
             assert ("accepted" in reached) is accepts(found, word)
 
 
 def test_all_that_can_be_reached_gives_the_same_answers() -> None:
-    graph = ConfigurationGraph(machine("anbn-logspace"), 1, whole=True)
+    graph = ConfigurationGraph(machine("anbn-logspace"), 1, Kept.REACHED)
     engine = DenseEngine(compile_program(signals(graph, soft=False)), "float64")
     padding = ["□"] * positions(graph.vertices)
     for word, row in zip("ab", engine.answers([("a", *padding), ("b", *padding)], 1), strict=True):
         assert (row[graph.answer_position] == "true") is accepts(graph.machine, word)
+
+
+TWO_ONES = """machine two-ones
+input 0 1
+work !
+space 1
+start go
+accept yes
+go < < -> go  < R R
+go * _ -> go  _ R S
+go 1 _ -> go  ! R S
+go * ! -> go  ! R S
+go 1 ! -> yes ! S S
+"""
+"""Are there two ones? It guesses the first, and marks its only cell."""
+
+
+@pytest.mark.parametrize("length", range(8))
+def test_all_configurations_are_as_many_as_the_lemma_counts(length: int) -> None:
+    tiny = parse(TWO_ONES)
+    graph = ConfigurationGraph(tiny, length, Kept.ALL)
+    accepting = tiny.configurations(length) // len(tiny.states)
+    assert graph.vertices == tiny.configurations(length) - accepting + 1 == 6 * (length + 2) + 1
+    for word in product("01", repeat=min(length, 4)):
+        padded = (*word, *"0" * (length - len(word)))
+        every, useful = (ConfigurationGraph(tiny, length, kept).on(padded) for kept in (Kept.ALL, Kept.USEFUL))
+        assert ("accepted" in every.reachable(every.vertices[0])) is (padded.count("1") >= 2)
+        assert ("accepted" in useful.reachable(useful.vertices[0])) is (padded.count("1") >= 2)
+
+
+LITERAL = [(0, "hard", "fixed:2"), (1, "hard", "fixed:2"), (0, "soft", "fixed:2")]
+LARGER = [(1, "soft", "float64"), (2, "hard", "fixed:2"), (3, "hard", "float64"), (4, "hard", "float64")]
+
+
+@pytest.mark.parametrize(
+    ("length", "attention", "arithmetic"), [*LITERAL, *(pytest.param(*case, marks=pytest.mark.slow) for case in LARGER)]
+)
+def test_the_literal_lemma_says_the_same_as_the_one_that_leaves_configurations_out(
+    length: int, attention: str, arithmetic: str
+) -> None:
+    tiny = parse(TWO_ONES)
+    literal, small = (
+        sm.compile(tiny, name, attention=attention, length=length)
+        for name in ("nondeterministic-logspace-literal", "nondeterministic-logspace")
+    )
+    assert len(literal.codec.prompt("1" * length).tokens) > len(small.codec.prompt("1" * length).tokens)
+    words = list(map("".join, product("01", repeat=length)))
+    for word in words if length < 3 else words[3::5]:
+        said = {api.run(model, word, arithmetic=arithmetic).accepted for model in (literal, small)}
+        assert said == {word.count("1") >= 2} == {accepts(tiny, word)}
+
+
+def test_all_configurations_of_the_zoo_are_too_many() -> None:
+    with pytest.raises(ConstructionError, match="configurations on words of 1 letter, which take"):
+        sm.compile("anbn-logspace", "nondeterministic-logspace-literal", length=1)
 
 
 def test_a_machine_that_accepts_at_once_and_one_that_never_does() -> None:

@@ -17,11 +17,14 @@ if TYPE_CHECKING:
     from softmachine.languages.source import Source
     from softmachine.measure.fitting import Fit
     from softmachine.measure.slices import Slice
+    from softmachine.model import Model
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine slices palindrome --up-to 12
   softmachine slices majority-crasp --up-to 12 --plot majority.png
   softmachine slices parity-crasp --up-to 8 --automata
+  softmachine slices dyck-2-program --up-to 8 --formulas 4
+  softmachine slices "Q_a since Q_b" --up-to 8 --volume
   softmachine slices "#<[Q_a] > #<[Q_b]" --up-to 10 --json"""
 
 
@@ -36,6 +39,26 @@ Automata = Annotated[
     bool, typer.Option("--automata", help="Of a C-RASP program, build the automata of Lemma 4.2 and compare them.")
 ]
 
+Formulas = Annotated[
+    int | None,
+    typer.Option(
+        "--formulas",
+        metavar="SIZE",
+        min=1,
+        max=6,
+        help="Try all temporal formulas up to this size in place of it: which words of length N do none of them tell "
+        "from the language? Evidence that it has no formula, no proof.",
+    ),
+]
+Volumes = Annotated[
+    bool,
+    typer.Option(
+        "--volume",
+        help="In place of it: the least fixed point, and so the volume, in which the model is right on all words of "
+        "each length.",
+    ),
+]
+
 
 def command(
     source: options.Source,
@@ -44,6 +67,8 @@ def command(
     max_steps: MaxSteps = 1_000_000,
     plot: Plot = None,
     automata: Automata = False,
+    formulas: Formulas = None,
+    volume: Volumes = False,
     alphabet: options.Alphabet = None,
     format_name: options.Format = None,
     workers: options.Workers = None,
@@ -69,6 +94,13 @@ def command(
         language = api.extended(language, alphabet)
     if not isinstance(language, Source):
         raise UsageError(f"{source!r} does not say what it was made from")
+    if formulas is not None or volume:
+        if formulas is not None:
+            _search(language, up_to, formulas, max_steps, output)
+        if volume:
+            _volumes(item if isinstance(item, Model) else api.compile(language), up_to, output)
+        say_notes(notes, output)
+        return
     crew, found = crew_of(workers, cluster), list[Slice]()
     made = slices(language, range(1, up_to + 1), max_steps, crew=crew, journal=journal, tell=output.warn)
     with bar("lengths", up_to, output) as advance:
@@ -92,6 +124,61 @@ def command(
     if plot is not None and not output.quiet:
         output.say(f"plot written to {plot}")
     say_notes(notes, output)
+
+
+def _search(language: Source, length: int, largest: int, max_steps: int, output: Output) -> None:
+    """Say which words small formulas do not tell from the language."""
+    from softmachine.languages.deciding import decider
+    from softmachine.languages.source import spelled
+    from softmachine.measure.formulas import EVIDENCE, pairs_of, told_apart
+
+    inside, outside = pairs_of(decider(language, max_steps=max_steps), language.alphabet, length)
+    words = f"{len(inside)} words of length {length} that are in the language, {len(outside)} that are not"
+    if not output.quiet and not output.as_json:
+        output.say(f"{language}\n\n{words}")
+        output.say(f"{'size':>4}  {'formulas':>8}  {'hold on all':>11}  {'not told apart':>14}")
+    rows = []
+    for each in told_apart(inside, outside, language.alphabet, largest):
+        rows.append(each)
+        if not output.as_json:
+            output.say(f"{each.size:>4}  {each.formulas:>8,}  {each.holding:>11,}  {each.left:>14}")
+    last = rows[-1]
+    example = None if last.example is None else spelled(last.example, language.alphabet)
+    if output.as_json:
+        counts = {"length": length, "inside": len(inside), "outside": len(outside)}
+        sizes = [{"size": each.size, "formulas": each.formulas, "left": each.left} for each in rows]
+        output.answer({"name": language.name, **counts, "sizes": sizes, "example": example})
+    elif example is None:
+        output.say(f"formulas of size {last.size} tell all of these words from the language; {EVIDENCE}")
+    else:
+        output.say(f"no conjunction of formulas up to size {last.size} tells {example} from the language; {EVIDENCE}")
+
+
+def _volumes(model: Model, up_to: int, output: Output) -> None:
+    """Say in which fixed point a model is right, length by length."""
+    from softmachine.engines.check import check_words
+    from softmachine.errors import PrecisionError
+    from softmachine.measure.volume import EVIDENCE, MOST_BITS, volumes
+
+    def right(length: int, bits: int) -> bool:
+        try:
+            return check_words(model, model.codec.words(length), arithmetic=f"fixed:{bits}").holds
+        except PrecisionError:  # some weight is not in F_b
+            return False
+
+    rows = []
+    if not output.as_json:
+        output.say(f"{model.name}, {model.theorem.name}, width {model.weights.width}\n")
+        output.say(f"{'length':>6}  {'least b':>7}  {'volume':>6}")
+    for each in volumes(right, model.weights.width, range(1, up_to + 1)):
+        rows.append({"length": each.length, "precision": each.precision, "volume": each.bits})
+        if not output.as_json:
+            bits = (f"> {MOST_BITS}", "–") if each.precision is None else (each.precision, each.bits)
+            output.say(f"{each.length:>6}  {bits[0]:>7}  {bits[1]:>6}")
+    if output.as_json:
+        output.answer({"name": model.name, "theorem": model.theorem.name, "volumes": rows})
+    else:
+        output.say(EVIDENCE)
 
 
 def _automata(language: Source, found: list[Slice]) -> dict[int, int]:

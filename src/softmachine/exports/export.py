@@ -14,7 +14,7 @@ from softmachine.codec import Codec, DecoderCodec
 from softmachine.compiler import compile_program
 from softmachine.errors import ConstructionError, InputError, PrecisionError, UsageError
 from softmachine.exports.dialogue import dialogue_of
-from softmachine.exports.fits import require_decoder, require_encoder, require_length
+from softmachine.exports.fits import WHOLE, require_decoder, require_encoder, require_length
 from softmachine.exports.folder import new_folder, require_free
 from softmachine.exports.formats import StockFormat, stock_format
 from softmachine.exports.lengths import words_that_fit
@@ -102,11 +102,13 @@ def stock_theorem(source: Source, form: StockFormat, dtype: str) -> Theorem | No
 
 def _softened(model: Model, length: int, form: StockFormat, tell: Tell) -> Model:
     """The model itself if it is soft; else what a certificate for the length, or the theorem, puts in its place."""
+    model.weights.require_no_root(WHOLE)
     if not form.decodes:
         require_encoder(model)
     if not form.encodes or isinstance(model.codec, DecoderCodec):
         require_decoder(model.weights)
-    if model.attention == "soft" or not any(head.query.bias for head in model.weights.heads):
+    choosing = (head.query.bias or head.weighting.unique for head in model.weights.heads)
+    if model.attention == "soft" or not any(choosing):
         return model
     tell(f"certifying for {length:,} positions")
     theorem = model.theorem

@@ -15,6 +15,9 @@ MOST_POSITIONS = 1 << 20
 MOST_TABLED = 1024
 """Nor more than this if a head's scores need a table of all pairs of positions, or the length must be found out."""
 
+WHOLE = "the norms of a stock checkpoint are of the whole stream, not of a part of it: there is no place for that one"
+"""Why the layer norm of a few numbers is not exported."""
+
 
 def require_length(length: int) -> None:
     """Complain about a number of positions that no checkpoint has."""
@@ -68,7 +71,7 @@ def require_encoder(model: Model) -> None:
 def require_soft(transformer: Transformer) -> None:
     """Complain about attention that is not softmax."""
     for head in transformer.heads:
-        if head.weighting.hard and head.query.bias:
+        if head.weighting.unique or (head.weighting.hard and head.query.bias):
             raise ConstructionError(
                 f"head {head.name!r} has {head.weighting} attention; stock checkpoints have softmax",
                 hint="make it soft first: sm.soften(model, length=N)",

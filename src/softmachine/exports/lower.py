@@ -1,9 +1,10 @@
 """From a transformer to plain arrays for a fixed number of positions.
 
-Loops are unrolled, temperatures become factors of the queries, Heaviside units become two ReLUs, a decoder's answers
-become tokens of the vocabulary; masks, relative biases and features of the length, where the architecture lacks them,
-become scores and a layer of their own (see :mod:`.sight` and :mod:`.lengths`); and every coordinate of the residual
-stream is scaled by a power of two so that it stays within ±1. None of it changes what is computed up to that length.
+Loops are unrolled, temperatures become factors of the queries, Heaviside units become two ReLUs, the layer norm of one
+number, which is its sign, two Heaviside units, a decoder's answers become tokens of the vocabulary; masks, relative
+biases and features of the length, where the architecture lacks them, become scores and a layer of their own (see
+:mod:`.sight` and :mod:`.lengths`); and every coordinate of the residual stream is scaled by a power of two so that it
+stays within ±1. None of it changes what is computed up to that length.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 from softmachine.errors import ConstructionError
 from softmachine.exports.fits import (
     MOST_LAYERS,
+    WHOLE,
     require_decoder,
     require_encoder,
     require_length,
@@ -41,6 +43,7 @@ from softmachine.exports.lowered import (
 from softmachine.exports.sight import native, seeing
 from softmachine.model import Model
 from softmachine.transformer.features import Feature
+from softmachine.transformer.signs import signs_as_steps
 from softmachine.transformer.weights import AffineMap, FeedForward, Head, Layer, Matrix, Transformer
 
 
@@ -56,14 +59,13 @@ def lower(model: Model, length: int, *, ahead: bool = False) -> Lowered:
         ConstructionError: If such an architecture cannot compute what it computes; it says why.
     """
     require_length(length)
-    model.weights.require_no_norm("in a stock checkpoint layer norm stands elsewhere: nothing is exported with one")
     if ahead:
         require_encoder(model)
     else:
         require_decoder(model.weights)
     require_soft(model.weights)
     lengths = lengths_of(model, length) if ahead else Lengths(((None, length),))
-    return _Lowering(model.weights, lengths, causal=not ahead).lowered()
+    return _Lowering(signs_as_steps(model.weights, WHOLE), lengths, causal=not ahead).lowered()
 
 
 class _Lowering:

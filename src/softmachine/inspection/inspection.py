@@ -237,8 +237,7 @@ class Inspection:
 def arithmetic_for(run: Run) -> str:
     """The arithmetic to look into a run in: rationals, unless softmax or a layer norm has no rational value."""
     weights = run.model.weights
-    roots = any(len(group) > 1 for layer in weights.layers for group in layer.feed_forward.norms)
-    if all(map(uniform_or_hard, weights.heads)) and not roots:
+    if all(map(uniform_or_hard, weights.heads)) and not weights.rooted:
         return "exact"
     return run.arithmetic if run.arithmetic.startswith("ball") else "ball"
 

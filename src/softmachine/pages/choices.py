@@ -54,12 +54,12 @@ def _layers(transformer: Transformer, length: int | None) -> Iterator[tuple[int,
 
 
 def _patterns(shown: Shown) -> list[Pattern]:
-    """Floats with error bounds decide; where they cannot, rationals do."""
+    """Floats with error bounds decide; where they cannot, rationals do, or balls if there are roots."""
     transformer = shown.inspection.transformer
     try:
         return _watched(DenseEngine(transformer), shown)
     except PrecisionError:
-        return _watched(DenseEngine(transformer, "exact"), shown)
+        return _watched(DenseEngine(transformer, "ball" if transformer.rooted else "exact"), shown)
 
 
 def _watched(engine: DenseEngine, shown: Shown) -> list[Pattern]:

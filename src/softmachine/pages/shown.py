@@ -139,7 +139,7 @@ def _read(inspection: Inspection, context: Context) -> list[str]:
 def _room(inspection: Inspection) -> int:
     """How many positions from the beginning are shown at most."""
     transformer, length = inspection.transformer, inspection.run.prompt.length
-    if inspection.soft or any(head.bias is not None for head in transformer.heads):
+    if inspection.soft or transformer.rooted or any(head.bias is not None for head in transformer.heads):
         return MOST_SOFT  # relations of positions are told for every pair
     heads = sum(block.count(length) * sum(len(layer.heads) for layer in block.layers) for block in transformer.blocks)
     return max(1, min(MOST_POSITIONS, MOST_CHOICES // max(heads, 1)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from softmachine.certify import certify
-from softmachine.errors import ConstructionError
+from softmachine.errors import ConstructionError, UsageError
 from softmachine.model import Model
 from softmachine.pages.numbers import Json
 from softmachine.pages.weights import is_exact, is_uniform, scales
@@ -21,13 +21,25 @@ MOST_NUMBERS = 16_000_000
 def soft(model: Model, positions: range, length: int | None) -> Json:
     """The scales of heads at a sharpness that is certified for so many positions, or why there is none."""
     choosing = [head for head in model.weights.heads if not is_uniform(head)]
-    if not choosing:
+    if not choosing and not model.weights.rooted:
         return {"why": "no head chooses: all attention is uniform, and softmax of equal scores is the same mean"}
     if positions.stop > MOST_SOFT:
         return {"why": f"the page computes soft attention for up to {MOST_SOFT} positions; these are more"}
     weights = model.weights
     if len(positions) * weights.width * (2 * weights.depth(length) + 1) > MOST_NUMBERS:
+        if not is_exact(weights):
+            raise UsageError(
+                f"the residual streams of this run are more than {MOST_NUMBERS:,} numbers, which a page does not keep",
+                hint="choose a shorter input",
+            )
         return {"why": f"the residual streams of this run are more than {MOST_NUMBERS:,} numbers, which the page keeps"}
+    if all(head.weighting.hard for head in choosing) and not is_exact(weights):
+        return {"own": True, "still": True, "certified": None, "sharpness": 1, "scales": {}}
+    unique = next((head.name for head in choosing if head.weighting.unique), None)
+    if unique is not None:
+        return {
+            "why": f"head {unique!r} takes one of the keys that tie, and softmax all; the page has no term for that"
+        }
     if not is_exact(model.weights):
         return {"own": True, "certified": model.certified, "sharpness": 1, "scales": {}}
     certified = positions.stop - 1 if length is None else length

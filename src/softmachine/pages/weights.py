@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from softmachine.errors import ConstructionError
 from softmachine.inspection.inspection import uniform_or_hard
 from softmachine.pages.numbers import Json, affine, matrix, number, row, table
 from softmachine.text import family
@@ -14,13 +13,13 @@ from softmachine.transformer.weights import Block, FeedForward, Head, Transforme
 
 
 def is_uniform(head: Head) -> bool:
-    """Whether all keys have the same score, so that even softmax is a mean of all."""
-    return not head.query.bias and head.bias is None
+    """Whether all keys have the same score and all are taken, so that even softmax is a mean of all."""
+    return not head.query.bias and head.bias is None and not head.weighting.unique
 
 
 def is_exact(transformer: Transformer) -> bool:
-    """Whether all numbers are rational: no softmax of scores that differ."""
-    return all(map(uniform_or_hard, transformer.heads))
+    """Whether all numbers are rational: no softmax of scores that differ, no root of a layer norm."""
+    return all(map(uniform_or_hard, transformer.heads)) and not transformer.rooted
 
 
 def weights(transformer: Transformer, tokens: Sequence[str], positions: range, length: int | None) -> Json:
@@ -37,6 +36,7 @@ def weights(transformer: Transformer, tokens: Sequence[str], positions: range, l
         "outputs": list(transformer.outputs),
         "unembedding": affine(transformer.unembedding),
         "exact": is_exact(transformer),
+        "rooted": transformer.rooted is not None,
     }
 
 
@@ -85,13 +85,11 @@ def scales(scale: Fraction | Feature, positions: range, length: int | None) -> f
 
 
 def _forward(forward: FeedForward) -> Json:
-    if forward.norms:
-        raise ConstructionError(
-            f"unit {forward.units[forward.norms[0][0]]!r} is a layer norm, which pages do not compute"
-        )
+    norms: list[Json] = [list(group) for group in forward.norms]
     return {
         "first": affine(forward.first),
         "steps": [index for index, activation in enumerate(forward.activations) if activation == "step"],
         "second": affine(forward.second),
         "units": list(forward.units),
+        "norms": norms,
     }

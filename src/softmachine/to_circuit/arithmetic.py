@@ -72,6 +72,7 @@ class FixedNumbers:
         for all j ≤ k, or else Aₙ ≥ v and M + Aⱼ ≥ v for all j. Where a partial sum surely is above -M, or below M, that
         k or j is left out; so a sum of terms that are not negative is min(M, Aₙ).
         """
+        terms = [self.numbers.rising(term) for term in terms]
         sums = list(accumulate(reversed(terms)))
         below, above = self._leaves(terms)
         wires = []
@@ -137,6 +138,11 @@ class FixedNumbers:
     def stepped(self, number: Number) -> Number:
         """1 if the number is not negative, else 0."""
         return self.numbers.bit(self.numbers.at_least(number, 0), self.one.constant)
+
+    def signed(self, number: Number) -> Number:
+        """The layer norm of the number and its negative: its sign."""
+        one = self.one.constant
+        return self.numbers.mapped(number, lambda value: one * ((value > 0) - (value < 0)))
 
     def exponential(self, number: Number) -> Number:
         """The exponential."""

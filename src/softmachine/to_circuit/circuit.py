@@ -165,7 +165,7 @@ def to_circuit(
             f"{model.name!r} goes on token by token, and a circuit is one pass: it could say the first token only",
             hint="give it a source that is answered at once: a formula, a program without rules, a circuit or a graph",
         )
-    model.weights.require_no_norm("circuits of it are not made")
+    model.weights.require_no_root("fixed point does not have it: a root is rounded before or after the division")
     fixed = arithmetic(numbers)
     if not isinstance(fixed, Fixed):
         raise UsageError(f"a circuit computes in fixed point, not in {fixed.name}", hint="for example fixed:8")

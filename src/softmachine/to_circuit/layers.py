@@ -107,7 +107,8 @@ class Unrolled:
     def fed(self, forward: FeedForward, x: Sequence[Number]) -> list[Number]:
         """The stream at a position plus what the feed-forward network adds to it."""
         units = zip(self.affine(forward.first, x), forward.activations, strict=True)
-        hidden = [self.outer.stepped(u) if kind == "step" else self.outer.rectified(u) for u, kind in units]
+        activated = {"relu": self.outer.rectified, "step": self.outer.stepped, "norm": self.outer.signed}
+        hidden = [activated[kind](u) for u, kind in units]
         added = self.affine(forward.second, hidden)
         return [self.outer.total([old, new]) for old, new in zip(x, added, strict=True)]
 

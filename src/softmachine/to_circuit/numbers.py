@@ -92,6 +92,18 @@ class Numbers:
         states = [_states(chain) for chain in chains]
         return constant + sum(map(min, states)), constant + sum(map(max, states))
 
+    def rising(self, number: Number) -> Number:
+        """The same number, as a least value and what wires add to it.
+
+        Wires of a thermometer with weights of both signs, such as those of 0, 2, 0, look as if the number could be
+        less than it can. A sum of many of these would compare with a threshold that grows with the number of terms.
+        """
+        apart = number.constant + sum(min(weight, 0) for _, weight in number.weights)
+        if apart == self.bounds(number)[0]:
+            return number
+        thermometer = self.thermometer(number)
+        return self.number(thermometer.values, thermometer.wires)
+
     def values(self, number: Number) -> list[int]:
         """All values that it can have, and perhaps some that it cannot, in order."""
         constant, chains = self._grouped(number)

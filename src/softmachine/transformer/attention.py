@@ -58,6 +58,11 @@ class Weighting:
         """Whether the weights depend only on the order of the scores."""
         return self.choice is not Choice.SOFTMAX
 
+    @property
+    def unique(self) -> bool:
+        """Whether one of the keys that tie has all weight."""
+        return self.choice in (Choice.LEFTMOST, Choice.RIGHTMOST)
+
     def __str__(self) -> str:
         return str(self.choice) if self.hard or self.scale == 1 else f"{self.choice}, scale {self.scale}"
 

@@ -220,6 +220,22 @@ class Transformer:
         forwards = (layer.feed_forward for layer in self.layers)
         return next((forward.units[forward.norms[0][0]] for forward in forwards if forward.norms), None)
 
+    @property
+    def rooted(self) -> str | None:
+        """The name of a unit that is normalised with others: over a root, which is rational by luck only; or None."""
+        forwards = (layer.feed_forward for layer in self.layers)
+        several = ((forward, group) for forward in forwards for group in forward.norms if len(group) > 1)
+        return next((forward.units[group[0]] for forward, group in several), None)
+
+    def require_no_root(self, what: str) -> None:
+        """See that each number is normalised for itself, which gives its sign, for those who cannot do more.
+
+        Raises:
+            ConstructionError: If one is normalised with others; it says which unit.
+        """
+        if self.rooted is not None:
+            raise ConstructionError(f"unit {self.rooted!r} is a layer norm of several numbers, and {what}")
+
     def require_no_norm(self, what: str) -> None:
         """See that nothing is normalised, for those who cannot.
 

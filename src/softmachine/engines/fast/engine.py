@@ -22,9 +22,17 @@ from softmachine.engines.fast.store import compiled, is_compiled, uncompiled
 from softmachine.engines.fast.tables.interpreted import Interpreted, is_large, tables_of
 from softmachine.engines.fast.tables.memory import TableMemory
 from softmachine.engines.fast.tokens import Tokens
-from softmachine.errors import AmbiguousTokenError, InputError, PrecisionError, Remedy, SoftmachineError
+from softmachine.errors import (
+    AmbiguousTokenError,
+    ConstructionError,
+    InputError,
+    PrecisionError,
+    Remedy,
+    SoftmachineError,
+)
 from softmachine.packed import Coded, Codes
 from softmachine.text import many
+from softmachine.transformer.signs import signs_as_steps
 from softmachine.transformer.weights import Transformer
 
 CHUNK = 1 << 21
@@ -49,9 +57,10 @@ class FastEngine:
     """
 
     def __init__(self, transformer: Transformer, *, plain: bool = False, tables: bool | None = None) -> None:
-        if transformer.normalised is not None:
-            raise Declined(f"unit {transformer.normalised!r} is a layer norm")
-        self.transformer = transformer
+        try:
+            self.transformer = signs_as_steps(transformer, "its root is no number that integers have")
+        except ConstructionError as problem:
+            raise Declined(problem.message) from None
         self.plain = plain
         self.general: frozenset[str] = frozenset()
         self.uneven: frozenset[str] = frozenset()

@@ -56,8 +56,10 @@ class Exact {
   /** Hidden unit u of layer l. @param {number} l @param {number} u @param {number} p @returns {Q} */
   unit(l, u, p) {
     return kept(this.units, l * 65536 + u, p, () => {
-      const { first, steps } = this.model.layers[l].forward;
+      const { first, steps, norms } = this.model.layers[l].forward;
       const value = this.applied(first, u, 2 * l + 1, p);
+      const group = norms.find((units) => units.includes(u));
+      if (group) return signed(value, group);
       return steps.has(u) ? (value.n >= 0n ? ONE : ZERO) : value.n > 0n ? value : ZERO;
     });
   }
@@ -184,6 +186,13 @@ class Exact {
       at,
     };
   }
+}
+
+/** The layer norm of a number and its negative: its sign. Of several it has a root, and floats are shown.
+ * @param {Q} value @param {number[]} group @returns {Q} */
+function signed(value, group) {
+  if (group.length > 1) throw new Error('the layer norm of several numbers is no rational number');
+  return value.n > 0n ? ONE : value.n < 0n ? { n: -1n, d: 1n } : ZERO;
 }
 
 /** The keys of the largest score among those that count. */

@@ -5,7 +5,7 @@
 /** @typedef {{name: string, query: Affine, key: Affine, value: Affine, output: Row[], mask: string, choice: string,
  *   uniform: boolean, hard: boolean, bias: string|null, biases: (number|string)[][]|null, scale: number|number[],
  *   id: string}} Head */
-/** @typedef {{first: Affine, second: Affine, steps: Set<number>, units: string[]}} Forward */
+/** @typedef {{first: Affine, second: Affine, steps: Set<number>, norms: number[][], units: string[]}} Forward */
 /** @typedef {{heads: Head[], forward: Forward, number: number, block: number, turn: number, turns: number,
  *   name: string, depth: number, choices: ((number[]|null)[]|null)[], values: ((number|string|null)[][]|null)[], attended: Map<number, [number, number, Q][]>,
  *   forwarded: Map<number, {bias: Q, terms: [number, Q][]}>}} Layer */
@@ -48,6 +48,8 @@ class Model {
     this.first = /** @type {number} */ (context.first);
     this.sentences = /** @type {string[][]|null} */ (context.sentences);
     this.exact = /** @type {boolean} */ (weights.exact);
+    /** Whether several numbers are normalised together, over a root. */
+    this.rooted = /** @type {boolean} */ (weights.rooted);
     this.width = this.coordinates.length;
     this.embedding = weights.embedding.map((/** @type {any} */ row) => new Map(sparse(row)));
     this.tables = weights.tables.map(([over, under]) => {
@@ -130,6 +132,7 @@ function prepared(layer, number) {
     first: affine(layer.forward.first),
     second: affine(layer.forward.second),
     steps: new Set(layer.forward.steps),
+    norms: layer.forward.norms,
     units: layer.forward.units,
   };
   const attended = new Map(),

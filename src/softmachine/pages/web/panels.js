@@ -27,7 +27,9 @@ function header(data, model) {
       [
         model.exact
           ? 'all numbers on this page are exact; it computes them itself, from the weights in it'
-          : 'softmax of different scores is no rational number: this page computes it in floating point',
+          : model.rooted
+            ? 'a layer norm of several numbers is no rational number: this page computes it in floating point'
+            : 'softmax of different scores is no rational number: this page computes it in floating point',
       ],
     ],
   ];

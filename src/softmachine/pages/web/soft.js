@@ -25,9 +25,14 @@ class Soft {
           first: floats(layer.forward.first),
           second: floats(layer.forward.second),
           steps: layer.forward.steps,
+          norms: layer.forward.norms,
         });
       }
-      return made.get(layer.number);
+      // A model that is not exact keeps the keys that its hard heads chose.
+      const { heads, ...forward } = made.get(layer.number);
+      const chosen = (/** @type {any} */ part, /** @type {number} */ h) =>
+        settings.own && part.head.hard ? layer.choices[h] : null;
+      return { ...forward, heads: heads.map((part, h) => ({ ...part, chosen: chosen(part, h) })) };
     });
     this.unembedding = floats(model.unembedding);
     this.embedded = this.embed();
@@ -101,8 +106,14 @@ class Soft {
   }
 
   /** Put exp(scale · score), up to a factor, where the weights of the visible keys belong; and say what they add up to. */
-  weigh({ head, query, biases }, keys, stream, p, sharpness, weights) {
+  weigh({ head, query, biases, chosen }, keys, stream, p, sharpness, weights) {
     const [low, high] = this.model.visible(head, p);
+    if (chosen) {
+      const runs = chosen[p] ?? [];
+      weights.fill(0, low, high);
+      for (let r = 0; r < runs.length; r += 2) weights.fill(1, runs[r], runs[r] + runs[r + 1]);
+      return { low, high, total: runs.reduce((sum, item, k) => (k % 2 ? sum + item : sum), 0) };
+    }
     const asked = apply(query, stream, p * this.model.width),
       scale = head.uniform ? 1 : this.scale(head, p, sharpness);
     let top = -Infinity,
@@ -141,13 +152,15 @@ class Soft {
     }
   }
 
-  forward({ first, second, steps }, stream) {
+  forward({ first, second, steps, norms }, stream) {
     const { width, count } = this.model;
     for (let p = 0; p < count; p++) {
-      const units = apply(first, stream, p * width);
+      const units = apply(first, stream, p * width),
+        normal = norms.map((group) => normalised(group.map((u) => units[u])));
       // A step at exactly 0 is 1, and what is 0 exactly may be a little less in floating point.
       for (let u = 0; u < units.length; u++)
         units[u] = steps.has(u) ? Number(units[u] >= -1e-12) : Math.max(units[u], 0);
+      norms.forEach((group, k) => group.forEach((u, place) => (units[u] = normal[k][place])));
       second.rows.forEach((row, c) => {
         let sum = second.bias[c];
         for (const [u, w] of row) sum += w * units[u];
@@ -155,6 +168,13 @@ class Soft {
       });
     }
   }
+}
+
+/** Numbers over the root of the mean of their squares; what is 0 exactly may be a little more in floating point.
+ * @param {number[]} numbers */
+function normalised(numbers) {
+  const root = Math.sqrt(numbers.reduce((sum, x) => sum + x * x, 0) / numbers.length);
+  return numbers.map((x) => (root > 1e-12 ? x / root : 0));
 }
 
 /** An affine map of the numbers that begin at an offset. */

@@ -15,6 +15,11 @@ class SoftPanel {
       return;
     }
     this.soft = new Soft(model, data.soft);
+    if (data.soft.still) {
+      this.told = el('p', { id: 'soft-told' });
+      body.append(this.told);
+      return;
+    }
     this.certified = data.soft.own ? (data.soft.certified === null ? null : 1) : data.soft.sharpness;
     const top = 2 * (this.certified ?? (data.soft.own ? 1 : 64));
     this.low = top / SPAN / 4;
@@ -68,6 +73,7 @@ class SoftPanel {
   }
 
   get value() {
+    if (this.settings.still) return 1;
     return this.soft && (this.on.checked || !this.model.exact) ? this.sharp(Number(this.slider.value) / 1000) : null;
   }
 
@@ -175,10 +181,24 @@ class SoftPanel {
     this.found.dataset.done = String(Boolean(this.done) || this.wrong.every((count) => count !== null));
   }
 
+  /** Hard attention, and a layer norm that has a root. @param {State} state */
+  floats(state) {
+    const pass = this.soft.moment(1, state),
+      broken = this.wrongly(pass);
+    this.told.replaceChildren(
+      'Attention is hard, at the keys that the engine chose; a layer norm of several numbers has a root, and is computed in floating point: ',
+      broken.length
+        ? el('span', { class: 'problem' }, `position ${broken[0] + this.model.first} says something else.`)
+        : el('span', { class: 'good' }, 'every decision is right.'),
+    );
+    return pass;
+  }
+
   /** @param {State} state */
   show(state) {
     if (!this.soft) return null;
     const { sharpness } = state;
+    if (this.settings.still) return this.floats(state);
     if (sharpness !== this.drawn) this.draw();
     this.drawn = sharpness;
     if (sharpness === null) {

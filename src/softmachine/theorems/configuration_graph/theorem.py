@@ -108,7 +108,7 @@ THEOREMS = (
             scale="O(log positions)",
             also="padding; any F_b from F_2 on; only machines that write nothing",
         ),
-        "2 + 2⌈log₂ N⌉ layers and n + N² + N³ positions for N ≤ |Q|(n + 2) + 1 configurations",
+        "3 + 2⌈log₂ N⌉ layers and n + N² + N³ positions for N ≤ |Q|(n + 2) + 1 configurations",
         TuringMachine,
         ("hard", "soft"),
         codec=ConfigurationCodec,

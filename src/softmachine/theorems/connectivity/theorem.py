@@ -117,7 +117,7 @@ THEOREMS = (
             scale="O(log N)",
             also="padding; any F_b from F_2 on",
         ),
-        "1 layer, and 2 layers repeated ⌈log₂ N⌉ times; 3 heads; width 3⌈log₂ N⌉ + 6; N² + N³ positions",
+        "1 layer, and 2 layers repeated ⌈log₂ N⌉ times; 3 heads; width 3⌈log₂ N⌉ + 9; N² + N³ positions",
         Graph,
         ("hard", "soft"),
         codec=lambda graph, _: GraphCodec(graph),

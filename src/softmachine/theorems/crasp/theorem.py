@@ -22,8 +22,8 @@ differ by at least 1/(i+1), because a row of R has few positions; R is the only 
 
 Needs: no position features. For R, the relation as an additive bias, key before query (the paper has them the wrong way
 round), and that scale.
-Costs: one head for each depth to which counts are nested; for R one more, and one for each #R[φ] and each #[ψ] that are
-compared with one another. One layer for each of these depths, and one for each Boolean operator around comparisons.
+Costs: one head for each depth to which counts are nested; one for each #R[φ] and each #[ψ] that are compared with one
+another. One layer for each of these depths, and one for each Boolean operator around comparisons.
 Width: the tokens; 1 for each sum that is compared, and 1 for 1/(i+1); 1 for each side of a comparison that is asked for
 (≥, ≤) and for each conjunction that is not of tokens alone.
 """
@@ -49,7 +49,7 @@ from softmachine.theorems.theorem import Needs, Theorem
 UNIFORM = Needs(
     "no position features (through R: a relative bias)", scale="1 (through R: O(log i))", also="nothing of the length"
 )
-COST = "a head for each depth of counts, for R one more and two a comparison; a layer a depth and a Boolean operator"
+COST = "a head for each depth of counts, two for each comparison through R; a layer a depth and a Boolean operator"
 POSITIONS = "the number of positions, for the input, what follows it, and one more"
 
 

@@ -6,17 +6,19 @@ constant depth says it for all pairs at once: that is the reduction, which is ev
 an accepting configuration can be reached from the first one. ``connectivity`` finds out in ⌈log₂ N⌉ turns, stacked on
 the reduction (Lemma 5.3). The whole runs in F_2, with hard attention and with softmax.
 
-Configurations that are on no way from the first one to acceptance, on any word of n letters, are left out; see
-``ConfigurationGraph``. N counts those that are left, and one for acceptance.
+``nondeterministic-logspace`` leaves out configurations that are on no way from the first one to acceptance, on any word
+of n letters; ``ConfigurationGraph`` says why that is sound. ``nondeterministic-logspace-literal`` leaves out none, as
+in the lemma, which is possible for tiny machines only. N counts those that are taken, and one for acceptance: accepting
+ones, from which no step leads on, are one vertex.
 
-Needs: position features for the configurations; weights for one n. Costs: n + N² + N³ positions; 2 + 2⌈log₂ N⌉ layers.
+Needs: position features for the configurations; weights for one n. Costs: n + N² + N³ positions; 3 + 2⌈log₂ N⌉ layers.
 """
 
 from __future__ import annotations
 
 from softmachine.languages.logspace import LogspaceMachine
 from softmachine.theorems.configuration_graph.theorem import signals
-from softmachine.theorems.nondeterministic_logspace.tokens import LogspaceCodec
+from softmachine.theorems.nondeterministic_logspace.tokens import Kept, LogspaceCodec
 from softmachine.theorems.theorem import Guide, Needs, Theorem
 
 GUIDE = (
@@ -38,20 +40,21 @@ GUIDE = (
     ),
 )
 
-THEOREMS = (
-    Theorem(
-        "nondeterministic-logspace",
-        "Lemma 5.4: NL, machines that guess with a logarithmic work tape, by connectivity; constant precision",
+
+def _theorem(name: str, statement: str, cost: str, kept: Kept, rank: int) -> Theorem:
+    return Theorem(
+        name,
+        statement,
         "Revisiting Padded Transformer Expressivity, Lemmas 5.3 and 5.4, Theorem C.1",
         Needs(
             "configurations as position features",
             scale="O(log positions)",
             also="padding; any F_b from F_2 on",
         ),
-        "2 + 2⌈log₂ N⌉ layers and n + N² + N³ positions for N configurations, polynomially many in n",
+        cost,
         LogspaceMachine,
         ("hard", "soft"),
-        codec=LogspaceCodec,
+        codec=lambda source, length: LogspaceCodec(source, length, kept),
         signals=lambda codec, attention: signals(codec.configurations, soft=attention == "soft"),
         steps=(
             "On words of n letters there are polynomially many configurations; one letter decides what leads to what.",
@@ -60,6 +63,24 @@ THEOREMS = (
         ),
         guide=GUIDE,
         length="how many letters words have",
+        rank=rank,
+    )
+
+
+THEOREMS = (
+    _theorem(
+        "nondeterministic-logspace",
+        "Lemma 5.4: NL, machines that guess with a logarithmic work tape, by connectivity; constant precision",
+        "3 + 2⌈log₂ N⌉ layers and n + N² + N³ positions for N configurations, polynomially many in n",
+        Kept.USEFUL,
         rank=1,
+    ),
+    _theorem(
+        "nondeterministic-logspace-literal",
+        "Lemma 5.4 as it stands: all configurations are vertices, also those that no run has",
+        "3 + 2⌈log₂ N⌉ layers and n + N² + N³ positions for N = |Q|(n + 2)(s + 2)(|Γ| + 1)^s + 1, where Q are the "
+        "states that do not accept and s is the number of cells",
+        Kept.ALL,
+        rank=2,
     ),
 )

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cached_property
+from itertools import product
 
 from softmachine.codec import AnsweringCodec, Interface, Outcome, Prompt, Word
 from softmachine.errors import ConstructionError
 from softmachine.languages.graph import Graph, to_text
 from softmachine.languages.logspace import Configuration, LogspaceMachine, accepts, following
-from softmachine.languages.logspace.machine import LEFT, RIGHT
+from softmachine.languages.logspace.machine import BLANK, LEFT, RIGHT
 from softmachine.text import many
 from softmachine.theorems.connectivity.theorem import MOST_VERTICES, positions
 from softmachine.theorems.shared.one_length import of_length
@@ -20,6 +22,18 @@ ACCEPTED = "accepted"
 MOST_CONFIGURATIONS = 100_000
 """More are not looked at."""
 
+
+class Kept(StrEnum):
+    """Which configurations are vertices."""
+
+    ALL = "all"
+    """Every state, both heads anywhere, anything on the work tape: as the lemma has it."""
+    REACHED = "reached"
+    """Those that some guesses lead to, on some word."""
+    USEFUL = "useful"
+    """Of these, those that may lead to acceptance."""
+
+
 Step = tuple[Configuration, Configuration, str]
 """A configuration, one that may follow, and the symbol that the head of the input has to read for it."""
 
@@ -28,15 +42,15 @@ Step = tuple[Configuration, Configuration, str]
 class ConfigurationGraph:
     """The configurations of a machine on words of n letters, and on which letter one leads to another.
 
-    The lemma takes all configurations, polynomially many. Here those are left out that are on no way from the first one
-    to acceptance, whatever the word is (and even if letters changed on the way): no answer depends on them, and what is
-    left is small enough to be run. Which ones they are depends on n alone.
+    The lemma takes all configurations, polynomially many; but N vertices take N² + N³ positions. So those may be left
+    out that are on no way from the first one to acceptance, whatever the word is (and even if letters changed on the
+    way). That is sound: a path from the first one to acceptance only passes those that are on such a way, so that there
+    is one in the smaller graph iff there is one in the larger. Which ones they are depends on n alone, not on the word.
     """
 
     machine: LogspaceMachine
     length: int
-    whole: bool = False
-    """Whether all are taken that can be reached, also if they lead nowhere."""
+    kept: Kept = Kept.USEFUL
 
     @property
     def name(self) -> str:
@@ -54,8 +68,9 @@ class ConfigurationGraph:
 
     @cached_property
     def _steps(self) -> tuple[Step, ...]:
-        """All steps from what can be reached."""
-        found = {self.machine.initial(self.length): None}
+        """All steps from what can be reached, or from all there are."""
+        first = (self.machine.initial(self.length),)
+        found = dict.fromkeys(self._everything() if self.kept is Kept.ALL else first)
         steps: list[Step] = []
         for origin in (queue := list(found)):
             for symbol in self.symbols(origin.head):
@@ -64,20 +79,32 @@ class ConfigurationGraph:
                     if after not in found:
                         found[after] = None
                         queue.append(after)
-            if len(found) > MOST_CONFIGURATIONS:
-                raise ConstructionError(
-                    f"{self.machine.name!r} has more than {MOST_CONFIGURATIONS:,} configurations on words of "
-                    f"{many(self.length, 'letter')}"
-                )
+            self._require(len(found))
         return tuple(dict.fromkeys(steps))
+
+    def _require(self, count: int) -> None:
+        if count > MOST_CONFIGURATIONS:
+            raise ConstructionError(
+                f"{self.machine.name!r} has more than {MOST_CONFIGURATIONS:,} configurations on words of "
+                f"{many(self.length, 'letter')}"
+            )
+
+    def _everything(self) -> Iterator[Configuration]:
+        """All configurations, the first one first."""
+        machine, space = self.machine, self.machine.space(self.length)
+        self._require(machine.configurations(self.length))
+        works = product((BLANK, *machine.symbols), repeat=space)
+        heads = product(machine.states, range(self.length + 2), range(space + 2))
+        return (Configuration(*where, work) for where, work in product(heads, works))
 
     @cached_property
     def all(self) -> tuple[Configuration, ...]:
         """The configurations that are vertices, the first one first; accepting ones are one vertex together."""
         first = self.machine.initial(self.length)
-        reached = dict.fromkeys((first, *(after for _, after, _ in self._steps)))
+        every = self._everything() if self.kept is Kept.ALL else (after for _, after, _ in self._steps)
+        reached = dict.fromkeys((first, *every))
         going = [found for found in reached if found.state not in self.machine.accept]
-        if self.whole:
+        if self.kept is not Kept.USEFUL:
             return tuple(going)
         useful = {found for found in reached if found.state in self.machine.accept}
         before: dict[Configuration, list[Configuration]] = {}
@@ -121,6 +148,7 @@ class LogspaceCodec(AnsweringCodec[LogspaceMachine]):
     """A word of n letters, then padding; one position says whether the machine accepts."""
 
     length: int = 0
+    kept: Kept = Kept.USEFUL
 
     def __post_init__(self) -> None:
         if self.configurations.vertices > MOST_VERTICES:
@@ -134,7 +162,7 @@ class LogspaceCodec(AnsweringCodec[LogspaceMachine]):
     @cached_property
     def configurations(self) -> ConfigurationGraph:
         """The configurations on words of this length."""
-        return ConfigurationGraph(self.source, self.length)
+        return ConfigurationGraph(self.source, self.length, self.kept)
 
     @property
     def input_length(self) -> int:

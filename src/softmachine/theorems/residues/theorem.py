@@ -17,9 +17,9 @@ Without positions (for architectures that have none) recency is -u, 1/(j+1), in 
 cell of an input symbol is found from u as w is from s, for inputs up to :data:`MOST_INPUT` symbols.
 
 Needs: N; with positions the bits of i and of i-1. Gaps: 1 with positions, 1/(N(N+1)) without.
-Costs: 4 layers (3 up to 128 positions, or without positions); 1 + 2K heads; M^K times as many tokens as
-:mod:`.address_bits` needs. Where heads can get further than 32·M cells from the start, a run that does ends with the
-token <limit>.
+Costs: 4 layers and 1 + 2K heads (3 layers and 1 + K heads up to 128 positions, or without positions); M^K times as
+many tokens as :mod:`.address_bits` needs. Where heads can get further than 32·M cells from the start, a run that does
+ends with the token <limit>.
 """
 
 from __future__ import annotations
@@ -321,7 +321,8 @@ _STEPS = (
 _theorem = partial(
     Theorem,
     reference="softmachine; made for the low precision of stock checkpoints",
-    cost="4 layers (3 up to 128 positions, or without positions), 1 + 2K heads; one token a step",
+    cost="4 layers and 1 + 2K heads (3 layers and 1 + K heads up to 128 positions, or without positions); one token a "
+    "step",
     source=TuringMachine,
     attentions=("hard",),
     steps=_STEPS,

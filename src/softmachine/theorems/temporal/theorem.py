@@ -12,8 +12,8 @@ is exact and rounding changes nothing.
 Needs: for an encoder the position features i/(n+1), (-1)^i, 1/(i+1), 1/(n-i+1), and i, i² for counts, and scale O(n);
 for a future-masked transformer 1/(i+1), (-1)^i, and i, i² for counts, and scale O(i²). Only what a formula uses is
 there. In the theorems' variant (b) the scale is 1, and features grow in its place.
-Costs: one head for since and until, two for previous, next and each count; one attention layer for each of these that
-is nested, two for counts.
+Costs: one head for since and until, two for previous, next and each count; two layers for each of these that is nested,
+three for counts.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def require_sight(formula: Formula, variant: Variant) -> None:
 
 
 COST = (
-    "one head for since and until, two for previous, next and each count; one layer for each that is nested, two "
+    "one head for since and until, two for previous, next and each count; two layers for each that is nested, three "
     "for counts; width O(|φ|)"
 )
 

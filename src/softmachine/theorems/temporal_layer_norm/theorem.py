@@ -14,7 +14,7 @@ counts:
 Needs: no position features but the formula's own predicates; layer norm. Exact arithmetic has comparisons, whose norms
 are ±1; hashes are irrational, and need float64 or balls.
 Costs: one head for each of previous, next, since and until; for counts one uniform head each, one for 1/(i+1) or
-1/(n-i+1), and a lookup for a predicate of a count; one layer for each that is nested, two for counts.
+1/(n-i+1), and a lookup for a predicate of a count; at most three layers for each that is nested.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ THEOREMS = (
         "Padded transformers, equations (11d), (11e) and B.3; the layer-norm hash of Merrill and Sabharwal",
         Needs("no position features but the formula's own predicates", also="layer norm"),
         "one head for previous, next, since and until, one for each count and each 1/(i+1), one for each predicate of "
-        "a count; one layer for each that is nested, two for counts; width O(|φ|)",
+        "a count; at most three layers for each that is nested; width O(|φ|)",
         Specification,
         ("hard",),
         codec=lambda source, _: TemporalCodec(source, not fragment(core(source.formula)).past),

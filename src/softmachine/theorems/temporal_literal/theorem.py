@@ -11,7 +11,7 @@ looked up in is i from 0 on, which differs by 1 from the paper's and has a place
 Needs: for an encoder (i+1)/(n+1), (-1)^i, and i, i² for counts, at scale n+1 (a); or these, n+1, and for counts i(n+1)
 and i²(n+1), at scale 1 (b). For a future-masked transformer (-1)^i, and i, i² for counts, at scale (i+1)² (a); or
 (-1)^i and (i+1)² at scale 1, no counts (b).
-Costs: what the theorems that are not literal cost, and two uniform heads in two layers for each of 1/(i+1) and
+Costs: what the theorems that are not literal cost, and two uniform heads in at most two layers for each of 1/(i+1) and
 1/(n-i+1), one head in one layer for last alone.
 """
 
@@ -35,7 +35,7 @@ def _theorem(
         statement,
         f"{PAPER}, {reference}",
         needs,
-        f"{COST}; two uniform heads and layers for each of 1/(i+1) and 1/(n-i+1)",
+        f"{COST}; two uniform heads and at most two layers for each of 1/(i+1) and 1/(n-i+1)",
         Specification,
         ("hard", "soft"),
         codec=lambda source, _: TemporalCodec(source, vision is Vision.ENCODER),

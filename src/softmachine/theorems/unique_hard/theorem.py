@@ -5,7 +5,8 @@ star-free languages": a head that takes the rightmost of the best keys before a 
 behind it, needs no term for nearness. The previous position is the rightmost of all that are strictly before.
 
 Needs: nothing of positions but the masks, and the predicates of the formula.
-Costs: one head for each of previous, next, since and until; one layer for each of these that is nested.
+Costs: one head for each of previous, next, since and until; for each that is nested one layer (next), two
+(previous) or three.
 Softmax takes the place of its heads with a term that breaks ties, which certificates give them (Lemma 8): that is
 Corollary 17, and Corollary 18 if only the past is seen.
 """
@@ -48,7 +49,7 @@ class UniqueHeads:
     @property
     def last(self) -> Signal:
         """Whether this is position n: it sees nothing behind it, and gets 0."""
-        return ~self._strictly("some behind", constant(1), Mask.FUTURE)
+        return ~self._strictly("some behind", ~self.start, Mask.FUTURE)
 
     def neighbour(self, name: str, of: Signal, mask: Mask) -> Signal:
         """Previous: the rightmost of all positions before; next: the leftmost of all behind."""
@@ -106,7 +107,8 @@ THEOREMS = (
         "section 4.3: linear temporal logic by masked unique-hard attention, no position features",
         f"{PAPER}, section 4.3; Masked hard-attention transformers recognize exactly the star-free languages",
         Needs("no position features but the formula's own predicates", also="no counts"),
-        "one head for each of previous, next, since and until; one layer for each that is nested; width O(|φ|)",
+        "one head for each of previous, next, since and until; for each that is nested one layer (next), two "
+        "(previous) or three; width O(|φ|)",
         Specification,
         ("hard",),
         codec=lambda source, _: TemporalCodec(source, not fragment(core(source.formula)).past),

@@ -1,0 +1,1 @@
+"""The table of costs that test_costs.py holds theorems to."""
