@@ -1,0 +1,222 @@
+"""The best group of an index for a query, exact for every query.
+
+Keys of narrow numbers are of one *kind* if the same numbers are not 0, such as all registers of ±1, or the sink. Of one
+kind, no key is better than the one whose every number has the sign of the query's, and any other is worse by a step at
+least. So of each kind one key is looked up by hash, and what was found is the best if it exceeds the most that any
+other key can be. A query that did not change is compared with new keys alone. Where that does not decide, every group
+is looked at.
+
+Nothing here may index outside of an array, whatever the numbers: compiled code does not check.
+"""
+
+from __future__ import annotations
+
+from softmachine.engines.fast.indexes.groups import compared, integer
+from softmachine.engines.fast.indexes.kernels import LIMIT, Integers, added, divisor, kernel, times
+from softmachine.engines.fast.tables import records as of
+from softmachine.engines.fast.tables.words import lane, mixed, number_at
+
+WORST = -(1 << 62)
+"""Less than any score of narrow numbers."""
+
+
+@kernel
+def only_best(question: int, i: int, code: Integers, heap: Integers) -> int:
+    """The group that is better than all others, -1 if that is not seen without looking at all of them."""
+    asked, index = code[question + of.ASKED], code[question + of.INDEX]
+    groups = code[index + of.GROUPED]
+    g = heap[asked + of.GROUP]
+    if heap[asked + of.AT] == i + 1:
+        return g
+    if code[question + of.PLAIN] == 1 and heap[groups + of.KINDS] != of.MANY:
+        if is_new(question, code, heap):
+            g = integer(of.UNDECIDED)
+        if g >= 0 and heap[asked + of.SEEN] != heap[groups + of.GROUPS]:
+            g = still_best(question, code, heap)
+        if g < 0:
+            g, heap[asked + of.SCORE] = best_of_kinds(question, code, heap)
+    else:
+        g = integer(of.UNDECIDED)
+    heap[asked + of.GROUP], heap[asked + of.SEEN], heap[asked + of.AT] = g, heap[groups + of.GROUPS], i + 1
+    return g
+
+
+@kernel
+def is_new(question: int, code: Integers, heap: Integers) -> bool:
+    """Whether a query of narrow numbers is not the last one; then its numbers and their signs are computed."""
+    asked, begin, last = code[question + of.ASKED], code[question + of.KEY], code[question + of.LAST]
+    new = heap[asked + of.ASKED_BEFORE] == 0
+    for k in range((code[question + of.KEY_END] - begin) // 2):
+        word = heap[code[begin + 2 * k]] & code[begin + 2 * k + 1]
+        if word != heap[last + k]:
+            heap[last + k], new = word, True
+    if new:
+        ask(question, code, heap)
+        heap[asked + of.ASKED_BEFORE] = 1
+    return new
+
+
+@kernel
+def ask(question: int, code: Integers, heap: Integers) -> None:
+    """Compute the numbers of a query, all narrow, and their signs."""
+    index, asks = code[question + of.INDEX], code[question + of.ASKS]
+    query, signs = code[question + of.QUERY], code[question + of.SIGNS]
+    for k in range((code[index + of.KEY_END] - code[index + of.KEY]) // 2):
+        heap[signs + k] = 0
+    for part in range(code[index + of.PARTS], code[index + of.PARTS_END], 3):
+        total = code[asks]
+        for k in range(code[asks + 1], code[asks + 2], 3):
+            total += code[k + 2] * lane(heap[code[k]], code[k + 1])
+        heap[query] = total
+        heap[signs + code[part + 1]] |= (1 if total > 0 else 3 if total < 0 else 0) << code[part + 2]
+        asks += 3
+        query += 1
+
+
+@kernel
+def still_best(question: int, code: Integers, heap: Integers) -> int:
+    """The best of the group that was the best, and new ones; `UNDECIDED` if one of these is as good."""
+    asked, index, query = code[question + of.ASKED], code[question + of.INDEX], code[question + of.QUERY]
+    groups, width = code[index + of.GROUPED], (code[index + of.KEY_END] - code[index + of.KEY]) // 2
+    g, score = heap[asked + of.GROUP], heap[asked + of.SCORE]
+    first, end = code[index + of.PARTS], code[index + of.PARTS_END]
+    for other in range(heap[asked + of.SEEN], heap[groups + of.GROUPS]):
+        key, new = heap[groups + of.KEYS] + other * width, 0
+        for m in range((end - first) // 3):
+            new += heap[query + m] * lane(heap[key + code[first + 3 * m + 1]], code[first + 3 * m + 2])
+        if new == score:
+            return of.UNDECIDED
+        if new > score:
+            g, score = integer(other), new
+    heap[asked + of.SCORE] = score
+    return g
+
+
+@kernel
+def best_of_kinds(question: int, code: Integers, heap: Integers) -> tuple[int, int]:
+    """The group that is better than all others, and its score; `UNDECIDED` if that cannot be said."""
+    index, signs, room = code[question + of.INDEX], code[question + of.SIGNS], code[of.ROOM]
+    groups, width = code[index + of.GROUPED], (code[index + of.KEY_END] - code[index + of.KEY]) // 2
+    best, score, others = integer(of.UNDECIDED), integer(WORST), integer(WORST)
+    for t in range(heap[groups + of.KINDS]):
+        kind = heap[groups + of.KIND] + t * width
+        most, step = bound(question, kind, code, heap)
+        if most < score:
+            others = max(others, most)
+            continue
+        g = integer(-1)
+        if step > 0:
+            h = 7
+            for k in range(width):
+                heap[room + k] = heap[signs + k] & (3 * heap[kind + k])
+                h = mixed(h, heap[room + k])
+            g = heap[slot_of(groups, h, room, width, heap)]
+        if g < 0:  # it is not there, or it is not the only one: all others are below this
+            others = max(others, most - step)
+        elif most > score:
+            best, score, others = g, most, max(others, score)
+        else:
+            others = most
+    return (best, score) if score > others else (integer(of.UNDECIDED), score)
+
+
+@kernel
+def bound(question: int, kind: int, code: Integers, heap: Integers) -> tuple[int, int]:
+    """The most that a key of a kind can score, and how much less at least any other does; 0 if several do."""
+    index, query = code[question + of.INDEX], code[question + of.QUERY]
+    most, step = integer(0), integer(1 << 62)
+    for part in range(code[index + of.PARTS], code[index + of.PARTS_END], 3):
+        if (heap[kind + code[part + 1]] >> code[part + 2]) & 1:
+            most += abs(heap[query])
+            step = min(step, 2 * abs(heap[query]))
+        query += 1
+    return most, step
+
+
+@kernel
+def slot_of(groups: int, h: int, key: int, width: int, heap: Integers) -> int:
+    """Where in the hash table of an index the group of a key is, or belongs; some slots are empty."""
+    first, size, begin = heap[groups + of.HASH], heap[groups + of.HASHED], heap[groups + of.KEYS]
+    here = h & (size - 1)
+    while heap[first + here] >= 0:
+        own = begin + heap[first + here] * width
+        unlike = 0
+        for k in range(width):
+            unlike |= heap[own + k] ^ heap[key + k]
+        if unlike == 0:
+            break
+        here = (here + 1) & (size - 1)
+    return int(first + here)
+
+
+@kernel
+def scaled_query(question: int, code: Integers, heap: Integers) -> tuple[int, bool]:
+    """Compute a query as integers, times a positive number; the position's coefficient; whether they do not fit."""
+    index, query, asks = code[question + of.INDEX], code[question + of.QUERY], code[question + of.ASKS]
+    overs, common = code[of.ROOM], integer(1)
+    count = (code[index + of.PARTS_END] - code[index + of.PARTS]) // 3
+    heap[code[question + of.ASKED] + of.ASKED_BEFORE] = 0
+    for m in range(count):
+        n, d = code[asks + 3 * m], integer(1)
+        for k in range(code[asks + 3 * m + 1], code[asks + 3 * m + 2], 3):
+            p, o = number_at(heap, code[k], code[k + 1])
+            p, o, bad = times(code[k + 2], 1, p, o)
+            if bad:
+                return 0, True
+            n, d, bad = added(n, d, p, o)
+            if bad:
+                return 0, True
+        heap[query + m], heap[overs + m] = n, d
+        step = d // divisor(common, d)
+        if float(common) * float(step) >= LIMIT:
+            return 0, True
+        common *= step
+    for m in range(count):
+        factor = common // heap[overs + m]
+        if abs(float(heap[query + m])) * float(factor) >= LIMIT:
+            return 0, True
+        heap[query + m] *= factor
+    if abs(float(code[question + of.TIME])) * float(common) >= LIMIT:
+        return 0, True
+    return code[question + of.TIME] * common, False
+
+
+@kernel
+def score_of(question: int, g: int, time: int, code: Integers, heap: Integers) -> tuple[int, int, bool]:
+    """The score of a group as a fraction, and whether it does not fit."""
+    index, query = code[question + of.INDEX], code[question + of.QUERY]
+    groups, width = code[index + of.GROUPED], (code[index + of.KEY_END] - code[index + of.KEY]) // 2
+    key, place = heap[groups + of.KEYS] + g * width, heap[groups + of.PLACES] + g * of.PLACE
+    when = heap[place + of.FINAL] if time > 0 else heap[place + of.FIRST]
+    if abs(float(when) * float(time)) >= LIMIT:
+        return 0, 1, True
+    n, d = when * time, integer(1)
+    for part in range(code[index + of.PARTS], code[index + of.PARTS_END], 3):
+        p, o = number_at(heap, key + code[part + 1], code[part + 2])
+        if heap[query] and p:
+            p, o, bad = times(heap[query], 1, p, o)
+            if bad:
+                return 0, 1, True
+            n, d, bad = added(n, d, p, o)
+            if bad:
+                return 0, 1, True
+        query += 1
+    return n, d, False
+
+
+@kernel
+def best_of_all(question: int, time: int, code: Integers, heap: Integers) -> tuple[int, int, int, int, bool]:
+    """The first of the best groups, how many there are, their score, and whether something does not fit."""
+    best, ties, n, d = integer(-1), integer(0), integer(0), integer(1)
+    for g in range(heap[code[code[question + of.INDEX] + of.GROUPED] + of.GROUPS]):
+        a, b, bad = score_of(question, g, time, code, heap)
+        if bad:
+            return -1, 0, 0, 1, True
+        sign, bad = compared(a, b, n, d) if best >= 0 else (1, False)
+        if bad:
+            return -1, 0, 0, 1, True
+        if sign > 0:
+            best, ties, n, d = integer(g), integer(1), a, b
+        elif sign == 0:
+            ties += 1
+    return best, ties, n, d, False
