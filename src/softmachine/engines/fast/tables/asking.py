@@ -12,9 +12,9 @@ Nothing here may index outside of an array, whatever the numbers: compiled code 
 from __future__ import annotations
 
 from softmachine.engines.fast.indexes.groups import compared, integer
-from softmachine.engines.fast.indexes.kernels import LIMIT, Integers, added, divisor, kernel, times
+from softmachine.engines.fast.indexes.kernels import LIMIT, Integers, added, divisor, times
 from softmachine.engines.fast.tables import records as of
-from softmachine.engines.fast.tables.words import lane, mixed, number_at
+from softmachine.engines.fast.tables.words import kernel, lane, mixed, number_at
 
 WORST = -(1 << 62)
 """Less than any score of narrow numbers."""
@@ -61,16 +61,17 @@ def ask(question: int, code: Integers, heap: Integers) -> None:
     """Compute the numbers of a query, all narrow, and their signs."""
     index, asks = code[question + of.INDEX], code[question + of.ASKS]
     query, signs = code[question + of.QUERY], code[question + of.SIGNS]
-    for k in range((code[index + of.KEY_END] - code[index + of.KEY]) // 2):
-        heap[signs + k] = 0
+    at, sign = integer(0), integer(0)
     for part in range(code[index + of.PARTS], code[index + of.PARTS_END], 3):
-        total = code[asks]
-        for k in range(code[asks + 1], code[asks + 2], 3):
-            total += code[k + 2] * lane(heap[code[k]], code[k + 1])
+        total = code[asks + 3] + code[asks + 2] * lane(heap[code[asks]], code[asks + 1])
         heap[query] = total
-        heap[signs + code[part + 1]] |= (1 if total > 0 else 3 if total < 0 else 0) << code[part + 2]
-        asks += 3
+        if code[part + 1] != at:
+            heap[signs + at] = sign
+            at, sign = code[part + 1], integer(0)
+        sign |= ((total >> 63) & 2 | (total != 0)) << code[part + 2]
+        asks += 4
         query += 1
+    heap[signs + at] = sign
 
 
 @kernel
@@ -140,10 +141,10 @@ def slot_of(groups: int, h: int, key: int, width: int, heap: Integers) -> int:
     here = h & (size - 1)
     while heap[first + here] >= 0:
         own = begin + heap[first + here] * width
-        unlike = 0
-        for k in range(width):
-            unlike |= heap[own + k] ^ heap[key + k]
-        if unlike == 0:
+        k = 0
+        while k < width and heap[own + k] == heap[key + k]:
+            k += 1
+        if k == width:
             break
         here = (here + 1) & (size - 1)
     return int(first + here)
@@ -157,13 +158,10 @@ def scaled_query(question: int, code: Integers, heap: Integers) -> tuple[int, bo
     count = (code[index + of.PARTS_END] - code[index + of.PARTS]) // 3
     heap[code[question + of.ASKED] + of.ASKED_BEFORE] = 0
     for m in range(count):
-        n, d = code[asks + 3 * m], integer(1)
-        for k in range(code[asks + 3 * m + 1], code[asks + 3 * m + 2], 3):
-            p, o = number_at(heap, code[k], code[k + 1])
-            p, o, bad = times(code[k + 2], 1, p, o)
-            if bad:
-                return 0, True
-            n, d, bad = added(n, d, p, o)
+        n, d = code[asks + 4 * m + 3], integer(1)
+        if code[asks + 4 * m + 2]:
+            n, d = number_at(heap, code[asks + 4 * m], code[asks + 4 * m + 1])
+            n, d, bad = times(code[asks + 4 * m + 2], 1, n, d)
             if bad:
                 return 0, True
         heap[query + m], heap[overs + m] = n, d

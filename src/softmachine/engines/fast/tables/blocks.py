@@ -102,7 +102,7 @@ def _joined(program: Program, parts: Sequence[_Part]) -> list[Block]:
         for part in sorted(now, key=lambda part: (part.answers, -len(part.inputs), order[part.rows[0].to])):
             sources = {source[place] for place in part.inputs}
             for other in () if part.answers else here:
-                same = len(sources) == 1 and sources == {source[place] for place in other.inputs}
+                same = sources == {source[place] for place in other.inputs}
                 if same or part.inputs <= other.inputs:
                     other.rows += part.rows
                     other.inputs |= part.inputs

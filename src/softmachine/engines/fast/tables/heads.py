@@ -12,10 +12,10 @@ from __future__ import annotations
 from softmachine.engines.fast import status
 from softmachine.engines.fast.indexes.finding import AVERAGE, LEFTMOST
 from softmachine.engines.fast.indexes.groups import integer
-from softmachine.engines.fast.indexes.kernels import Integers, added, kernel, times
+from softmachine.engines.fast.indexes.kernels import Integers, added, times
 from softmachine.engines.fast.tables import records as of
 from softmachine.engines.fast.tables.asking import best_of_all, only_best, scaled_query, score_of, slot_of
-from softmachine.engines.fast.tables.words import kind_of, mixed, number_at, write_number
+from softmachine.engines.fast.tables.words import kernel, kind_of, mixed, number_at, write_number
 
 ODD_HEAD = 500_000
 """A head that finds other numbers than -1, 0 and 1 is said by its number and this; a block by its number."""
@@ -75,10 +75,10 @@ def new_group(index: int, g: int, i: int, code: Integers, heap: Integers) -> Non
     if code[index + of.IS_WIDE]:
         count = integer(of.MANY)
     for t in range(count):
-        unlike = 0
-        for k in range(width):
-            unlike |= heap[heap[groups + of.KIND] + t * width + k] ^ kind_of(heap[key + k])
-        if unlike == 0:
+        k = 0
+        while k < width and heap[heap[groups + of.KIND] + t * width + k] == kind_of(heap[key + k]):
+            k += 1
+        if k == width:
             return
     if count == of.MOST_KINDS:
         count = integer(of.MANY)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import lcm
+from operator import itemgetter
+from typing import TypeVar
 
 import numpy as np
 
@@ -17,10 +19,11 @@ from softmachine.engines.fast.indexes.kernels import Integers
 from softmachine.engines.fast.tables import records as of
 from softmachine.engines.fast.tables import rows as row
 from softmachine.engines.fast.tables.blocks import Block
-from softmachine.engines.fast.tables.program import Program, Sum
+from softmachine.engines.fast.tables.program import Program, Sum, TableIndex
 from softmachine.engines.fast.tables.words import ALL, LANES, WIDE
 from softmachine.transformer.attention import Choice
 
+T = TypeVar("T")
 CHOICES = {Choice.LEFTMOST: finding.LEFTMOST, Choice.RIGHTMOST: finding.RIGHTMOST}
 
 
@@ -195,9 +198,16 @@ class Layout:
 
     def _located(self, places: Sequence[int], among: Sequence[int] | None = None) -> tuple[int, int]:
         """Where places are: in words of the heap, or, by number, among some words."""
+        return self._listed(self._places_in(places, among))
+
+    def _places_in(self, places: Sequence[int], among: Sequence[int] | None = None) -> list[tuple[int, int, int]]:
         words = [self.where[place][0] if among is None else among.index(self.where[place][0]) for place in places]
         pairs = zip(places, words, strict=True)
-        return self._listed([(self._number(place), word, self.where[place][1]) for place, word in pairs])
+        return [(self._number(place), word, self.where[place][1]) for place, word in pairs]
+
+    def _by_word(self, index: TableIndex, items: Sequence[T]) -> list[T]:
+        """What there is for each place of an index, in the order of words."""
+        return [item for _, item in sorted(zip(map(self.where.__getitem__, index.places), items, strict=True), key=itemgetter(0))]
 
     def _block(self, number: int) -> None:
         block, (first, count) = self.blocks[number], self._made[number]
@@ -236,7 +246,7 @@ class Layout:
     def _index(self, number: int) -> None:
         index = self.program.indexes[number]
         reader, words = self._reader(index.places), [word for word, _ in self._masked(index.places)]
-        parts, state = self._located(index.places, words), self._take(10)
+        parts, state = self._listed(self._by_word(index, self._places_in(index.places, words))), self._take(10)
         wide = self._any_wide(index.places)
         self.indexes.append(self._put((*reader, *parts, wide, index.causal, state, number)))
 
@@ -244,14 +254,16 @@ class Layout:
         question = self.program.questions[number]
         over, weights, biases = _scaled(question.sums)
         places = [place for item in question.sums for place in item.terms]
-        given, rows = iter(weights), []
-        for item, bias in zip(question.sums, biases, strict=True):
-            rows.append((bias, *self._listed([(*self.where[place], next(given)) for place in item.terms])))
         index = self.program.indexes[question.index]
         fits = sum(map(abs, (*weights, *biases))) < row.SMALL
         plain = fits and not self._any_wide((*places, *index.places)) and not question.time
         room = self._take(len(index.places)), self._take(len(self._masked(index.places))), self._take(5)
-        reader, asks = self._reader(places), self._put(number for item in rows for number in item)
+        given = iter(weights)
+        rows = [
+            (*self.where[next(iter(item.terms))], next(given), 0) if item.terms else (0, 0, 0, bias)
+            for item, bias in zip(question.sums, biases, strict=True)
+        ]
+        reader, asks = self._reader(places), self._listed(self._by_word(index, rows))[0]
         self.questions.append(
             self._put((*reader, self.indexes[question.index], asks, plain, question.time * over, *room))
         )

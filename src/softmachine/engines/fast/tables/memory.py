@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from softmachine.engines.fast.indexes.kernels import Integers, kernel
+from softmachine.engines.fast.indexes.kernels import Integers
 from softmachine.engines.fast.tables import records as of
 from softmachine.engines.fast.tables.asking import slot_of
-from softmachine.engines.fast.tables.words import mixed
+from softmachine.engines.fast.tables.words import kernel, mixed
 
 if TYPE_CHECKING:
     from softmachine.engines.fast.tables.interpreted import Interpreted

@@ -94,7 +94,8 @@ class TableIndex:
 
 @dataclass(frozen=True)
 class Question:
-    """What heads ask of an index: for each place of the key a sum; and what the position of the key adds."""
+    """What heads ask of an index, for each place of the key a constant or a multiple of a place; and what the position of
+    the key adds."""
 
     index: int
     sums: tuple[Sum, ...]
@@ -213,6 +214,10 @@ class _Builder:
             self.record(Row(self.known[item.signature], item, row.KEEP, stage))
         return self.known[item.signature]
 
+    def simple_asked(self, item: Sum) -> Sum:
+        """The same as a constant or a multiple of a place, if need be of one that all heads share."""
+        return item if not item.terms or (len(item.terms) == 1 and not item.bias) else Sum({self.plain(item): ONE})
+
     def affine(self, affine: AffineMap) -> list[Sum]:
         """What an affine map makes of the stream."""
         pairs = zip(affine.weight.rows, affine.bias, strict=True)
@@ -308,7 +313,7 @@ class _Builder:
             place, factor = next(iter(free.terms.items())) if len(free.terms) == 1 else (self.plain(free), ONE)
             parts.setdefault(place, []).append((factor, ask))
         places = tuple(sorted(parts))
-        sums = [Sum.of(parts[place]) for place in places]
+        sums = [self.simple_asked(Sum.of(parts[place])) for place in places]
         causal = head.mask is Mask.CAUSAL
         index, _ = self.indexes.setdefault((places, causal), (len(self.indexes), TableIndex(places, causal)))
         signature = (index, time, tuple(item.signature for item in sums))

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from softmachine.engines.fast import status
 from softmachine.engines.fast.indexes.groups import compared
-from softmachine.engines.fast.indexes.kernels import Integers, kernel
+from softmachine.engines.fast.indexes.kernels import Integers
 from softmachine.engines.fast.tables import records as of
 from softmachine.engines.fast.tables.rows import compute
-from softmachine.engines.fast.tables.words import mixed, number_at, write_number
+from softmachine.engines.fast.tables.words import kernel, mixed, number_at, write_number
 
 TIED, TOO_LARGE = -1, -2
 
@@ -49,10 +49,10 @@ def answer_at(table: int, h: int, key: int, width: int, count: int, heap: Intege
     here = h & (size - 1)
     at = start + here * stride
     while heap[at] == 1:
-        unlike = 0
-        for k in range(width):
-            unlike |= heap[at + 1 + k] ^ heap[key + k]
-        if unlike == 0:
+        k = 0
+        while k < width and heap[at + 1 + k] == heap[key + k]:
+            k += 1
+        if k == width:
             break
         here = (here + 1) & (size - 1)
         at = start + here * stride

@@ -32,8 +32,7 @@ PARTS, PARTS_END, IS_WIDE, CAUSAL, GROUPED, INDEX_NUMBER = range(3, 9)
 is seen; in the heap, its groups; its number."""
 
 INDEX, ASKS, PLAIN, TIME, QUERY, SIGNS, ASKED = range(3, 10)
-"""A question: its index; for each part of that a bias, and first and last of its terms: words, shifts, weights; whether
-all numbers are narrow, and the position does not count; the coefficient of the position; in the heap, the numbers of
+"""A question: its index; for each part of that a word and the shift there, a weight, and a constant; whether all numbers are narrow, and the position does not count; the coefficient of the position; in the heap, the numbers of
 the query, their signs as the words of a key, and what was found."""
 
 OF, QUESTION, CHOICE, LATER, MEAN, VALUES, VALUES_END, FOUND, FOUND_END, TO_WORD, TO_WIDE, VALUED, HEAD_NUMBER = range(

@@ -6,7 +6,12 @@ round, so that words are what is compared, hashed and remembered.
 
 from __future__ import annotations
 
-from softmachine.engines.fast.indexes.kernels import Integers, kernel
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+
+from softmachine.engines.fast.indexes.kernels import Integers
 
 LANES = 31
 WIDE = -1
@@ -14,7 +19,17 @@ WIDE = -1
 ALL = -1
 """The mask of a whole word."""
 EVERY_OTHER = 0x1555555555555555
+Function = TypeVar("Function", bound=Callable[..., Any])
 _FACTOR, _BITS = 0x1E3779B97F4A7C15, (1 << 62) - 1
+
+
+def kernel(function: Function) -> Function:
+    """A function that is compiled together with the code that calls it; nothing in it makes an array.
+
+    So references need not be counted: that takes two atomic operations for every array of every call.
+    """
+    compiled: Function = numba.njit(_nrt=False)(function)
+    return compiled
 
 
 @kernel
