@@ -14,7 +14,7 @@ from __future__ import annotations
 from softmachine.engines.fast.indexes.groups import compared, integer
 from softmachine.engines.fast.indexes.kernels import LIMIT, Integers, added, divisor, times
 from softmachine.engines.fast.tables import records as of
-from softmachine.engines.fast.tables.words import kernel, lane, mixed, number_at
+from softmachine.engines.fast.tables.words import how_many, kernel, kind_of, mixed, negated, number_at
 
 WORST = -(1 << 62)
 """Less than any score of narrow numbers."""
@@ -43,7 +43,7 @@ def only_best(question: int, i: int, code: Integers, heap: Integers) -> int:
 
 @kernel
 def is_new(question: int, code: Integers, heap: Integers) -> bool:
-    """Whether a query of narrow numbers is not the last one; then its numbers and their signs are computed."""
+    """Whether a query of narrow numbers is not the last one; then its signs are computed."""
     asked, begin, last = code[question + of.ASKED], code[question + of.KEY], code[question + of.LAST]
     new = heap[asked + of.ASKED_BEFORE] == 0
     for k in range((code[question + of.KEY_END] - begin) // 2):
@@ -58,33 +58,28 @@ def is_new(question: int, code: Integers, heap: Integers) -> bool:
 
 @kernel
 def ask(question: int, code: Integers, heap: Integers) -> None:
-    """Compute the numbers of a query, all narrow, and their signs."""
-    index, asks = code[question + of.INDEX], code[question + of.ASKS]
-    query, signs = code[question + of.QUERY], code[question + of.SIGNS]
-    at, sign = integer(0), integer(0)
-    for part in range(code[index + of.PARTS], code[index + of.PARTS_END], 3):
-        total = code[asks + 3] + code[asks + 2] * lane(heap[code[asks]], code[asks + 1])
-        heap[query] = total
-        if code[part + 1] != at:
-            heap[signs + at] = sign
-            at, sign = code[part + 1], integer(0)
-        sign |= ((total >> 63) & 2 | (total != 0)) << code[part + 2]
-        asks += 4
-        query += 1
-    heap[signs + at] = sign
+    """The signs of a query of narrow numbers, as the words of a key."""
+    index, signs, constant = code[question + of.INDEX], code[question + of.SIGNS], code[question + of.CONSTANT]
+    for k in range((code[index + of.KEY_END] - code[index + of.KEY]) // 2):
+        heap[signs + k] = code[constant + k]
+    for run in range(code[question + of.RUNS], code[question + of.RUNS_END], 5):
+        word, shift = heap[code[run]] & code[run + 1], code[run + 2]
+        word = word << shift if shift >= 0 else word >> -shift
+        heap[signs + code[run + 3]] |= negated(word) if code[run + 4] else word
 
 
 @kernel
 def still_best(question: int, code: Integers, heap: Integers) -> int:
     """The best of the group that was the best, and new ones; `UNDECIDED` if one of these is as good."""
-    asked, index, query = code[question + of.ASKED], code[question + of.INDEX], code[question + of.QUERY]
+    asked, index, signs = code[question + of.ASKED], code[question + of.INDEX], code[question + of.SIGNS]
     groups, width = code[index + of.GROUPED], (code[index + of.KEY_END] - code[index + of.KEY]) // 2
     g, score = heap[asked + of.GROUP], heap[asked + of.SCORE]
-    first, end = code[index + of.PARTS], code[index + of.PARTS_END]
     for other in range(heap[asked + of.SEEN], heap[groups + of.GROUPS]):
-        key, new = heap[groups + of.KEYS] + other * width, 0
-        for m in range((end - first) // 3):
-            new += heap[query + m] * lane(heap[key + code[first + 3 * m + 1]], code[first + 3 * m + 2])
+        key, new = heap[groups + of.KEYS] + other * width, integer(0)
+        for size in range(code[question + of.SIZES], code[question + of.SIZES_END], 3):
+            one, two = heap[signs + code[size + 1]], heap[key + code[size + 1]]
+            both = kind_of(one) & kind_of(two) & code[size + 2]
+            new += code[size] * (how_many(both) - 2 * how_many(((one ^ two) >> 1) & both))
         if new == score:
             return of.UNDECIDED
         if new > score:
@@ -124,13 +119,13 @@ def best_of_kinds(question: int, code: Integers, heap: Integers) -> tuple[int, i
 @kernel
 def bound(question: int, kind: int, code: Integers, heap: Integers) -> tuple[int, int]:
     """The most that a key of a kind can score, and how much less at least any other does; 0 if several do."""
-    index, query = code[question + of.INDEX], code[question + of.QUERY]
-    most, step = integer(0), integer(1 << 62)
-    for part in range(code[index + of.PARTS], code[index + of.PARTS_END], 3):
-        if (heap[kind + code[part + 1]] >> code[part + 2]) & 1:
-            most += abs(heap[query])
-            step = min(step, 2 * abs(heap[query]))
-        query += 1
+    most, step, signs = integer(0), integer(1 << 62), code[question + of.SIGNS]
+    for size in range(code[question + of.SIZES], code[question + of.SIZES_END], 3):
+        inside = heap[kind + code[size + 1]] & code[size + 2]
+        if inside:
+            asked = kind_of(heap[signs + code[size + 1]]) & inside
+            most += code[size] * how_many(asked)
+            step = min(step, 2 * code[size]) if asked == inside else integer(0)
     return most, step
 
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import lcm
-from operator import itemgetter
-from typing import TypeVar
 
 import numpy as np
 
@@ -23,7 +21,6 @@ from softmachine.engines.fast.tables.program import Program, Sum, TableIndex
 from softmachine.engines.fast.tables.words import ALL, LANES, WIDE
 from softmachine.transformer.attention import Choice
 
-T = TypeVar("T")
 CHOICES = {Choice.LEFTMOST: finding.LEFTMOST, Choice.RIGHTMOST: finding.RIGHTMOST}
 
 
@@ -198,16 +195,9 @@ class Layout:
 
     def _located(self, places: Sequence[int], among: Sequence[int] | None = None) -> tuple[int, int]:
         """Where places are: in words of the heap, or, by number, among some words."""
-        return self._listed(self._places_in(places, among))
-
-    def _places_in(self, places: Sequence[int], among: Sequence[int] | None = None) -> list[tuple[int, int, int]]:
         words = [self.where[place][0] if among is None else among.index(self.where[place][0]) for place in places]
         pairs = zip(places, words, strict=True)
-        return [(self._number(place), word, self.where[place][1]) for place, word in pairs]
-
-    def _by_word(self, index: TableIndex, items: Sequence[T]) -> list[T]:
-        """What there is for each place of an index, in the order of words."""
-        return [item for _, item in sorted(zip(map(self.where.__getitem__, index.places), items, strict=True), key=itemgetter(0))]
+        return self._listed([(self._number(place), word, self.where[place][1]) for place, word in pairs])
 
     def _block(self, number: int) -> None:
         block, (first, count) = self.blocks[number], self._made[number]
@@ -246,27 +236,46 @@ class Layout:
     def _index(self, number: int) -> None:
         index = self.program.indexes[number]
         reader, words = self._reader(index.places), [word for word, _ in self._masked(index.places)]
-        parts, state = self._listed(self._by_word(index, self._places_in(index.places, words))), self._take(10)
+        parts, state = self._located(index.places, words), self._take(10)
         wide = self._any_wide(index.places)
         self.indexes.append(self._put((*reader, *parts, wide, index.causal, state, number)))
 
     def _question(self, number: int) -> None:
         question = self.program.questions[number]
+        index = self.program.indexes[question.index]
         over, weights, biases = _scaled(question.sums)
         places = [place for item in question.sums for place in item.terms]
-        index = self.program.indexes[question.index]
-        fits = sum(map(abs, (*weights, *biases))) < row.SMALL
-        plain = fits and not self._any_wide((*places, *index.places)) and not question.time
-        room = self._take(len(index.places)), self._take(len(self._masked(index.places))), self._take(5)
         given = iter(weights)
-        rows = [
+        asks = [
             (*self.where[next(iter(item.terms))], next(given), 0) if item.terms else (0, 0, 0, bias)
             for item, bias in zip(question.sums, biases, strict=True)
         ]
-        reader, asks = self._reader(places), self._listed(self._by_word(index, rows))[0]
-        self.questions.append(
-            self._put((*reader, self.indexes[question.index], asks, plain, question.time * over, *room))
-        )
+        fits = sum(map(abs, (*weights, *biases))) < row.SMALL
+        plain = fits and not self._any_wide((*places, *index.places)) and not question.time
+        room = self._take(len(index.places)), self._take(len(self._masked(index.places))), self._take(5)
+        signs = self._signs(index, asks) if plain else (0, 0, 0, 0, 0)
+        ends = (self._listed(asks)[0], *room, *signs)
+        what = (self.indexes[question.index], plain, question.time * over)
+        self.questions.append(self._put((*self._reader(places), *what, *ends)))
+
+    def _signs(self, index: TableIndex, asks: Sequence[tuple[int, int, int, int]]) -> tuple[int, int, int, int, int]:
+        """The signs of a plain question: constants, copies, and sizes."""
+        words = [word for word, _ in self._masked(index.places)]
+        constant = [0] * len(words)
+        runs: dict[tuple[int, int, int, bool], int] = {}
+        sizes: dict[tuple[int, int], int] = {}
+        for place, (word, shift, weight, bias) in zip(index.places, asks, strict=True):
+            to, lane = words.index(self.where[place][0]), self.where[place][1]
+            if weight:
+                run = word, lane - shift, to, weight < 0
+                runs[run] = runs.get(run, 0) | 3 << shift
+            else:
+                constant[to] |= (0 if not bias else 1 if bias > 0 else 3) << lane
+            size = abs(weight or bias), to
+            sizes[size] = sizes.get(size, 0) | 1 << lane
+        copies = [(word, mask, shift, to, negative) for (word, shift, to, negative), mask in runs.items()]
+        alike = [(size, to, mask) for (size, to), mask in sizes.items()]
+        return self._put(constant), *self._listed(copies), *self._listed(alike)
 
     def _head(self, number: int) -> None:
         head = self.program.heads[number]

@@ -23,14 +23,15 @@ def recall(block: int, code: Integers, heap: Integers) -> int:
     """Let the words of a block be what they have to be; the status that this leads to."""
     begin, last, every = code[block + of.KEY], code[block + of.LAST], heap[code[of.EVERY]] == 1
     width = (code[block + of.KEY_END] - begin) // 2
-    same, h, found = heap[code[block + of.KNOWN]] == 1, 7, status.RUNNING
+    unlike, h, found = heap[code[block + of.KNOWN]] ^ 1, 7, status.RUNNING
     for k in range(width):
         word = heap[code[begin + 2 * k]] & code[begin + 2 * k + 1]
-        same = same and word == heap[last + k]
+        unlike |= word ^ heap[last + k]
         heap[last + k] = word
-        h = mixed(h, word)
-    if same and not every:
+    if unlike == 0 and not every:
         return found
+    for k in range(width):
+        h = mixed(h, heap[last + k])
     first, count = code[block + of.WORD], code[block + of.WORDS]
     at = answer_at(code[block + of.TABLE], h, last, width, count, heap)
     if heap[at] == 1 and not every:

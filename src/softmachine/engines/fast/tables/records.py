@@ -31,9 +31,12 @@ PARTS, PARTS_END, IS_WIDE, CAUSAL, GROUPED, INDEX_NUMBER = range(3, 9)
 """An index: where in its key numbers are, as a block has them; whether one of them is wide; whether the present position
 is seen; in the heap, its groups; its number."""
 
-INDEX, ASKS, PLAIN, TIME, QUERY, SIGNS, ASKED = range(3, 10)
-"""A question: its index; for each part of that a word and the shift there, a weight, and a constant; whether all numbers are narrow, and the position does not count; the coefficient of the position; in the heap, the numbers of
-the query, their signs as the words of a key, and what was found."""
+INDEX, PLAIN, TIME, ASKS, QUERY, SIGNS, ASKED, CONSTANT, RUNS, RUNS_END, SIZES, SIZES_END = range(3, 15)
+"""A question: its index; whether all numbers are narrow, and the position does not count; the coefficient of the
+position; for each part of the index a word and the shift there, a weight, and a constant; in the heap, the numbers of
+the query, their signs as the words of a key, and what was found. If it is plain: the signs of constants; what the other
+signs are copies of, a word, a mask, a shift to the left, the word of the key, and whether signs change; and which parts
+are of one size if they are not 0: the size, the word of the key, and a bit for each."""
 
 OF, QUESTION, CHOICE, LATER, MEAN, VALUES, VALUES_END, FOUND, FOUND_END, TO_WORD, TO_WIDE, VALUED, HEAD_NUMBER = range(
     3, 16

@@ -67,3 +67,19 @@ def write_number(heap: Integers, word: int, shift: int, n: int, d: int) -> bool:
 def kind_of(word: int) -> int:
     """Which numbers of a word, all narrow, are not 0."""
     return (word | (word >> 1)) & EVERY_OTHER
+
+
+@kernel
+def negated(word: int) -> int:
+    """The same numbers, all narrow, with other signs."""
+    return word ^ ((word & EVERY_OTHER) << 1)
+
+
+@kernel
+def how_many(bits: int) -> int:
+    """How many bits are 1, of every other one."""
+    bits = (bits & 0x1111111111111111) + ((bits >> 2) & 0x1111111111111111)
+    bits = (bits + (bits >> 4)) & 0x0F0F0F0F0F0F0F0F
+    bits += bits >> 8
+    bits += bits >> 16
+    return (bits + (bits >> 32)) & 0x7F
