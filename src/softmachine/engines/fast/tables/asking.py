@@ -14,6 +14,7 @@ from __future__ import annotations
 from softmachine.engines.fast.indexes.groups import compared, integer
 from softmachine.engines.fast.indexes.kernels import LIMIT, Integers, added, divisor, times
 from softmachine.engines.fast.tables import records as of
+from softmachine.engines.fast.tables.entries import slot_of
 from softmachine.engines.fast.tables.words import how_many, kernel, kind_of, mixed, negated, number_at
 
 WORST = -(1 << 62)
@@ -31,13 +32,13 @@ def only_best(question: int, i: int, code: Integers, heap: Integers) -> int:
     if code[question + of.PLAIN] == 1 and heap[groups + of.KINDS] != of.MANY:
         if is_new(question, code, heap):
             g = integer(of.UNDECIDED)
-        if g >= 0 and heap[asked + of.SEEN] != heap[groups + of.GROUPS]:
+        if g >= 0 and heap[asked + of.SEEN] != heap[groups + of.USED]:
             g = still_best(question, code, heap)
         if g < 0:
             g, heap[asked + of.SCORE] = best_of_kinds(question, code, heap)
     else:
         g = integer(of.UNDECIDED)
-    heap[asked + of.GROUP], heap[asked + of.SEEN], heap[asked + of.AT] = g, heap[groups + of.GROUPS], i + 1
+    heap[asked + of.GROUP], heap[asked + of.SEEN], heap[asked + of.AT] = g, heap[groups + of.USED], i + 1
     return g
 
 
@@ -74,8 +75,8 @@ def still_best(question: int, code: Integers, heap: Integers) -> int:
     asked, index, signs = code[question + of.ASKED], code[question + of.INDEX], code[question + of.SIGNS]
     groups, width = code[index + of.GROUPED], (code[index + of.KEY_END] - code[index + of.KEY]) // 2
     g, score = heap[asked + of.GROUP], heap[asked + of.SCORE]
-    for other in range(heap[asked + of.SEEN], heap[groups + of.GROUPS]):
-        key, new = heap[groups + of.KEYS] + other * width, integer(0)
+    for other in range(heap[asked + of.SEEN], heap[groups + of.USED]):
+        key, new = heap[groups + of.ENTRIES] + other * width, integer(0)
         for size in range(code[question + of.SIZES], code[question + of.SIZES_END], 3):
             one, two = heap[signs + code[size + 1]], heap[key + code[size + 1]]
             both = kind_of(one) & kind_of(two) & code[size + 2]
@@ -106,7 +107,7 @@ def best_of_kinds(question: int, code: Integers, heap: Integers) -> tuple[int, i
             for k in range(width):
                 heap[room + k] = heap[signs + k] & (3 * heap[kind + k])
                 h = mixed(h, heap[room + k])
-            g = heap[slot_of(groups, h, room, width, heap)]
+            g = heap[slot_of(groups, h, room, width, width, heap)]
         if g < 0:  # it is not there, or it is not the only one: all others are below this
             others = max(others, most - step)
         elif most > score:
@@ -127,22 +128,6 @@ def bound(question: int, kind: int, code: Integers, heap: Integers) -> tuple[int
             most += code[size] * how_many(asked)
             step = min(step, 2 * code[size]) if asked == inside else integer(0)
     return most, step
-
-
-@kernel
-def slot_of(groups: int, h: int, key: int, width: int, heap: Integers) -> int:
-    """Where in the hash table of an index the group of a key is, or belongs; some slots are empty."""
-    first, size, begin = heap[groups + of.HASH], heap[groups + of.HASHED], heap[groups + of.KEYS]
-    here = h & (size - 1)
-    while heap[first + here] >= 0:
-        own = begin + heap[first + here] * width
-        k = 0
-        while k < width and heap[own + k] == heap[key + k]:
-            k += 1
-        if k == width:
-            break
-        here = (here + 1) & (size - 1)
-    return int(first + here)
 
 
 @kernel
@@ -179,7 +164,7 @@ def score_of(question: int, g: int, time: int, code: Integers, heap: Integers) -
     """The score of a group as a fraction, and whether it does not fit."""
     index, query = code[question + of.INDEX], code[question + of.QUERY]
     groups, width = code[index + of.GROUPED], (code[index + of.KEY_END] - code[index + of.KEY]) // 2
-    key, place = heap[groups + of.KEYS] + g * width, heap[groups + of.PLACES] + g * of.PLACE
+    key, place = heap[groups + of.ENTRIES] + g * width, heap[groups + of.PLACES] + g * of.PLACE
     when = heap[place + of.FINAL] if time > 0 else heap[place + of.FIRST]
     if abs(float(when) * float(time)) >= LIMIT:
         return 0, 1, True
@@ -201,7 +186,7 @@ def score_of(question: int, g: int, time: int, code: Integers, heap: Integers) -
 def best_of_all(question: int, time: int, code: Integers, heap: Integers) -> tuple[int, int, int, int, bool]:
     """The first of the best groups, how many there are, their score, and whether something does not fit."""
     best, ties, n, d = integer(-1), integer(0), integer(0), integer(1)
-    for g in range(heap[code[code[question + of.INDEX] + of.GROUPED] + of.GROUPS]):
+    for g in range(heap[code[code[question + of.INDEX] + of.GROUPED] + of.USED]):
         a, b, bad = score_of(question, g, time, code, heap)
         if bad:
             return -1, 0, 0, 1, True

@@ -14,7 +14,8 @@ from softmachine.engines.fast.indexes.finding import AVERAGE, LEFTMOST
 from softmachine.engines.fast.indexes.groups import integer
 from softmachine.engines.fast.indexes.kernels import Integers, added, times
 from softmachine.engines.fast.tables import records as of
-from softmachine.engines.fast.tables.asking import best_of_all, only_best, scaled_query, score_of, slot_of
+from softmachine.engines.fast.tables.asking import best_of_all, only_best, scaled_query, score_of
+from softmachine.engines.fast.tables.entries import slot_of
 from softmachine.engines.fast.tables.words import kernel, kind_of, mixed, number_at, write_number
 
 ODD_HEAD = 500_000
@@ -46,15 +47,15 @@ def keep_key(index: int, i: int, code: Integers, heap: Integers) -> int:
         heap[last + k] = word
         h = mixed(h, word)
     if not same:
-        at = slot_of(groups, h, last, width, heap)
+        at = slot_of(groups, h, last, width, width, heap)
         g = heap[at]
         if g < 0:
-            g = heap[groups + of.GROUPS]
-            if g >= heap[groups + of.CAPACITY] or 2 * (g + 1) > heap[groups + of.HASHED]:
+            g = heap[groups + of.USED]
+            if g == heap[groups + of.CAPACITY]:
                 heap[groups + of.LATEST] = of.UNDECIDED
                 return int(status.FULL + code[index + of.INDEX_NUMBER])
             new_group(index, g, i, code, heap)
-            heap[at] = g
+            heap[at], heap[groups + of.FILLED] = g, g + 1
     place = heap[groups + of.PLACES] + g * of.PLACE
     heap[place + of.FINAL] = i
     heap[place + of.COUNT] += 1
@@ -69,9 +70,9 @@ def new_group(index: int, g: int, i: int, code: Integers, heap: Integers) -> Non
     width, count = (code[index + of.KEY_END] - code[index + of.KEY]) // 2, heap[groups + of.KINDS]
     place = heap[groups + of.PLACES] + g * of.PLACE
     for k in range(width):
-        heap[heap[groups + of.KEYS] + g * width + k] = heap[key + k]
+        heap[heap[groups + of.ENTRIES] + g * width + k] = heap[key + k]
     heap[place + of.FIRST], heap[place + of.COUNT] = i, 0
-    heap[groups + of.GROUPS] = g + 1
+    heap[groups + of.USED] = g + 1
     if code[index + of.IS_WIDE]:
         count = integer(of.MANY)
     for t in range(count):
@@ -170,7 +171,7 @@ def searched(head: int, g: int, code: Integers, heap: Integers) -> int:
         return status.TOO_LARGE
     count = integer(0)
     if ties > 1 and code[head + of.CHOICE] == AVERAGE:
-        for other in range(heap[code[code[head + of.OF] + of.GROUPED] + of.GROUPS]):
+        for other in range(heap[code[code[head + of.OF] + of.GROUPED] + of.USED]):
             a, b, _ = score_of(question, other, time, code, heap)
             if a == n and b == d:
                 more, unfit = take(head, other, total, code, heap)
@@ -187,7 +188,7 @@ def chosen(head: int, g: int, time: int, n: int, d: int, code: Integers, heap: I
     """Of the groups of one score, from one on, that with the earliest or the latest position."""
     groups, best = code[code[head + of.OF] + of.GROUPED], g
     place = heap[groups + of.PLACES] + (of.FINAL if code[head + of.LATER] else of.FIRST)
-    for other in range(g + 1, heap[groups + of.GROUPS]):
+    for other in range(g + 1, heap[groups + of.USED]):
         a, b, _ = score_of(code[head + of.QUESTION], other, time, code, heap)
         if a == n and b == d:
             earlier = heap[place + other * of.PLACE] < heap[place + best * of.PLACE]

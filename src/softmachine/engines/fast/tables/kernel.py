@@ -5,6 +5,7 @@ from __future__ import annotations
 from softmachine.engines.fast import status
 from softmachine.engines.fast.indexes.kernels import Integers
 from softmachine.engines.fast.tables import records as of
+from softmachine.engines.fast.tables.entries import fill
 from softmachine.engines.fast.tables.heads import keep, retrieve
 from softmachine.engines.fast.tables.recalling import TIED, recall, worked_out
 from softmachine.engines.fast.tables.rows import feature
@@ -25,6 +26,7 @@ def advance_tables(
     """Read or append tokens, position after position, until the limit or until something has to be seen to."""
     i, known, base, found = info[status.AT], info[status.KNOWN], info[status.BASE], status.RUNNING
     answer = code[of.ANSWER]
+    fill(code, heap)
     while i < limit:
         found = computed(i, int(tokens[i - base]), code, heap)
         if found != status.RUNNING:

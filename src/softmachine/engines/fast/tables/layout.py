@@ -93,7 +93,13 @@ class Layout:
         largest = max((6 * len(head.values) for head in program.heads), default=0)
         code[of.ROOM] = self._take(widest + largest)
         code[of.ROOM_END], code[of.EVERY] = self.heap, self._take(1)
+        groups = [(self._code[index + of.GROUPED], self._width(index), self._width(index)) for index in self.indexes]
+        answers = [(table, width, width + count) for table, width, count in self.tables]
+        code[of.FOUND_BY_KEY], code[of.FOUND_BY_KEY_END] = self._listed([*groups, *answers])
         code[of.INDEXES], code[of.HEADS] = len(program.indexes), len(program.heads)
+
+    def _width(self, record: int) -> int:
+        return (self._code[record + of.KEY_END] - self._code[record + of.KEY]) // 2
 
     def _put(self, numbers: Iterable[int]) -> int:
         """Put integers into the code; the address of the first."""
@@ -229,14 +235,14 @@ class Layout:
         writes = [(k, word - first, shift) for k, (word, shift) in read]
         signature = repr(([mask for _, mask in masks], rows, writes, block.answers))
         if signature not in self._shared:
-            self._shared[signature] = self._take(3)
+            self._shared[signature] = self._take(6)
             self.tables.append((self._shared[signature], len(masks), count))
         return self._shared[signature]
 
     def _index(self, number: int) -> None:
         index = self.program.indexes[number]
         reader, words = self._reader(index.places), [word for word, _ in self._masked(index.places)]
-        parts, state = self._located(index.places, words), self._take(10)
+        parts, state = self._located(index.places, words), self._take(11)
         wide = self._any_wide(index.places)
         self.indexes.append(self._put((*reader, *parts, wide, index.causal, state, number)))
 

@@ -10,8 +10,6 @@ import numpy as np
 
 from softmachine.engines.fast.indexes.kernels import Integers
 from softmachine.engines.fast.tables import records as of
-from softmachine.engines.fast.tables.asking import slot_of
-from softmachine.engines.fast.tables.words import kernel, mixed
 
 if TYPE_CHECKING:
     from softmachine.engines.fast.tables.interpreted import Interpreted
@@ -42,48 +40,56 @@ class TableMemory:
         self.forget()
 
     def _move(self, rooms: Sequence[int], forgotten: int = -1) -> None:
-        """Let everything have so much room in a new heap; one thing, by its number, is forgotten."""
+        """Let everything have so much room in a new heap; a table, by its number, may forget what it has."""
         layout, old = self.layout, self.heap
+        indexes, heads = len(layout.indexes), len(layout.heads)
         sizes = [self._size(number, room) for number, room in enumerate(rooms)]
         begins = np.cumsum([layout.heap, *sizes]).tolist()
-        heap = np.zeros(begins[-1], dtype=np.int64)
-        heap[: layout.heap] = old[: layout.heap]
-        indexes, heads = len(layout.indexes), len(layout.heads)
-        for number, (begin, room) in enumerate(zip(begins, rooms, strict=False)):
+        self.heap = np.zeros(begins[-1], dtype=np.int64)
+        self.heap[: layout.heap] = old[: layout.heap]
+        self.rooms = list(rooms)
+        for number, begin in enumerate(begins[:-1]):
             if number < indexes:
-                self._move_index(number, room, begin, old, heap)
+                self._move_index(number, begin, old)
             elif number < indexes + heads:
-                head = layout.heads[number - indexes]
-                state, width = layout.code[head + of.VALUED], self._sum(number - indexes)
-                used = int(old[state + of.MIXED]) * width
-                heap[begin : begin + used] = old[old[state + of.TOTAL] :][:used]
-                heap[state + of.TOTAL], heap[state + of.TOTALS] = begin, room
+                state = int(layout.code[layout.heads[number - indexes] + of.VALUED])
+                stride = self._stride(number)
+                self._copy(state + of.TOTAL, begin, int(old[state + of.MIXED]) * stride, old)
+                self.heap[state + of.TOTALS] = rooms[number]
             else:
-                table, width, count = layout.tables[number - indexes - heads]
-                heap[table + of.SLOTS], heap[table + of.ENTRIES], heap[table + of.USED] = room, begin, 0
-                if number != forgotten:
-                    _answer_again(table, width, count, old, heap)
-        self.heap, self.rooms = heap, list(rooms)
+                table, *_ = layout.tables[number - indexes - heads]
+                if number == forgotten:
+                    self.heap[table + of.USED] = 0
+                self._move_entries(table, number, begin, old)
 
-    def _move_index(self, number: int, room: int, begin: int, old: Integers, heap: Integers) -> None:
-        """Let an index be somewhere in a new heap: keys, hash table, places, kinds, and the values of its heads."""
-        layout = self.layout
-        state, width = int(layout.code[layout.indexes[number] + of.GROUPED]), self._width(layout.indexes[number])
-        used, hashed = int(old[state + of.GROUPS]), _hashed(room)
-        kinds = width * of.MOST_KINDS
-        parts = [(of.KEYS, used * width, room * width), (of.PLACES, used * of.PLACE, room * of.PLACE)]
-        for column, count, size in (*parts, (of.KIND, kinds, kinds)):
-            heap[begin : begin + count] = old[old[state + column] :][:count]
-            heap[state + column] = begin
-            begin += size
-        heap[state + of.CAPACITY], heap[state + of.HASH], heap[state + of.HASHED] = room, begin, hashed
-        heap[begin : begin + hashed] = -1
-        _hash_again(state, width, heap)
-        begin += hashed
+    def _copy(self, address: int, begin: int, count: int, old: Integers) -> None:
+        """Copy what is in the old heap where an address there says; from now on it says where the copy is."""
+        self.heap[begin : begin + count] = old[old[address] :][:count]
+        self.heap[address] = begin
+
+    def _move_entries(self, entries: int, number: int, begin: int, old: Integers) -> int:
+        """Let entries that are found by a key be somewhere else; the hash table is empty then. Where they end."""
+        heap, room, stride = self.heap, self.rooms[number], self._stride(number)
+        self._copy(entries + of.ENTRIES, begin, int(heap[entries + of.USED]) * stride, old)
+        begin += room * stride
+        heap[begin : begin + _hashed(room)] = -1
+        heap[entries + of.CAPACITY], heap[entries + of.FILLED] = room, 0
+        heap[entries + of.HASH], heap[entries + of.HASHED] = begin, _hashed(room)
+        return begin + _hashed(room)
+
+    def _move_index(self, number: int, begin: int, old: Integers) -> None:
+        """Let an index be somewhere else: keys, places, kinds, and the values of its heads."""
+        code, room = self.layout.code, self.rooms[number]
+        groups, width = int(code[self.layout.indexes[number] + of.GROUPED]), self._stride(number)
+        used = int(old[groups + of.USED])
+        begin = self._move_entries(groups, number, begin, old)
+        self._copy(groups + of.PLACES, begin, used * of.PLACE, old)
+        begin += room * of.PLACE
+        self._copy(groups + of.KIND, begin, width * of.MOST_KINDS, old)
+        begin += width * of.MOST_KINDS
         for head in self._heads_of(number):
-            valued, row = layout.code[head + of.VALUED], 1 + self._width(head)
-            heap[begin : begin + used * row] = old[old[valued + of.VALUE] :][: used * row]
-            heap[valued + of.VALUE] = begin
+            row = 1 + self._width(head)
+            self._copy(int(code[head + of.VALUED]) + of.VALUE, begin, used * row, old)
             begin += room * row
 
     def _heads_of(self, index: int) -> list[int]:
@@ -94,19 +100,23 @@ class TableMemory:
         """How many words somebody reads."""
         return int(self.layout.code[record + of.KEY_END] - self.layout.code[record + of.KEY]) // 2
 
-    def _sum(self, head: int) -> int:
-        return 2 * len(self.code.program.heads[head].values)
+    def _stride(self, number: int) -> int:
+        """How many integers a key takes, a sum, or an answer with its key."""
+        layout, indexes = self.layout, len(self.layout.indexes)
+        if number < indexes:
+            return self._width(layout.indexes[number])
+        if number < indexes + len(layout.heads):
+            return 2 * len(self.code.program.heads[number - indexes].values)
+        _, width, count = layout.tables[number - indexes - len(layout.heads)]
+        return width + count
 
     def _size(self, number: int, room: int) -> int:
         """How many integers something takes that has room for so many."""
-        layout, indexes = self.layout, len(self.layout.indexes)
+        stride, indexes = self._stride(number), len(self.layout.indexes)
         if number < indexes:
-            width, values = self._width(layout.indexes[number]), [1 + self._width(h) for h in self._heads_of(number)]
-            return room * (width + of.PLACE + sum(values)) + width * of.MOST_KINDS + _hashed(room)
-        if number < indexes + len(layout.heads):
-            return room * self._sum(number - indexes)
-        _, width, count = layout.tables[number - indexes - len(layout.heads)]
-        return room * (1 + width + count)
+            rows = sum(1 + self._width(head) for head in self._heads_of(number))
+            return room * (stride + of.PLACE + rows) + stride * of.MOST_KINDS + _hashed(room)
+        return room * stride + (_hashed(room) if number >= indexes + len(self.layout.heads) else 0)
 
     @property
     def arrays(self) -> list[Integers]:
@@ -143,9 +153,9 @@ class TableMemory:
     def _larger(self, number: int) -> list[int]:
         """More room for what is full, and for what will be soon: all is moved."""
         layout, heap, full = self.layout, self.heap, self._full(number)
-        used = [2 * heap[layout.code[record + of.GROUPED] + of.GROUPS] for record in layout.indexes]
+        used = [2 * heap[layout.code[record + of.GROUPED] + of.USED] for record in layout.indexes]
         used += [2 * heap[layout.code[record + of.VALUED] + of.MIXED] for record in layout.heads]
-        used += [4 * heap[table + of.USED] for table, *_ in layout.tables]
+        used += [2 * heap[table + of.USED] for table, *_ in layout.tables]
         most = [MOST_ANSWERS if k >= len(used) - len(layout.tables) else 1 << 62 for k in range(len(used))]
         grows = [k == full or use > room > 1 for k, (use, room) in enumerate(zip(used, self.rooms, strict=True))]
         rooms = zip(self.rooms, grows, most, strict=True)
@@ -160,9 +170,9 @@ class TableMemory:
         """Begin anew: what was remembered of the positions is gone; room, and answers of blocks, are not."""
         code, heap = self.layout.code, self.heap
         for record in self.layout.indexes:
-            state = code[record + of.GROUPED]
-            heap[state + of.GROUPS : state + of.KINDS + 1] = 0
-            heap[heap[state + of.HASH] :][: heap[state + of.HASHED]] = -1
+            groups = code[record + of.GROUPED]
+            heap[groups + np.array([of.USED, of.FILLED, of.INSERTED, of.LATEST, of.KINDS])] = 0
+            heap[heap[groups + of.HASH] :][: heap[groups + of.HASHED]] = -1
         for record in self.layout.heads:
             heap[code[record + of.VALUED] + of.DONE] = heap[code[record + of.VALUED] + of.MIXED] = 0
         for record in self.layout.questions:
@@ -178,30 +188,3 @@ def _hashed(room: int) -> int:
     """How large the hash table is for so many groups: some of it stays empty."""
     return 1 << (2 * room - 1).bit_length()
 
-
-@kernel
-def _hash_again(groups: int, width: int, heap: Integers) -> None:
-    """Fill the hash table of an index, which is empty."""
-    for g in range(heap[groups + of.GROUPS]):
-        key, h = heap[groups + of.KEYS] + g * width, 7
-        for k in range(width):
-            h = mixed(h, heap[key + k])
-        heap[slot_of(groups, h, key, width, heap)] = g
-
-
-@kernel
-def _answer_again(table: int, width: int, count: int, old: Integers, heap: Integers) -> None:
-    """Put the answers of a table of the old heap into that of the new one, which is empty."""
-    stride = 1 + width + count
-    for slot in range(old[table + of.SLOTS]):
-        at = old[table + of.ENTRIES] + slot * stride
-        if old[at] == 1:
-            h = 7
-            for k in range(width):
-                h = mixed(h, old[at + 1 + k])
-            size, here = heap[table + of.SLOTS], h & (heap[table + of.SLOTS] - 1)
-            while heap[heap[table + of.ENTRIES] + here * stride] == 1:  # no two answers have the same key
-                here = (here + 1) & (size - 1)
-            for k in range(stride):
-                heap[heap[table + of.ENTRIES] + here * stride + k] = old[at + k]
-            heap[table + of.USED] += 1

@@ -12,6 +12,7 @@ from softmachine.engines.fast import status
 from softmachine.engines.fast.indexes.groups import compared
 from softmachine.engines.fast.indexes.kernels import Integers
 from softmachine.engines.fast.tables import records as of
+from softmachine.engines.fast.tables.entries import slot_of
 from softmachine.engines.fast.tables.rows import compute
 from softmachine.engines.fast.tables.words import kernel, mixed, number_at, write_number
 
@@ -32,51 +33,35 @@ def recall(block: int, code: Integers, heap: Integers) -> int:
         return found
     for k in range(width):
         h = mixed(h, heap[last + k])
-    first, count = code[block + of.WORD], code[block + of.WORDS]
-    at = answer_at(code[block + of.TABLE], h, last, width, count, heap)
-    if heap[at] == 1 and not every:
+    first, count, table = code[block + of.WORD], code[block + of.WORDS], code[block + of.TABLE]
+    slot = slot_of(table, h, last, width, width + count, heap)
+    if heap[slot] >= 0 and not every:
+        answer = heap[table + of.ENTRIES] + heap[slot] * (width + count) + width
         for k in range(count):
-            heap[first + k] = heap[at + 1 + width + k]
+            heap[first + k] = heap[answer + k]
     else:
-        found = learn(block, at, code, heap)
+        found = learn(block, slot, code, heap)
     heap[code[block + of.KNOWN]] = 1 if found == status.RUNNING else 0
     return found
 
 
 @kernel
-def answer_at(table: int, h: int, key: int, width: int, count: int, heap: Integers) -> int:
-    """Where the answer for a key is, or belongs; some entries are empty."""
-    size, start, stride = heap[table + of.SLOTS], heap[table + of.ENTRIES], 1 + width + count
-    here = h & (size - 1)
-    at = start + here * stride
-    while heap[at] == 1:
-        k = 0
-        while k < width and heap[at + 1 + k] == heap[key + k]:
-            k += 1
-        if k == width:
-            break
-        here = (here + 1) & (size - 1)
-        at = start + here * stride
-    return at
-
-
-@kernel
-def learn(block: int, at: int, code: Integers, heap: Integers) -> int:
-    """Compute a block, and remember what it makes, where its answer belongs; the status that this leads to."""
-    table = code[block + of.TABLE]
-    remember = heap[code[of.EVERY]] == 0
-    if remember and 2 * (heap[table + of.USED] + 1) > heap[table + of.SLOTS]:
+def learn(block: int, slot: int, code: Integers, heap: Integers) -> int:
+    """Compute a block, and remember what it makes, under a number at a slot; the status that this leads to."""
+    table, remember = code[block + of.TABLE], heap[code[of.EVERY]] == 0
+    number = heap[table + of.USED]
+    if remember and number == heap[table + of.CAPACITY]:
         return int(status.FULL + code[of.INDEXES] + code[of.HEADS] + code[block + of.BLOCK_NUMBER])
     found = worked_out(block, code, heap)
     if found != status.RUNNING or not remember:
         return found
-    heap[table + of.USED] += 1
-    width = (code[block + of.KEY_END] - code[block + of.KEY]) // 2
-    heap[at] = 1
+    width, count = (code[block + of.KEY_END] - code[block + of.KEY]) // 2, code[block + of.WORDS]
+    at = heap[table + of.ENTRIES] + number * (width + count)
     for k in range(width):
-        heap[at + 1 + k] = heap[code[block + of.LAST] + k]
-    for k in range(code[block + of.WORDS]):
-        heap[at + 1 + width + k] = heap[code[block + of.WORD] + k]
+        heap[at + k] = heap[code[block + of.LAST] + k]
+    for k in range(count):
+        heap[at + width + k] = heap[code[block + of.WORD] + k]
+    heap[slot], heap[table + of.USED], heap[table + of.FILLED] = number, number + 1, number + 1
     return status.RUNNING
 
 

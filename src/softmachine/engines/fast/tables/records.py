@@ -12,12 +12,13 @@ BLOCK, HEAD = 0, 1
 """What there is to do, in ``OPS``."""
 
 OPS, OPS_END, TOKENS, TOKEN_WORDS, FEATURES, FEATURES_END, PAST, PAST_END = range(8)
-LOGITS, LOGITS_END, ANSWER, ROOM, ROOM_END, EVERY, INDEXES, HEADS = range(8, 16)
-HEADER = 16
+LOGITS, LOGITS_END, ANSWER, ROOM, ROOM_END, EVERY, INDEXES, HEADS, FOUND_BY_KEY, FOUND_BY_KEY_END = range(8, 18)
+HEADER = 18
 """The beginning of the code: what to do, as pairs of what it is and its record; for each token the first words, and how
 many; position features, five integers each: kind, two parameters, word and shift; the heads that do not see their own
 position; the addresses of the logits; the block that has them; in the heap, room for this and that, and whether
-everything is to be computed; how many indexes and heads there are."""
+everything is to be computed; how many indexes and heads there are; all that is found by a key, three integers each:
+where it is in the heap, the words of a key, and of an entry."""
 
 KEY, KEY_END, LAST = 0, 1, 2
 """Records of those who read words begin so: pairs of a word and a mask; in the heap, what was last read there."""
@@ -45,14 +46,15 @@ OF, QUESTION, CHOICE, LATER, MEAN, VALUES, VALUES_END, FOUND, FOUND_END, TO_WORD
 whether all are taken together; where its values are in the words that it keeps, and what it finds, as a block has them;
 the first word of that; whether that is wide though a value is not; in the heap, what is kept; its number."""
 
-SLOTS, ENTRIES, USED = range(3)
-"""In the heap, a table of answers: for how many there is room, a power of two; where they are; how many there are. An
-entry is 1 if it is used, the words of the key, and the words of the answer."""
+ENTRIES, CAPACITY, USED, HASH, HASHED, FILLED = range(6)
+"""In the heap, what is found by a key of words: where entries are, which begin with their keys, how many fit, and how
+many there are; the hash table of their numbers, how large it is, a power of two, and how many are in it. A table of
+answers is that: an entry is a key, and the words of the answer."""
 
-KEYS, CAPACITY, HASH, HASHED, PLACES, KIND, GROUPS, INSERTED, LATEST, KINDS = range(10)
-"""In the heap, the groups of an index: where keys are, and how many fit; the hash table, and how large it is, a power
-of two; where positions are: the first of a group, the last, and how many; where kinds are; how many groups there are;
-how many positions were put in; the group of the last; how many kinds there are, `MANY` if they are not told apart."""
+PLACES, KIND, INSERTED, LATEST, KINDS = range(6, 11)
+"""The groups of an index are that, too, and have besides: where positions are, the first of a group, the last, and how
+many; where kinds are; how many positions were put in; the group of the last; how many kinds there are, `MANY` if they
+are not told apart."""
 FIRST, FINAL, COUNT, PLACE = 0, 1, 2, 3
 
 VALUE, DONE, TOTAL, TOTALS, MIXED = range(5)
