@@ -153,11 +153,11 @@ class TableMemory:
     def _larger(self, number: int) -> list[int]:
         """More room for what is full, and for what will be soon: all is moved."""
         layout, heap, full = self.layout, self.heap, self._full(number)
-        used = [2 * heap[layout.code[record + of.GROUPED] + of.USED] for record in layout.indexes]
-        used += [2 * heap[layout.code[record + of.VALUED] + of.MIXED] for record in layout.heads]
-        used += [2 * heap[table + of.USED] for table, *_ in layout.tables]
+        used = [heap[layout.code[record + of.GROUPED] + of.USED] for record in layout.indexes]
+        used += [heap[layout.code[record + of.VALUED] + of.MIXED] for record in layout.heads]
+        used += [heap[table + of.USED] for table, *_ in layout.tables]
         most = [MOST_ANSWERS if k >= len(used) - len(layout.tables) else 1 << 62 for k in range(len(used))]
-        grows = [k == full or use > room > 1 for k, (use, room) in enumerate(zip(used, self.rooms, strict=True))]
+        grows = [k == full or 8 * use > 7 * room > 7 for k, (use, room) in enumerate(zip(used, self.rooms, strict=True))]
         rooms = zip(self.rooms, grows, most, strict=True)
         return [min(GROWTH * room, limit) if grow else room for room, grow, limit in rooms]
 
