@@ -92,7 +92,7 @@ def _joined(program: Program, parts: Sequence[_Part]) -> list[Block]:
     together, they have no more different inputs than that has values.
     """
     order = {row.to: k for k, row in enumerate(program.rows)}
-    source: dict[int, object] = {place: "token" for place in (program.embedding[0] if program.embedding else ())}
+    source: dict[int, object] = dict.fromkeys(program.embedding[0] if program.embedding else (), "token")
     source |= {place: "position" for *_, place in program.features}
     source |= {place: head for head in program.heads for place in head.found}
     found: list[_Part] = []
@@ -113,6 +113,11 @@ def _joined(program: Program, parts: Sequence[_Part]) -> list[Block]:
         source |= {row.to: len(found) + k for k, part in enumerate(here) for row in part.rows}
         found += here
     return [
-        Block(part.stage, tuple(sorted(part.inputs)), tuple(sorted(part.rows, key=lambda row: order[row.to])), part.answers)
+        Block(
+            part.stage,
+            tuple(sorted(part.inputs)),
+            tuple(sorted(part.rows, key=lambda row: order[row.to])),
+            part.answers,
+        )
         for part in found
     ]

@@ -159,7 +159,10 @@ def retrieve(head: int, i: int, code: Integers, heap: Integers) -> int:
 @kernel
 def searched(head: int, g: int, code: Integers, heap: Integers) -> int:
     """Find what a head retrieves, looking at all groups unless one is known to be the only best; the status."""
-    question, total = code[head + of.QUESTION], code[of.ROOM_END] - 2 * (code[head + of.VALUES_END] - code[head + of.VALUES])
+    question, total = (
+        code[head + of.QUESTION],
+        code[of.ROOM_END] - 2 * (code[head + of.VALUES_END] - code[head + of.VALUES]),
+    )
     for k in range(code[head + of.VALUES_END] - code[head + of.VALUES]):
         heap[total + 2 * k], heap[total + 2 * k + 1] = 0, 1
     ties, time, n, d, bad = integer(1), integer(0), integer(0), integer(1), False

@@ -85,7 +85,9 @@ class Layout:
             self._head(number)
         records = {of.BLOCK: self.blocks_at, of.HEAD: self.heads}
         code[of.OPS], code[of.OPS_END] = self._listed([(what, records[what][number]) for what, number in ops])
-        past = [(h,) for h, head in zip(self.heads, program.heads, strict=True) if not program.indexes[head.index].causal]
+        past = [
+            (h,) for h, head in zip(self.heads, program.heads, strict=True) if not program.indexes[head.index].causal
+        ]
         code[of.PAST], code[of.PAST_END] = self._listed(past)
         code[of.LOGITS], code[of.LOGITS_END] = self._listed([(self._number(place),) for place in program.logits])
         code[of.ANSWER] = self.blocks_at[-1]

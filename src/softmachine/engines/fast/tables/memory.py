@@ -157,7 +157,9 @@ class TableMemory:
         used += [heap[layout.code[record + of.VALUED] + of.MIXED] for record in layout.heads]
         used += [heap[table + of.USED] for table, *_ in layout.tables]
         most = [MOST_ANSWERS if k >= len(used) - len(layout.tables) else 1 << 62 for k in range(len(used))]
-        grows = [k == full or 8 * use > 7 * room > 7 for k, (use, room) in enumerate(zip(used, self.rooms, strict=True))]
+        grows = [
+            k == full or 8 * use > 7 * room > 7 for k, (use, room) in enumerate(zip(used, self.rooms, strict=True))
+        ]
         rooms = zip(self.rooms, grows, most, strict=True)
         return [min(GROWTH * room, limit) if grow else room for room, grow, limit in rooms]
 
@@ -187,4 +189,3 @@ class TableMemory:
 def _hashed(room: int) -> int:
     """How large the hash table is for so many groups: some of it stays empty."""
     return 1 << (2 * room - 1).bit_length()
-

@@ -94,8 +94,10 @@ class TableIndex:
 
 @dataclass(frozen=True)
 class Question:
-    """What heads ask of an index, for each place of the key a constant or a multiple of a place; and what the position of
-    the key adds."""
+    """What heads ask of an index: for each place of the key a number, and what the position of the key adds.
+
+    A number is a constant or a multiple of a place.
+    """
 
     index: int
     sums: tuple[Sum, ...]
@@ -317,9 +319,7 @@ class _Builder:
         causal = head.mask is Mask.CAUSAL
         index, _ = self.indexes.setdefault((places, causal), (len(self.indexes), TableIndex(places, causal)))
         signature = (index, time, tuple(item.signature for item in sums))
-        number, _ = self.questions.setdefault(
-            signature, (len(self.questions), Question(index, tuple(sums), time))
-        )
+        number, _ = self.questions.setdefault(signature, (len(self.questions), Question(index, tuple(sums), time)))
         return index, number
 
 

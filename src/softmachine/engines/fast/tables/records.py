@@ -29,8 +29,8 @@ and how many; in the heap, its table of answers, and whether what it read last i
 has the logits; its number."""
 
 PARTS, PARTS_END, IS_WIDE, CAUSAL, GROUPED, INDEX_NUMBER = range(3, 9)
-"""An index: where in its key numbers are, as a block has them; whether one of them is wide; whether the present position
-is seen; in the heap, its groups; its number."""
+"""An index: where in its key numbers are, as a block has them; whether one of them is wide; whether the present
+position is seen; in the heap, its groups; its number."""
 
 INDEX, PLAIN, TIME, ASKS, QUERY, SIGNS, ASKED, CONSTANT, RUNS, RUNS_END, SIZES, SIZES_END = range(3, 15)
 """A question: its index; whether all numbers are narrow, and the position does not count; the coefficient of the
