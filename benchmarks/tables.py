@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -54,7 +55,7 @@ class Stopwatch:
         return self.tokens / self.seconds
 
 
-def compared(said: list[str], codec: DecoderCodec, word: str, length: int) -> Stopwatch:
+def compared(said: list[str], codec: DecoderCodec[Any], word: str, length: int) -> Stopwatch:
     """How fast the interpreter is; what was said is what it says."""
     watch = Stopwatch()
     with watch.running():
@@ -65,7 +66,7 @@ def compared(said: list[str], codec: DecoderCodec, word: str, length: int) -> St
     return watch
 
 
-def dense(model: Model, codec: DecoderCodec, word: str) -> Stopwatch:
+def dense(model: Model, codec: DecoderCodec[Any], word: str) -> Stopwatch:
     """How fast the dense engine is."""
     watch = Stopwatch()
     with watch.running():

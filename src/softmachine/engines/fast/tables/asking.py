@@ -15,20 +15,20 @@ from softmachine.engines.fast.indexes.groups import compared, integer
 from softmachine.engines.fast.indexes.kernels import LIMIT, Integers, added, divisor, times
 from softmachine.engines.fast.tables import records as of
 from softmachine.engines.fast.tables.entries import slot_of
-from softmachine.engines.fast.tables.words import how_many, kernel, kind_of, mixed, negated, number_at
+from softmachine.engines.fast.tables.words import how_many, inlined, kernel, kind_of, mixed, negated, number_at
 
 WORST = -(1 << 62)
 """Less than any score of narrow numbers."""
 
 
-@kernel
+@inlined
 def only_best(question: int, i: int, code: Integers, heap: Integers) -> int:
     """The group that is better than all others, -1 if that is not seen without looking at all of them."""
     asked, index = code[question + of.ASKED], code[question + of.INDEX]
     groups = code[index + of.GROUPED]
     g = heap[asked + of.GROUP]
     if heap[asked + of.AT] == i + 1:
-        return g
+        return int(g)
     if code[question + of.PLAIN] == 1 and heap[groups + of.KINDS] != of.MANY:
         if is_new(question, code, heap):
             g = integer(of.UNDECIDED)
@@ -39,10 +39,10 @@ def only_best(question: int, i: int, code: Integers, heap: Integers) -> int:
     else:
         g = integer(of.UNDECIDED)
     heap[asked + of.GROUP], heap[asked + of.SEEN], heap[asked + of.AT] = g, heap[groups + of.USED], i + 1
-    return g
+    return int(g)
 
 
-@kernel
+@inlined
 def is_new(question: int, code: Integers, heap: Integers) -> bool:
     """Whether a query of narrow numbers is not the last one; then its signs are computed."""
     asked, begin, last = code[question + of.ASKED], code[question + of.KEY], code[question + of.LAST]
@@ -54,10 +54,10 @@ def is_new(question: int, code: Integers, heap: Integers) -> bool:
     if new:
         ask(question, code, heap)
         heap[asked + of.ASKED_BEFORE] = 1
-    return new
+    return bool(new)
 
 
-@kernel
+@inlined
 def ask(question: int, code: Integers, heap: Integers) -> None:
     """The signs of a query of narrow numbers, as the words of a key."""
     index, signs, constant = code[question + of.INDEX], code[question + of.SIGNS], code[question + of.CONSTANT]
@@ -86,10 +86,10 @@ def still_best(question: int, code: Integers, heap: Integers) -> int:
         if new > score:
             g, score = integer(other), new
     heap[asked + of.SCORE] = score
-    return g
+    return int(g)
 
 
-@kernel
+@inlined
 def best_of_kinds(question: int, code: Integers, heap: Integers) -> tuple[int, int]:
     """The group that is better than all others, and its score; `UNDECIDED` if that cannot be said."""
     index, signs, room = code[question + of.INDEX], code[question + of.SIGNS], code[of.ROOM]
@@ -117,7 +117,7 @@ def best_of_kinds(question: int, code: Integers, heap: Integers) -> tuple[int, i
     return (best, score) if score > others else (integer(of.UNDECIDED), score)
 
 
-@kernel
+@inlined
 def bound(question: int, kind: int, code: Integers, heap: Integers) -> tuple[int, int]:
     """The most that a key of a kind can score, and how much less at least any other does; 0 if several do."""
     most, step, signs = integer(0), integer(1 << 62), code[question + of.SIGNS]

@@ -16,13 +16,13 @@ from softmachine.engines.fast.indexes.kernels import Integers, added, times
 from softmachine.engines.fast.tables import records as of
 from softmachine.engines.fast.tables.asking import best_of_all, only_best, scaled_query, score_of
 from softmachine.engines.fast.tables.entries import slot_of
-from softmachine.engines.fast.tables.words import kernel, kind_of, mixed, number_at, write_number
+from softmachine.engines.fast.tables.words import inlined, kernel, kind_of, mixed, number_at, write_number
 
 ODD_HEAD = 500_000
 """A head that finds other numbers than -1, 0 and 1 is said by its number and this; a block by its number."""
 
 
-@kernel
+@inlined
 def keep(head: int, i: int, code: Integers, heap: Integers) -> int:
     """Put the key and the value of position i into the index of a head, once; the status that this leads to."""
     index, valued, found = code[head + of.OF], code[head + of.VALUED], status.RUNNING
@@ -35,7 +35,7 @@ def keep(head: int, i: int, code: Integers, heap: Integers) -> int:
     return found
 
 
-@kernel
+@inlined
 def keep_key(index: int, i: int, code: Integers, heap: Integers) -> int:
     """Put the key of position i into an index; the status that this leads to."""
     begin, last, groups = code[index + of.KEY], code[index + of.LAST], code[index + of.GROUPED]
@@ -90,7 +90,7 @@ def new_group(index: int, g: int, i: int, code: Integers, heap: Integers) -> Non
     heap[groups + of.KINDS] = count
 
 
-@kernel
+@inlined
 def keep_value(head: int, code: Integers, heap: Integers) -> int:
     """Put the value of the present position into its group; the status that this leads to."""
     groups, begin = code[code[head + of.OF] + of.GROUPED], code[head + of.KEY]
@@ -142,7 +142,7 @@ def add_value(head: int, g: int, at: int, code: Integers, heap: Integers) -> int
     return status.RUNNING
 
 
-@kernel
+@inlined
 def retrieve(head: int, i: int, code: Integers, heap: Integers) -> int:
     """Find what a head retrieves at position i; the status that this leads to."""
     g = only_best(code[head + of.QUESTION], i, code, heap)

@@ -36,6 +36,20 @@ class TableMemory:
         self.rooms = [START if index.places else 1 for index in code.program.indexes]
         """For how many groups there is room in each index; for how many sums of each head; for how many answers."""
         self.rooms += [1] * len(self.layout.heads) + [START] * len(self.layout.tables)
+        groups, valued, asked = (
+            np.array([self.layout.code[record + column] for record in records], dtype=np.int64)
+            for records, column in (
+                (self.layout.indexes, of.GROUPED),
+                (self.layout.heads, of.VALUED),
+                (self.layout.questions, of.ASKED),
+            )
+        )
+        counts = [groups + column for column in (of.USED, of.FILLED, of.INSERTED, of.LATEST, of.KINDS)]
+        self._groups = groups.tolist()
+        self._zeros = np.concatenate([*counts, valued + of.DONE, valued + of.MIXED, asked + of.AT])
+        """What is 0 when a run begins,"""
+        self._undecided = asked + of.GROUP
+        """and what is not decided."""
         self._move(self.rooms)
         self.forget()
 
@@ -170,16 +184,12 @@ class TableMemory:
 
     def forget(self) -> None:
         """Begin anew: what was remembered of the positions is gone; room, and answers of blocks, are not."""
-        code, heap = self.layout.code, self.heap
-        for record in self.layout.indexes:
-            groups = code[record + of.GROUPED]
-            heap[groups + np.array([of.USED, of.FILLED, of.INSERTED, of.LATEST, of.KINDS])] = 0
-            heap[heap[groups + of.HASH] :][: heap[groups + of.HASHED]] = -1
-        for record in self.layout.heads:
-            heap[code[record + of.VALUED] + of.DONE] = heap[code[record + of.VALUED] + of.MIXED] = 0
-        for record in self.layout.questions:
-            state = code[record + of.ASKED]
-            heap[state + of.GROUP], heap[state + of.AT] = of.UNDECIDED, 0
+        heap = self.heap
+        heap[self._zeros] = 0
+        heap[self._undecided] = of.UNDECIDED
+        for groups in self._groups:
+            begin = heap[groups + of.HASH]
+            heap[begin : begin + heap[groups + of.HASHED]] = -1
 
     def compute_everything(self) -> None:
         """From now on, let all numbers of a position be computed and none be remembered, so that `number` has them."""

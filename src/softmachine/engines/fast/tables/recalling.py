@@ -14,12 +14,12 @@ from softmachine.engines.fast.indexes.kernels import Integers
 from softmachine.engines.fast.tables import records as of
 from softmachine.engines.fast.tables.entries import slot_of
 from softmachine.engines.fast.tables.rows import compute
-from softmachine.engines.fast.tables.words import kernel, mixed, number_at, write_number
+from softmachine.engines.fast.tables.words import inlined, kernel, mixed, number_at, write_number
 
 TIED, TOO_LARGE = -1, -2
 
 
-@kernel
+@inlined
 def recall(block: int, code: Integers, heap: Integers) -> int:
     """Let the words of a block be what they have to be; the status that this leads to."""
     begin, last, every = code[block + of.KEY], code[block + of.LAST], heap[code[of.EVERY]] == 1

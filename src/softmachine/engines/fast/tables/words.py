@@ -32,6 +32,12 @@ def kernel(function: Function) -> Function:
     return compiled
 
 
+def inlined(function: Function) -> Function:
+    """Such a function that becomes part of every function that calls it: a call takes as long as what it does."""
+    compiled: Function = numba.njit(_nrt=False, inline="always")(function)
+    return compiled
+
+
 @kernel
 def mixed(h: int, word: int) -> int:
     """A hash with one more word in it."""
