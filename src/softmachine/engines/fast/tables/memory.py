@@ -14,7 +14,7 @@ from softmachine.engines.fast.tables import records as of
 if TYPE_CHECKING:
     from softmachine.engines.fast.tables.interpreted import Interpreted
 
-START, GROWTH = 64, 4
+START, GROWTH = 256, 4
 """Indexes and tables of answers begin with room for so many, and grow by this factor."""
 MOST_ANSWERS = 1 << 16
 """A table with room for so many answers does not grow; it forgets all when it is full."""
