@@ -58,6 +58,8 @@ def compute(first: int, end: int, code: Integers, heap: Integers) -> bool:
         for k in range(code[row + BEGIN], code[row + END], 2):
             own = heap[code[k]]
             odd |= heap[code[k] + 1] != 1 or own > SMALL or own < -SMALL
+            if odd:
+                break
             total += code[k + 1] * own
         if odd:
             total, over, bad = slow_row(row, code, heap)
