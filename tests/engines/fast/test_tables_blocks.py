@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import softmachine as sm
+from softmachine.codec import DecoderCodec
 from softmachine.engines.fast import FastEngine
 from softmachine.engines.fast.engine import FastPass
 from softmachine.engines.fast.tables import memory, words
@@ -26,7 +27,9 @@ def ternary() -> Model:
 
 
 def started(model: Model) -> tuple[FastPass, TableMemory]:
-    run = FastEngine(model.weights).start(model.codec.prompt("").tokens, model.codec.stops)
+    codec = model.codec
+    assert isinstance(codec, DecoderCodec)
+    run = FastEngine(model.weights).start(codec.prompt("").tokens, codec.stops)
     assert isinstance(run.memory, TableMemory)
     return run, run.memory
 
@@ -48,9 +51,8 @@ def test_words_are_numbers(one: list[int], two: list[int]) -> None:
 
 
 def test_remembered_answers_are_what_would_be_computed(ternary: Model) -> None:
-    remembering, quick = started(ternary)
-    computing, slow = started(ternary)
-    slow.compute_everything()
+    (remembering, _), (computing, kept) = started(ternary), started(ternary)
+    kept.compute_everything()
     for count in range(1, 100):
         remembering.go(count)
         computing.go(count)
@@ -59,7 +61,7 @@ def test_remembered_answers_are_what_would_be_computed(ternary: Model) -> None:
         assert isinstance(slow, TableMemory)
         end = quick.layout.numbers  # the words come first
         assert np.array_equal(quick.heap[:end], slow.heap[:end]), count
-    assert not any(slow.heap[table + of.USED] for table, *_ in slow.layout.tables)
+        assert not any(slow.heap[table + of.USED] for table, *_ in slow.layout.tables)
 
 
 def test_blocks_that_are_the_same_function_have_one_table(ternary: Model) -> None:
