@@ -56,10 +56,11 @@ def _call(engine: FastEngine, run: FastPass, atoms: Sequence[int], record: Recor
 
 
 def _step(engine: FastEngine, run: FastPass, code: Interpreted, atoms: Sequence[int], record: Record) -> None:
-    """Read one position of a large model: all its numbers are in a vector."""
+    """Read one position of a large model: all its numbers have places."""
     items = [item for number in atoms if not isinstance(item := engine.flow.atoms[number], Position)]
     places, here = [code.program.place(item) for item in items], run.read
+    if isinstance(run.memory, TableMemory):
+        run.memory.compute_everything()
     run.call(engine.advance, here + 1)
     if run.read == here + 1 and isinstance(run.memory, TableMemory):
-        row, vector = record[here % len(record)], run.memory.vector
-        row[0::2], row[1::2] = vector.n[places], vector.d[places]
+        record[here % len(record)] = [part for place in places for part in run.memory.number(place)]

@@ -1,337 +1,240 @@
-"""Heads of a large model: their keys in groups, all in the same few arrays; heads with the same keys share them.
+"""Heads of a large model: equal keys in groups, what is kept of their values, and what is found.
 
-A head's arrays are views of the arrays of all heads, on which `indexes.groups` and `indexes.finding` work. Where keys
-and query are small integers and the position does not count, a query that did not change is compared with new keys
-alone, and others are looked up by kind (`kinds`); all groups are looked at where that does not decide.
+Of a group's values, the words of one are kept: the first, or the last if later keys are better. Where all keys that
+tie count, that is their mean as long as all are equal; else the group has a sum besides. So what a head finds is, as a
+rule, a copy of words.
 
 Nothing here may index outside of an array, whatever the numbers: compiled code does not check.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from softmachine.engines.fast import status
-from softmachine.engines.fast.indexes.finding import AVERAGE, search, take
-from softmachine.engines.fast.indexes.groups import (
-    ALONE,
-    COUNT,
-    FIRST,
-    FITS,
-    FULL,
-    GROUPS,
-    INSERTED,
-    LAST,
-    LATEST,
-    insert_key,
-    insert_value,
-)
-from softmachine.engines.fast.indexes.kernels import LIMIT, Integers, divisor, inlined, kernel, times
-from softmachine.engines.fast.tables.kinds import MANY, MOST_KINDS, UNDECIDED, best_of_kinds, dot, note_kind, place_of
-from softmachine.engines.fast.tables.rows import Rows, Vector, put
+from softmachine.engines.fast.indexes.finding import AVERAGE, LEFTMOST
+from softmachine.engines.fast.indexes.groups import integer
+from softmachine.engines.fast.indexes.kernels import Integers, added, times
+from softmachine.engines.fast.tables import records as of
+from softmachine.engines.fast.tables.asking import best_of_all, only_best, scaled_query, score_of
+from softmachine.engines.fast.tables.entries import slot_of
+from softmachine.engines.fast.tables.words import inlined, kernel, kind_of, mixed, number_at, write_number
 
 ODD_HEAD = 500_000
-"""A head whose values are not small integers is said by its number and this; an index of such keys by its number."""
-INDEX, QUERY, WIDTH, VALUE, SIZE, FOUND, CHOICE, TIME, CAUSAL, VALUES, ODD_VALUES, ASKS = range(12)
-"""The columns of ``heads``: its index; where its query is, and how long; where its value is, and how long; where what
-it finds goes; which of tied keys; the coefficient of the position; whether it sees its own position; where its values
-are kept; whether they are kept as fractions; the number of its query."""
-KEY, PARTS, KEYS, CAPACITY, SLOTS, HASHED, PLACES, ODD_KEYS, BOX, TELLS = range(10)
-"""The columns of ``indexes``: where the key is, and how long; where keys are kept, and how many fit; where the hash
-table is, and how large; where places are kept; whether keys are kept as fractions; where the box around all is; the
-number of its key."""
-ASKED, KINDS = 4, 5
-"""Columns of ``meta``, besides those of `indexes.groups`: the position of the last search, plus one; and how many kinds
-of keys there are, `MANY` if they are not told apart."""
-GROUP, SCORE, SEEN, SMALL_QUERY = 0, 1, 2, 3
-"""The columns of ``latest``: the one best group that was found last, -1 if there was none; its score; how many groups
-there were; whether the query is of small integers."""
-
-
-class Kept(NamedTuple):
-    """What all heads keep.
-
-    Args:
-        heads: A row for each head.
-        indexes: A row for each index, a set of keys.
-        done: For each head, how many positions were put into its values.
-        meta: What `indexes.groups` keeps of each index.
-        keys: The keys of all indexes.
-        slots: Their hash tables.
-        places: First and last position, and count, of their groups.
-        values: The values of all heads.
-        boxes: The boxes around the keys of all indexes.
-        asked: The last queries.
-        kinds: The kinds of keys of all indexes.
-        latest: What was found last for each query; heads may share one.
-        room: For a key, a value, a query, a corner, and what is found.
-    """
-
-    heads: Integers
-    indexes: Integers
-    done: Integers
-    meta: Integers
-    keys: Integers
-    slots: Integers
-    places: Integers
-    values: Integers
-    boxes: Integers
-    asked: Integers
-    kinds: Integers
-    latest: Integers
-    room: Integers
-
-
-@kernel
-def as_kept(vector: Vector, begin: int, size: int, fractions: bool, into: Integers) -> bool:
-    """Write numbers as they are kept: small integers, or numerators and denominators; whether that is possible."""
-    for k in range(size):
-        if fractions:
-            into[2 * k], into[2 * k + 1] = vector.n[begin + k], vector.d[begin + k]
-        elif vector.odd[begin + k]:
-            return False
-        else:
-            into[k] = vector.n[begin + k]
-    return True
-
-
-@kernel
-def keys_of(x: int, kept: Kept) -> tuple[Integers, Integers, Integers, Integers]:
-    """The keys, places, hash table and box of an index."""
-    index = kept.indexes[x]
-    width, capacity = index[PARTS] * (1 + index[ODD_KEYS]), index[CAPACITY]
-    return (
-        kept.keys[index[KEYS] : index[KEYS] + capacity * width].reshape((capacity, width)),
-        kept.places[index[PLACES] : index[PLACES] + capacity],
-        kept.slots[index[SLOTS] : index[SLOTS] + index[HASHED]],
-        kept.boxes[:, index[BOX] : index[BOX] + width],
-    )
-
-
-@kernel
-def values_of(h: int, kept: Kept) -> Integers:
-    """The values of a head."""
-    head = kept.heads[h]
-    width, capacity = 3 * head[SIZE] * (1 + head[ODD_VALUES]), kept.indexes[head[INDEX], CAPACITY]
-    return kept.values[head[VALUES] : head[VALUES] + capacity * width].reshape((capacity, width))
+"""A head that finds other numbers than -1, 0 and 1 is said by its number and this; a block by its number."""
 
 
 @inlined
-def keep(h: int, i: int, vector: Vector, kept: Kept) -> int:
+def keep(head: int, i: int, code: Integers, heap: Integers) -> int:
     """Put the key and the value of position i into the index of a head, once; the status that this leads to."""
-    x, found = kept.heads[h, INDEX], status.RUNNING
-    if kept.meta[x, INSERTED] <= i:
-        found = keep_fractions(x, i, vector, kept) if kept.indexes[x, ODD_KEYS] else keep_key(x, i, vector, kept)
-    if found == status.RUNNING and kept.done[h] <= i:
-        if kept.heads[h, ODD_VALUES] or kept.heads[h, TIME] or kept.heads[h, CHOICE] != AVERAGE:
-            found = keep_value(h, vector, kept)
-        else:
-            found = keep_sum(h, vector, kept)
+    index, valued, found = code[head + of.OF], code[head + of.VALUED], status.RUNNING
+    if heap[code[index + of.GROUPED] + of.INSERTED] <= i:
+        found = keep_key(index, i, code, heap)
+    if found == status.RUNNING and heap[valued + of.DONE] <= i:
+        found = keep_value(head, code, heap)
         if found == status.RUNNING:
-            kept.done[h] = i + 1
+            heap[valued + of.DONE] = i + 1
     return found
 
 
 @inlined
-def keep_key(x: int, i: int, vector: Vector, kept: Kept) -> int:
-    """Put the key of position i, of small integers, into an index; the status that this leads to."""
-    begin, width, room = kept.indexes[x, KEY], kept.indexes[x, PARTS], kept.indexes[x, PLACES]
-    g, moved, found = kept.meta[x, LATEST], kept.indexes[x, TELLS], status.RUNNING
-    if i == 0 or kept.meta[x, INSERTED] != i or vector.moved[moved]:  # else it is the key of the position before
-        for k in range(width):
-            if vector.odd[begin + k]:
-                found = int(status.REPLAN + x)
-        at = place_of(
-            *(vector.n, begin, width, kept.keys, kept.indexes[x, KEYS]),
-            *(kept.slots, kept.indexes[x, SLOTS], kept.indexes[x, HASHED]),
-        )
-        g = kept.slots[at]
-        if g < 0 and found == status.RUNNING:
-            g = kept.meta[x, GROUPS]
-            if g >= kept.indexes[x, CAPACITY] or 2 * (g + 1) > kept.indexes[x, HASHED]:
-                found = int(status.FULL + x)
-            else:
-                new_group(x, g, i, vector.n, kept)
-                kept.slots[at] = g
-    if found == status.RUNNING:
-        kept.places[room + g, LAST] = i
-        kept.places[room + g, COUNT] += 1
-        kept.meta[x, INSERTED], kept.meta[x, LATEST] = i + 1, g
-        vector.moved[moved] = False
-    return found
-
-
-@inlined
-def new_group(x: int, g: int, i: int, n: Integers, kept: Kept) -> None:
-    """Begin a group with the key of position i; there is room for it."""
-    begin, width, box = kept.indexes[x, KEY], kept.indexes[x, PARTS], kept.indexes[x, BOX]
-    row, place = kept.indexes[x, KEYS] + g * width, kept.indexes[x, PLACES] + g
+def keep_key(index: int, i: int, code: Integers, heap: Integers) -> int:
+    """Put the key of position i into an index; the status that this leads to."""
+    begin, last, groups = code[index + of.KEY], code[index + of.LAST], code[index + of.GROUPED]
+    width, g, h = (code[index + of.KEY_END] - begin) // 2, heap[groups + of.LATEST], 7
+    same = i > 0 and heap[groups + of.INSERTED] == i and g >= 0
     for k in range(width):
-        own = n[begin + k]
-        kept.keys[row + k] = own
-        kept.boxes[0, box + k] = own if g == 0 else min(kept.boxes[0, box + k], own)
-        kept.boxes[1, box + k] = own if g == 0 else max(kept.boxes[1, box + k], own)
-    kept.places[place, FIRST], kept.places[place, COUNT] = i, 0
-    kept.meta[x, GROUPS] = g + 1
-    kept.meta[x, KINDS] = note_kind(kept.kinds, box * MOST_KINDS, kept.meta[x, KINDS], n, begin, width)
-
-
-@kernel
-def keep_fractions(x: int, i: int, vector: Vector, kept: Kept) -> int:
-    """Put the key of position i into an index of fractions; the status that this leads to."""
-    index = kept.indexes[x]
-    keys, places, slots, box = keys_of(x, kept)
-    key = kept.room[0, : keys.shape[1]]
-    as_kept(vector, index[KEY], index[PARTS], True, key)
-    full = insert_key(keys, places, slots, kept.meta[x], box, key, i) == FULL
-    return int(status.FULL + x) if full else status.RUNNING
-
-
-@inlined
-def keep_sum(h: int, vector: Vector, kept: Kept) -> int:
-    """Add the value of the present position to the sum of its group, all that is ever asked for; the status.
-
-    Sums of small integers fit.
-    """
-    x, size, begin = kept.heads[h, INDEX], kept.heads[h, SIZE], kept.heads[h, VALUE]
-    g, found = kept.meta[x, LATEST], status.RUNNING
-    for k in range(size):
-        if vector.odd[begin + k]:
-            found = int(status.REPLAN + ODD_HEAD + h)
-    if found == status.RUNNING:
-        fresh = kept.places[kept.indexes[x, PLACES] + g, COUNT] == 1
-        at = kept.heads[h, VALUES] + (3 * g + 2) * size
-        for k in range(size):
-            kept.values[at + k] = vector.n[begin + k] + (0 if fresh else kept.values[at + k])
-    return found
-
-
-@kernel
-def keep_value(h: int, vector: Vector, kept: Kept) -> int:
-    """Put the value of the present position into its group, as the first, the last, and part of the sum; the status."""
-    head = kept.heads[h]
-    index, meta = kept.indexes[head[INDEX]], kept.meta[head[INDEX]]
-    fractions, value = head[ODD_VALUES] != 0, kept.room[1, : head[SIZE] * (1 + head[ODD_VALUES])]
-    if not as_kept(vector, head[VALUE], head[SIZE], fractions, value):
-        return int(status.REPLAN + ODD_HEAD + h)
-    places = kept.places[index[PLACES] : index[PLACES] + index[CAPACITY]]
-    fits = insert_value(places, values_of(h, kept), meta, value, fractions) == FITS
-    return status.RUNNING if fits else status.TOO_LARGE
-
-
-@kernel
-def scaled_query(head: Integers, vector: Vector, query: Integers) -> tuple[int, bool]:
-    """The query as integers, times a positive number; the position's coefficient; whether they do not fit."""
-    begin, time, strange = head[QUERY], head[TIME], False
-    for k in range(query.size):
-        query[k] = vector.n[begin + k]
-        strange |= vector.odd[begin + k]
-    if not strange:
-        return time, False
-    common = 1
-    for k in range(query.size):
-        step = vector.d[begin + k] // divisor(common, vector.d[begin + k])
-        if float(common) * float(step) >= LIMIT:
-            return 0, True
-        common *= step
-    for k in range(query.size):
-        factor = common // vector.d[begin + k]
-        if abs(float(vector.n[begin + k])) * float(factor) >= LIMIT:
-            return 0, True
-        query[k] = vector.n[begin + k] * factor
-    if abs(float(time)) * float(common) >= LIMIT:
-        return 0, True
-    return time * common, False
-
-
-@inlined
-def retrieve(h: int, i: int, rows: Rows, vector: Vector, kept: Kept) -> bool:
-    """Find what a head retrieves at position i; whether a number does not fit."""
-    x, size, found, bad = kept.heads[h, INDEX], kept.heads[h, SIZE], kept.heads[h, FOUND], False
-    fractions = kept.heads[h, ODD_VALUES] != 0
-    g = only_best(h, vector, kept)
-    if g >= 0 and not fractions and kept.heads[h, CHOICE] == AVERAGE:
-        count = kept.places[kept.indexes[x, PLACES] + g, COUNT]
-        at = kept.heads[h, VALUES] + (3 * g + 2) * size
-        for k in range(size):
-            kept.room[4, k] = kept.values[at + k]
-    else:
-        count, bad = searched(h, i, g, vector, kept)
-    for k in range(0 if bad else size):
-        p, q = (kept.room[4, 2 * k], kept.room[4, 2 * k + 1]) if fractions else (kept.room[4, k], 1)
-        if count == 0:
-            p, q = 0, 1
-        elif count > 1 and p != 0:
-            p, q, unfit = shared(p, q, count)
-            bad |= unfit
-        put(rows, vector, found + k, p, q)
-    return bad
-
-
-@kernel
-def shared(p: int, q: int, count: int) -> tuple[int, int, bool]:
-    """A fraction, divided by a number; and whether it does not fit."""
-    if q == 1 and p % count == 0:
-        return p // count, 1, False
-    return times(1, count, p, q)
-
-
-@inlined
-def only_best(h: int, vector: Vector, kept: Kept) -> int:
-    """The group that is better than all others, -1 if that is not seen without looking at all of them."""
-    x, begin, width, asks = kept.heads[h, INDEX], kept.heads[h, QUERY], kept.heads[h, WIDTH], kept.heads[h, ASKS]
-    g, groups, keys = UNDECIDED, kept.meta[x, GROUPS], kept.indexes[x, KEYS]
-    if vector.moved[asks]:
-        vector.moved[asks] = False
-        kept.latest[asks, GROUP], kept.latest[asks, SMALL_QUERY] = UNDECIDED, 1
-        for k in range(width):
-            if vector.odd[begin + k]:
-                kept.latest[asks, SMALL_QUERY] = 0
-    plain = kept.heads[h, TIME] == 0 and kept.indexes[x, ODD_KEYS] == 0 and kept.meta[x, KINDS] != MANY
-    if plain and kept.latest[asks, SMALL_QUERY] == 1:
-        g, score = kept.latest[asks, GROUP], kept.latest[asks, SCORE]
-        if g >= 0:
-            for other in range(kept.latest[asks, SEEN], groups):
-                new = dot(vector.n, begin, kept.keys, keys + other * width, width)
-                if new > score:
-                    g, score = other, new
-                elif new == score:
-                    g = UNDECIDED
-                    break
+        word = heap[code[begin + 2 * k]] & code[begin + 2 * k + 1]
+        same = same and word == heap[last + k]
+        heap[last + k] = word
+        h = mixed(h, word)
+    if not same:
+        at = slot_of(groups, h, last, width, width, heap)
+        g = heap[at]
         if g < 0:
-            g, score = best_of_kinds(
-                *(vector.n, begin, width, kept.kinds, kept.indexes[x, BOX] * MOST_KINDS, kept.meta[x, KINDS]),
-                *(kept.keys, keys, kept.slots, kept.indexes[x, SLOTS], kept.indexes[x, HASHED], kept.room[3]),
-            )
-        kept.latest[asks, GROUP], kept.latest[asks, SCORE], kept.latest[asks, SEEN] = g, score, groups
-    return g
+            g = heap[groups + of.USED]
+            if g == heap[groups + of.CAPACITY]:
+                heap[groups + of.LATEST] = of.UNDECIDED
+                return int(status.FULL + code[index + of.INDEX_NUMBER])
+            new_group(index, g, i, code, heap)
+            heap[at], heap[groups + of.FILLED] = g, g + 1
+    place = heap[groups + of.PLACES] + g * of.PLACE
+    heap[place + of.FINAL] = i
+    heap[place + of.COUNT] += 1
+    heap[groups + of.INSERTED], heap[groups + of.LATEST] = i + 1, g
+    return status.RUNNING
 
 
 @kernel
-def searched(h: int, i: int, g: int, vector: Vector, kept: Kept) -> tuple[int, bool]:
-    """How many keys are the best, and whether something does not fit; the sum of their values is in the last room.
+def new_group(index: int, g: int, i: int, code: Integers, heap: Integers) -> None:
+    """Begin a group with the key of position i, which was just read; there is room for it."""
+    groups, key = code[index + of.GROUPED], code[index + of.LAST]
+    width, count = (code[index + of.KEY_END] - code[index + of.KEY]) // 2, heap[groups + of.KINDS]
+    place = heap[groups + of.PLACES] + g * of.PLACE
+    for k in range(width):
+        heap[heap[groups + of.ENTRIES] + g * width + k] = heap[key + k]
+    heap[place + of.FIRST], heap[place + of.COUNT] = i, 0
+    heap[groups + of.USED] = g + 1
+    if code[index + of.IS_WIDE]:
+        count = integer(of.MANY)
+    for t in range(count):
+        k = 0
+        while k < width and heap[heap[groups + of.KIND] + t * width + k] == kind_of(heap[key + k]):
+            k += 1
+        if k == width:
+            return
+    if count == of.MOST_KINDS:
+        count = integer(of.MANY)
+    if count != of.MANY:
+        for k in range(width):
+            heap[heap[groups + of.KIND] + count * width + k] = kind_of(heap[key + k])
+        count += 1
+    heap[groups + of.KINDS] = count
 
-    If a group is known to be the only best one, it is given.
-    """
-    head = kept.heads[h]
-    out = kept.room[4, : head[SIZE] * (1 + head[ODD_VALUES])]
-    x, choice = head[INDEX], head[CHOICE]
-    index, meta = kept.indexes[x], kept.meta[x]
-    whole, fractions = index[ODD_KEYS] == 0, head[ODD_VALUES] != 0
-    query, corner = kept.room[2, : head[WIDTH]], kept.room[3, : head[WIDTH]]
-    keys, places, slots, box = keys_of(x, kept)
-    values = values_of(h, kept)
+
+@inlined
+def keep_value(head: int, code: Integers, heap: Integers) -> int:
+    """Put the value of the present position into its group; the status that this leads to."""
+    groups, begin = code[code[head + of.OF] + of.GROUPED], code[head + of.KEY]
+    width, g = (code[head + of.KEY_END] - begin) // 2, heap[groups + of.LATEST]
+    at, same = heap[code[head + of.VALUED] + of.VALUE] + g * (1 + width), True
+    fresh = heap[heap[groups + of.PLACES] + g * of.PLACE + of.COUNT] == 1
+    if fresh:
+        heap[at] = of.UNDECIDED
+    write = fresh or code[head + of.LATER] == 1
+    for k in range(width):
+        word = heap[code[begin + 2 * k]] & code[begin + 2 * k + 1]
+        if write:
+            heap[at + 1 + k] = word
+        same = same and heap[at + 1 + k] == word
+    if code[head + of.MEAN] == 1 and not (same and heap[at] == of.UNDECIDED):
+        return add_value(head, g, at, code, heap)
+    return status.RUNNING
+
+
+@kernel
+def add_value(head: int, g: int, at: int, code: Integers, heap: Integers) -> int:
+    """Add the value of the present position to the sum of its group, which has other values; the status."""
+    first, valued = code[head + of.VALUES], code[head + of.VALUED]
+    count = (code[head + of.VALUES_END] - first) // 3
+    if heap[at] == of.UNDECIDED:
+        if heap[valued + of.MIXED] == heap[valued + of.TOTALS]:
+            return int(status.FULL + code[of.INDEXES] + code[head + of.HEAD_NUMBER])
+        total = heap[valued + of.TOTAL] + heap[valued + of.MIXED] * 2 * count
+        groups = code[code[head + of.OF] + of.GROUPED]
+        before = heap[heap[groups + of.PLACES] + g * of.PLACE + of.COUNT] - 1
+        for k in range(count):
+            n, d = number_at(heap, at + 1 + code[first + 3 * k + 1], code[first + 3 * k + 2])
+            n, d, bad = times(before, 1, n, d)
+            if bad:
+                return status.TOO_LARGE
+            heap[total + 2 * k], heap[total + 2 * k + 1] = n, d
+        heap[at] = heap[valued + of.MIXED]
+        heap[valued + of.MIXED] += 1
+    total, key = heap[valued + of.TOTAL] + heap[at] * 2 * count, code[head + of.KEY]
+    for k in range(count):
+        n, d = number_at(heap, code[key + 2 * code[first + 3 * k + 1]], code[first + 3 * k + 2])
+        if heap[total + 2 * k + 1] == 1 and d == 1 and abs(heap[total + 2 * k]) + abs(n) < 1 << 61:
+            heap[total + 2 * k] += n
+        else:
+            n, d, bad = added(heap[total + 2 * k], heap[total + 2 * k + 1], n, d)
+            if bad:
+                return status.TOO_LARGE
+            heap[total + 2 * k], heap[total + 2 * k + 1] = n, d
+    return status.RUNNING
+
+
+@inlined
+def retrieve(head: int, i: int, code: Integers, heap: Integers) -> int:
+    """Find what a head retrieves at position i; the status that this leads to."""
+    g = only_best(code[head + of.QUESTION], i, code, heap)
     if g >= 0:
-        return take(places, values, g, 0, choice, out), False
-    time, bad = scaled_query(head, vector, query)
+        width, to = (code[head + of.KEY_END] - code[head + of.KEY]) // 2, code[head + of.TO_WORD]
+        at = heap[code[head + of.VALUED] + of.VALUE] + g * (1 + width)
+        if heap[at] == of.UNDECIDED and code[head + of.TO_WIDE] == 0:
+            for k in range(width):
+                heap[to + k] = heap[at + 1 + k]
+            return status.RUNNING
+    return searched(head, g, code, heap)
+
+
+@kernel
+def searched(head: int, g: int, code: Integers, heap: Integers) -> int:
+    """Find what a head retrieves, looking at all groups unless one is known to be the only best; the status."""
+    question, total = (
+        code[head + of.QUESTION],
+        code[of.ROOM_END] - 2 * (code[head + of.VALUES_END] - code[head + of.VALUES]),
+    )
+    for k in range(code[head + of.VALUES_END] - code[head + of.VALUES]):
+        heap[total + 2 * k], heap[total + 2 * k + 1] = 0, 1
+    ties, time, n, d, bad = integer(1), integer(0), integer(0), integer(1), False
+    if g < 0:
+        time, bad = scaled_query(question, code, heap)
+        if not bad:
+            g, ties, n, d, bad = best_of_all(question, time, code, heap)
     if bad:
-        return 0, True
-    asked = kept.asked[index[BOX] : index[BOX] + query.size]
-    again = time == 0 and whole and meta[ASKED] == i + 1 and meta[ALONE] >= 0
-    for k in range(query.size):
-        again = again and query[k] == asked[k]
-    if again:
-        return take(places, values, meta[ALONE], time, choice, out), False
-    meta[ASKED] = i + 1 if time == 0 else 0
-    asked[:] = query
-    return search(keys, places, values, slots, meta, box, corner, query, time, choice, not whole, fractions, out)
+        return status.TOO_LARGE
+    count = integer(0)
+    if ties > 1 and code[head + of.CHOICE] == AVERAGE:
+        for other in range(heap[code[code[head + of.OF] + of.GROUPED] + of.USED]):
+            a, b, _ = score_of(question, other, time, code, heap)
+            if a == n and b == d:
+                more, unfit = take(head, other, total, code, heap)
+                count, bad = count + more, bad or unfit
+    elif ties > 0:
+        if ties > 1:
+            g = chosen(head, g, time, n, d, code, heap)
+        count, bad = take(head, g, total, code, heap)
+    return status.TOO_LARGE if bad else give(head, count, total, code, heap)
+
+
+@kernel
+def chosen(head: int, g: int, time: int, n: int, d: int, code: Integers, heap: Integers) -> int:
+    """Of the groups of one score, from one on, that with the earliest or the latest position."""
+    groups, best = code[code[head + of.OF] + of.GROUPED], g
+    place = heap[groups + of.PLACES] + (of.FINAL if code[head + of.LATER] else of.FIRST)
+    for other in range(g + 1, heap[groups + of.USED]):
+        a, b, _ = score_of(code[head + of.QUESTION], other, time, code, heap)
+        if a == n and b == d:
+            earlier = heap[place + other * of.PLACE] < heap[place + best * of.PLACE]
+            if earlier == (code[head + of.CHOICE] == LEFTMOST):
+                best = integer(other)
+    return best
+
+
+@kernel
+def take(head: int, g: int, total: int, code: Integers, heap: Integers) -> tuple[int, bool]:
+    """Add the values of a group to a sum; how many they are, and whether they do not fit."""
+    first, valued, groups = code[head + of.VALUES], code[head + of.VALUED], code[code[head + of.OF] + of.GROUPED]
+    width, size = (code[head + of.KEY_END] - code[head + of.KEY]) // 2, (code[head + of.VALUES_END] - first) // 3
+    at, count = heap[valued + of.VALUE] + g * (1 + width), integer(1)
+    if code[head + of.MEAN]:
+        count = heap[heap[groups + of.PLACES] + g * of.PLACE + of.COUNT]
+    for k in range(size):
+        if heap[at] != of.UNDECIDED:
+            own = heap[valued + of.TOTAL] + 2 * (heap[at] * size + k)
+            n, d = heap[own], heap[own + 1]
+        else:
+            n, d = number_at(heap, at + 1 + code[first + 3 * k + 1], code[first + 3 * k + 2])
+            n, d, bad = times(count, 1, n, d)
+            if bad:
+                return 0, True
+        heap[total + 2 * k], heap[total + 2 * k + 1], bad = added(heap[total + 2 * k], heap[total + 2 * k + 1], n, d)
+        if bad:
+            return 0, True
+    return count, False
+
+
+@kernel
+def give(head: int, count: int, total: int, code: Integers, heap: Integers) -> int:
+    """Let the mean be what a head found, 0 if there is nothing; the status that this leads to."""
+    for k in range(code[head + of.FOUND], code[head + of.FOUND_END], 3):
+        heap[code[k + 1]] = 0
+    for k in range(code[head + of.FOUND], code[head + of.FOUND_END], 3):
+        n, d = heap[total], heap[total + 1]
+        total += 2
+        if count > 1:
+            n, d, bad = times(1, count, n, d)
+            if bad:
+                return status.TOO_LARGE
+        if not write_number(heap, code[k + 1], code[k + 2], n, d):
+            return int(status.REPLAN + ODD_HEAD + code[head + of.HEAD_NUMBER])
+    return status.RUNNING

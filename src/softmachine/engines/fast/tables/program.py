@@ -1,24 +1,20 @@
-"""A decoder's weights as tables: what `kernel` interprets.
+"""A decoder's weights as a program: rows between places, and heads that look for places of earlier positions.
 
-Everything that a position computes has a place in one vector: the residual stream, position features, queries, keys,
-values, what heads find, hidden units, logits. A coordinate that is added to has a new place from then on, so that
-nothing is written twice. The weights are sparse rows from places to a place.
+Everything that a position computes has a place: what the token is, position features, hidden units, sums, what heads
+find. A number that is made of one other without a bias has none: whoever reads it reads the other, with its weight.
+Nor has a constant. Keys and values are places; queries are rows, one for each place of the key. What a key has as a
+bias is left out: it adds the same to all scores.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
-from math import lcm
-
-import numpy as np
 
 from softmachine.engines.fast.analysis.flow import Retrieved, Unit
 from softmachine.engines.fast.analysis.grids import SAFE, Declined
-from softmachine.engines.fast.indexes.kernels import Integers
 from softmachine.engines.fast.tables import rows as row
-from softmachine.engines.fast.tables.kernel import HEAD, ROWS, Weights
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import (
     I_SQUARED,
@@ -32,73 +28,118 @@ from softmachine.transformer.features import (
     Prime,
     Residue,
 )
-from softmachine.transformer.weights import AffineMap, Head, Layer, Transformer
+from softmachine.transformer.weights import AffineMap, Head, Layer, Matrix, Transformer
 
-Entries = Sequence[tuple[int, Fraction]]
 MOST_PARTS = 1 << 12
-"""Keys with more components are declined, so that the scores of small integers fit."""
+"""Keys with more components are declined."""
+
+
+@dataclass(frozen=True)
+class Sum:
+    """A weighted sum of places, and a constant."""
+
+    terms: Mapping[int, Fraction] = field(default_factory=dict)
+    bias: Fraction = Fraction(0)
+
+    @staticmethod
+    def of(parts: Iterable[tuple[Fraction, Sum]], bias: Fraction = Fraction(0)) -> Sum:
+        """Sums, each times a number, and a constant."""
+        terms: dict[int, Fraction] = {}
+        for factor, part in parts:
+            bias += factor * part.bias
+            for place, weight in part.terms.items():
+                terms[place] = terms.get(place, Fraction(0)) + factor * weight
+        return Sum({place: weight for place, weight in sorted(terms.items()) if weight}, bias)
+
+    @property
+    def signature(self) -> object:
+        """What equal sums have in common."""
+        return tuple(self.terms.items()), self.bias
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a place is: an activation of a sum; computed after the heads of so many layers."""
+
+    to: int
+    sum: Sum
+    activation: int
+    stage: int
 
 
 @dataclass(frozen=True, eq=False)
 class TableHead:
-    """A head: the index that serves it, where in the vector things are, and which components of the value are used.
+    """A head: its layer and stage, its index and question by number, where values and what it finds are.
 
-    Its query has a number among all queries and keys, as ``part``.
+    ``components`` says for each component of the value that is read which of the values it is.
     """
 
     head: Head
     layer: str
+    stage: int
     index: int
-    query: int
-    width: int
-    value: int
-    size: int
-    found: int
-    time: int
-    used: tuple[int, ...]
-    part: int
+    question: int
+    values: tuple[int, ...]
+    found: tuple[int, ...]
+    components: Mapping[int, int]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class TableIndex:
-    """Keys that one or more heads look for something in: where the present one is, and its number as a ``part``."""
+    """Keys that one or more heads look for something in: their places, and whether the present one is seen."""
 
-    key: int
-    parts: int
+    places: tuple[int, ...]
     causal: bool
-    part: int
+
+
+@dataclass(frozen=True)
+class Question:
+    """What heads ask of an index: for each place of the key a number, and what the position of the key adds.
+
+    A number is a constant or a multiple of a place.
+    """
+
+    index: int
+    sums: tuple[Sum, ...]
+    time: int
 
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """The tables of a decoder.
+    """A decoder as rows and heads.
 
     Args:
-        places: How long the vector is.
-        weights: The weights.
-        heads: The heads.
+        places: How many places there are.
+        embedding: For each token what its places are, those that differ from token to token.
+        features: Position features, each as its kind, two parameters, and its place.
+        rows: The rows, in an order in which they can be computed.
+        heads: The heads, in their order.
         indexes: Their keys.
-        hidden: For each layer (each turn of a loop has layers of its own) the place of its first unit.
-        parts: How many queries and keys there are.
+        questions: Their queries.
+        units: For each layer (each turn of a loop has layers of its own) the places of its units.
+        logits: The places of the logits.
     """
 
     places: int
-    weights: Weights
+    embedding: tuple[Mapping[int, Fraction], ...]
+    features: tuple[tuple[int, int, int, int], ...]
+    rows: tuple[Row, ...]
     heads: tuple[TableHead, ...]
     indexes: tuple[TableIndex, ...]
-    hidden: tuple[int, ...]
-    parts: int
+    questions: tuple[Question, ...]
+    units: tuple[tuple[int, ...], ...]
+    logits: tuple[int, ...]
 
     def place(self, item: Unit | Retrieved) -> int:
-        """Where in the vector an atom of the flow is."""
+        """Where an atom of the flow is."""
         if isinstance(item, Unit):
-            return self.hidden[item.layer] + item.number
+            return self.units[item.layer][item.number]
         head = self.heads[item.head]
-        return head.found + head.used.index(item.component)
+        return head.found[head.components[item.component]]
 
 
 def tabulate(transformer: Transformer) -> Program:
-    """The tables of a decoder.
+    """The program of a decoder.
 
     Raises:
         Declined: If there is a head or a feature that the engine does not know.
@@ -109,169 +150,144 @@ def tabulate(transformer: Transformer) -> Program:
 class _Builder:
     def __init__(self, transformer: Transformer) -> None:
         self.transformer = transformer
-        self.places = transformer.width
-        self.stream = list(range(transformer.width))
-        """Where each coordinate is at present."""
-        self.parts: list[tuple[int, int]] = []
-        """For each query and each key where it begins, and where it ends."""
-        self.rows: list[tuple[int, int, int, int, bool, int]] = []
-        """For each row where it goes to, its activation, its bias, the denominator, whether it is large, its level."""
-        self.levels = [0]
-        """The first row of each level, and how many rows there are in those that are complete."""
-        self.entries: list[tuple[int, int]] = []
-        """The columns and weights of all rows."""
-        self.starts = [0]
-        self.ops: list[tuple[int, int]] = []
+        self.places = 0
+        self.stage = 0
+        self.stream: list[Sum] = []
+        """What each coordinate is at present: a constant, or a multiple of a place."""
+        self.rows: list[Row] = []
+        self.stages: dict[int, int] = {}
+        """From which stage on places are there."""
+        self.known: dict[object, int] = {}
+        """The places of keys and values."""
         self.features: list[tuple[int, int, int, int]] = []
         self.heads: list[TableHead] = []
-        self.indexes: list[TableIndex] = []
-        self.hidden: list[int] = []
-        self._known: dict[object, int] = {}
-        self._asked: dict[object, tuple[int, int]] = {}
+        self.indexes: dict[object, tuple[int, TableIndex]] = {}
+        self.questions: dict[object, tuple[int, Question]] = {}
+        self.units: list[tuple[int, ...]] = []
 
     def program(self) -> Program:
         transformer = self.transformer
-        self.embed()
+        embedding = self.embed()
+        self.add_features()
         depth = 0
         for block in transformer.blocks:
             for turn in range(block.count(None)):
                 for number, layer in enumerate(block.layers, depth + 1):
                     self.layer(layer, f"layer {number}" + (f", turn {turn + 1}" if block.count(None) > 1 else ""))
             depth += len(block.layers)
-        logits, level = self.room(len(transformer.outputs)), len(self.levels) - 1
-        self.affine(logits, transformer.unembedding, range(len(transformer.outputs)))
-        self.levels.append(len(self.rows))
-        embedding, overs = self.embedding()
-        past = [h for h, head in enumerate(self.heads) if not self.indexes[head.index].causal]
-        weights = Weights(
-            rows=self.tabulated_rows(),
+        logits = [self.new(item) for item in self.affine(transformer.unembedding)]
+        return Program(
+            places=self.places,
             embedding=embedding,
-            overs=overs,
-            features=_table(self.features, 4),
-            ops=_table(self.ops, 2),
-            past=np.array(past, dtype=np.int64),
-            logits=np.array([logits, len(transformer.outputs), level], dtype=np.int64),
-        )
-        heads, indexes = tuple(self.heads), tuple(self.indexes)
-        return Program(self.places, weights, heads, indexes, tuple(self.hidden), len(self.parts))
-
-    def tabulated_rows(self) -> row.Rows:
-        """All rows, and who reads what."""
-        where, acts, biases, overs, large, levels = _table(self.rows, 6).T.copy()
-        columns, weights = _table(self.entries, 2).T.copy()
-        starts = np.array(self.starts)
-        reads = np.repeat(np.arange(len(where)), np.diff(starts))
-        order = np.argsort(columns, kind="stable")
-        ends = np.cumsum(np.bincount(columns, minlength=self.places))
-        parts = np.full(self.places, -1, dtype=np.int64)
-        for number, (begin, end) in enumerate(self.parts):
-            parts[begin:end] = number
-        none, waits = np.zeros_like(where), np.ones_like(where)
-        return row.Rows(
-            sums=np.stack([np.where(large != 0, 0, biases), none, waits, where, acts, overs, large, levels], axis=1),
-            biases=biases,
-            starts=starts,
-            columns=columns,
-            weights=weights,
-            firsts=np.array(self.levels[:-1]),
-            uses=np.stack([reads, np.where(large[reads] != 0, 0, weights)], axis=1)[order],
-            links=np.stack([parts, np.concatenate([[0], ends[:-1]]), ends, np.zeros_like(ends)], axis=1),
+            features=tuple(self.features),
+            rows=tuple(self.rows),
+            heads=tuple(self.heads),
+            indexes=tuple(index for _, index in self.indexes.values()),
+            questions=tuple(question for _, question in self.questions.values()),
+            units=tuple(self.units),
+            logits=tuple(logits),
         )
 
-    def room(self, count: int) -> int:
-        """New places; the first of them."""
-        self.places += count
-        return self.places - count
+    def room(self) -> int:
+        self.places += 1
+        return self.places - 1
 
-    def row(self, to: int, entries: Iterable[tuple[int, Fraction]], bias: Fraction, act: int = row.KEEP) -> None:
-        """A row: the sum of entries and a bias, in a place."""
-        kept = [(column, weight) for column, weight in entries if weight]
-        over = lcm(bias.denominator, *(weight.denominator for _, weight in kept))
-        weights = [int(weight * over) for _, weight in kept]
-        if max(map(abs, [*weights, int(bias * over), over])) >= SAFE:
-            raise Declined("its weights are not integers of 62 bits over a common denominator")
-        self.entries += zip((column for column, _ in kept), weights, strict=True)
-        self.starts.append(len(self.entries))
-        large = sum(map(abs, weights)) * row.SMALL + abs(int(bias * over)) >= SAFE
-        self.rows.append((to, act, int(bias * over), over, large, len(self.levels) - 1))
+    def new(self, item: Sum, activation: int = row.KEEP) -> int:
+        """The place of a row that is computed now."""
+        to = self.room()
+        self.record(Row(to, item, activation, self.stage))
+        return to
 
-    def affine(self, to: int, affine: AffineMap, which: Iterable[int], acts: Sequence[int] = ()) -> None:
-        """Rows of an affine map of the stream."""
-        for k, c in enumerate(which):
-            entries = [(self.stream[column], weight) for column, weight in affine.weight.rows[c]]
-            self.row(to + k, entries, affine.bias[c], acts[c] if acts else row.KEEP)
+    def record(self, item: Row) -> None:
+        self.rows.append(item)
+        self.stages[item.to] = item.stage
 
-    def computed(self) -> None:
-        """Let the rows since the last level be computed now; none of them reads another."""
-        if len(self.rows) > self.levels[-1]:
-            self.ops.append((ROWS, len(self.levels) - 1))
-            self.levels.append(len(self.rows))
+    def simple(self, item: Sum) -> Sum:
+        """The same as a constant or a multiple of a place, if need be of a new one."""
+        return item if not item.terms or (len(item.terms) == 1 and not item.bias) else Sum({self.new(item): ONE})
 
-    def added(self, coordinate: int, entries: Entries, bias: Fraction = Fraction(0)) -> None:
-        """Add to a coordinate of the stream."""
-        if entries or bias:
-            to = self.room(1)
-            self.row(to, [(self.stream[coordinate], Fraction(1)), *entries], bias)
-            self.stream[coordinate] = to
+    def plain(self, item: Sum) -> int:
+        """The place that has this value, if need be a new one: computed as soon as can be, and once for all heads."""
+        if not item.bias and list(item.terms.values()) == [ONE]:
+            return next(iter(item.terms))
+        if item.signature not in self.known:
+            self.known[item.signature] = self.room()
+            stage = max((self.stages.get(place, 0) for place in item.terms), default=0)
+            self.record(Row(self.known[item.signature], item, row.KEEP, stage))
+        return self.known[item.signature]
 
-    def part(self, begin: int, size: int) -> int:
-        """The number of a query or key."""
-        self.parts.append((begin, begin + size))
-        return len(self.parts) - 1
+    def simple_asked(self, item: Sum) -> Sum:
+        """The same as a constant or a multiple of a place, if need be of one that all heads share."""
+        return item if not item.terms or (len(item.terms) == 1 and not item.bias) else Sum({self.plain(item): ONE})
 
-    def embed(self) -> None:
-        """Position features, added to what the token is."""
-        plain: dict[tuple[int, int, int], int] = {}
-        sums: list[list[tuple[int, Fraction]]] = [[] for _ in range(self.transformer.width)]
-        constants = [Fraction(0)] * self.transformer.width
-        for number, coordinate, weight in self.transformer.position_embedding.entries():
-            terms, constant = _plain(self.transformer.features[number])
-            constants[coordinate] += weight * constant
-            for factor, item in terms:
-                if item not in plain:
-                    plain[item] = self.room(1)
-                    self.features.append((*item, plain[item]))
-                sums[coordinate].append((plain[item], weight * factor))
-        for coordinate, (entries, constant) in enumerate(zip(sums, constants, strict=True)):
-            self.added(coordinate, entries, constant)
-        self.computed()
+    def affine(self, affine: AffineMap) -> list[Sum]:
+        """What an affine map makes of the stream."""
+        pairs = zip(affine.weight.rows, affine.bias, strict=True)
+        return [Sum.of(((w, self.stream[c]) for c, w in entries), bias) for entries, bias in pairs]
 
-    def embedding(self) -> tuple[Integers, Integers]:
-        """The embedding as numerators and denominators."""
-        shape = (len(self.transformer.vocabulary), self.transformer.width)
-        above, below = np.zeros(shape, dtype=np.int64), np.ones(shape, dtype=np.int64)
+    def embed(self) -> tuple[Mapping[int, Fraction], ...]:
+        """What each token is; what all tokens have is a constant."""
+        width, count = self.transformer.width, len(self.transformer.vocabulary)
+        columns = [[Fraction(0)] * count for _ in range(width)]
         for token, coordinate, value in self.transformer.embedding.entries():
             if max(abs(value.numerator), value.denominator) >= SAFE:
                 raise Declined("its weights are not fractions of integers of 62 bits")
-            above[token, coordinate], below[token, coordinate] = value.numerator, value.denominator
-        return above, below
+            columns[coordinate][token] = value
+        found: list[dict[int, Fraction]] = [{} for _ in range(count)]
+        for column in columns:
+            if len(set(column)) <= 1:
+                self.stream.append(Sum(bias=column[0] if column else Fraction(0)))
+                continue
+            place = self.room()
+            self.stream.append(Sum({place: ONE}))
+            for token, value in enumerate(column):
+                found[token][place] = value
+        return tuple(found)
+
+    def add_features(self) -> None:
+        """Position features, added to what the token is."""
+        known: dict[tuple[int, int, int], Sum] = {}
+        added: list[list[tuple[Fraction, Sum]]] = [[] for _ in self.stream]
+        for number, coordinate, weight in self.transformer.position_embedding.entries():
+            terms, constant = _plain(self.transformer.features[number])
+            added[coordinate].append((weight * constant, Sum(bias=ONE)))
+            for factor, item in terms:
+                if item not in known:
+                    known[item] = Sum({self.room(): ONE})
+                    self.features.append((*item, self.places - 1))
+                added[coordinate].append((weight * factor, known[item]))
+        self.stream = [self.simple(Sum.of([(ONE, own), *more])) for own, more in zip(self.stream, added, strict=True)]
 
     def layer(self, layer: Layer, label: str) -> None:
         """Heads, what they add, the units, and what they add."""
-        before = len(self.heads)
         found = [self.head(head, label) for head in layer.heads]
-        self.computed()
-        self.ops += [(HEAD, number) for number in range(before, len(self.heads))]
-        for coordinate in range(self.transformer.width):
-            pairs = zip(layer.heads, found, strict=True)
-            self.added(coordinate, [(at[c], w) for head, at in pairs for c, w in head.output.rows[coordinate]])
-        self.computed()
+        self.stage += bool(found)
+        self.add([(head.output, parts) for head, parts in zip(layer.heads, found, strict=True)])
         forward = layer.feed_forward
-        hidden = self.room(len(forward.units))
-        self.hidden.append(hidden)
+        sums = self.affine(forward.first)
         acts = [row.STEP if kind == "step" else row.RELU for kind in forward.activations]
-        self.affine(hidden, forward.first, range(len(forward.units)), acts)
-        self.computed()
-        for coordinate, entries in enumerate(forward.second.weight.rows):
-            self.added(coordinate, [(hidden + c, w) for c, w in entries], forward.second.bias[coordinate])
-        self.computed()
+        units = [self.new(item, act) for item, act in zip(sums, acts, strict=True)]
+        self.units.append(tuple(units))
+        values = {
+            k: Sum({to: ONE}) if item.terms else Sum(bias=row.activated(item.bias, act))
+            for k, (to, item, act) in enumerate(zip(units, sums, acts, strict=True))
+        }
+        self.add([(forward.second.weight, values)], forward.second.bias)
 
-    def head(self, head: Head, label: str) -> dict[int, int]:
-        """The rows of a head; where each component of what it finds goes."""
+    def add(self, maps: Sequence[tuple[Matrix, Mapping[int, Sum]]], bias: Sequence[Fraction] = ()) -> None:
+        """Add to the stream what maps make of some numbers, and constants."""
+        for c, own in enumerate(self.stream):
+            parts = [(weight, values[k]) for matrix, values in maps for k, weight in matrix.rows[c]]
+            constant = bias[c] if bias else Fraction(0)
+            if parts or constant:
+                self.stream[c] = self.simple(Sum.of([(ONE, own), *parts], constant))
+
+    def head(self, head: Head, label: str) -> dict[int, Sum]:
+        """A head; what each component of what it finds is."""
         if head.bias not in (None, Distance()):
             raise Declined(f"head {head.name!r} has the bias {head.bias}, which the fast engine does not know")
-        asks, keys = head.query, head.key.weight.rows
-        matter = [c for c, entries in enumerate(keys) if entries and (asks.weight.rows[c] or asks.bias[c])]
+        asks = head.query
+        matter = [c for c, keys in enumerate(head.key.weight.rows) if keys and (asks.weight.rows[c] or asks.bias[c])]
         if len(matter) > MOST_PARTS:
             raise Declined(f"head {head.name!r} has keys of {len(matter):,} components")
         time = 0 if head.bias is None else -1
@@ -279,43 +295,35 @@ class _Builder:
             raise Declined(
                 f"head {head.name!r} is a softmax, and the model is too large to prove that it decides as a hard one"
             )
+        index, question = self.question(head, matter, time)
         used = sorted({c for entries in head.output.rows for c, _ in entries})
-        value = self.room(len(used))
-        self.affine(value, head.value, used)
-        found = self.room(len(used))
-        index = self.index(head, matter)
-        query, part = self.question(head, matter, index)
-        where = query, len(matter), value, len(used), found, time, tuple(used)
-        self.heads.append(TableHead(head, label, index, *where, part))
-        return {c: found + k for k, c in enumerate(used)}
+        sums = self.affine(head.value)
+        of = {c: self.plain(sums[c]) for c in used}
+        values = tuple(dict.fromkeys(of.values()))
+        found = tuple(self.room() for _ in values)
+        self.stages |= dict.fromkeys(found, self.stage + 1)
+        components = {c: values.index(place) for c, place in of.items()}
+        self.heads.append(TableHead(head, label, self.stage, index, question, values, found, components))
+        return {c: Sum({found[k]: ONE}) for c, k in components.items()}
 
-    def made_of(self, affine: AffineMap, which: Sequence[int]) -> object:
-        """What rows of an affine map of the stream are made of: what is equal is the same at every position."""
-        return tuple((affine.bias[c], tuple((self.stream[k], w) for k, w in affine.weight.rows[c])) for c in which)
-
-    def question(self, head: Head, matter: Sequence[int], index: int) -> tuple[int, int]:
-        """Where a query is, and its number; a new one, unless the same was asked of the same keys."""
-        signature = (index, self.made_of(head.query, matter))
-        if signature not in self._asked:
-            query = self.room(len(matter))
-            self.affine(query, head.query, matter)
-            self._asked[signature] = query, self.part(query, len(matter))
-        return self._asked[signature]
-
-    def index(self, head: Head, matter: Sequence[int]) -> int:
-        """The index of these keys; a new one, unless there is one of the same."""
-        signature = (head.mask, self.made_of(head.key, matter))
-        if signature not in self._known:
-            key = self.room(len(matter))
-            self.affine(key, head.key, matter)
-            self._known[signature] = len(self.indexes)
-            part = self.part(key, len(matter))
-            self.indexes.append(TableIndex(key, len(matter), head.mask is Mask.CAUSAL, part))
-        return self._known[signature]
+    def question(self, head: Head, matter: Sequence[int], time: int) -> tuple[int, int]:
+        """The numbers of the index that a head looks at, and of what it asks."""
+        asks, keys = self.affine(head.query), self.affine(head.key)
+        parts: dict[int, list[tuple[Fraction, Sum]]] = {}
+        for ask, key in [(asks[c], keys[c]) for c in matter if keys[c].terms]:
+            free = Sum(key.terms)
+            place, factor = next(iter(free.terms.items())) if len(free.terms) == 1 else (self.plain(free), ONE)
+            parts.setdefault(place, []).append((factor, ask))
+        places = tuple(sorted(parts))
+        sums = [self.simple_asked(Sum.of(parts[place])) for place in places]
+        causal = head.mask is Mask.CAUSAL
+        index, _ = self.indexes.setdefault((places, causal), (len(self.indexes), TableIndex(places, causal)))
+        signature = (index, time, tuple(item.signature for item in sums))
+        number, _ = self.questions.setdefault(signature, (len(self.questions), Question(index, tuple(sums), time)))
+        return index, number
 
 
-def _table(rows: Sequence[Sequence[int]], width: int) -> Integers:
-    return np.array(rows, dtype=np.int64).reshape(-1, width)
+ONE = Fraction(1)
 
 
 def _plain(item: Feature) -> tuple[list[tuple[Fraction, tuple[int, int, int]]], Fraction]:

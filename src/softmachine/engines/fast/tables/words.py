@@ -1,0 +1,93 @@
+"""Numbers in words: -1, 0 and 1 in two bits each, 31 to a word; any other number is *wide*, two words, a fraction.
+
+Whoever reads some numbers reads words under masks. Equal words under the masks are equal numbers, and the other way
+round, so that words are what is compared, hashed and remembered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+
+from softmachine.engines.fast.indexes.kernels import Integers
+
+LANES = 31
+WIDE = -1
+"""The shift of a number that is wide: its numerator is the whole word, its denominator the next."""
+ALL = -1
+"""The mask of a whole word."""
+EVERY_OTHER = 0x1555555555555555
+Function = TypeVar("Function", bound=Callable[..., Any])
+_ONE, _TWO, _HALF, _BITS = 0x1E3779B1, 0x3F4A7C15, (1 << 31) - 1, (1 << 62) - 1
+"""Odd numbers of 30 bits: 31 bits times one of these do not overflow."""
+
+
+def kernel(function: Function) -> Function:
+    """A function that is compiled together with the code that calls it; nothing in it makes an array.
+
+    So references need not be counted: that takes two atomic operations for every array of every call.
+    """
+    compiled: Function = numba.njit(_nrt=False)(function)
+    return compiled
+
+
+def inlined(function: Function) -> Function:
+    """Such a function that becomes part of every function that calls it: a call takes as long as what it does."""
+    compiled: Function = numba.njit(_nrt=False, inline="always")(function)
+    return compiled
+
+
+@kernel
+def mixed(h: int, word: int) -> int:
+    """A hash with one more word in it."""
+    h = (h ^ word) & _BITS
+    h = (h & _HALF) * _ONE + (h >> 31) * _TWO
+    return h ^ (h >> 31)
+
+
+@kernel
+def lane(word: int, shift: int) -> int:
+    """The number of two bits at a place of a word."""
+    return (((word >> shift) & 3) ^ 2) - 2
+
+
+@kernel
+def number_at(heap: Integers, word: int, shift: int) -> tuple[int, int]:
+    """A number as a fraction."""
+    if shift < 0:
+        return heap[word], heap[word + 1]
+    return lane(heap[word], shift), 1
+
+
+@kernel
+def write_number(heap: Integers, word: int, shift: int, n: int, d: int) -> bool:
+    """Write a number; whether it fits. Its bits are 0 before."""
+    if shift < 0:
+        heap[word], heap[word + 1] = n, d
+        return True
+    heap[word] |= (n & 3) << shift
+    return d == 1 and -1 <= n <= 1
+
+
+@kernel
+def kind_of(word: int) -> int:
+    """Which numbers of a word, all narrow, are not 0."""
+    return (word | (word >> 1)) & EVERY_OTHER
+
+
+@kernel
+def negated(word: int) -> int:
+    """The same numbers, all narrow, with other signs."""
+    return word ^ ((word & EVERY_OTHER) << 1)
+
+
+@kernel
+def how_many(bits: int) -> int:
+    """How many bits are 1, of every other one."""
+    bits = (bits & 0x1111111111111111) + ((bits >> 2) & 0x1111111111111111)
+    bits = (bits + (bits >> 4)) & 0x0F0F0F0F0F0F0F0F
+    bits += bits >> 8
+    bits += bits >> 16
+    return (bits + (bits >> 32)) & 0x7F

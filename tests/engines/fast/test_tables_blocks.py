@@ -1,0 +1,114 @@
+"""What large models remember: words are numbers, answers are what is computed, the best key is the best of all."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import softmachine as sm
+from softmachine.codec import DecoderCodec
+from softmachine.engines.fast import FastEngine
+from softmachine.engines.fast.engine import FastPass
+from softmachine.engines.fast.tables import memory, words
+from softmachine.engines.fast.tables import records as of
+from softmachine.engines.fast.tables.asking import best_of_all, scaled_query
+from softmachine.engines.fast.tables.interpreted import Interpreted
+from softmachine.engines.fast.tables.memory import TableMemory
+from softmachine.model import Model
+
+LANES = st.lists(st.sampled_from([-1, 0, 1]), min_size=words.LANES, max_size=words.LANES)
+
+
+@pytest.fixture(scope="module")
+def ternary() -> Model:
+    return sm.compile("binary-counter", construction="ternary", length=256)
+
+
+def started(model: Model) -> tuple[FastPass, TableMemory]:
+    codec = model.codec
+    assert isinstance(codec, DecoderCodec)
+    run = FastEngine(model.weights).start(codec.prompt("").tokens, codec.stops)
+    assert isinstance(run.memory, TableMemory)
+    return run, run.memory
+
+
+def packed(numbers: list[int]) -> int:
+    return sum((number & 3) << (2 * k) for k, number in enumerate(numbers))
+
+
+@given(LANES, LANES)
+def test_words_are_numbers(one: list[int], two: list[int]) -> None:
+    word = packed(one)
+    assert [words.lane(word, 2 * k) for k in range(words.LANES)] == one
+    assert words.negated(word) == packed([-number for number in one])
+    assert words.kind_of(word) == packed([abs(number) for number in one])
+    assert words.how_many(words.kind_of(word)) == sum(map(abs, one))
+    both = words.kind_of(word) & words.kind_of(packed(two))
+    unlike = words.how_many(((word ^ packed(two)) >> 1) & both)
+    assert words.how_many(both) - 2 * unlike == sum(a * b for a, b in zip(one, two, strict=True))
+
+
+def test_remembered_answers_are_what_would_be_computed(ternary: Model) -> None:
+    (remembering, _), (computing, kept) = started(ternary), started(ternary)
+    kept.compute_everything()
+    for count in range(1, 100):
+        remembering.go(count)
+        computing.go(count)
+        quick, slow = remembering.memory, computing.memory
+        assert isinstance(quick, TableMemory)
+        assert isinstance(slow, TableMemory)
+        end = quick.layout.numbers  # the words come first
+        assert np.array_equal(quick.heap[:end], slow.heap[:end]), count
+        assert not any(slow.heap[table + of.USED] for table, *_ in slow.layout.tables)
+
+
+def test_blocks_that_are_the_same_function_have_one_table(ternary: Model) -> None:
+    code = FastEngine(ternary.weights).code
+    assert isinstance(code, Interpreted)
+    tables = [code.layout.code[record + of.TABLE] for record in code.layout.blocks_at]
+    assert len(set(tables)) == len(code.layout.tables) < len(tables)
+
+
+def test_a_table_that_is_full_forgets_and_the_tokens_are_the_same(
+    ternary: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = list(ternary.codec.expected("", 200))[:200]
+    monkeypatch.setattr(memory, "START", 8)
+    monkeypatch.setattr(memory, "MOST_ANSWERS", 32)
+    run, _ = started(ternary)
+    run.go(202)
+    kept = run.memory
+    assert isinstance(kept, TableMemory)
+    assert max(kept.rooms[-len(kept.layout.tables) :]) == 32
+    assert list(run.said_since(200)) == expected
+
+
+def test_the_best_key_is_the_best_of_all(ternary: Model) -> None:
+    """Kinds and new keys against every score of every group, computed in fractions."""
+    run, _ = started(ternary)
+    decided = 0
+    for count in range(1, 120, 7):
+        run.go(count)
+        kept = run.memory
+        assert isinstance(kept, TableMemory)
+        code, heap = kept.layout.code, kept.heap.copy()
+        for question in kept.layout.questions:
+            g = heap[code[question + of.ASKED] + of.GROUP]
+            if g >= 0:
+                time, bad = scaled_query(question, code, heap)
+                best, ties, *_, unfit = best_of_all(question, time, code, heap)
+                assert (best, ties, bad or unfit) == (g, 1, False)
+                decided += 1
+    assert decided > 300
+
+
+def test_a_run_in_the_memory_of_another_says_the_same(ternary: Model) -> None:
+    run, _ = started(ternary)
+    run.go(200)
+    said = list(run.said_since(190))
+    codes = np.array([run.tokens[k] for k in range(run.prompt)])
+    run.again(codes)
+    run.go(200)
+    assert list(run.said_since(190)) == said
