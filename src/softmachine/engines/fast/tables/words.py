@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numba
+from numba.core.cpu import CPUTargetOptions
 
 from softmachine.engines.fast.indexes.kernels import Integers
 
@@ -22,6 +23,8 @@ EVERY_OTHER = 0x1555555555555555
 Function = TypeVar("Function", bound=Callable[..., Any])
 _ONE, _TWO, _HALF, _BITS = 0x1E3779B1, 0x3F4A7C15, (1 << 31) - 1, (1 << 62) - 1
 """Odd numbers of 30 bits: 31 bits times one of these do not overflow."""
+_UNCOUNTED = {"_nrt": False} if hasattr(CPUTargetOptions, "_nrt") else {}
+"""References are not counted, if numba has that option: it is not among those that it promises to keep."""
 
 
 def kernel(function: Function) -> Function:
@@ -29,13 +32,13 @@ def kernel(function: Function) -> Function:
 
     So references need not be counted: that takes two atomic operations for every array of every call.
     """
-    compiled: Function = numba.njit(_nrt=False)(function)
+    compiled: Function = numba.njit(**_UNCOUNTED)(function)
     return compiled
 
 
 def inlined(function: Function) -> Function:
     """Such a function that becomes part of every function that calls it: a call takes as long as what it does."""
-    compiled: Function = numba.njit(_nrt=False, inline="always")(function)
+    compiled: Function = numba.njit(**_UNCOUNTED, inline="always")(function)
     return compiled
 
 
