@@ -29,12 +29,6 @@ def kernel(function: Function) -> Function:
     return compiled
 
 
-def inlined(function: Function) -> Function:
-    """A function that becomes part of every function that calls it: a call with many arrays takes 100 ns and more."""
-    compiled: Function = numba.njit(inline="always")(function)
-    return compiled
-
-
 @kernel
 def divisor(a: int, b: int) -> int:
     """The greatest common divisor, at least 1."""
