@@ -22,7 +22,7 @@ AT_ONCE = 1 << 14
 """So many tokens are put to a model at once."""
 LONGER = 16
 """A model that is decoded may say so many tokens more than it should."""
-STEP = 32
+STEP = 16
 """Lengths of traces are told in steps of so many tokens."""
 DECODED = 64
 """So many words of a bin are decoded at most, to see their verdicts."""
