@@ -61,7 +61,7 @@ def test_json_has_all_runs(capsys: pytest.CaptureFixture[str]) -> None:
         (["parity-counter", "--positions", "lisp"], "there is no position encoding 'lisp'"),
         (["parity-counter", "--precision", "float3"], "there is no precision 'float3'"),
         (["parity-counter", "--test", "60;90"], "takes numbers with commas between"),
-        (["parity-counter", "--width", "30"], "a width of 30 is not for 4 heads"),
+        (["parity-counter", "--width", "30"], "a width of 30 is not for 2 heads"),
         (["parity-counter", "--positions", "alibi", "--save", "model"], "a stock LLaMA has no positions 'alibi'"),
         (["parity-counter", "--seeds", "0,1", "--save", "model"], "--save is for one run"),
         (["parity-counter", "--plot", "plot.gif"], "should end in .png or .svg"),

@@ -80,7 +80,7 @@ class Shape:
 
     layers: int = 2
     width: int = 64
-    heads: int = 4
+    heads: int = 2
     positions: str = "none"
     precision: str = "float32"
 
@@ -110,7 +110,7 @@ class Schedule:
     """
 
     steps: int = 1_000
-    batch: int = 32
+    batch: int = 64
     learning_rate: float = 2e-3
     weight_decay: float = 0.01
     warm_up: float = 0.05

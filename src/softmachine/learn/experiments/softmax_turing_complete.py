@@ -64,6 +64,7 @@ class Scale:
         binary_positions: Encodings of binary tasks.
         layers: How many layers.
         width: How wide.
+        heads: How many heads a layer has.
         schedule: How it is trained.
         seeds: How many seeds.
         max_steps: How many steps a run of a source may take.
@@ -75,6 +76,7 @@ class Scale:
     binary_positions: tuple[str, ...]
     layers: int
     width: int
+    heads: int
     schedule: Schedule
     seeds: int
     max_steps: int = 100_000
@@ -90,6 +92,7 @@ SCALES = {
         ("none", "relative", "relative+log"),
         2,
         64,
+        2,
         Schedule(),
         1,
         10_000,
@@ -101,6 +104,7 @@ SCALES = {
         _RELATIVE,
         2,
         128,
+        4,
         Schedule(steps=6_000, learning_rate=1e-3),
         3,
     ),
@@ -111,6 +115,7 @@ SCALES = {
         _RELATIVE,
         4,
         256,
+        8,
         Schedule(steps=30_000, learning_rate=5e-4, patience=3),
         5,
     ),
@@ -142,6 +147,7 @@ def settings(scale: str, seeds: int | None = None) -> list[Setting]:
             layers=(chosen.layers,),
             seeds=range(seeds or chosen.seeds),
             width=chosen.width,
+            heads=chosen.heads,
         )
     return found
 
