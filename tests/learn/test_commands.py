@@ -64,6 +64,7 @@ def test_json_has_all_runs(capsys: pytest.CaptureFixture[str]) -> None:
         (["parity-counter", "--width", "30"], "a width of 30 is not for 2 heads"),
         (["parity-counter", "--positions", "alibi", "--save", "model"], "a stock LLaMA has no positions 'alibi'"),
         (["parity-counter", "--seeds", "0,1", "--save", "model"], "--save is for one run"),
+        (["parity-counter", "--curriculum", "3"], "from 0 to 1"),
         (["parity-counter", "--plot", "plot.gif"], "should end in .png or .svg"),
         (["palindrome", "--theorem", "ternary"], "depend on a length"),
     ],

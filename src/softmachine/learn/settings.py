@@ -123,6 +123,8 @@ class Schedule:
     def __post_init__(self) -> None:
         if min(self.steps, self.batch, self.every) < 1 or self.learning_rate <= 0:
             raise UsageError("steps, words of a step and the learning rate are greater than 0")
+        if not (0 <= self.curriculum <= 1 and 0 <= self.warm_up <= 1 and 0 <= self.floor <= 1):
+            raise UsageError("the shares of steps in which words get longer, or the rate rises, are from 0 to 1")
 
 
 @dataclass(frozen=True, kw_only=True)
