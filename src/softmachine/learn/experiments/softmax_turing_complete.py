@@ -193,8 +193,9 @@ def _caveats(records: Sequence[Record]) -> list[str]:
     )
     sizes = (
         f"Ours: {first.shape.layers} layers, width {first.shape.width}, {first.shape.heads} heads, "
-        f"{first.schedule.steps:,} steps (binary half as many), data seed {first.task.seed}. Theirs (unary, no positions): lengths up to 100, test2 from 201 to 300, up to 30,000 "
-        f"steps; {THEIR_BINARY}."
+        f"{first.schedule.steps:,} steps (binary half as many), data seed {first.task.seed}. "
+        "Theirs (unary, no positions): lengths up to 100, test2 from 201 to 300, up to 30,000 steps; "
+        f"{THEIR_BINARY}."
     )
     unknown = (
         "The paper states neither layers, width, learning rate, data, traces, loss, measure nor seeds; what length "
