@@ -175,7 +175,7 @@ def report(records: Sequence[Record]) -> list[str]:
         counts = ", ".join(f"{count} up to {tokens}" for tokens, (count, _) in lengths(own[0]).items())
         lines += [
             f"{kind} ({theorem}) of {task.name!r}, words up to {task.train}, contexts up to {own[0]['context']}",
-            f"  held-out traces by length in tokens: {counts}",
+            f"  {own[0]['data']['train']['words']:,} words to train on; held-out traces by length in tokens: {counts}",
             *(f"  {line}" for line in _table(own).splitlines()),
             f"  the construction: {_formula(theorem, task.context or 0)}",
             "",
@@ -190,11 +190,11 @@ def _caveats(records: Sequence[Record]) -> list[str]:
         "Each cell: the longest length (in tokens, of those above) at which at least 90 % of held-out traces are "
         "exact, mean and range over seeds; then the share of all traces that are exact."
     )
-    trained, spent = records[0]["data"]["train"]["words"], sum(each["training"]["cpu"] for each in records) / 60
+    spent = sum(each["training"]["cpu"] for each in records) / 60
     ours = (
         f"{first.schedule.steps:,} steps of {first.schedule.batch} segments, rate {first.schedule.learning_rate:g}, "
-        f"width {first.shape.width}, {first.shape.heads} heads, positions {first.shape.positions}, {trained:,} words "
-        f"to train on, data seed {first.task.seed}, seeds {seeds}; {spent:.0f} minutes of processor time in all."
+        f"width {first.shape.width}, {first.shape.heads} heads, positions {first.shape.positions}, data seed "
+        f"{first.task.seed}, seeds {seeds}; {spent:.0f} minutes of processor time in all."
     )
     theirs = (
         "The paper: 9×9 Sudoku, width 512, 20·10⁹ tokens; summarised, 4/5/6/7/8 layers solve "
