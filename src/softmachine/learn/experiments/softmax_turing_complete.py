@@ -140,12 +140,9 @@ def settings(scale: str, seeds: int | None = None) -> list[Setting]:
         length = chosen.lengths[name] if unary else chosen.binary
         tests = (2 * length, 3 * length) if unary else (length + 1, length + 2)
         task = task_for(source_named(name), train=length, tests=tests, seed=2026, max_steps=chosen.max_steps)
-        schedule = replace(chosen.schedule, batch=FEW_WORDS.get(name, chosen.schedule.batch))
-        if not unary:  # there are few words: half as many steps see each often enough
-            schedule = replace(schedule, steps=schedule.steps // 2)
         found += grid(
             task,
-            schedule,
+            replace(chosen.schedule, batch=FEW_WORDS.get(name, chosen.schedule.batch)),
             positions=chosen.positions if unary else chosen.binary_positions,
             layers=(chosen.layers,),
             seeds=range(seeds or chosen.seeds),
@@ -193,7 +190,7 @@ def _caveats(records: Sequence[Record]) -> list[str]:
     )
     sizes = (
         f"Ours: {first.shape.layers} layers, width {first.shape.width}, {first.shape.heads} heads, "
-        f"{first.schedule.steps:,} steps (binary half as many), data seed {first.task.seed}. "
+        f"{first.schedule.steps:,} steps, data seed {first.task.seed}. "
         "Theirs (unary, no positions): lengths up to 100, test2 from 201 to 300, up to 30,000 steps; "
         f"{THEIR_BINARY}."
     )
