@@ -61,9 +61,10 @@ def test_json_has_all_runs(capsys: pytest.CaptureFixture[str]) -> None:
         (["parity-counter", "--positions", "lisp"], "there is no position encoding 'lisp'"),
         (["parity-counter", "--precision", "float3"], "there is no precision 'float3'"),
         (["parity-counter", "--test", "60;90"], "takes numbers with commas between"),
-        (["parity-counter", "--width", "30"], "a width of 30 is not for 4 heads"),
+        (["parity-counter", "--width", "30"], "a width of 30 is not for 2 heads"),
         (["parity-counter", "--positions", "alibi", "--save", "model"], "a stock LLaMA has no positions 'alibi'"),
         (["parity-counter", "--seeds", "0,1", "--save", "model"], "--save is for one run"),
+        (["parity-counter", "--curriculum", "3"], "from 0 to 1"),
         (["parity-counter", "--plot", "plot.gif"], "should end in .png or .svg"),
         (["palindrome", "--theorem", "ternary"], "depend on a length"),
     ],
@@ -99,7 +100,7 @@ def test_depth_or_precision_prints_a_length_for_every_depth_and_precision(
 ) -> None:
     tiny = replace(
         depth_or_precision.SCALES["small"],
-        length=4,
+        sizes={"ternary": (4, 128), "ternary-summary": (4, 64)},
         layers=(1, 2),
         precisions=("float32", "bits:3"),
         width=16,
@@ -116,13 +117,30 @@ def test_depth_or_precision_prints_a_length_for_every_depth_and_precision(
     assert any("22 layers for contexts up to 2^7 tokens" in line for line in found["report"])
 
 
-def test_the_longest_length_ends_before_the_first_step_that_is_not_right() -> None:
-    def record(**by_tokens: tuple[int, int]) -> dict[str, object]:
-        return {"measures": {"test0": {"by_tokens": {key[1:]: list(pair) for key, pair in by_tokens.items()}}}}
+def _by_tokens(**by_tokens: tuple[int, int]) -> dict[str, object]:
+    return {"measures": {"test0": {"by_tokens": {key[1:]: list(pair) for key, pair in by_tokens.items()}}}}
 
-    assert depth_or_precision.longest(record(_32=(10, 9), _64=(10, 10), _96=(10, 8), _128=(10, 10))) == 64
-    assert depth_or_precision.longest(record(_32=(10, 8))) == 0
-    assert depth_or_precision.longest(record(_96=(1, 1), _128=(20, 19))) == 128
+
+def test_the_longest_length_is_the_last_one_at_which_nine_tenths_are_right() -> None:
+    assert depth_or_precision.longest(_by_tokens(_16=(20, 20), _32=(20, 18), _48=(20, 17))) == 32
+    assert depth_or_precision.longest(_by_tokens(_16=(20, 17), _32=(20, 20))) == 32
+    assert depth_or_precision.longest(_by_tokens(_16=(20, 17))) == 0
+
+
+def test_lengths_with_few_traces_are_put_together_so_that_none_alone_decides() -> None:
+    found = depth_or_precision.lengths(_by_tokens(_16=(1, 0), _32=(19, 19), _48=(30, 15), _112=(2, 2)))
+    assert found == {32: (20, 19), 112: (32, 17)}
+
+
+def test_the_machine_of_depth_or_precision_turns_gray_code_into_binary() -> None:
+    from softmachine.theorems import theorem_for
+
+    source = depth_or_precision.machine()
+    codec = theorem_for(source, "ternary").codec_for(source, 128)
+    for number in range(1, 64):
+        gray = f"{number ^ number >> 1:b}"
+        said = [token or "" for token in codec.expected(gray, 1_000)]
+        assert "".join(token[1] for token in said if token.startswith("=")).strip("_") == f"{number:b}"
 
 
 def test_softmax_turing_complete_prints_ours_beside_theirs(

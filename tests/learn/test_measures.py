@@ -58,3 +58,16 @@ def test_shares_add_up(half_trained: tuple[Decoder, Corpus]) -> None:
         assert sum(good for _, good in table.values()) == sum(right)
     assert found.accepted == sum(each.verdict == "accept" for each in examples)
     assert found.exact_long is None
+
+
+def test_the_baseline_says_the_most_frequent_trace_whatever_the_word_is(half_trained: tuple[Decoder, Corpus]) -> None:
+    decoder, corpus = half_trained
+    examples, traces = corpus.tests["test0"], [each.segments[0][1] for each in corpus.train]
+    most = max(map(traces.count, traces))
+    shares = {
+        sum(each.segments[0][1] == trace for each in examples) / len(examples)
+        for trace in traces
+        if traces.count(trace) == most
+    }
+    assert most > 1
+    assert measure(decoder, corpus, examples, verdicts=False).same_trace in shares

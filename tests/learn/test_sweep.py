@@ -42,6 +42,27 @@ def test_a_run_that_is_there_is_not_done_again(tmp_path: Path, monkeypatch: pyte
         assert torch.equal(weight, loaded.state_dict()[name])
 
 
+def test_a_run_that_was_interrupted_goes_on_in_its_folder_and_ends_as_if_it_had_not_been(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training, "KEEP", 0.0)
+    seen: list[int] = []
+
+    def interrupt(progress: training.Progress) -> None:
+        seen.append(progress.step)
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(RUNS[0], _made(tmp_path), interrupt)
+    record, decoder = run(RUNS[0], tmp_path, interrupt)
+    whole, uninterrupted = run(RUNS[0])
+    assert seen == [1, 2, 3, 4]
+    assert timeless(record) == timeless(whole)
+    for name, weight in decoder.state_dict().items():
+        assert torch.equal(weight, uninterrupted.state_dict()[name])
+
+
 def test_a_record_says_what_it_is_of_and_what_came_of_it(tmp_path: Path) -> None:
     record, _ = run(RUNS[1], _made(tmp_path))
     (path,) = tmp_path.glob("*.json")

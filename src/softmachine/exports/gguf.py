@@ -16,13 +16,14 @@ import numpy as np
 from softmachine.exports import checkpoint
 from softmachine.exports.dialogue import Dialogue
 from softmachine.exports.formats import StockFormat
-from softmachine.exports.llama import STRETCH, llama
+from softmachine.exports.llama import llama
 from softmachine.exports.lower import lower
 from softmachine.exports.manual import Manual
 from softmachine.exports.placed import Placed
 from softmachine.exports.writing import Filled
 from softmachine.model import Model
 from softmachine.progress import Tell
+from softmachine.stock import STRETCH
 
 if TYPE_CHECKING:
     from gguf import GGUFWriter

@@ -17,13 +17,12 @@ from softmachine.exports import checkpoint
 from softmachine.exports.formats import WIDE, StockFormat
 from softmachine.exports.lowered import Affine, Array, Lowered, LoweredLayer, head_width, most_heads, most_units
 from softmachine.exports.placed import SAMPLING_GAIN, Placed, Stream
+from softmachine.stock import unrotated
 
 LARGE = 2.0**30
 """C: a coordinate within ±1 changes C² by less than float32 can see."""
 SILU_GAIN = 2.0**22
 """SiLU(2²² x) / 2²² is ReLU(x), except for |x| < 2⁻¹⁷, where the error is below 2⁻²³."""
-STRETCH = 1e37
-"""Positions are divided by this, so that every rotation is by an angle that no format can tell from 0."""
 
 _CLASSES = {"llama": "LlamaForCausalLM", "mistral": "MistralForCausalLM", "qwen2": "Qwen2ForCausalLM"}
 
@@ -52,7 +51,7 @@ def _place(kind: str, model: Lowered, dtype: str) -> Placed:
         "num_attention_heads": width // head,
         "num_key_value_heads": width // head,
         "max_position_embeddings": len(model.positions),
-        "rope_parameters": {"rope_type": "linear", "factor": STRETCH, "rope_theta": 10000.0},
+        "rope_parameters": unrotated(),
         "tie_word_embeddings": False,
     }
     if kind == "mistral":

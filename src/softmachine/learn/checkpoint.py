@@ -1,7 +1,7 @@
 """A trained model as a stock checkpoint: a folder that ``LlamaForCausalLM.from_pretrained`` loads, without softmachine.
 
 The weights have LLaMA's names already. Without position encoding, rotary positions are stretched until nothing
-rotates, as in :mod:`softmachine.exports.llama`. Tokens are words between blanks; ``vocabulary.json`` has those of the
+rotates (:mod:`softmachine.stock`). Tokens are words between blanks; ``vocabulary.json`` has those of the
 source if they have blanks in them.
 """
 
@@ -17,9 +17,7 @@ from softmachine.errors import UsageError
 from softmachine.learn.data import PAD, Corpus
 from softmachine.learn.model import EPSILON, Decoder, units
 from softmachine.learn.positions import BASE, STOCK
-
-STRETCH = 1e37
-"""Positions are divided by this, so that every rotation is by an angle that no format can tell from 0."""
+from softmachine.stock import unrotated
 
 
 def require_stock(positions: str, precision: str, folder: Path) -> None:
@@ -51,7 +49,6 @@ def save_checkpoint(decoder: Decoder, corpus: Corpus, folder: Path) -> None:
     shape = decoder.shape
     require_stock(shape.positions, shape.precision, folder)
     rope = {"rope_type": "default", "rope_theta": BASE}
-    still = {"rope_type": "linear", "factor": STRETCH, "rope_theta": BASE}
     ends = sorted({corpus.index[said[-1]] for each in corpus.everything for _, said in each.segments})
     config = {
         "architectures": ["LlamaForCausalLM"],
@@ -63,7 +60,7 @@ def save_checkpoint(decoder: Decoder, corpus: Corpus, folder: Path) -> None:
         "num_key_value_heads": shape.heads,
         "max_position_embeddings": corpus.context,
         "rms_norm_eps": EPSILON,
-        "rope_parameters": rope if shape.positions == "rope" else still,
+        "rope_parameters": rope if shape.positions == "rope" else unrotated(BASE),
         "tie_word_embeddings": False,
         "hidden_act": "silu",
         "vocab_size": len(corpus.vocabulary),

@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
+from statistics import median
 
 from softmachine.estimates import Estimate, allow
 from softmachine.learn.data import corpus_of
@@ -13,8 +15,8 @@ from softmachine.learn.runs import known_record, require_torch
 from softmachine.learn.settings import Setting, Shape
 from softmachine.text import many
 
-TRIED = 4
-"""So many steps are timed, and as many again that are not: the first ones are slow."""
+TRIED = 8
+"""So many steps are timed."""
 
 
 def allow_training(settings: Sequence[Setting], folder: Path | None, hands: int = 1) -> None:
@@ -43,14 +45,11 @@ def allow_training(settings: Sequence[Setting], folder: Path | None, hands: int 
 
 
 def _of_a_step(setting: Setting) -> float:
-    """How many seconds a step takes."""
+    """How many seconds a step takes: the median of a few, because others may use the machine meanwhile."""
     from softmachine.learn.training import train
 
-    def timed(steps: int) -> float:
-        short = replace(setting.schedule, steps=steps, every=10 * steps, curriculum=0.0)
-        began = time.perf_counter()
-        train(replace(setting, schedule=short), replace(corpus, validation=corpus.validation[:1]))
-        return time.perf_counter() - began
-
-    corpus = corpus_of(setting.task)
-    return max(timed(2 * TRIED) - timed(TRIED), 0.0) / TRIED
+    corpus, ends = corpus_of(setting.task), list[float]()
+    short = replace(setting.schedule, steps=TRIED, every=TRIED, curriculum=0.0)
+    few = replace(corpus, validation=corpus.validation[:1])
+    train(replace(setting, schedule=short), few, watch=lambda _: ends.append(time.perf_counter()))
+    return median(end - begin for begin, end in pairwise(ends))

@@ -22,7 +22,7 @@ AT_ONCE = 1 << 14
 """So many tokens are put to a model at once."""
 LONGER = 16
 """A model that is decoded may say so many tokens more than it should."""
-STEP = 32
+STEP = 16
 """Lengths of traces are told in steps of so many tokens."""
 DECODED = 64
 """So many words of a bin are decoded at most, to see their verdicts."""
@@ -76,9 +76,8 @@ def measure(decoder: Decoder, corpus: Corpus, examples: Sequence[Example], *, ve
     marks = list(_marks(decoder, corpus, examples))
     right = [wrong is None for wrong, *_ in marks]
     decoded, told = _verdicts(decoder, corpus, examples, marks) if verdicts else (0, None)
-    trace = Counter(each.segments for each in corpus.train).most_common(1)[0][0]
+    trace = Counter(map(_trace, corpus.train)).most_common(1)[0][0]
     verdict = Counter(each.verdict for each in corpus.train).most_common(1)[0][0]
-    said = tuple(tokens for _, tokens in trace)
     return Measures(
         words=len(examples),
         accepted=sum(each.verdict == "accept" for each in examples),
@@ -90,11 +89,16 @@ def measure(decoder: Decoder, corpus: Corpus, examples: Sequence[Example], *, ve
         tokens=sum(good for _, good, _ in marks) / sum(count for *_, count in marks),
         verdict=told,
         decoded=decoded,
-        same_trace=fmean(tuple(tokens for _, tokens in each.segments) == said for each in examples),
+        same_trace=fmean(_trace(each) == trace for each in examples),
         same_verdict=fmean(each.verdict == verdict for each in examples),
         by_length=_counts([each.length for each in examples], right),
         by_tokens=_counts([STEP * -(-each.tokens // STEP) for each in examples], right),
     )
+
+
+def _trace(example: Example) -> tuple[tuple[str, ...], ...]:
+    """What is said about a word, whatever the word is."""
+    return tuple(said for _, said in example.segments)
 
 
 def exact(decoder: Decoder, corpus: Corpus, examples: Sequence[Example]) -> list[bool]:

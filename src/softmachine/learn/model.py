@@ -46,11 +46,12 @@ class Memory:
         self.keys, self.values = torch.zeros(size), torch.zeros(size)
 
     def extended(self, layer: int, positions: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """All keys and values of a layer, after those of new positions were put in place."""
+        """Keys and values of a layer up to the last new position, after those of new positions were put in place."""
         rows = torch.arange(len(keys))[:, None]
         self.keys[layer][rows, :, positions] = keys.transpose(1, 2)
         self.values[layer][rows, :, positions] = values.transpose(1, 2)
-        return self.keys[layer], self.values[layer]
+        end = int(positions.max()) + 1  # what no word has reached yet costs nothing
+        return self.keys[layer][:, :, :end], self.values[layer][:, :, :end]
 
 
 class Attention(nn.Module):
@@ -80,7 +81,7 @@ class Attention(nn.Module):
             queries, keys = (self.round(turned(each, positions)) for each in (queries, keys))
         if memory is not None:
             keys, values = memory.extended(self.number, positions, keys, values)
-        scores = queries @ keys.transpose(2, 3) / math.sqrt(shape[-1])
+        scores = (queries / math.sqrt(shape[-1])) @ keys.transpose(2, 3)
         weights = self.round(self._scores(scores, positions).softmax(-1))
         return self.round(self.o_proj(self.round((weights @ values).transpose(1, 2).reshape(words, count, width))))
 
@@ -94,7 +95,8 @@ class Attention(nn.Module):
             scores = scores + rows[:, None] * self.strength[:, None, None]
         if self.by_log:
             scores = scores * log_scale(positions)[:, None, :, None]
-        return self.round(scores).masked_fill((ahead > 0)[:, None], -math.inf)
+        never = torch.zeros(ahead.shape).masked_fill(ahead > 0, -math.inf)  # small; adding it is cheap
+        return self.round(scores) + never[:, None]
 
 
 class GatedUnits(nn.Module):

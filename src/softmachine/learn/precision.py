@@ -47,8 +47,11 @@ def rounding(name: str) -> Callable[[torch.Tensor], torch.Tensor]:
         @staticmethod
         def forward(_context: object, tensor: torch.Tensor) -> torch.Tensor:
             whole = tensor.detach().contiguous().view(torch.int32)
-            even = (whole >> gone) & 1
-            return ((whole + ((1 << (gone - 1)) - 1) + even) & (-1 << gone)).view(torch.float32)
+            rounded = (whole >> gone).bitwise_and_(1)  # whether the last bit that stays is odd: half goes to even
+            rounded += whole
+            rounded += (1 << (gone - 1)) - 1
+            rounded &= -1 << gone
+            return rounded.view(torch.float32)
 
         @staticmethod
         def backward(_context: object, gradient: torch.Tensor) -> torch.Tensor:

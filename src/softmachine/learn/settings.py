@@ -80,7 +80,7 @@ class Shape:
 
     layers: int = 2
     width: int = 64
-    heads: int = 4
+    heads: int = 2
     positions: str = "none"
     precision: str = "float32"
 
@@ -110,7 +110,7 @@ class Schedule:
     """
 
     steps: int = 1_000
-    batch: int = 32
+    batch: int = 64
     learning_rate: float = 2e-3
     weight_decay: float = 0.01
     warm_up: float = 0.05
@@ -123,6 +123,8 @@ class Schedule:
     def __post_init__(self) -> None:
         if min(self.steps, self.batch, self.every) < 1 or self.learning_rate <= 0:
             raise UsageError("steps, words of a step and the learning rate are greater than 0")
+        if not (0 <= self.curriculum <= 1 and 0 <= self.warm_up <= 1 and 0 <= self.floor <= 1):
+            raise UsageError("the shares of steps in which words get longer, or the rate rises, are from 0 to 1")
 
 
 @dataclass(frozen=True, kw_only=True)

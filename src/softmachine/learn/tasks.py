@@ -52,7 +52,7 @@ def grid(
     precisions: Sequence[str] = ("float32",),
     seeds: Sequence[int] = (0,),
     width: int = 64,
-    heads: int = 4,
+    heads: int = 2,
 ) -> list[Setting]:
     """All runs with one of each: encodings, depths, precisions, seeds.
 

@@ -64,6 +64,7 @@ class Scale:
         binary_positions: Encodings of binary tasks.
         layers: How many layers.
         width: How wide.
+        heads: How many heads a layer has.
         schedule: How it is trained.
         seeds: How many seeds.
         max_steps: How many steps a run of a source may take.
@@ -75,6 +76,7 @@ class Scale:
     binary_positions: tuple[str, ...]
     layers: int
     width: int
+    heads: int
     schedule: Schedule
     seeds: int
     max_steps: int = 100_000
@@ -90,6 +92,7 @@ SCALES = {
         ("none", "relative", "relative+log"),
         2,
         64,
+        2,
         Schedule(),
         1,
         10_000,
@@ -101,6 +104,7 @@ SCALES = {
         _RELATIVE,
         2,
         128,
+        4,
         Schedule(steps=6_000, learning_rate=1e-3),
         3,
     ),
@@ -111,6 +115,7 @@ SCALES = {
         _RELATIVE,
         4,
         256,
+        8,
         Schedule(steps=30_000, learning_rate=5e-4, patience=3),
         5,
     ),
@@ -142,6 +147,7 @@ def settings(scale: str, seeds: int | None = None) -> list[Setting]:
             layers=(chosen.layers,),
             seeds=range(seeds or chosen.seeds),
             width=chosen.width,
+            heads=chosen.heads,
         )
     return found
 
@@ -183,9 +189,10 @@ def _caveats(records: Sequence[Record]) -> list[str]:
         "frequent trace of the training."
     )
     sizes = (
-        f"Ours: {first.shape.layers} layers, width {first.shape.width}, {first.schedule.steps:,} steps, data seed "
-        f"{first.task.seed}. Theirs (unary, no positions): lengths up to 100, test2 from 201 to 300, up to 30,000 "
-        f"steps; {THEIR_BINARY}."
+        f"Ours: {first.shape.layers} layers, width {first.shape.width}, {first.shape.heads} heads, "
+        f"{first.schedule.steps:,} steps, data seed {first.task.seed}. "
+        "Theirs (unary, no positions): lengths up to 100, test2 from 201 to 300, up to 30,000 steps; "
+        f"{THEIR_BINARY}."
     )
     unknown = (
         "The paper states neither layers, width, learning rate, data, traces, loss, measure nor seeds; what length "
