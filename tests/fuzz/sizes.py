@@ -34,11 +34,13 @@ COUNTS = {
     "turing-counter": 200,
     "turing-relative": 100,
     "configuration-graph": 100,
+    "automaton-layer-norm": 100,
     "circuit-evaluator": 200,
     "threshold-evaluator": 100,
     "uniform-circuits": 50,
     "uniform-thresholds": 50,
     "nondeterministic-logspace": 100,
+    "nondeterministic-logspace-literal": 50,
     "odd-walks": 50,
 }
 """How many sources a theorem gets, for each attention."""

@@ -20,6 +20,7 @@ from softmachine.theorems.shared.turing_tokens import Given
 from softmachine.transformer.sight import Enclosure, told, told_below
 from tests.cases import CASES, Case
 from tests.models import model_of
+from tests.theorems.test_nondeterministic_logspace import TWO_ONES
 
 LONG = (
     "configuration-graph",
@@ -214,6 +215,7 @@ MODELS: dict[str, list[tuple[str, dict[str, int]]]] = {
     "uniform-circuits": [("parity-family", {"context": 1})],
     "uniform-thresholds": [("parity-family", {"context": 1})],
     "nondeterministic-logspace": [("anbn-logspace", {"context": 2})],
+    "nondeterministic-logspace-literal": [(TWO_ONES, {"context": 0})],
     "rasp": [("histogram-rasp", {}), ("reverse-rasp", {}), ("sort-rasp", {})],
     "rasp-causal": [("histogram-rasp", {}), ("mode-rasp", {})],
     "rasp-generate": [("parity-scratchpad-rasp", {})],

@@ -24,8 +24,8 @@ from tests.theorems.costs.programs import (
     vectors,
 )
 
-ELSEWHERE = {"rasp", "rasp-causal", "rasp-generate"}
-"""Their cost is a formula of the program, in tests/theorems/test_rasp.py."""
+ELSEWHERE = {"rasp", "rasp-causal", "rasp-generate", "automaton-layer-norm"}
+"""In tests/theorems/test_rasp_costs.py, and, since turns grow with the word, in test_automaton_layer_norm.py."""
 FAMILIES: list[Family] = [
     *formulas(),
     *programs_of_counts(),
