@@ -22,6 +22,7 @@ from softmachine.errors import (
     UsageError,
 )
 from softmachine.languages import rasp
+from softmachine.languages.rasp.value_types import Integer
 from softmachine.model import Model
 from softmachine.signals.evaluate import evaluate
 from softmachine.theorems.rasp.answers import LARGEST
@@ -174,6 +175,12 @@ def _tried(seed: int) -> bool:
     return compiles
 
 
+def _carries_integers(source: rasp.Program) -> bool:
+    """Whether a loop carries integers, which are not rounded in its turns, so that bounds of softmax grow."""
+    loops = [node for node in source.nodes.values() if isinstance(node, rasp.core.Repeat)]
+    return any(isinstance(source.types[name], Integer) for loop in loops for name, _ in loop.variables)
+
+
 def _require_models(seed: int, source: rasp.Program, theorem: str, tried: Sequence[tuple[str, ...]]) -> None:
     try:
         hard = api.compile(source, theorem)
@@ -186,10 +193,8 @@ def _require_models(seed: int, source: rasp.Program, theorem: str, tried: Sequen
                 prompt = model.codec.prompt(word)
                 try:
                     said = engine.answers([prompt.tokens], prompt.length)[0]
-                except PrecisionError:  # integers that a loop carries are not rounded in its turns, so that bounds grow
-                    if model.attention == "soft" and any(
-                        isinstance(n, rasp.core.Repeat) for n in source.nodes.values()
-                    ):
+                except PrecisionError:  # never where only bits are carried: these are rounded in every turn
+                    if model.attention == "soft" and _carries_integers(source):
                         continue
                     raise
                 expected = list(model.codec.expected(word, 0))
