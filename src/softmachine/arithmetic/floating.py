@@ -44,9 +44,8 @@ _FEW_ROUNDINGS = 2.0**8
 """Errors of less than so many roundings are not worth the trouble of finding out how they cancel."""
 _ROUNDED = 2.0**-52
 """What one operation of float64 adds to an error, relatively, and more."""
-_MOST_PLACES = 128
-"""So many places are looked at together; in larger batches, errors may grow to the root of a rounding first: half of
-the digits are left then, and only deep networks come so far."""
+_MOST_PLACES = 4096
+"""So many places are looked at together."""
 _MOST_SCORES = 2**17
 """So many scores of a softmax are computed together."""
 
@@ -66,7 +65,7 @@ class Float(Arithmetic):
         self.most = float(np.finfo(self.dtype).max)
         self.least = float(np.finfo(self.dtype).smallest_normal)
         self._rounded = lru_cache(maxsize=1 << 14)(self._nearest)
-        self.follow_from, self.most_places = _FEW_ROUNDINGS * 2.0**-53, _MOST_PLACES
+        self.follow_from = _FEW_ROUNDINGS * 2.0**-53
 
     @property
     def negligible(self) -> float:
@@ -209,14 +208,12 @@ class Float(Arithmetic):
         assert result.error is not None
         if not network.cancelling.size:
             return result
-        large = x.error[..., network.cancelling] > self.follow_from
-        if large.any(axis=-1).sum() > self.most_places:
-            large = x.error[..., network.cancelling] > math.sqrt(self.roundoff)
-        batch, positions = np.nonzero(large.any(axis=-1))
+        batch, positions = np.nonzero((x.error[..., network.cancelling] > self.follow_from).any(axis=-1))
         for start in range(0, len(batch), _MOST_PLACES):
             some = (batch[start : start + _MOST_PLACES], positions[start : start + _MOST_PLACES])
             at = Place(*(part[some] for part in (x, before, hidden, added, result)))
-            result.error[some] = np.minimum(result.error[some], network.correlated(at))
+            where = (some[0][:, None], some[1][:, None], network.gaining)
+            result.error[where] = np.minimum(result.error[where], network.correlated(at))
         return result
 
     def best(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags) -> Flags:

@@ -35,8 +35,10 @@ class FloatNetwork:
         steps: Which units are steps.
         second: The map from the units.
         there: The weights from the coordinates that are read to the units that are, without steps.
-        back: The weights from these units to all coordinates.
+        back: The weights from these units to the coordinates that gain.
         cancelling: The coordinates that come back along two ways of opposite signs, as x in x - ReLU(x) + ReLU(-x).
+        gaining: Those to which they come back so.
+        stays: 1 where a coordinate that is read is one of these.
         plus: The first units of pairs ReLU(y) - ReLU(-y), which are y whatever its sign.
         minus: The second ones.
     """
@@ -47,6 +49,8 @@ class FloatNetwork:
     there: Floats
     back: Floats
     cancelling: NDArray[np.intp]
+    gaining: NDArray[np.intp]
+    stays: Floats
     plus: Flags
     minus: Flags
 
@@ -58,33 +62,52 @@ class FloatNetwork:
         same = np.maximum(there, 0) @ np.maximum(back, 0) + np.minimum(there, 0) @ np.minimum(back, 0)
         opposite = np.maximum(there, 0) @ np.minimum(back, 0) + np.minimum(there, 0) @ np.maximum(back, 0)
         same[np.arange(len(first.columns)), first.columns] += 1
-        cancelling = ((same > 0) & (opposite < 0)).any(axis=1)
-        return FloatNetwork(first, steps, second, there, back, first.columns[cancelling], *_pairs(first, steps, second))
+        ways = (same > 0) & (opposite < 0)
+        gaining = np.flatnonzero(ways.any(axis=0))
+        return FloatNetwork(
+            first,
+            steps,
+            second,
+            there,
+            back[:, gaining],
+            first.columns[ways.any(axis=1)],
+            gaining,
+            (first.columns[:, None] == gaining).astype(np.float64),
+            *_pairs(first, steps, second),
+        )
 
     def correlated(self, at: Place) -> Floats:
-        """How far the result can be off, if what the errors of x do in several units is added up first.
+        """How far what gains can be off, if what the errors of x do in several units is added up first.
 
         Where the signs of the units are certain or do not matter, the network is a linear map, and the error of x goes
         through the sum of this map and the identity. What rounding adds on the way is what the bounds of each part have
         more than they inherited.
         """
-        first, second = self.first, self.second
+        first, second, gaining = self.first, self.second, self.gaining
         read = _error(at.x)[:, first.columns]
         paired, doubt = self.plus | self.minus, _error(at.before) * SLACK
         on = np.where(paired, self.plus, (at.before.value - doubt > 0) & ~self.steps)
         off = ~paired & ((at.before.value + doubt <= 0) | self.steps)
         rounding = _more(_error(at.before), first.inherited(read))
         units = np.where(off, 0, np.where(on | paired, rounding, _error(at.before)))
-        wrong = np.flatnonzero(read.any(axis=0))
-        linear = (self.there[wrong] * on[:, None, second.columns]) @ self.back
-        linear[:, np.arange(len(wrong)), first.columns[wrong]] += 1
         unread = _error(at.x).copy()
         unread[:, first.columns] = 0
-        through = (floored(read[:, None, wrong]) @ np.abs(linear))[:, 0]
-        total = unread + through + units[:, second.columns] @ second.absolute
-        total += _more(_error(at.added), second.inherited(_error(at.hidden)[:, second.columns]))
-        total += _more(_error(at.result), _error(at.x) + _error(at.added))
-        return np.asarray(total + (len(second.columns) + 8) * 2.0**-52 * _error(at.result))
+        total = unread[:, gaining] + self._through(read, on[:, second.columns])
+        total += units[:, second.columns] @ second.absolute[:, gaining]
+        total += _more(_error(at.added), second.inherited(_error(at.hidden)[:, second.columns]))[:, gaining]
+        total += _more(_error(at.result), _error(at.x) + _error(at.added))[:, gaining]
+        return np.asarray(total + (len(second.columns) + 8) * 2.0**-52 * _error(at.result)[:, gaining])
+
+    def _through(self, read: Floats, on: Flags) -> Floats:
+        """What comes of the errors of the coordinates that are read: a linear map for all places with the same units on."""
+        wrong = np.flatnonzero(read.any(axis=0))
+        there, stays, read = self.there[wrong], self.stays[wrong], floored(read[:, wrong])
+        through = np.empty((len(read), len(self.gaining)))
+        patterns, of = np.unique(np.packbits(on, axis=1), axis=0, return_inverse=True)
+        for pattern in range(len(patterns)):
+            places = np.flatnonzero(of.reshape(-1) == pattern)
+            through[places] = read[places] @ np.abs((there * on[places[0]]) @ self.back + stays)
+        return through
 
 
 def _pairs(first: FloatOperator, steps: Flags, second: FloatOperator) -> tuple[Flags, Flags]:
