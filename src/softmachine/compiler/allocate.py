@@ -72,7 +72,7 @@ class Allocation:
         constant = form.constant
         for atom, factor in form.terms.items():
             slot = self.slot[_storage(atom)]
-            terms[slot] = terms.get(slot, Fraction(0)) + factor
+            terms[slot] = terms[slot] + factor if slot in terms else factor
             if atom in self.beside:
                 more = self.read(self.beside[atom])
                 constant += factor * more.constant

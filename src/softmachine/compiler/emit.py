@@ -69,7 +69,7 @@ class _Emitter:
         rows: dict[Feature, dict[int, Fraction]] = {}
         for (node, _), targets in self.targets.items():
             if isinstance(node, Position):
-                _add(rows.setdefault(node.feature, {}), targets, Fraction(1))
+                _add(rows.setdefault(node.feature, {}), targets)
         return rows
 
     def block(self, plan: BlockPlan) -> Block:
@@ -151,7 +151,7 @@ class _Hidden:
         key = (frozenset(terms.items()), bias, activation)
         if key not in self.units:
             self.units[key] = (name, terms, bias, activation, {})
-        _add(self.units[key][4], targets, Fraction(1))
+        _add(self.units[key][4], targets)
 
     def add_linear(self, name: str, form: Affine, targets: dict[int, Fraction]) -> None:
         """Add a form to coordinates: x = ReLU(x) - ReLU(-x), with the constant in the bias."""
@@ -195,9 +195,10 @@ class _Hidden:
         return tuple(map(tuple, groups.values()))
 
 
-def _add(row: dict[int, Fraction], targets: dict[int, Fraction], factor: Fraction) -> None:
+def _add(row: dict[int, Fraction], targets: dict[int, Fraction], factor: Fraction | int = 1) -> None:
     for coordinate, share in targets.items():
-        row[coordinate] = row.get(coordinate, Fraction(0)) + share * factor
+        more = share if factor == 1 else share * factor
+        row[coordinate] = row[coordinate] + more if coordinate in row else more
 
 
 def _columns(columns: Sequence[dict[int, Fraction]], width: int) -> Matrix:

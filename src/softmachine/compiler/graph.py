@@ -60,9 +60,12 @@ class _Merger:
         return tuple(self.form(form) for form in forms)
 
     def form(self, form: Affine) -> Affine:
-        # Two atoms may become one when their nodes merge, so their coefficients add up.
-        renamed = (Affine({(self.node(node), k): factor}) for (node, k), factor in form.terms.items())
-        return Affine.sum([Affine({}, form.constant), *renamed])
+        renamed = [((self.node(node), k), factor) for (node, k), factor in form.terms.items()]
+        terms = dict(renamed)
+        if len(terms) == len(renamed):
+            return Affine(terms, form.constant)
+        # Two atoms become one when their nodes merge, so their coefficients add up.
+        return Affine.sum([Affine({}, form.constant), *(Affine({atom: factor}) for atom, factor in renamed)])
 
     def node(self, node: Node) -> Node:
         if node not in self._merged:

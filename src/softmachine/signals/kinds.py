@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from softmachine.transformer.bounds import Bound
+from softmachine.transformer.bounds import Bound, whole
 
 INTEGERS = "1"
 SHARES = "i+1"
@@ -90,22 +90,23 @@ COUNT = integer(0, Bound.length())
 
 def combination(terms: Iterable[tuple[Fraction, Kind]], constant: Fraction) -> Kind:
     """The kind of an affine combination, by interval arithmetic."""
-    low, high = [constant], [constant]
+    low, high = [whole(constant)], [whole(constant)]
     grids = {INTEGERS if constant.denominator == 1 else None}
     for factor, kind in terms:
-        below, above = (kind.high, kind.low) if factor < 0 else (kind.low, kind.high)
-        _accumulate(low, below, factor)
-        _accumulate(high, above, factor)
-        grids.add(kind.over if factor.denominator == 1 else None)
-    return Kind(Bound(tuple(low)), Bound(tuple(high)), _coarsest(grids))
+        number = whole(factor)
+        below, above = (kind.high, kind.low) if number < 0 else (kind.low, kind.high)
+        _accumulate(low, below, number)
+        _accumulate(high, above, number)
+        grids.add(kind.over if isinstance(number, int) else None)
+    return Kind(Bound(tuple(map(Fraction, low))), Bound(tuple(map(Fraction, high))), _coarsest(grids))
 
 
-def _accumulate(total: list[Fraction], bound: Bound, factor: Fraction) -> None:
-    """Add a multiple of a polynomial to another: in place, since much of what compiling takes is this."""
-    total += [Fraction(0)] * (len(bound.coefficients) - len(total))
-    for k, coefficient in enumerate(bound.coefficients):
+def _accumulate(total: list[Fraction | int], bound: Bound, factor: Fraction | int) -> None:
+    """Add a multiple of a polynomial to another: in place, and as integers, since much of what compiling takes is this."""
+    total += [0] * (len(bound.numbers) - len(total))
+    for k, coefficient in enumerate(bound.numbers):
         if coefficient:
-            total[k] += factor if coefficient == 1 else coefficient * factor
+            total[k] += coefficient * factor
 
 
 def rectified(kind: Kind) -> Kind:

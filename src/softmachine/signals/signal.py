@@ -84,7 +84,8 @@ class Affine:
         terms: dict[Atom, Fraction] = {}
         constant = Fraction(0)
         for form in forms:
-            constant += form.constant
+            if form.constant:
+                constant += form.constant
             for atom, factor in form.terms.items():
                 terms[atom] = terms[atom] + factor if atom in terms else factor
         return Affine({atom: factor for atom, factor in terms.items() if factor}, constant)

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import zip_longest
+
+
+def whole(number: Fraction) -> Fraction | int:
+    """A number, as an integer if it is one."""
+    return number.numerator if number.denominator == 1 else number
 
 
 @dataclass(frozen=True)
@@ -12,6 +18,11 @@ class Bound:
     """A polynomial c₀ + c₁ n + c₂ n² + …, used as a bound that holds for every length n ≥ 0."""
 
     coefficients: tuple[Fraction, ...]
+
+    @cached_property
+    def numbers(self) -> tuple[Fraction | int, ...]:
+        """The coefficients, integers as such: they are faster to compute with."""
+        return tuple(map(whole, self.coefficients))
 
     @staticmethod
     def of(value: Bound | Fraction | int) -> Bound:
@@ -52,7 +63,7 @@ class Bound:
 
     def surely_at_most(self, other: Bound) -> bool:
         """Whether every coefficient is at most the other's, so that the bound is, for every n ≥ 0."""
-        return all(a <= b for a, b in self._pairs(other))
+        return all(a <= b for a, b in zip_longest(self.numbers, other.numbers, fillvalue=0))
 
     def _pairs(self, other: Bound) -> list[tuple[Fraction, Fraction]]:
         return list(zip_longest(self.coefficients, other.coefficients, fillvalue=Fraction(0)))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from softmachine.signals.kinds import BIT
+from softmachine.signals.kinds import BIT, integer
 from softmachine.signals.primitives import named, relu
-from softmachine.signals.signal import Signal, stack
+from softmachine.signals.signal import Signal, constant, stack
 
 
 def at_least(name: str, number: Signal, bound: int) -> Signal:
@@ -30,6 +30,16 @@ def compared(name: str, number: Signal, relation: str, one: Signal) -> Signal:
 
     at_least, at_most = not_negative(f"{name}: ≥", number), not_negative(f"{name}: ≤", -number)
     return named(name, by_signs(relation, at_least, at_most, one).known(BIT), restores=number)
+
+
+def counted(name: str, number: Signal, most: int) -> Signal:
+    """The integer between 0 and a constant that is next to a number within 1/4 of one: which of 1, …, most it reaches.
+
+    2 ReLU(x - k + 3/4) - 2 ReLU(x - k + 1/4) for each k. Two units each.
+    """
+    steps = stack(*[number] * most) - stack(*map(constant, range(1, most + 1)))
+    rise, stop = (relu(f"{name}: from {cut} below", steps + cut) for cut in (Fraction(3, 4), Fraction(1, 4)))
+    return named(name, (2 * (rise - stop)).total.known(integer(0, most)), restores=number)
 
 
 def by_signs(relation: str, at_least: Signal, at_most: Signal, one: Signal) -> Signal:

@@ -42,7 +42,7 @@ def repeated(build: Build, name: str, node: core.Repeat) -> dict[str, Value]:
     )
 
     def body(carried: Signal) -> Signal:
-        before = _unpacked(carried, kinds)
+        before = {name: _clean(build, name, value) for name, value in _unpacked(carried, kinds).items()}
         build.values |= before
         for step in node.body:
             build.define(step)
@@ -55,11 +55,9 @@ def repeated(build: Build, name: str, node: core.Repeat) -> dict[str, Value]:
             for variable, new in zip(kinds, after, strict=True)
         ]
         changed = changes[0] if len(changes) == 1 else any_of(f"{name} goes on", *changes)
-        packed = [_packed(value, found, build.frame.letter) for value, found in zip(after, kinds.values(), strict=True)]
-        # Bits are rounded in every turn, so that errors of softmax do not add up.
         clean = [
-            rounded(f"{variable}: next", part) if isinstance(found, Finite) else part
-            for (variable, found), part in zip(kinds.items(), packed, strict=True)
+            _rounded(f"{variable}: next", _packed(value, found, build.frame.letter), found)
+            for (variable, found), value in zip(kinds.items(), after, strict=True)
         ]
         return named(f"{name}: next", stack(*clean, rounded(f"{name} goes on: rounded", changed)))
 
@@ -68,6 +66,18 @@ def repeated(build: Build, name: str, node: core.Repeat) -> dict[str, Value]:
     settled = _settled(build, name, ended[len(ended) - 1])
     results = _unpacked(ended, kinds)
     return {variable: build.aggregates.guarded(variable, value, settled) for variable, value in results.items()}
+
+
+def _clean(build: Build, name: str, value: Value) -> Value:
+    """A variable at the beginning of a turn: integers are looked up again, so that errors of softmax do not add up."""
+    return build.finder.restored(f"{name}, again", value) if isinstance(value, Number) else value
+
+
+def _rounded(name: str, packed: Signal, found: Type) -> Signal:
+    """A variable at the end of a turn: bits are rounded, for the same reason."""
+    if isinstance(found, Finite):
+        return rounded(name, packed)
+    return stack(packed[0], rounded(name, packed[1])) if found.partial else packed
 
 
 def conformed(build: Build, name: str, value: Value, found: Type) -> Category | Number:

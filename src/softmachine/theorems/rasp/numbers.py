@@ -14,7 +14,7 @@ from math import ceil
 from softmachine.errors import ConstructionError
 from softmachine.signals import Signal, attend, constant, named, position, relu, stack
 from softmachine.signals.gadgets import gate, select
-from softmachine.signals.gadgets.integers import by_signs, compared
+from softmachine.signals.gadgets.integers import by_signs, compared, counted
 from softmachine.signals.gadgets.logic import all_of
 from softmachine.signals.kinds import BIT, Kind, integer
 from softmachine.signals.primitives import Fall
@@ -148,6 +148,24 @@ class Finder:
     def look(self, name: str, number: Number, read: Sequence[Feature]) -> Signal:
         """Features of the position x, for 0 ≤ x ≤ n."""
         return self.at(name, number.value, stack(*(position(feature) for feature in read)))
+
+    def restored(self, name: str, number: Number) -> Number:
+        """The integer that a number is within 1/4 of: looked up once more, with all that a lookup finds. Gap: 1.
+
+        What goes beyond the multiples of n that it reaches is bounded by a constant, and counted.
+        """
+        self._few(name, sum(number.slopes))
+        if (number.slopes, number.slack) == ((0, 1), (0, 0)):
+            found = _of_place(name, self.at(f"find {name}", number.value, _places()), number.high)
+            return replace(found, presence=number.presence)
+        end, total = self.frame.end.signal(self.frame.letter), constant(0)
+        for sign, slope, slack in zip((-1, 1), number.slopes, number.slack, strict=True):
+            parts = [sign * number.value - k * end for k in range(slope + 1)]
+            for k, part in enumerate(parts[:-1]):
+                total = total + sign * self.at(f"find {name}, {sign * (k + 1)}", part, position(I))
+            if slack:
+                total = total + sign * counted(f"{name}: {'below' if sign < 0 else 'beyond'}", parts[-1], slack)
+        return replace(number, value=named(name, total.known(number.kind)))
 
     # Arithmetic
 
