@@ -186,7 +186,7 @@ class Arithmetic(ABC):
             before = there(x)
             hidden = self.activate(before, steps)
             for group in norms:
-                hidden = _with(hidden, np.array(group), self.norm(before[..., np.array(group)]))
+                hidden = replaced(hidden, np.array(group), self.norm(before[..., np.array(group)]))
             return self.add(x, back(hidden))
 
         return feed
@@ -252,7 +252,7 @@ class Arithmetic(ABC):
         return winner
 
 
-def _with(x: Tensor, where: NDArray[np.intp], part: Tensor) -> Tensor:
+def replaced(x: Tensor, where: NDArray[np.intp], part: Tensor) -> Tensor:
     """A tensor with other numbers in some places of the last axis."""
     value = x.value.copy()
     value[..., where] = part.value

@@ -28,8 +28,10 @@ from softmachine.arithmetic.base import (
     Floats,
     Map,
     SparseRows,
+    Sum,
     Tensor,
     UndecidedError,
+    replaced,
 )
 from softmachine.arithmetic.nearest import Near, nearest, well_known
 from softmachine.arithmetic.network import FloatNetwork, Place
@@ -40,8 +42,6 @@ from softmachine.errors import PrecisionError, Remedy
 
 _GRIDS = (0, 20)
 """Numbers that are multiples of 2^-g, for g one of these, are tried as candidates for exact arithmetic."""
-_FEW_ROUNDINGS = 2.0**8
-"""Errors of less than so many roundings are not worth the trouble of finding out how they cancel."""
 _ROUNDED = 2.0**-52
 """What one operation of float64 adds to an error, relatively, and more."""
 _MOST_PLACES = 4096
@@ -65,7 +65,6 @@ class Float(Arithmetic):
         self.most = float(np.finfo(self.dtype).max)
         self.least = float(np.finfo(self.dtype).smallest_normal)
         self._rounded = lru_cache(maxsize=1 << 14)(self._nearest)
-        self.follow_from = _FEW_ROUNDINGS * 2.0**-53
 
     @property
     def negligible(self) -> float:
@@ -196,25 +195,35 @@ class Float(Arithmetic):
         error = (x.error + np.abs(value) * shift) / (safe - shift) * SLACK
         return Tensor(value, error + np.abs(value) * (x.shape[-1] + 8) * _ROUNDED)
 
+    def adding(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> Sum:
+        written, second = self._writing((rows, columns, bias))
+        return lambda x, y: replaced(x, written, self.add(x[..., written], self.apply(second, y)))
+
+    def _writing(self, affine: Affine) -> tuple[NDArray[np.intp], FloatOperator]:
+        """The rows of a map that have a weight or a constant, and the map to these alone."""
+        rows, columns, bias = affine
+        written = [r for r, row in enumerate(rows) if row or bias[r]]
+        part = [rows[r] for r in written], columns, [bias[r] for r in written]
+        return np.array(written, dtype=np.intp), self._operator(part)
+
     def network(self, first: Affine, steps: Flags, second: Affine) -> Map:
-        return partial(self._feed, FloatNetwork.of(self._operator(first), steps, self._operator(second)))
+        written, back = self._writing(second)
+        return partial(self._feed, FloatNetwork.of(self._operator(first), steps, back, written))
 
     def _feed(self, network: FloatNetwork, x: Tensor) -> Tensor:
         before = self.apply(network.first, x)
         hidden = self.activate(before, network.steps)
         added = self.apply(network.second, hidden)
-        result = self.add(x, added)
+        result = self.add(x[..., network.written], added)
         assert x.error is not None
         assert result.error is not None
-        if not network.cancelling.size:
-            return result
-        batch, positions = np.nonzero((x.error[..., network.cancelling] > self.follow_from).any(axis=-1))
+        batch, positions = np.nonzero(x.error[..., network.cancelling].any(axis=-1))
         for start in range(0, len(batch), _MOST_PLACES):
             some = (batch[start : start + _MOST_PLACES], positions[start : start + _MOST_PLACES])
             at = Place(*(part[some] for part in (x, before, hidden, added, result)))
             where = (some[0][:, None], some[1][:, None], network.gaining)
             result.error[where] = np.minimum(result.error[where], network.correlated(at))
-        return result
+        return replaced(x, network.written, result)
 
     def best(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags) -> Flags:
         scores = self._scores(query, key, bias, compared=True)

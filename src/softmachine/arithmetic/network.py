@@ -17,7 +17,7 @@ from softmachine.arithmetic.operator import SLACK, FloatOperator, floored
 
 @dataclass(frozen=True)
 class Place:
-    """What a network does at some positions, from its input to its result."""
+    """What a network does at some positions, from its input to its result, at the coordinates that it writes."""
 
     x: Tensor
     before: Tensor
@@ -34,10 +34,11 @@ class FloatNetwork:
         first: The map to the units.
         steps: Which units are steps.
         second: The map from the units.
+        written: The coordinates that this map writes.
         there: The weights from the coordinates that are read to the units that are, without steps.
         back: The weights from these units to the coordinates that gain.
         cancelling: The coordinates that come back along two ways of opposite signs, as x in x - ReLU(x) + ReLU(-x).
-        gaining: Those to which they come back so.
+        gaining: Those to which they come back so, by their places among those that are written.
         stays: 1 where a coordinate that is read is one of these.
         plus: The first units of pairs ReLU(y) - ReLU(-y), which are y whatever its sign.
         minus: The second ones.
@@ -46,6 +47,7 @@ class FloatNetwork:
     first: FloatOperator
     steps: Flags
     second: FloatOperator
+    written: NDArray[np.intp]
     there: Floats
     back: Floats
     cancelling: NDArray[np.intp]
@@ -55,24 +57,25 @@ class FloatNetwork:
     minus: Flags
 
     @staticmethod
-    def of(first: FloatOperator, steps: Flags, second: FloatOperator) -> FloatNetwork:
-        """The network of two maps."""
+    def of(first: FloatOperator, steps: Flags, second: FloatOperator, written: NDArray[np.intp]) -> FloatNetwork:
+        """The network of two maps, the second of which writes these coordinates."""
         there = np.where(steps, 0, first.weight).astype(np.float64)[:, second.columns]
         back = second.weight.astype(np.float64)
-        same = np.maximum(there, 0) @ np.maximum(back, 0) + np.minimum(there, 0) @ np.minimum(back, 0)
+        stays = (first.columns[:, None] == written).astype(np.float64)
+        same = np.maximum(there, 0) @ np.maximum(back, 0) + np.minimum(there, 0) @ np.minimum(back, 0) + stays
         opposite = np.maximum(there, 0) @ np.minimum(back, 0) + np.minimum(there, 0) @ np.maximum(back, 0)
-        same[np.arange(len(first.columns)), first.columns] += 1
         ways = (same > 0) & (opposite < 0)
         gaining = np.flatnonzero(ways.any(axis=0))
         return FloatNetwork(
             first,
             steps,
             second,
+            written,
             there,
             back[:, gaining],
             first.columns[ways.any(axis=1)],
             gaining,
-            (first.columns[:, None] == gaining).astype(np.float64),
+            stays[:, gaining],
             *_pairs(first, steps, second),
         )
 
@@ -84,28 +87,28 @@ class FloatNetwork:
         more than they inherited.
         """
         first, second, gaining = self.first, self.second, self.gaining
-        read = _error(at.x)[:, first.columns]
+        read, there = _error(at.x)[:, first.columns], _error(at.x)[:, self.written[gaining]]
         paired, doubt = self.plus | self.minus, _error(at.before) * SLACK
         on = np.where(paired, self.plus, (at.before.value - doubt > 0) & ~self.steps)
         off = ~paired & ((at.before.value + doubt <= 0) | self.steps)
         rounding = _more(_error(at.before), first.inherited(read))
         units = np.where(off, 0, np.where(on | paired, rounding, _error(at.before)))
-        unread = _error(at.x).copy()
-        unread[:, first.columns] = 0
-        total = unread[:, gaining] + self._through(read, on[:, second.columns])
+        added, result = _error(at.added)[:, gaining], _error(at.result)[:, gaining]
+        passed = second.inherited(_error(at.hidden)[:, second.columns])[:, gaining]
+        total = np.where(self.stays.any(axis=0), 0, there) + self._through(read, on[:, second.columns])
         total += units[:, second.columns] @ second.absolute[:, gaining]
-        total += _more(_error(at.added), second.inherited(_error(at.hidden)[:, second.columns]))[:, gaining]
-        total += _more(_error(at.result), _error(at.x) + _error(at.added))[:, gaining]
-        return np.asarray(total + (len(second.columns) + 8) * 2.0**-52 * _error(at.result)[:, gaining])
+        total += _more(added, passed) + _more(result, there + added)
+        return np.asarray(total + (len(second.columns) + 8) * 2.0**-52 * result)
 
     def _through(self, read: Floats, on: Flags) -> Floats:
-        """What comes of the errors of the coordinates that are read: a linear map for all places with the same units on."""
+        """What comes of the errors of what is read: of all places where the same units are on, by one linear map."""
         wrong = np.flatnonzero(read.any(axis=0))
         there, stays, read = self.there[wrong], self.stays[wrong], floored(read[:, wrong])
         through = np.empty((len(read), len(self.gaining)))
-        patterns, of = np.unique(np.packbits(on, axis=1), axis=0, return_inverse=True)
-        for pattern in range(len(patterns)):
-            places = np.flatnonzero(of.reshape(-1) == pattern)
+        patterns: dict[bytes, list[int]] = {}
+        for place, pattern in enumerate(np.packbits(on, axis=1)):
+            patterns.setdefault(pattern.tobytes(), []).append(place)
+        for places in patterns.values():
             through[places] = read[places] @ np.abs((there * on[places[0]]) @ self.back + stays)
         return through
 

@@ -54,7 +54,6 @@ class Rounded(Float):
         super().__init__("float64")
         self.name = name
         self.format = Format.named(name)
-        self.follow_from = 0.0
 
     def stored(self, x: Tensor) -> Tensor:
         """The nearest numbers of the format, which are further from the exact ones by as much as they moved."""

@@ -102,7 +102,7 @@ def combination(terms: Iterable[tuple[Fraction, Kind]], constant: Fraction) -> K
 
 
 def _accumulate(total: list[Fraction | int], bound: Bound, factor: Fraction | int) -> None:
-    """Add a multiple of a polynomial to another: in place, and as integers, since much of what compiling takes is this."""
+    """Add a multiple of a polynomial to another: in place, in integers, since much of what compiling takes is this."""
     total += [0] * (len(bound.numbers) - len(total))
     for k, coefficient in enumerate(bound.numbers):
         if coefficient:

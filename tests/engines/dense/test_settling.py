@@ -1,8 +1,9 @@
-"""Loops that have settled: nothing is left out that would have changed a number or a bound that is relied on."""
+"""Loops that go round: nothing is left out that would have changed a number or a bound that is relied on."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from unittest.mock import PropertyMock, patch
 
 import numpy as np
@@ -12,61 +13,119 @@ from numpy.typing import ArrayLike
 from softmachine import api
 from softmachine.arithmetic import Tensor
 from softmachine.engines.dense.engine import DenseEngine, Pass
-from softmachine.engines.dense.settling import Settling
+from softmachine.engines.dense.settling import after_turns
 from softmachine.errors import PrecisionError
 
+TURNS = 1000
 
-def stream(error: ArrayLike) -> Tensor:
-    """Two numbers with bounds."""
+
+class Counted:
+    """A turn that says how often it was made, and of how many sequences."""
+
+    def __init__(self, turn: Callable[[Tensor], Tensor]) -> None:
+        self._turn = turn
+        self.sizes: list[int] = []
+
+    def __call__(self, stream: Tensor) -> Tensor:
+        self.sizes.append(len(stream.value))
+        return self._turn(stream)
+
+
+def held(error: ArrayLike) -> Tensor:
+    """One sequence of one position: two numbers with bounds."""
     return Tensor(np.array([[[1.0, 2.0]]]), np.array([[error]], dtype=np.float64))
 
 
-def turned(matrix: ArrayLike, error: Tensor) -> Tensor:
+def staying(matrix: ArrayLike) -> Counted:
     """A turn that keeps the numbers, and whose bounds are a linear map of what they were, and a little."""
-    assert error.error is not None
-    return Tensor(error.value, error.error @ np.array(matrix) + 1e-16)
+
+    def turn(stream: Tensor) -> Tensor:
+        assert stream.error is not None
+        return Tensor(stream.value, stream.error @ np.array(matrix) + 1e-16)
+
+    return Counted(turn)
 
 
-def ends_after(matrix: ArrayLike, turns: int) -> tuple[int, Tensor] | None:
-    """In which turn it is settled, and with which bounds."""
-    settling, after = Settling(lambda given: turned(matrix, given)), stream([1e-16, 1e-16])
-    for turn in range(turns):
-        before, after = after, turned(matrix, after)
-        found = settling.settled(before, after)
-        if found is not None:
-            return turn, found
-    return None
+def permuted(following: list[int]) -> Counted:
+    """A turn after which each number k, at every sequence, is ``following[k]``; nothing is in doubt."""
+    table = np.array(following, dtype=np.float64)
+    return Counted(lambda stream: Tensor(table[stream.value.astype(int)], stream.error))
 
 
-def test_numbers_that_stay_with_bounds_that_do_not_grow_are_settled() -> None:
-    held = stream([1e-3, 0])
-    assert Settling(lambda given: given).settled(held, stream([1e-4, 0])) is not None
-    assert Settling(lambda given: given).settled(held, Tensor(held.value + 1, held.error)) is None
+def counted(numbers: list[int]) -> Tensor:
+    """A sequence for each number."""
+    value = np.array(numbers, dtype=np.float64)[:, None, None]
+    return Tensor(value, np.zeros(value.shape))
+
+
+def test_a_loop_that_has_settled_is_left_after_a_turn_that_changed_nothing() -> None:
+    turn = staying([[0.0, 0.0], [0.0, 0.0]])
+    assert (after_turns(turn, held([1e-3, 0]), TURNS).value == held([0, 0]).value).all()
+    assert len(turn.sizes) <= 3
+
+
+@pytest.mark.parametrize("turns", range(40))
+def test_sequences_that_go_round_end_where_all_turns_would_have_led_them(turns: int) -> None:
+    """Tails of 0 to 5 and rounds of 1 to 7, in one batch."""
+    following = [1, 2, 0, 4, 3, 5, 7, 8, 9, 10, 5, 12, 13, 14, 15, 16, 17, 11, 11, 18, 19, 3, 21, 22]
+    start = list(range(len(following)))
+    expected = start
+    for _ in range(turns):
+        expected = [following[k] for k in expected]
+    ended = after_turns(permuted(following), counted(start), turns)
+    assert ended.value[:, 0, 0].tolist() == expected
+
+
+def test_turns_of_those_that_go_round_are_few_and_each_leaves_when_it_is_known() -> None:
+    following = [0, 2, 3, 4, 5, 1, *range(7, 207), 206]  # settled; a round of 5; 200 turns to settle
+    turn = permuted(following)
+    ended = after_turns(turn, counted([0, 1, 6]), 10**6)
+    assert ended.value[:, 0, 0].tolist() == [0, 1, 206]
+    assert len(turn.sizes) <= 202
+    assert turn.sizes[20:] == [1] * len(turn.sizes[20:])
 
 
 def test_bounds_that_creep_up_are_settled_wider_and_a_turn_keeps_them() -> None:
     """The second bound is 3 times the first, which is a tenth of the second: no bound of both is kept, but some are."""
-    matrix = [[0.0, 3.0], [0.1, 0.0]]
-    found = ends_after(matrix, 30)
-    assert found is not None
-    after = turned(matrix, found[1])
+    turn = staying([[0.0, 3.0], [0.1, 0.0]])
+    found = after_turns(turn, held([1e-16, 1e-16]), TURNS)
+    assert len(turn.sizes) < 40
+    after = turn(found)
     assert after.error is not None
-    assert found[1].error is not None
-    assert (after.error <= found[1].error).all()
+    assert found.error is not None
+    assert (after.error <= found.error).all()
 
 
-def test_bounds_that_grow_for_ever_never_are() -> None:
-    assert ends_after([[1.5, 0.0], [0.0, 0.5]], 100) is None
+def test_a_round_of_several_turns_whose_bounds_creep_up_is_left_with_wider_ones() -> None:
+    def turn(stream: Tensor) -> Tensor:
+        assert stream.error is not None
+        return Tensor(3 - stream.value, stream.error * 0.9 + 1e-16)
+
+    counting = Counted(turn)
+    found = after_turns(counting, held([1e-16, 1e-16]), TURNS + 1)
+    assert found.value.tolist() == [[[2.0, 1.0]]]
+    assert len(counting.sizes) < 60
+    assert found.error is not None
+    assert (found.error >= 0.99e-15).all()  # what all turns would have come to
+
+
+def test_bounds_that_grow_for_ever_are_followed_to_the_end() -> None:
+    turn = staying([[1.5, 0.0], [0.0, 0.5]])
+    found = after_turns(turn, held([1e-16, 1e-16]), 100)
+    assert found.error is not None
+    assert found.error[0, 0, 0] > 1e-16 * 1.5**99
 
 
 def test_bounds_that_decide_nothing_any_more_are_not_taken() -> None:
-    def undecided(given: Tensor) -> Tensor:
-        raise PrecisionError("in doubt")
+    def turn(stream: Tensor) -> Tensor:
+        assert stream.error is not None
+        if (stream.error > 2e-14).any():
+            raise PrecisionError("in doubt")
+        return Tensor(stream.value, stream.error + 1e-16)
 
-    settling, after = Settling(undecided), stream([1e-16, 0])
-    for turn in range(20):
-        before, after = after, stream([1e-16 * (turn + 2), 0])
-        assert settling.settled(before, after) is None
+    found = after_turns(turn, held([1e-14, 0]), 20)
+    assert found.error is not None
+    assert found.error[0, 0] == pytest.approx([1.2e-14, 2e-15])
 
 
 @pytest.mark.parametrize("name", ["parity-loop-rasp", "addition-loop-rasp", "sort-loop-rasp"])
@@ -74,10 +133,23 @@ def test_bounds_that_decide_nothing_any_more_are_not_taken() -> None:
 def test_a_loop_with_softmax_has_the_numbers_of_all_turns_when_it_ends(name: str, arithmetic: str) -> None:
     model = api.compile(name, attention="soft", length=6)
     engine = DenseEngine(model.weights, arithmetic)
-    prompt = model.codec.prompt(model.codec.random_word(random.Random(name), 6))
-    ended = engine.start(1, prompt.length).extend([prompt.tokens])
+    rng = random.Random(name)
+    prompts = [model.codec.prompt(model.codec.random_word(rng, 6)) for _ in range(4)]
+    tokens, length = [prompt.tokens for prompt in prompts], prompts[0].length
+    ended = engine.start(4, length).extend(tokens)
     with patch.object(Pass, "_may_end", new_callable=PropertyMock, return_value=False):
-        whole = engine.start(1, prompt.length).extend([prompt.tokens])
+        whole = engine.start(4, length).extend(tokens)
     assert (ended.value == whole.value).all()
     assert ended.error is not None
     assert ended.error.max() < 0.01
+
+
+@pytest.mark.parametrize("word", ["0 1 0 0", "3 3 0 1 -1 2", "6 7 -1 8 8 0 1 3 0"])
+@pytest.mark.parametrize("attention", ["hard", "soft"])
+def test_a_machine_that_goes_on_and_on_is_as_after_all_turns(word: str, attention: str) -> None:
+    """Subleq: the first goes round for ever, so that all is undefined; the others stop."""
+    letters = tuple(word.split())
+    model = api.compile("subleq-rasp", attention=attention, length=9 if attention == "soft" else None)
+    prompt = model.codec.prompt(letters)
+    said = DenseEngine(model.weights).answers([prompt.tokens], prompt.length)[0]
+    assert said[1:] == list(model.codec.expected(letters, 0))[1:]

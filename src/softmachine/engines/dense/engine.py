@@ -23,7 +23,7 @@ from softmachine.engines.dense.grouping import DenseLayer, operator
 from softmachine.engines.dense.memory import Memory
 from softmachine.engines.dense.placing import PIECE, Placed
 from softmachine.engines.dense.plain_run import PlainWeights
-from softmachine.engines.dense.settling import Settling
+from softmachine.engines.dense.settling import after_turns
 from softmachine.engines.dense.watching import Watcher
 from softmachine.engines.dense.weights import place_of
 from softmachine.errors import AmbiguousTokenError, InputError, PrecisionError, Remedy, SoftmachineError, UsageError
@@ -120,9 +120,14 @@ class DenseEngine:
 
     @cached_property
     def _together(self) -> Together | None:
-        """The same for many sequences at once, in float64 with bounds; it does not know layer norm."""
-        known = type(self.arithmetic) is Float and self.arithmetic.digits == 53 and self.transformer.normalised is None
-        return Together(self.transformer) if known else None
+        """The same for many sequences at once, in float64 with bounds; it does not know layer norm.
+
+        Nor does it know when sequences go round, so that loops with as many turns as the input is long are not for it.
+        """
+        weights = self.transformer
+        long = any(isinstance(block.repeats, Feature) for block in weights.blocks)
+        known = type(self.arithmetic) is Float and self.arithmetic.digits == 53 and weights.normalised is None
+        return Together(weights) if known and not long else None
 
     def indices(self, sequences: Sequence[Sequence[str]]) -> NDArray[np.intp]:
         """The numbers of tokens: (sequence, position).
@@ -197,13 +202,11 @@ class Pass:
         return stream
 
     def _turned(self, stream: Tensor, block: int, turns: int) -> Tensor:
-        """The stream after all turns of a block; those after it has settled are not made."""
-        settling = Settling(lambda stream: self.turn(stream, block, 0))
+        """The stream after all turns of a block."""
+        if self._may_end and turns > 1:
+            return after_turns(lambda stream: self.turn(stream, block, 0), stream, turns)
         for turn in range(turns):
-            before, stream = stream, self.turn(stream, block, turn)
-            settled = settling.settled(before, stream) if self._may_end and turn + 1 < turns else None
-            if settled is not None:
-                return settled
+            stream = self.turn(stream, block, turn)
         return stream
 
     @property
@@ -213,9 +216,9 @@ class Pass:
 
     @property
     def _may_end(self) -> bool:
-        """Whether a loop is done with when a turn changed nothing.
+        """Whether turns of a loop can be left out when it goes round.
 
-        What a turn makes of a stream is decided by the stream, if all positions are there: so would all that follow.
+        What a turn makes of a stream is decided by the stream, if all positions are there: so are all that follow.
         """
         return not self._goes_on and self.watcher is None and not self.engine.arithmetic.in_place
 
