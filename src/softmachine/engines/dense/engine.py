@@ -32,8 +32,8 @@ from softmachine.transformer.weights import AffineMap, Transformer
 
 _out_of_range_is_noticed_later = np.errstate(over="ignore", invalid="ignore")
 """Arithmetics see to overflow themselves, where something is decided, so that numpy need not warn of it."""
-_MANY, _AT_ONCE = 64, 512
-"""From so many sequences on, bounds for all of them are worth it; and so many are read with bounds for each."""
+_MANY, _AT_ONCE = 64, 4096
+"""From so many sequences on, bounds for all of them are worth it; and so many positions are read with bounds for each."""
 
 
 class DenseEngine:
@@ -114,7 +114,8 @@ class DenseEngine:
         return found
 
     def _decided(self, indices: NDArray[np.intp], length: int | None) -> NDArray[np.intp]:
-        parts = np.split(indices, range(_AT_ONCE, len(indices), _AT_ONCE))
+        together = max(1, _AT_ONCE // max(1, indices.shape[1]))
+        parts = np.split(indices, range(together, len(indices), together))
         runs = [(self.start(len(part), length), part) for part in parts]
         return np.concatenate([run.decisions(run.extend(part)) for run, part in runs])
 
