@@ -22,6 +22,7 @@ denominator.
 | fractions compared | position 1 scores x - δ, position 0 scores 0; 2δ is the least size of x | δ ≥ 1/O((n+1)²) |
 | fraction times its own width | the numerator; one over the share of one key: the denominator | 1/(n+1) |
 | loop until nothing changes | 8(n+1) turns, in a decoder 64; undefined if the last one changed something | – |
+| integer x that a loop carries | the position x, again in every turn, so that errors of softmax do not add up | 1 |
 | output | one-hot; of an integer 2 x v - v² at the token of v; of s/c, whether s q = p c at p/q | margin 1 |
 
 In a decoder n+1 is i+1: it sees as many positions. Where the interpreter says *undefined*, so does the model: a partial
@@ -40,7 +41,8 @@ Needs: position features i, i², 1/(i+1); [i=1] for fractions; in an encoder [i>
 Costs, whatever n is: a selector of k products takes k heads for a width, and k more to look the counts up; an aggregate
 of a category 1 head if the keys are known to be alike, otherwise 2; of a number 1 head; a sum 2; a choice between
 integers without bound 1, and 1 for each of them that is not a width; a comparison of fractions 1 (2 for = and !=); a
-loop what its body does, and 1. An integer of up to k times n is looked up by k heads. Layers: the longest chain of
+loop what its body does, and 1, and 1 for each integer that it carries. An integer of up to k times n is looked up by k
+heads. Layers: the longest chain of
 these.
 """
 
