@@ -110,6 +110,21 @@ FAMILIES: dict[str, tuple[Callable[[int], str], Callable[[int], int], Callable[[
         lambda k: k + 1,
         lambda k: k + 2,
     ),
+    "a loop that carries an integer up to k n": (
+        lambda k: f"repeat x = indices {{\nx = min(x + 1, {k} * length);\n}} until unchanged;\ny = x > 2;",
+        lambda k: k + 1,
+        lambda _: 5,
+    ),
+    "a loop that carries k integers": (
+        lambda k: (
+            f"repeat {', '.join(f'x{j} = indices' for j in range(k))} {{\n"
+            + each("x{j} = min(x{j} + {next}, length);", k)
+            + "\n} until unchanged;"
+            + total("indicator(x{j} > 2)", k)
+        ),
+        lambda k: k + 1,
+        lambda k: 5 + 2 * (k > 1),
+    ),
 }
 """The program of size k, its heads, and its layers."""
 
