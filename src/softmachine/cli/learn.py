@@ -184,12 +184,10 @@ def command(
 
 
 def _source(source: str, format_name: str | None) -> Source:
-    from softmachine import api
     from softmachine.languages.source import Source
-    from softmachine.model import Model
+    from softmachine.loading import load, source_of
 
-    item = api.load(source, format_name)
-    language = item.source if isinstance(item, Model) else item
+    language = source_of(load(source, format_name))
     if not isinstance(language, Source):
         raise UsageError(f"{source!r} does not say what it was made from")
     return language

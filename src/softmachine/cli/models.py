@@ -67,12 +67,11 @@ def open_model(
     """
     from softmachine import api
     from softmachine.cli.progress import working
-    from softmachine.languages.source import with_two_letters
+    from softmachine.loading import load_for_many_words
 
     _require_attention(wanted)
-    item = api.load(source, wanted.format_name, alphabet=wanted.alphabet)
-    if two_letters and wanted.alphabet is None and not isinstance(item, Model):
-        item = with_two_letters(item)
+    loaded = load_for_many_words if two_letters else api.load
+    item = loaded(source, wanted.format_name, alphabet=wanted.alphabet)
     if any_length and not isinstance(item, Model):
         wanted = _suggested(item, wanted, output)
     with working("compiling", output):
@@ -83,7 +82,7 @@ def open_model(
 
 def _suggested(item: Source, wanted: Wanted, output: Output) -> Wanted:
     """A length for weights that depend on one, if none is said: that of the input which the source suggests."""
-    from softmachine.api import MOST_STEPS
+    from softmachine.compiling import MOST_STEPS
     from softmachine.theorems import theorem_for
 
     theorem = theorem_for(item, wanted.theorem)
@@ -99,10 +98,11 @@ def open_for(source: str, word: str | None, wanted: Wanted, max_steps: int | Non
     """The model of a source, made for a run on an input, and the input: if none is given, what the source suggests."""
     from softmachine import api
     from softmachine.cli.progress import working
+    from softmachine.loading import source_of
 
     _require_attention(wanted)
     item = api.load(source, wanted.format_name, alphabet=wanted.alphabet)
-    text = default_input(item.source if isinstance(item, Model) else item) if word is None else word
+    text = default_input(source_of(item)) if word is None else word
     with working("compiling", output):
         lengths = {"context": wanted.context, "length": wanted.length, "max_steps": max_steps}
         model = api.compile_for(item, text, wanted.theorem, attention=wanted.attention, **lengths)
