@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options, training
+from softmachine.cli.groups import Group
 from softmachine.cli.options import file, switch, value
 from softmachine.cli.output import Output
 from softmachine.errors import UsageError
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from softmachine.languages.source import Source
     from softmachine.learn.compiled import Beside
     from softmachine.learn.runs import Record
-    from softmachine.learn.settings import Setting
+    from softmachine.learn.settings import Schedule, Setting, Task
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine learn parity-counter --train 8 --test 16 --steps 100
@@ -88,6 +90,86 @@ Probes = Annotated[
 ]
 
 
+@dataclass(frozen=True)
+class Shapes(Group):
+    """What models are like; of several values with commas, every combination is trained."""
+
+    layers: Layers = "2"
+    width: Width = 64
+    heads: Heads = 2
+    precision: Precision = "float32"
+    seeds: Seeds = "0"
+
+    def grid(self, task: Task, schedule: Schedule, positions: list[str]) -> list[Setting]:
+        """All runs."""
+        from softmachine.learn.tasks import grid
+
+        return grid(
+            task,
+            schedule,
+            positions=positions,
+            layers=_numbers(self.layers, "--layers"),
+            precisions=_names(self.precision),
+            seeds=_numbers(self.seeds, "--seeds"),
+            width=self.width,
+            heads=self.heads,
+        )
+
+
+@dataclass(frozen=True)
+class Pace(Group):
+    """How they are trained, in the words of :class:`.Schedule`."""
+
+    learning_rate: Rate = 2e-3
+    batch: Batch = 64
+    curriculum: Curriculum = 0.0
+    patience: Patience = 0
+    minutes: Minutes = None
+
+
+@dataclass(frozen=True)
+class Data(Group):
+    """Which words they see, in the words of :class:`.Task`."""
+
+    words: Words = 2_000
+    test_words: TestWords = None
+    long_traces: LongTraces = 0.8
+    near_misses: NearMisses = False
+    max_steps: MaxSteps = 10_000
+
+
+@dataclass(frozen=True)
+class Kept(Group):
+    """What is kept of the runs, and drawn."""
+
+    folder: Runs = None
+    save: Save = None
+    plot: Plot = None
+    compiled: Compiled = False
+    probes: Probes = None
+
+    def require(self, settings: list[Setting], cluster: str | None) -> None:
+        """Complain before the training about files that cannot be written after it."""
+        from softmachine.learn.checkpoint import require_stock
+        from softmachine.measure.figures import require_picture
+
+        if (self.save or self.probes) and cluster is not None:
+            raise UsageError("weights stay where they were trained: --save and --probes are not for a cluster")
+        if self.save is not None:
+            if len(settings) > 1:
+                raise UsageError(f"--save is for one run, and these are {len(settings)}")
+            require_stock(settings[0].shape.positions, settings[0].shape.precision, self.save)
+        for each in (self.plot, self.probes):
+            if each is not None:
+                require_picture(each)
+
+    @property
+    def files(self) -> dict[str, str]:
+        """What was written, and where."""
+        named = {"plot": self.plot, "probes": self.probes, "save": self.save, "runs": self.folder}
+        return {name: str(path) for name, path in named.items() if path is not None}
+
+
 def command(
     source: options.Source,
     *,
@@ -95,27 +177,11 @@ def command(
     train: Train = 30,
     test: Tests = "60,90",
     steps: Steps = 1_000,
-    layers: Layers = "2",
-    width: Width = 64,
-    heads: Heads = 2,
-    precision: Precision = "float32",
-    seeds: Seeds = "0",
+    shapes: Shapes,
     data_seed: DataSeed = 0,
-    learning_rate: Rate = 2e-3,
-    batch: Batch = 64,
-    curriculum: Curriculum = 0.0,
-    patience: Patience = 0,
-    minutes: Minutes = None,
-    words: Words = 2_000,
-    test_words: TestWords = None,
-    long_traces: LongTraces = 0.8,
-    near_misses: NearMisses = False,
-    max_steps: MaxSteps = 10_000,
-    folder: Runs = None,
-    save: Save = None,
-    plot: Plot = None,
-    compiled: Compiled = False,
-    probes: Probes = None,
+    pace: Pace,
+    data: Data,
+    kept: Kept,
     theorem: options.TheoremName = None,
     context: options.Context = None,
     format_name: options.Format = None,
@@ -130,57 +196,20 @@ def command(
     from softmachine.learn.runs import require_torch
 
     require_torch()
-    from softmachine.learn.checkpoint import save_checkpoint
-    from softmachine.learn.data import corpus_of
-    from softmachine.learn.pictures import draw_runs
-    from softmachine.learn.runs import trained
     from softmachine.learn.settings import Schedule
-    from softmachine.learn.tasks import grid, task_for
+    from softmachine.learn.tasks import task_for
 
     item = _source(source, format_name)
-    task = task_for(
-        item,
-        train=train,
-        tests=_numbers(test, "--test"),
-        theorem=theorem,
-        context=context,
-        words=words,
-        test_words=test_words,
-        long_traces=long_traces,
-        near_misses=near_misses,
-        max_steps=max_steps,
-        seed=data_seed,
-    )
-    schedule = Schedule(
-        steps=steps,
-        batch=batch,
-        learning_rate=learning_rate,
-        curriculum=curriculum,
-        patience=patience,
-        minutes=minutes,
-        every=max(1, min(100, steps // 4)),
-    )
-    settings = grid(
-        task,
-        schedule,
-        positions=_names(positions),
-        layers=_numbers(layers, "--layers"),
-        precisions=_names(precision),
-        seeds=_numbers(seeds, "--seeds"),
-        width=width,
-        heads=heads,
-    )
-    _require_files(settings, save, plot, probes, cluster)
+    tests = _numbers(test, "--test")
+    task = task_for(item, train=train, tests=tests, theorem=theorem, context=context, seed=data_seed, **asdict(data))
+    schedule = Schedule(steps=steps, every=max(1, min(100, steps // 4)), **asdict(pace))
+    settings = shapes.grid(task, schedule, _names(positions))
+    kept.require(settings, cluster)
     with TemporaryDirectory() as scratch:
-        kept = folder or (Path(scratch) if save or probes else None)  # weights come from a folder
-        records = training.trained(settings, kept, workers, cluster, output)
-        shown = compiled or plot or probes  # a plot has the compiled model's line
-        beside = _beside(item, settings[0], probes=probes, output=output, folder=kept) if shown else None
-        if save is not None and kept is not None:
-            save_checkpoint(trained(settings[0], kept), corpus_of(task), save)
-    if plot is not None:
-        draw_runs(records, beside.shares if beside else None, plot)
-    _answer(records, beside, {"plot": plot, "probes": probes, "save": save, "runs": folder}, output)
+        folder = kept.folder or (Path(scratch) if kept.save or kept.probes else None)  # weights come from a folder
+        records = training.trained(settings, folder, workers, cluster, output)
+        beside = _written(kept, item, settings[0], records, folder, output)
+    _answer(records, beside, kept.files, output)
 
 
 def _source(source: str, format_name: str | None) -> Source:
@@ -209,22 +238,22 @@ def _numbers(text: str, option: str) -> list[int]:
     return [int(part) for part in parts]
 
 
-def _require_files(
-    settings: list[Setting], save: Path | None, plot: Path | None, probes: Path | None, cluster: str | None
-) -> None:
-    """Complain before the training about files that cannot be written after it."""
-    from softmachine.learn.checkpoint import require_stock
-    from softmachine.measure.figures import require_picture
+def _written(
+    kept: Kept, item: Source, setting: Setting, records: list[Record], folder: Path | None, output: Output
+) -> Beside | None:
+    """Write what is kept of runs and drawn; the compiled model beside them, if it is wanted."""
+    from softmachine.learn.checkpoint import save_checkpoint
+    from softmachine.learn.data import corpus_of
+    from softmachine.learn.pictures import draw_runs
+    from softmachine.learn.runs import trained
 
-    if (save or probes) and cluster is not None:
-        raise UsageError("weights stay where they were trained: --save and --probes are not for a cluster")
-    if save is not None:
-        if len(settings) > 1:
-            raise UsageError(f"--save is for one run, and these are {len(settings)}")
-        require_stock(settings[0].shape.positions, settings[0].shape.precision, save)
-    for each in (plot, probes):
-        if each is not None:
-            require_picture(each)
+    shown = kept.compiled or kept.plot or kept.probes  # a plot has the compiled model's line
+    beside = _beside(item, setting, probes=kept.probes, output=output, folder=folder) if shown else None
+    if kept.save is not None and folder is not None:
+        save_checkpoint(trained(setting, folder), corpus_of(setting.task), kept.save)
+    if kept.plot is not None:
+        draw_runs(records, beside.shares if beside else None, kept.plot)
+    return beside
 
 
 def _beside(item: Source, setting: Setting, *, probes: Path | None, folder: Path | None, output: Output) -> Beside:
@@ -246,10 +275,9 @@ def _beside(item: Source, setting: Setting, *, probes: Path | None, folder: Path
     return found
 
 
-def _answer(records: list[Record], beside: Beside | None, files: dict[str, Path | None], output: Output) -> None:
+def _answer(records: list[Record], beside: Beside | None, written: dict[str, str], output: Output) -> None:
     from softmachine.learn.tables import notes, table
 
-    written = {name: str(path) for name, path in files.items() if path is not None}
     if output.as_json:
         more = {} if beside is None else {"compiled": beside.to_json()}
         output.answer({"runs": records, **more, "files": written})

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from softmachine.cli import options
+from softmachine.cli.groups import Group
 from softmachine.cli.output import Output
 from softmachine.errors import UsageError
 from softmachine.model import Model
@@ -39,6 +41,25 @@ class Wanted:
     alphabet: str | None = None
     context: int | None = None
     length: int | None = None
+
+
+@dataclass(frozen=True)
+class Compilation(Group):
+    """The options that say so, of commands that take all of them."""
+
+    theorem: options.TheoremName = None
+    causal: options.Causal = False
+    attention: options.AttentionName = None
+    context: options.Context = None
+    length: options.CertifiedLength = None
+    alphabet: options.Alphabet = None
+    format_name: options.Format = None
+
+    @property
+    def wanted(self) -> Wanted:
+        """What they say."""
+        theorem = rasp_theorem(self.theorem, causal=self.causal)
+        return Wanted(self.format_name, theorem, self.attention, self.alphabet, self.context, self.length)
 
 
 def rasp_theorem(theorem: str | None, *, causal: bool, generate: bool = False) -> str | None:
