@@ -15,8 +15,6 @@ from softmachine.theorems import Theorem, theorem_for
 if TYPE_CHECKING:
     from softmachine.datasets import Dataset
 
-__all__ = ["dataset"]
-
 
 def dataset(
     source: Model | Source | str | Path,

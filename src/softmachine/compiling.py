@@ -21,8 +21,6 @@ from softmachine.transformer.weights import Transformer
 if TYPE_CHECKING:
     from softmachine.certify import Certificate, WeightCertificate
 
-__all__ = ["certificate", "compile", "soften"]
-
 MOST_STEPS = 100_000_000
 """As many as the fast engine makes unasked."""
 

@@ -9,8 +9,6 @@ from softmachine.errors import UsageError
 from softmachine.languages.source import Extensible, Source, with_two_letters
 from softmachine.model import Model
 
-__all__ = ["load"]
-
 
 def load(
     source: str | Path | Source | Model,

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from softmachine.engines.check import Report
     from softmachine.engines.result import Run
 
-__all__ = ["check", "run"]
-
 MOST_FRAMED = 2_000
 """Notebooks show the page of a run of so many positions at most; of a longer one, its text."""
 

@@ -17,8 +17,6 @@ from softmachine.transformer.weights import Transformer
 if TYPE_CHECKING:
     from softmachine.exports.writing import Exported
 
-__all__ = ["export", "load_weights", "save"]
-
 
 def save(model: Model | Transformer, folder: str | Path, *, force: bool = False) -> None:
     """Write a model to a folder, from which :func:`load` reads it; or bare weights, for :func:`load_weights`."""

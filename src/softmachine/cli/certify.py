@@ -73,18 +73,18 @@ def command(
     from softmachine.files import require_new, write_text
 
     bare = _bare(source)
+    chosen = rasp_theorem(theorem, causal=causal)
     if from_weights or bare is not None:
         unused = {"--arithmetic": arithmetic, "--plot": plot, "--csv": csv, "--latex": latex}
         if given := [name for name, value in unused.items() if value is not None]:
             raise UsageError(f"{given[0]} is for certificates from signals, not from weights alone")
-        wanted = Wanted(format_name, rasp_theorem(theorem, causal=causal), "hard", alphabet, context)
+        wanted = Wanted(chosen, "hard", context, alphabet=alphabet, format=format_name)
         return _from_weights(source, bare, wanted, length, sharpness, output)
     files = {name: path for name, path in (("plot", plot), ("csv", csv), ("latex", latex)) if path is not None}
     for path in files.values():
         require_new(path)
-    wanted = Wanted(
-        format_name, rasp_theorem(theorem, causal=causal), "hard", alphabet, length if context is None else context
-    )
+    context = length if context is None else context
+    wanted = Wanted(chosen, "hard", context, alphabet=alphabet, format=format_name)
     model = open_model(source, wanted, output, two_letters=True)
     with working("certifying", output):
         certificate = api.certificate(model, length=length, sharpness=sharpness)

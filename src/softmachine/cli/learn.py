@@ -49,56 +49,20 @@ Positions = Annotated[
 Train = Annotated[int, typer.Option("--train", metavar="N", min=1, help="Words of the training have up to N letters.")]
 Tests = Annotated[str, typer.Option("--test", metavar="N,N", help="How far each further bin of tests goes.")]
 Steps = Annotated[int, _number("Steps of training.", "--steps", least=1)]
-Layers = Annotated[str, _listed("N,N", "Layers; several with commas.", "--layers")]
-Width = Annotated[int, _number("The width of the residual stream.", "--width", least=1)]
-Heads = Annotated[int, _number("Heads of a layer.", "--heads", least=1)]
-Precision = Annotated[
-    str, _listed("NAMES", "float32, bfloat16 or bits:B: what activations are rounded to (emulated).", "--precision")
-]
-Seeds = Annotated[str, _listed("N,N", "The seeds of first weights and of what steps see.", "--seeds")]
 DataSeed = Annotated[int, _listed("S", "Which random words.", "--data-seed")]
-Rate = Annotated[float, _number("The highest learning rate.", "--learning-rate")]
-Batch = Annotated[int, _number("Words of a step.", "--batch", least=1)]
-Curriculum = Annotated[float, _number("The share of steps in which words get longer.", "--curriculum", metavar="F")]
-Patience = Annotated[
-    int, _number("End when the validation split was all right N times in a row; 0 for never.", "--patience")
-]
-Minutes = Annotated[float | None, value("N", "End each training after N minutes.", "--minutes")]
-Words = Annotated[int, _number("Words to train on and to hold out, at most.", "--words", least=2)]
-TestWords = Annotated[
-    int | None, value("K", "Words of each bin; by default up to 200, or as many as there are.", "--test-words", least=1)
-]
-LongTraces = Annotated[float, _number("The share of traces of over 10 tokens.", "--long-traces", metavar="F")]
-NearMisses = Annotated[bool, switch("Words come in pairs, one edit apart, of different verdicts.", "--near-misses")]
-MaxSteps = Annotated[int, typer.Option("--max-steps", metavar="N", min=1, help="How many steps a run may take.")]
-Runs = Annotated[
-    Path | None,
-    value("DIR", "Keep runs: a JSON and weights each; what was interrupted goes on from there.", "--output", "-o"),
-]
-Save = Annotated[
-    Path | None,
-    value("DIR", "Save the model as a stock LLaMA, if it is one run with positions none or rope.", "--save"),
-]
-Plot = Annotated[Path | None, file("Draw exact traces against the length of words (PNG or SVG).", "--plot")]
-Compiled = Annotated[bool, switch("Put the compiled model beside it, on the same words.", "--compiled")]
-Probes = Annotated[
-    Path | None,
-    file(
-        "Read the compiled model's variables off each layer of the first run, and draw how well (PNG or SVG).",
-        "--probes",
-    ),
-]
 
 
 @dataclass(frozen=True)
 class Shapes(Group):
     """What models are like; of several values with commas, every combination is trained."""
 
-    layers: Layers = "2"
-    width: Width = 64
-    heads: Heads = 2
-    precision: Precision = "float32"
-    seeds: Seeds = "0"
+    layers: Annotated[str, _listed("N,N", "Layers; several with commas.", "--layers")] = "2"
+    width: Annotated[int, _number("The width of the residual stream.", "--width", least=1)] = 64
+    heads: Annotated[int, _number("Heads of a layer.", "--heads", least=1)] = 2
+    precision: Annotated[
+        str, _listed("NAMES", "float32, bfloat16 or bits:B: what activations are rounded to (emulated).", "--precision")
+    ] = "float32"
+    seeds: Annotated[str, _listed("N,N", "The seeds of first weights and of what steps see.", "--seeds")] = "0"
 
     def grid(self, task: Task, schedule: Schedule, positions: list[str]) -> list[Setting]:
         """All runs."""
@@ -120,33 +84,56 @@ class Shapes(Group):
 class Pace(Group):
     """How they are trained, in the words of :class:`.Schedule`."""
 
-    learning_rate: Rate = 2e-3
-    batch: Batch = 64
-    curriculum: Curriculum = 0.0
-    patience: Patience = 0
-    minutes: Minutes = None
+    learning_rate: Annotated[float, _number("The highest learning rate.", "--learning-rate")] = 2e-3
+    batch: Annotated[int, _number("Words of a step.", "--batch", least=1)] = 64
+    curriculum: Annotated[
+        float, _number("The share of steps in which words get longer.", "--curriculum", metavar="F")
+    ] = 0.0
+    patience: Annotated[
+        int, _number("End when the validation split was all right N times in a row; 0 for never.", "--patience")
+    ] = 0
+    minutes: Annotated[float | None, value("N", "End each training after N minutes.", "--minutes")] = None
 
 
 @dataclass(frozen=True)
 class Data(Group):
     """Which words they see, in the words of :class:`.Task`."""
 
-    words: Words = 2_000
-    test_words: TestWords = None
-    long_traces: LongTraces = 0.8
-    near_misses: NearMisses = False
-    max_steps: MaxSteps = 10_000
+    words: Annotated[int, _number("Words to train on and to hold out, at most.", "--words", least=2)] = 2_000
+    test_words: Annotated[
+        int | None,
+        value("K", "Words of each bin; by default up to 200, or as many as there are.", "--test-words", least=1),
+    ] = None
+    long_traces: Annotated[float, _number("The share of traces of over 10 tokens.", "--long-traces", metavar="F")] = 0.8
+    near_misses: Annotated[
+        bool, switch("Words come in pairs, one edit apart, of different verdicts.", "--near-misses")
+    ] = False
+    max_steps: Annotated[
+        int, typer.Option("--max-steps", metavar="N", min=1, help="How many steps a run may take.")
+    ] = 10_000
 
 
 @dataclass(frozen=True)
 class Kept(Group):
     """What is kept of the runs, and drawn."""
 
-    folder: Runs = None
-    save: Save = None
-    plot: Plot = None
-    compiled: Compiled = False
-    probes: Probes = None
+    folder: Annotated[
+        Path | None,
+        value("DIR", "Keep runs: a JSON and weights each; what was interrupted goes on from there.", "--output", "-o"),
+    ] = None
+    save: Annotated[
+        Path | None,
+        value("DIR", "Save the model as a stock LLaMA, if it is one run with positions none or rope.", "--save"),
+    ] = None
+    plot: Annotated[Path | None, file("Draw exact traces against the length of words (PNG or SVG).", "--plot")] = None
+    compiled: Annotated[bool, switch("Put the compiled model beside it, on the same words.", "--compiled")] = False
+    probes: Annotated[
+        Path | None,
+        file(
+            "Read the compiled model's variables off each layer of the first run, and draw how well (PNG or SVG).",
+            "--probes",
+        ),
+    ] = None
 
     def require(self, settings: list[Setting], cluster: str | None) -> None:
         """Complain before the training about files that cannot be written after it."""

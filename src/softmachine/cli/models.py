@@ -27,20 +27,20 @@ class Wanted:
     """How a source is to be compiled, as the options say.
 
     Args:
-        format_name: The format of the source.
         theorem: The theorem.
         attention: Hard or soft.
-        alphabet: More symbols for a formula.
         context: The length to make the weights for, if they depend on one.
         length: The length up to which soft attention is certified. Of the two, one stands for both.
+        alphabet: More symbols for a formula.
+        format: The format of the source.
     """
 
-    format_name: str | None
     theorem: str | None
     attention: str | None = None
-    alphabet: str | None = None
     context: int | None = None
     length: int | None = None
+    alphabet: str | None = None
+    format: str | None = None
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Compilation(Group):
     def wanted(self) -> Wanted:
         """What they say."""
         theorem = rasp_theorem(self.theorem, causal=self.causal)
-        return Wanted(self.format_name, theorem, self.attention, self.alphabet, self.context, self.length)
+        return Wanted(theorem, self.attention, self.context, self.length, self.alphabet, self.format_name)
 
 
 def rasp_theorem(theorem: str | None, *, causal: bool, generate: bool = False) -> str | None:
@@ -92,7 +92,7 @@ def open_model(
 
     _require_attention(wanted)
     loaded = load_for_many_words if two_letters else api.load
-    item = loaded(source, wanted.format_name, alphabet=wanted.alphabet)
+    item = loaded(source, wanted.format, alphabet=wanted.alphabet)
     if any_length and not isinstance(item, Model):
         wanted = _suggested(item, wanted, output)
     with working("compiling", output):
@@ -122,7 +122,7 @@ def open_for(source: str, word: str | None, wanted: Wanted, max_steps: int | Non
     from softmachine.loading import source_of
 
     _require_attention(wanted)
-    item = api.load(source, wanted.format_name, alphabet=wanted.alphabet)
+    item = api.load(source, wanted.format, alphabet=wanted.alphabet)
     text = default_input(source_of(item)) if word is None else word
     with working("compiling", output):
         lengths = {"context": wanted.context, "length": wanted.length, "max_steps": max_steps}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,12 +19,15 @@ from softmachine.errors import EffortError, Remedy, SoftmachineError, UsageError
 from softmachine.text import many
 
 if TYPE_CHECKING:
-    from softmachine.cli.inside import View
+    from softmachine.cli.looking import Looking
+    from softmachine.cli.pages import Paging
     from softmachine.cli.watching import Watched, Watcher
     from softmachine.comparing import Difference
     from softmachine.engines.engine import Audited as AuditReport
     from softmachine.engines.run import Run, Running
     from softmachine.model import Model
+
+    Views = list[Looking | Paging]
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine run palindrome abba
@@ -44,54 +47,6 @@ Word = Annotated[
         "the source suggests, or else the empty word.",
     ),
 ]
-Engine = Annotated[
-    str,
-    typer.Option(
-        "--engine",
-        metavar="NAME",
-        help="What runs the weights: dense (every score, any arithmetic), fast (exact, millions of tokens a second), "
-        "or auto: dense to begin with, fast if the input is long or the run turns out to be.",
-    ),
-]
-MaxSteps = Annotated[
-    int | None,
-    value("N", "Stop after so many steps; by default a million, and a hundred million on the fast engine.", least=0),
-]
-Audited = Annotated[
-    int,
-    value(
-        "N",
-        "Afterwards, do N random steps of the whole run again with every score computed in exact arithmetic "
-        "(fast engine). How long that takes depends on how long the run is, so that it can only be refused when the "
-        "run has ended.",
-        least=0,
-    ),
-]
-Verified = Annotated[
-    bool,
-    switch("Compare every token with the reference interpreter, while it runs; status 1 if one differs.", "--verify"),
-]
-Seed = Annotated[
-    int,
-    value("N", "What --sample draws tokens by, and --audit random steps; 0 if nothing is said.", least=0),
-]
-Sampled = Annotated[
-    bool,
-    switch(
-        "Draw every token from the softmax of the logits, as language models do, instead of taking the one of the "
-        "largest; and say where the run first parts from the interpreter. It is for seeing how sharp the logits are: "
-        "such a run shows nothing about the machine.",
-        "--sample",
-    ),
-]
-Checkpoint = Annotated[
-    Path | None,
-    file("Write the run to FILE now and then, when it is interrupted and when it ends (fast engine)."),
-]
-Resume = Annotated[
-    Path | None,
-    file("Go on from a checkpoint, and go on writing to it unless --checkpoint names another file (fast engine)."),
-]
 Tokens = Annotated[bool, switch("With --json: the tokens as well, as trace_tokens.", "--tokens")]
 Traced = Annotated[bool, switch("Print one line a step.", "--trace")]
 
@@ -101,14 +56,58 @@ class Execution(Group):
     """How a model is run."""
 
     arithmetic: options.ArithmeticName = "float64"
-    engine: Engine = "auto"
-    max_steps: MaxSteps = None
-    audit: Audited = 0
-    verify: Verified = False
-    sample: Sampled = False
-    seed: Seed = 0
-    checkpoint: Checkpoint = None
-    resume: Resume = None
+    engine: Annotated[
+        str,
+        typer.Option(
+            "--engine",
+            metavar="NAME",
+            help="What runs the weights: dense (every score, any arithmetic), fast (exact, millions of tokens a "
+            "second), or auto: dense to begin with, fast if the input is long or the run turns out to be.",
+        ),
+    ] = "auto"
+    max_steps: Annotated[
+        int | None,
+        value(
+            "N", "Stop after so many steps; by default a million, and a hundred million on the fast engine.", least=0
+        ),
+    ] = None
+    audit: Annotated[
+        int,
+        value(
+            "N",
+            "Afterwards, do N random steps of the whole run again with every score computed in exact arithmetic "
+            "(fast engine). How long that takes depends on how long the run is, so that it can only be refused when "
+            "the run has ended.",
+            least=0,
+        ),
+    ] = 0
+    verify: Annotated[
+        bool,
+        switch(
+            "Compare every token with the reference interpreter, while it runs; status 1 if one differs.", "--verify"
+        ),
+    ] = False
+    sample: Annotated[
+        bool,
+        switch(
+            "Draw every token from the softmax of the logits, as language models do, instead of taking the one of the "
+            "largest; and say where the run first parts from the interpreter. It is for seeing how sharp the logits "
+            "are: such a run shows nothing about the machine.",
+            "--sample",
+        ),
+    ] = False
+    seed: Annotated[
+        int,
+        value("N", "What --sample draws tokens by, and --audit random steps; 0 if nothing is said.", least=0),
+    ] = 0
+    checkpoint: Annotated[
+        Path | None,
+        file("Write the run to FILE now and then, when it is interrupted and when it ends (fast engine)."),
+    ] = None
+    resume: Annotated[
+        Path | None,
+        file("Go on from a checkpoint, and go on writing to it unless --checkpoint names another file (fast engine)."),
+    ] = None
 
     def require(self) -> None:
         """Complain before any work about options that do not go together, and about files."""
@@ -170,10 +169,12 @@ def command(
         raise UsageError("--tokens is for --json", hint="they are part of the answer in JSON")
     execution.require()
     if execution.sample:
-        _require_alone(execution, inside, trace=trace, tokens=tokens)
+        from softmachine.cli.sampling import require_alone
+
+        require_alone({**asdict(execution), **asdict(inside), "trace": trace, "tokens": tokens})
     chosen = rasp_theorem(theorem, causal=causal, generate=generate)
-    wanted = Wanted(format_name, chosen, attention, alphabet, context, length)
-    views = inside.views(source, word, _asked(wanted, execution.max_steps))
+    wanted = Wanted(chosen, attention, context, length, alphabet, format_name)
+    views = inside.views(source, word, {**asdict(wanted), "max_steps": execution.max_steps})
     model, text = open_for(source, word, wanted, execution.max_steps, output)
     if execution.sample:
         from softmachine.cli.sampling import draw
@@ -184,26 +185,8 @@ def command(
     return _carried_out(execution, model, text, views, trace=trace, tokens=tokens, output=output)
 
 
-def _require_alone(execution: Execution, inside: Inside, **others: bool) -> None:
-    """Complain if a run is to be drawn, and looked at as one that is decided."""
-    from softmachine.cli.sampling import require_alone
-
-    require_alone(
-        verify=execution.verify,
-        audit=execution.audit,
-        checkpoint=execution.checkpoint,
-        resume=execution.resume,
-        **others,
-        table=inside.table,
-        explain=inside.explain,
-        svg=inside.svg,
-        html=inside.html,
-        engine=execution.engine == "fast",
-    )
-
-
 def _carried_out(
-    execution: Execution, model: Model, text: str, views: list[View], *, trace: bool, tokens: bool, output: Output
+    execution: Execution, model: Model, text: str, views: Views, *, trace: bool, tokens: bool, output: Output
 ) -> Status:
     """Let a model run, and say what came of it."""
     from softmachine.cli.progress import working
@@ -232,19 +215,6 @@ class _Ended:
     run: Run
     watched: Watched
     audited: AuditReport | None
-
-
-def _asked(wanted: Wanted, max_steps: int | None) -> dict[str, object]:
-    """The options that a page says it was made with."""
-    return {
-        "theorem": wanted.theorem,
-        "attention": wanted.attention,
-        "context": wanted.context,
-        "length": wanted.length,
-        "alphabet": wanted.alphabet,
-        "format": wanted.format_name,
-        "max_steps": max_steps,
-    }
 
 
 def _to_its_end(running: Running, text: str, output: Output, trace: bool) -> Watched:
@@ -283,7 +253,7 @@ def _show(ended: _Ended, output: Output) -> None:
         output.say(f"audit: {ended.audited}")
 
 
-def _seen(ended: _Ended, views: list[View], output: Output) -> dict[str, object]:
+def _seen(ended: _Ended, views: Views, output: Output) -> dict[str, object]:
     """What is to be seen of its inside."""
     found: dict[str, object] = {}
     for view in views:
