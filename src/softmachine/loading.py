@@ -41,7 +41,7 @@ def source_of(item: Source | Model) -> Source:
 
 
 def _read(source: str | Path, format_name: str | None) -> Source | Model:
-    folder = _saved(source)
+    folder = saved_folder(source)
     if folder:
         from softmachine.exports import native
 
@@ -51,7 +51,7 @@ def _read(source: str | Path, format_name: str | None) -> Source | Model:
     return read_source(str(source), format_name)
 
 
-def _saved(source: str | Path) -> Path | None:
+def saved_folder(source: str | Path) -> Path | None:
     """The folder of a saved model, if the source is one; a path to a folder is taken for one."""
     from softmachine.exports.manifest import is_saved
 

@@ -185,8 +185,9 @@ def command(
     require_torch()
     from softmachine.learn.settings import Schedule
     from softmachine.learn.tasks import task_for
+    from softmachine.loading import load, source_of
 
-    item = _source(source, format_name)
+    item = source_of(load(source, format_name))
     tests = _numbers(test, "--test")
     task = task_for(item, train=train, tests=tests, theorem=theorem, context=context, seed=data_seed, **asdict(data))
     schedule = Schedule(steps=steps, every=max(1, min(100, steps // 4)), **asdict(pace))
@@ -197,16 +198,6 @@ def command(
         records = training.trained(settings, folder, workers, cluster, output)
         beside = _written(kept, item, settings[0], records, folder, output)
     _answer(records, beside, kept.files, output)
-
-
-def _source(source: str, format_name: str | None) -> Source:
-    from softmachine.languages.source import Source
-    from softmachine.loading import load, source_of
-
-    language = source_of(load(source, format_name))
-    if not isinstance(language, Source):
-        raise UsageError(f"{source!r} does not say what it was made from")
-    return language
 
 
 def _names(text: str) -> list[str]:
