@@ -117,10 +117,7 @@ class Data(Group):
 class Kept(Group):
     """What is kept of the runs, and drawn."""
 
-    folder: Annotated[
-        Path | None,
-        value("DIR", "Keep runs: a JSON and weights each; what was interrupted goes on from there.", "--output", "-o"),
-    ] = None
+    folder: training.Runs = None
     save: Annotated[
         Path | None,
         value("DIR", "Save the model as a stock LLaMA, if it is one run with positions none or rope.", "--save"),
