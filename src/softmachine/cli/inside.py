@@ -27,9 +27,10 @@ class Inside(Group):
             "--explain",
         ),
     ] = None
-    svg: Annotated[Path | None, file("Draw that step, or the last one, to FILE as SVG: who looked where.", "--svg")] = (
-        None
-    )
+    svg: Annotated[
+        Path | None,
+        file("Draw that step, or the last one, to FILE as SVG: who looked where.", "--svg"),
+    ] = None
     svg_of: Annotated[
         str | None,
         value(
