@@ -20,8 +20,12 @@ if TYPE_CHECKING:
         compile,  # noqa: A004
         dataset,
         export,
+        gallery,
+        inspect,
         load,
         load_weights,
+        page,
+        picture,
         run,
         save,
         soften,
@@ -31,7 +35,6 @@ if TYPE_CHECKING:
     from softmachine.languages.turing import Rule, Tape, TuringMachine
     from softmachine.model import Model
     from softmachine.rasp.foreign import from_tracr
-    from softmachine.showing import gallery, inspect, page, picture
     from softmachine.theorems.theorem import Theorem
     from softmachine.transformer.weights import Transformer
 
@@ -65,20 +68,6 @@ __all__ = [
 ]
 
 _HOMES = {
-    "load": "softmachine.api",
-    "load_weights": "softmachine.api",
-    "compile": "softmachine.api",
-    "run": "softmachine.api",
-    "certificate": "softmachine.api",
-    "dataset": "softmachine.api",
-    "export": "softmachine.api",
-    "inspect": "softmachine.showing",
-    "page": "softmachine.showing",
-    "gallery": "softmachine.showing",
-    "picture": "softmachine.showing",
-    "check": "softmachine.api",
-    "save": "softmachine.api",
-    "soften": "softmachine.api",
     "Rule": "softmachine.languages.turing",
     "Tape": "softmachine.languages.turing",
     "TuringMachine": "softmachine.languages.turing",
@@ -89,6 +78,7 @@ _HOMES = {
     "Transformer": "softmachine.transformer.weights",
     "from_tracr": "softmachine.rasp.foreign",
 }
+"""Where public names are that are not in ``softmachine.api``."""
 
 
 def __getattr__(name: str) -> Any:
@@ -97,9 +87,9 @@ def __getattr__(name: str) -> Any:
 
     if name == "rasp":
         return import_module("softmachine.rasp")
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module 'softmachine' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(_HOMES.get(name, "softmachine.api")), name)
 
 
 def __dir__() -> list[str]:

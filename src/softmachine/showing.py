@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from softmachine.api import run
 from softmachine.estimates import consent
 from softmachine.model import Model
 from softmachine.progress import Tell, nobody
+from softmachine.running import run
 
 if TYPE_CHECKING:
     from softmachine.engines.result import Run

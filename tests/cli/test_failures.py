@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from softmachine import api, estimates, zoo
+from softmachine import api, compiling, estimates, zoo
 from softmachine.engines.dense import effort
 from softmachine.engines.dense.engine import Pass
 from tests.cli.conftest import Cli
@@ -238,7 +238,7 @@ def test_interrupted_before_there_is_anything_to_show(cli: Cli, monkeypatch: pyt
 
 
 def test_memory_that_runs_out_is_no_internal_error(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(api, "compile", lambda *_, **__: np.empty(1 << 59))
+    monkeypatch.setattr(compiling, "compile", lambda *_, **__: np.empty(1 << 59))
     called = cli("run", "palindrome", "abba", "--json")
     assert called.status == 2
     assert called.err.startswith("error: there is not enough memory while compiling: Unable to allocate 4.00 EiB")

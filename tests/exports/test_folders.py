@@ -13,7 +13,7 @@ from typing import NoReturn
 import pytest
 
 import softmachine as sm
-from softmachine import api
+from softmachine import compiling
 from softmachine.errors import SourceError, UsageError
 from softmachine.exports.folder import new_folder
 from softmachine.exports.formats import StockFormat
@@ -304,7 +304,7 @@ def test_an_interruption_leaves_the_old_model_and_all_other_files(
 
 def test_without_torch_the_message_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    monkeypatch.setattr(api, "compile_program", lambda *_: pytest.fail("nothing is compiled for nothing"))
+    monkeypatch.setattr(compiling, "compile_program", lambda *_: pytest.fail("nothing is compiled for nothing"))
     with pytest.raises(UsageError, match="exporting needs torch, which is not installed") as caught:
         sm.export("increment", tmp_path / "model", length=16)
     assert caught.value.hint == "pip install 'softmachine[hf]'"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import product
+from functools import partial
 
 import pytest
 
 from softmachine import api
-from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import ConstructionError, OutgrownError
-from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, evaluate, simplified
+from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, simplified
 from softmachine.signals import evaluate as evaluate_signal
 from softmachine.theorems.circuit.tokens import wire_values
 from softmachine.theorems.circuit_evaluator.theorem import signals
@@ -21,6 +20,7 @@ from softmachine.theorems.circuit_evaluator.tokens import (
     without_constants,
 )
 from tests.sources.circuits import random_circuit
+from tests.theorems import evaluators
 
 EXAMPLE = Circuit(
     name="Example C.1",
@@ -32,33 +32,15 @@ EXAMPLE = Circuit(
 
 def fitting(length: int, count: int, depth: int = 2) -> list[Circuit]:
     """Random circuits of one depth whose description fits into a length."""
-    found: list[Circuit] = []
-    seed = 0
-    while len(found) < count:
-        seed += 1
-        source = random_circuit(seed, inputs=1 + seed % 5, gates=1 + seed % 6, outputs=1, fan_in=2 + seed % 3)
-        try:
-            codec = EvaluatorCodec(source, length)
-        except OutgrownError:
-            continue
-        if codec.written.depth == depth:
-            found.append(source)
-    return found
+
+    def circuit(seed: int) -> Circuit:
+        return random_circuit(seed, inputs=1 + seed % 5, gates=1 + seed % 6, outputs=1, fan_in=2 + seed % 3)
+
+    return evaluators.fitting(EvaluatorCodec, circuit, length, count, depth)
 
 
-def wrong(sources: list[Circuit], length: int, attention: str, arithmetic: str) -> list[str]:
-    """The circuits that one model gets wrong, on some input."""
-    model = api.compile(sources[0], "circuit-evaluator", attention=attention, length=length)
-    engine = DenseEngine(model.weights, arithmetic)
-    bad = []
-    for source in sources:
-        codec = EvaluatorCodec(source, length)
-        words = list(product("01", repeat=source.width))
-        said = engine.answers([codec.prompt(word).tokens for word in words], length)
-        outputs = [codec.read(word, row).output for word, row in zip(words, said, strict=True)]
-        if outputs != [evaluate(source, word) for word in words]:
-            bad.append(source.name)
-    return bad
+wrong = partial(evaluators.wrong, "circuit-evaluator", EvaluatorCodec)
+"""The circuits that one model gets wrong, on some input."""
 
 
 def test_the_corrected_example_of_the_paper() -> None:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 from itertools import product
 
 import pytest
 
 import softmachine as sm
-from softmachine.compiler import compile_program
-from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import ConstructionError
-from softmachine.languages.temporal import Formula, Specification, core, parse_formula, subformulas, truth
+from softmachine.languages.temporal import Formula, core, parse_formula, subformulas
 from softmachine.languages.temporal.counting import Predicate
-from softmachine.theorems.shared.special_tokens import START
 from softmachine.theorems.temporal_layer_norm.theorem import signals
-from softmachine.transformer.weights import Transformer
 from tests.sources.formulas import ALL, OF_LENGTH, random_formula
+from tests.theorems import positionless
 
 FORMULAS = [
     "#<[Q_a] > #<[Q_b]", "#>[Q_a] = 1", "2*#<[Q_a] - 3*#<[Q_b] + 1 <= 0", "#<[#<[Q_a] >= #<[Q_b]] != 2",
@@ -25,18 +23,8 @@ FORMULAS = [
 ]  # fmt: skip
 
 
-def compiled(formula: Formula | str) -> tuple[Transformer, Specification]:
-    parsed = parse_formula(formula) if isinstance(formula, str) else formula
-    specification = Specification(name="formula", formula=parsed, alphabet=("a", "b"))
-    return compile_program(signals(specification)), specification
-
-
-def right(formula: Formula | str, words: list[tuple[str, ...]], arithmetic: str) -> None:
-    model, specification = compiled(formula)
-    engine = DenseEngine(model, arithmetic)
-    for word in words:
-        answers = engine.answers([[START, *word]], len(word))[0]
-        assert [answer == "true" for answer in answers[1:]] == list(truth(specification, word)), f"{formula} on {word}"
+compiled = partial(positionless.compiled, signals)
+right = partial(positionless.right, signals)
 
 
 def hashes(formula: Formula) -> bool:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import product
+from functools import partial
 
 import pytest
 
 from softmachine import api
-from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import OutgrownError
-from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, evaluate, majority
+from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, majority
 from softmachine.signals import evaluate as evaluate_signal
 from softmachine.theorems.circuit_evaluator.tokens import (
     ThresholdEvaluatorCodec,
@@ -19,6 +18,7 @@ from softmachine.theorems.circuit_evaluator.tokens import (
 )
 from softmachine.theorems.threshold_evaluator.theorem import signals
 from tests.sources.circuits import random_circuit
+from tests.theorems import evaluators
 
 TWO_OF_THREE = Circuit(
     name="two of three",
@@ -30,34 +30,17 @@ TWO_OF_THREE = Circuit(
 
 def fitting(length: int, count: int, depth: int = 2) -> list[Circuit]:
     """Random circuits with thresholds of one depth, whose description fits into a length."""
-    found: list[Circuit] = []
-    seed = 0
-    while len(found) < count:
-        seed += 1
-        source = random_circuit(
+
+    def circuit(seed: int) -> Circuit:
+        return random_circuit(
             seed, inputs=1 + seed % 4, gates=1 + seed % 6, outputs=1, fan_in=2 + seed % 4, kinds=tuple(GateKind)
         )
-        try:
-            if ThresholdEvaluatorCodec(source, length).written.depth == depth:
-                found.append(source)
-        except OutgrownError:
-            continue
-    return found
+
+    return evaluators.fitting(ThresholdEvaluatorCodec, circuit, length, count, depth)
 
 
-def wrong(sources: list[Circuit], length: int, attention: str, arithmetic: str) -> list[str]:
-    """The circuits that one model gets wrong, on some input."""
-    model = api.compile(sources[0], "threshold-evaluator", attention=attention, length=length)
-    engine = DenseEngine(model.weights, arithmetic)
-    bad = []
-    for source in sources:
-        codec = ThresholdEvaluatorCodec(source, length)
-        words = list(product("01", repeat=source.width))
-        said = engine.answers([codec.prompt(word).tokens for word in words], length)
-        outputs = [codec.read(word, row).output for word, row in zip(words, said, strict=True)]
-        if outputs != [evaluate(source, word) for word in words]:
-            bad.append(source.name)
-    return bad
+wrong = partial(evaluators.wrong, "threshold-evaluator", ThresholdEvaluatorCodec)
+"""The circuits that one model gets wrong, on some input."""
 
 
 def test_every_gate_says_what_it_asks_for() -> None:

@@ -3,37 +3,24 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 from itertools import product
 
 import pytest
 
 import softmachine as sm
-from softmachine.compiler import compile_program
-from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import ConstructionError
-from softmachine.languages.temporal import Formula, Specification, parse_formula, truth
-from softmachine.theorems.shared.special_tokens import START
 from softmachine.theorems.unique_hard.theorem import signals
 from softmachine.transformer.attention import Choice
-from softmachine.transformer.weights import Transformer
 from tests.sources.formulas import ALL, COMPARISON, COUNT_PREDICATE, COUNTS, OF_LENGTH, random_formula
+from tests.theorems import positionless
 
 STAR_FREE = [name for name in (*ALL, OF_LENGTH) if name not in (*COUNTS, COUNT_PREDICATE, COMPARISON)]
 UNIQUE = {Choice.LEFTMOST, Choice.RIGHTMOST}
 
 
-def compiled(formula: Formula | str) -> tuple[Transformer, Specification]:
-    parsed = parse_formula(formula) if isinstance(formula, str) else formula
-    specification = Specification(name="formula", formula=parsed, alphabet=("a", "b"))
-    return compile_program(signals(specification)), specification
-
-
-def right(formula: Formula | str, words: list[tuple[str, ...]], arithmetic: str) -> None:
-    model, specification = compiled(formula)
-    engine = DenseEngine(model, arithmetic)
-    for word in words:
-        answers = engine.answers([[START, *word]], len(word))[0]
-        assert [answer == "true" for answer in answers[1:]] == list(truth(specification, word)), f"{formula} on {word}"
+compiled = partial(positionless.compiled, signals)
+right = partial(positionless.right, signals)
 
 
 @pytest.mark.parametrize("block", range(6))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import cache, wraps
 from importlib import import_module
 from inspect import Parameter, signature
+from itertools import chain
 from typing import Annotated, Any
 
 import typer
@@ -14,6 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from softmachine.cli.failures import CommandLineError
+from softmachine.cli.groups import grouped, options_of
 from softmachine.cli.options import Debug, Json, Quiet, Yes
 from softmachine.cli.output import Output
 from softmachine.estimates import consent
@@ -98,7 +100,7 @@ def softmachine(
 
 
 def _with_output(carry_out: Callable[..., int | None], *, long: bool) -> Callable[..., int | None]:
-    """A command, with the options that make up its last parameter, ``output``, in its place; and --yes, if it is long.
+    """A command, with options in the place of groups and of its last parameter, ``output``; and --yes, if it is long.
 
     How long something takes is said where progress is shown.
     """
@@ -107,13 +109,14 @@ def _with_output(carry_out: Callable[..., int | None], *, long: bool) -> Callabl
     def called(*, as_json: bool, quiet: bool, _debug: bool, yes: bool = False, **given: object) -> int | None:
         output = Output(as_json, quiet)
         with consent(yes, output.warn if output.progress else None):
-            return carry_out(**given, output=output)
+            return carry_out(**grouped(whole, given), output=output)
 
     whole = signature(carry_out, eval_str=True)
     shared = {**({"yes": Yes} if long else {}), "as_json": Json, "quiet": Quiet, "_debug": Debug}
     more = [Parameter(name, Parameter.KEYWORD_ONLY, default=False, annotation=kind) for name, kind in shared.items()]
     own = [parameter for parameter in whole.parameters.values() if parameter.name != "output"]
-    vars(called)["__signature__"] = whole.replace(parameters=[*own, *more])
+    every = [*chain.from_iterable(map(options_of, own)), *more]
+    vars(called)["__signature__"] = whole.replace(parameters=every)
     return called
 
 

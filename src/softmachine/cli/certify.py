@@ -73,18 +73,18 @@ def command(
     from softmachine.files import require_new, write_text
 
     bare = _bare(source)
+    chosen = rasp_theorem(theorem, causal=causal)
     if from_weights or bare is not None:
         unused = {"--arithmetic": arithmetic, "--plot": plot, "--csv": csv, "--latex": latex}
         if given := [name for name, value in unused.items() if value is not None]:
             raise UsageError(f"{given[0]} is for certificates from signals, not from weights alone")
-        wanted = Wanted(format_name, rasp_theorem(theorem, causal=causal), "hard", alphabet, context)
+        wanted = Wanted(chosen, "hard", context, alphabet=alphabet, format=format_name)
         return _from_weights(source, bare, wanted, length, sharpness, output)
-    files = {name: path for name, path in (("plot", plot), ("csv", csv), ("latex", latex)) if path is not None}
+    files = {name: path for name, path in {"plot": plot, "csv": csv, "latex": latex}.items() if path is not None}
     for path in files.values():
         require_new(path)
-    wanted = Wanted(
-        format_name, rasp_theorem(theorem, causal=causal), "hard", alphabet, length if context is None else context
-    )
+    context = length if context is None else context
+    wanted = Wanted(chosen, "hard", context, alphabet=alphabet, format=format_name)
     model = open_model(source, wanted, output, two_letters=True)
     with working("certifying", output):
         certificate = api.certificate(model, length=length, sharpness=sharpness)
@@ -116,15 +116,11 @@ def command(
 
 def _bare(source: str) -> Transformer | None:
     """The weights of a folder, if it has some without a source."""
-    from softmachine.exports.manifest import is_saved
     from softmachine.exports.native import has_bare_weights, load_weights
+    from softmachine.loading import saved_folder
 
-    folder = Path(source)
-    try:
-        bare = is_saved(folder) and has_bare_weights(folder)
-    except (OSError, ValueError):  # a one-line source can be longer than a path may be
-        return None
-    return load_weights(folder) if bare else None
+    folder = saved_folder(source)
+    return load_weights(folder) if folder and has_bare_weights(folder) else None
 
 
 def _from_weights(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from softmachine.cli import options
+from softmachine.cli.groups import Group
 from softmachine.cli.models import Wanted, alphabet_line, open_model, rasp_theorem
 from softmachine.cli.options import Status, switch, value
 from softmachine.cli.output import Output
@@ -33,26 +35,28 @@ AROUND = 3
 """So many tokens to each side of the first difference."""
 
 
-UpTo = Annotated[
-    int | None,
-    value("N", "Try every input up to length N; by default all of a circuit or graph, if they are few.", least=0),
-]
-Sample = Annotated[int | None, value("K", "Try K random inputs ...", least=1)]
-SampleLength = Annotated[int | None, value("N", "... of length N; those of a circuit or graph have one.", least=0)]
-Seed = Annotated[int, typer.Option(metavar="S", help="Which random inputs.")]
 First = Annotated[bool, switch("Stop at the first input on which they differ.", "--first")]
-MaxSteps = Annotated[int, typer.Option(metavar="N", min=0, help="Compare longer runs up to here.")]
+
+
+@dataclass(frozen=True)
+class Tried(Group):
+    """Which inputs are tried, and how."""
+
+    up_to: Annotated[
+        int | None,
+        value("N", "Try every input up to length N; by default all of a circuit or graph, if they are few.", least=0),
+    ] = None
+    sample: Annotated[int | None, value("K", "Try K random inputs ...", least=1)] = None
+    length: Annotated[int | None, value("N", "... of length N; those of a circuit or graph have one.", least=0)] = None
+    seed: Annotated[int, typer.Option(metavar="S", help="Which random inputs.")] = 0
+    arithmetic: options.ArithmeticName = "float64"
+    max_steps: Annotated[int, typer.Option(metavar="N", min=0, help="Compare longer runs up to here.")] = 10_000
 
 
 def command(
     source: options.Source,
     *,
-    up_to: UpTo = None,
-    sample: Sample = None,
-    length: SampleLength = None,
-    seed: Seed = 0,
-    arithmetic: options.ArithmeticName = "float64",
-    max_steps: MaxSteps = 10_000,
+    tried: Tried,
     theorem: options.TheoremName = None,
     causal: options.Causal = False,
     attention: options.AttentionName = None,
@@ -74,9 +78,9 @@ def command(
     from softmachine.workers import crew_of
 
     crew = crew_of(workers, cluster)
-    made = Wanted(format_name, rasp_theorem(theorem, causal=causal), attention, alphabet, context, certified)
+    made = Wanted(rasp_theorem(theorem, causal=causal), attention, context, certified, alphabet, format_name)
     model = open_model(source, made, output, two_letters=True)
-    wanted = sweeps.Wanted(up_to, sample, length, seed, arithmetic, max_steps, first)
+    wanted = sweeps.Wanted(**asdict(tried), first=first)
     checking = sweeps.Checking(model, wanted, crew=crew, journal=journal, tell=output.warn)
     stopped = _checked(checking, output)
     report = checking.report
@@ -85,12 +89,12 @@ def command(
         over = {"holds": holds, "interrupted": stopped, "alphabet": list(model.codec.alphabet)}
         output.answer(report.to_json(LISTED) | over)
     else:
-        unasked = up_to is None and sample is None and not stopped
+        unasked = tried.up_to is None and tried.sample is None and not stopped
         output.say(f"all {report}" if unasked else str(report), style="green" if report.holds else "red")
         if not output.quiet:
             if letters := alphabet_line(model.source):
                 output.say(letters)
-            _show(report.disagreements, model, output, arithmetic, max_steps)
+            _show(report.disagreements, model, output, tried)
     return _status(report, stopped, checking.sweep.total, output)
 
 
@@ -117,24 +121,25 @@ def _status(report: Report, stopped: bool, total: float, output: Output) -> Stat
     return Status.DONE if report.holds else Status.FAILS
 
 
-def _show(problems: Sequence[Disagreement], model: Model, output: Output, arithmetic: str, max_steps: int) -> None:
+def _show(problems: Sequence[Disagreement], model: Model, output: Output, tried: Tried) -> None:
     """The first disagreements, with both traces."""
     for problem in problems[:SHOWN]:
         output.say(f"\n{problem}")
-        for line in _traces(problem, model, arithmetic, max_steps):
+        for line in _traces(problem, model, tried):
             output.say(line)
     if len(problems) > SHOWN:
         output.say(f"\n… and {len(problems) - SHOWN:,} more")
 
 
-def _traces(problem: Disagreement, model: Model, arithmetic: str, max_steps: int) -> Iterator[str]:
+def _traces(problem: Disagreement, model: Model, tried: Tried) -> Iterator[str]:
     """What the interpreter says and what the model says, around the first difference."""
     from softmachine.engines.run import Running
 
     first, last = max(problem.step - AROUND, 0), problem.step + AROUND + 1
     dots = "… " if first else ""
-    expected = model.codec.expected(problem.word, max_steps)
-    running = Running(model, problem.word, arithmetic=arithmetic, max_steps=max_steps, engine="dense")
+    steps = tried.max_steps
+    expected = model.codec.expected(problem.word, steps)
+    running = Running(model, problem.word, arithmetic=tried.arithmetic, max_steps=steps, engine="dense")
     for label, tokens in (("interpreter", expected), ("model", iter(running))):
         yield f"  {label:<12} {dots}{'  '.join(islice(_until_error(tokens), first, last))}"
 

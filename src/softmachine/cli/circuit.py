@@ -65,7 +65,7 @@ def command(
         raise UsageError(f"there are no {gates!r} gates", hint=f"choose {' or '.join(GATES)}")
     if path is not None:
         _check(path)
-    model = open_model(source, Wanted(format_name, theorem, attention, alphabet), output)
+    model = open_model(source, Wanted(theorem, attention, alphabet=alphabet, format=format_name), output)
     with working("making gates", output) as tell:
         made = to_circuit(model, inputs, arithmetic, tell=tell)
         made = made if gates is None else made.with_gates(Basis[GATES[gates]])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from softmachine.cli import options
-from softmachine.cli.models import Wanted, model_line, noted, open_model, rasp_theorem, say_notes, warn_if_unused
+from softmachine.cli.models import Compilation, model_line, noted, open_model, say_notes, warn_if_unused
 from softmachine.cli.output import Output
 
 EXAMPLES = """[dim]Examples:[/]
@@ -16,13 +16,7 @@ def command(
     *,
     folder: options.Folder,
     force: options.Force = False,
-    theorem: options.TheoremName = None,
-    causal: options.Causal = False,
-    attention: options.AttentionName = None,
-    context: options.Context = None,
-    length: options.CertifiedLength = None,
-    alphabet: options.Alphabet = None,
-    format_name: options.Format = None,
+    compilation: Compilation,
     output: Output,
 ) -> None:
     """Compile a machine, and save the exact weights: safetensors, and one JSON file of everything that has a name.
@@ -32,7 +26,7 @@ def command(
     from softmachine import api
     from softmachine.exports.folder import written
 
-    wanted = Wanted(format_name, rasp_theorem(theorem, causal=causal), attention, alphabet, context, length)
+    wanted = compilation.wanted
     model = open_model(source, wanted, output)
     warn_if_unused(wanted, model, output)
     api.save(model, folder, force=force)

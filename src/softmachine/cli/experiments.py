@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -37,10 +36,6 @@ Scale = Annotated[
     ),
 ]
 Seeds = Annotated[int | None, value("K", "How many seeds; by default those of the scale.", "--seeds", least=1)]
-Runs = Annotated[
-    Path | None,
-    value("DIR", "Keep runs: a JSON and weights each; what was interrupted goes on from there.", "--output", "-o"),
-]
 
 
 def command(
@@ -48,7 +43,7 @@ def command(
     *,
     scale: Scale = "small",
     seeds: Seeds = None,
-    folder: Runs = None,
+    folder: training.Runs = None,
     workers: options.Workers = None,
     cluster: options.Cluster = None,
     output: Output,

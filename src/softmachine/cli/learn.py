@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options, training
+from softmachine.cli.groups import Group
 from softmachine.cli.options import file, switch, value
 from softmachine.cli.output import Output
 from softmachine.errors import UsageError
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from softmachine.languages.source import Source
     from softmachine.learn.compiled import Beside
     from softmachine.learn.runs import Record
-    from softmachine.learn.settings import Setting
+    from softmachine.learn.settings import Schedule, Setting, Task
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine learn parity-counter --train 8 --test 16 --steps 100
@@ -47,45 +49,109 @@ Positions = Annotated[
 Train = Annotated[int, typer.Option("--train", metavar="N", min=1, help="Words of the training have up to N letters.")]
 Tests = Annotated[str, typer.Option("--test", metavar="N,N", help="How far each further bin of tests goes.")]
 Steps = Annotated[int, _number("Steps of training.", "--steps", least=1)]
-Layers = Annotated[str, _listed("N,N", "Layers; several with commas.", "--layers")]
-Width = Annotated[int, _number("The width of the residual stream.", "--width", least=1)]
-Heads = Annotated[int, _number("Heads of a layer.", "--heads", least=1)]
-Precision = Annotated[
-    str, _listed("NAMES", "float32, bfloat16 or bits:B: what activations are rounded to (emulated).", "--precision")
-]
-Seeds = Annotated[str, _listed("N,N", "The seeds of first weights and of what steps see.", "--seeds")]
 DataSeed = Annotated[int, _listed("S", "Which random words.", "--data-seed")]
-Rate = Annotated[float, _number("The highest learning rate.", "--learning-rate")]
-Batch = Annotated[int, _number("Words of a step.", "--batch", least=1)]
-Curriculum = Annotated[float, _number("The share of steps in which words get longer.", "--curriculum", metavar="F")]
-Patience = Annotated[
-    int, _number("End when the validation split was all right N times in a row; 0 for never.", "--patience")
-]
-Minutes = Annotated[float | None, value("N", "End each training after N minutes.", "--minutes")]
-Words = Annotated[int, _number("Words to train on and to hold out, at most.", "--words", least=2)]
-TestWords = Annotated[
-    int | None, value("K", "Words of each bin; by default up to 200, or as many as there are.", "--test-words", least=1)
-]
-LongTraces = Annotated[float, _number("The share of traces of over 10 tokens.", "--long-traces", metavar="F")]
-NearMisses = Annotated[bool, switch("Words come in pairs, one edit apart, of different verdicts.", "--near-misses")]
-MaxSteps = Annotated[int, typer.Option("--max-steps", metavar="N", min=1, help="How many steps a run may take.")]
-Runs = Annotated[
-    Path | None,
-    value("DIR", "Keep runs: a JSON and weights each; what was interrupted goes on from there.", "--output", "-o"),
-]
-Save = Annotated[
-    Path | None,
-    value("DIR", "Save the model as a stock LLaMA, if it is one run with positions none or rope.", "--save"),
-]
-Plot = Annotated[Path | None, file("Draw exact traces against the length of words (PNG or SVG).", "--plot")]
-Compiled = Annotated[bool, switch("Put the compiled model beside it, on the same words.", "--compiled")]
-Probes = Annotated[
-    Path | None,
-    file(
-        "Read the compiled model's variables off each layer of the first run, and draw how well (PNG or SVG).",
-        "--probes",
-    ),
-]
+
+
+@dataclass(frozen=True)
+class Shapes(Group):
+    """What models are like; of several values with commas, every combination is trained."""
+
+    layers: Annotated[str, _listed("N,N", "Layers; several with commas.", "--layers")] = "2"
+    width: Annotated[int, _number("The width of the residual stream.", "--width", least=1)] = 64
+    heads: Annotated[int, _number("Heads of a layer.", "--heads", least=1)] = 2
+    precision: Annotated[
+        str, _listed("NAMES", "float32, bfloat16 or bits:B: what activations are rounded to (emulated).", "--precision")
+    ] = "float32"
+    seeds: Annotated[str, _listed("N,N", "The seeds of first weights and of what steps see.", "--seeds")] = "0"
+
+    def grid(self, task: Task, schedule: Schedule, positions: list[str]) -> list[Setting]:
+        """All runs."""
+        from softmachine.learn.tasks import grid
+
+        return grid(
+            task,
+            schedule,
+            positions=positions,
+            layers=_numbers(self.layers, "--layers"),
+            precisions=_names(self.precision),
+            seeds=_numbers(self.seeds, "--seeds"),
+            width=self.width,
+            heads=self.heads,
+        )
+
+
+@dataclass(frozen=True)
+class Pace(Group):
+    """How they are trained, in the words of :class:`.Schedule`."""
+
+    learning_rate: Annotated[float, _number("The highest learning rate.", "--learning-rate")] = 2e-3
+    batch: Annotated[int, _number("Words of a step.", "--batch", least=1)] = 64
+    curriculum: Annotated[
+        float, _number("The share of steps in which words get longer.", "--curriculum", metavar="F")
+    ] = 0.0
+    patience: Annotated[
+        int, _number("End when the validation split was all right N times in a row; 0 for never.", "--patience")
+    ] = 0
+    minutes: Annotated[float | None, value("N", "End each training after N minutes.", "--minutes")] = None
+
+
+@dataclass(frozen=True)
+class Data(Group):
+    """Which words they see, in the words of :class:`.Task`."""
+
+    words: Annotated[int, _number("Words to train on and to hold out, at most.", "--words", least=2)] = 2_000
+    test_words: Annotated[
+        int | None,
+        value("K", "Words of each bin; by default up to 200, or as many as there are.", "--test-words", least=1),
+    ] = None
+    long_traces: Annotated[float, _number("The share of traces of over 10 tokens.", "--long-traces", metavar="F")] = 0.8
+    near_misses: Annotated[
+        bool, switch("Words come in pairs, one edit apart, of different verdicts.", "--near-misses")
+    ] = False
+    max_steps: Annotated[
+        int, typer.Option("--max-steps", metavar="N", min=1, help="How many steps a run may take.")
+    ] = 10_000
+
+
+@dataclass(frozen=True)
+class Kept(Group):
+    """What is kept of the runs, and drawn."""
+
+    folder: training.Runs = None
+    save: Annotated[
+        Path | None,
+        value("DIR", "Save the model as a stock LLaMA, if it is one run with positions none or rope.", "--save"),
+    ] = None
+    plot: Annotated[Path | None, file("Draw exact traces against the length of words (PNG or SVG).", "--plot")] = None
+    compiled: Annotated[bool, switch("Put the compiled model beside it, on the same words.", "--compiled")] = False
+    probes: Annotated[
+        Path | None,
+        file(
+            "Read the compiled model's variables off each layer of the first run, and draw how well (PNG or SVG).",
+            "--probes",
+        ),
+    ] = None
+
+    def require(self, settings: list[Setting], cluster: str | None) -> None:
+        """Complain before the training about files that cannot be written after it."""
+        from softmachine.learn.checkpoint import require_stock
+        from softmachine.measure.figures import require_picture
+
+        if (self.save or self.probes) and cluster is not None:
+            raise UsageError("weights stay where they were trained: --save and --probes are not for a cluster")
+        if self.save is not None:
+            if len(settings) > 1:
+                raise UsageError(f"--save is for one run, and these are {len(settings)}")
+            require_stock(settings[0].shape.positions, settings[0].shape.precision, self.save)
+        for each in (self.plot, self.probes):
+            if each is not None:
+                require_picture(each)
+
+    @property
+    def files(self) -> dict[str, str]:
+        """What was written, and where."""
+        named = {"plot": self.plot, "probes": self.probes, "save": self.save, "runs": self.folder}
+        return {name: str(path) for name, path in named.items() if path is not None}
 
 
 def command(
@@ -95,27 +161,11 @@ def command(
     train: Train = 30,
     test: Tests = "60,90",
     steps: Steps = 1_000,
-    layers: Layers = "2",
-    width: Width = 64,
-    heads: Heads = 2,
-    precision: Precision = "float32",
-    seeds: Seeds = "0",
+    shapes: Shapes,
     data_seed: DataSeed = 0,
-    learning_rate: Rate = 2e-3,
-    batch: Batch = 64,
-    curriculum: Curriculum = 0.0,
-    patience: Patience = 0,
-    minutes: Minutes = None,
-    words: Words = 2_000,
-    test_words: TestWords = None,
-    long_traces: LongTraces = 0.8,
-    near_misses: NearMisses = False,
-    max_steps: MaxSteps = 10_000,
-    folder: Runs = None,
-    save: Save = None,
-    plot: Plot = None,
-    compiled: Compiled = False,
-    probes: Probes = None,
+    pace: Pace,
+    data: Data,
+    kept: Kept,
     theorem: options.TheoremName = None,
     context: options.Context = None,
     format_name: options.Format = None,
@@ -130,69 +180,21 @@ def command(
     from softmachine.learn.runs import require_torch
 
     require_torch()
-    from softmachine.learn.checkpoint import save_checkpoint
-    from softmachine.learn.data import corpus_of
-    from softmachine.learn.pictures import draw_runs
-    from softmachine.learn.runs import trained
     from softmachine.learn.settings import Schedule
-    from softmachine.learn.tasks import grid, task_for
+    from softmachine.learn.tasks import task_for
+    from softmachine.loading import load, source_of
 
-    item = _source(source, format_name)
-    task = task_for(
-        item,
-        train=train,
-        tests=_numbers(test, "--test"),
-        theorem=theorem,
-        context=context,
-        words=words,
-        test_words=test_words,
-        long_traces=long_traces,
-        near_misses=near_misses,
-        max_steps=max_steps,
-        seed=data_seed,
-    )
-    schedule = Schedule(
-        steps=steps,
-        batch=batch,
-        learning_rate=learning_rate,
-        curriculum=curriculum,
-        patience=patience,
-        minutes=minutes,
-        every=max(1, min(100, steps // 4)),
-    )
-    settings = grid(
-        task,
-        schedule,
-        positions=_names(positions),
-        layers=_numbers(layers, "--layers"),
-        precisions=_names(precision),
-        seeds=_numbers(seeds, "--seeds"),
-        width=width,
-        heads=heads,
-    )
-    _require_files(settings, save, plot, probes, cluster)
+    item = source_of(load(source, format_name))
+    tests = _numbers(test, "--test")
+    task = task_for(item, train=train, tests=tests, theorem=theorem, context=context, seed=data_seed, **asdict(data))
+    schedule = Schedule(steps=steps, every=max(1, min(100, steps // 4)), **asdict(pace))
+    settings = shapes.grid(task, schedule, _names(positions))
+    kept.require(settings, cluster)
     with TemporaryDirectory() as scratch:
-        kept = folder or (Path(scratch) if save or probes else None)  # weights come from a folder
-        records = training.trained(settings, kept, workers, cluster, output)
-        shown = compiled or plot or probes  # a plot has the compiled model's line
-        beside = _beside(item, settings[0], probes=probes, output=output, folder=kept) if shown else None
-        if save is not None and kept is not None:
-            save_checkpoint(trained(settings[0], kept), corpus_of(task), save)
-    if plot is not None:
-        draw_runs(records, beside.shares if beside else None, plot)
-    _answer(records, beside, {"plot": plot, "probes": probes, "save": save, "runs": folder}, output)
-
-
-def _source(source: str, format_name: str | None) -> Source:
-    from softmachine import api
-    from softmachine.languages.source import Source
-    from softmachine.model import Model
-
-    item = api.load(source, format_name)
-    language = item.source if isinstance(item, Model) else item
-    if not isinstance(language, Source):
-        raise UsageError(f"{source!r} does not say what it was made from")
-    return language
+        folder = kept.folder or (Path(scratch) if kept.save or kept.probes else None)  # weights come from a folder
+        records = training.trained(settings, folder, workers, cluster, output)
+        beside = _written(kept, item, settings[0], records, folder, output)
+    _answer(records, beside, kept.files, output)
 
 
 def _names(text: str) -> list[str]:
@@ -211,22 +213,22 @@ def _numbers(text: str, option: str) -> list[int]:
     return [int(part) for part in parts]
 
 
-def _require_files(
-    settings: list[Setting], save: Path | None, plot: Path | None, probes: Path | None, cluster: str | None
-) -> None:
-    """Complain before the training about files that cannot be written after it."""
-    from softmachine.learn.checkpoint import require_stock
-    from softmachine.measure.figures import require_picture
+def _written(
+    kept: Kept, item: Source, setting: Setting, records: list[Record], folder: Path | None, output: Output
+) -> Beside | None:
+    """Write what is kept of runs and drawn; the compiled model beside them, if it is wanted."""
+    from softmachine.learn.checkpoint import save_checkpoint
+    from softmachine.learn.data import corpus_of
+    from softmachine.learn.pictures import draw_runs
+    from softmachine.learn.runs import trained
 
-    if (save or probes) and cluster is not None:
-        raise UsageError("weights stay where they were trained: --save and --probes are not for a cluster")
-    if save is not None:
-        if len(settings) > 1:
-            raise UsageError(f"--save is for one run, and these are {len(settings)}")
-        require_stock(settings[0].shape.positions, settings[0].shape.precision, save)
-    for each in (plot, probes):
-        if each is not None:
-            require_picture(each)
+    shown = kept.compiled or kept.plot or kept.probes  # a plot has the compiled model's line
+    beside = _beside(item, setting, probes=kept.probes, output=output, folder=folder) if shown else None
+    if kept.save is not None and folder is not None:
+        save_checkpoint(trained(setting, folder), corpus_of(setting.task), kept.save)
+    if kept.plot is not None:
+        draw_runs(records, beside.shares if beside else None, kept.plot)
+    return beside
 
 
 def _beside(item: Source, setting: Setting, *, probes: Path | None, folder: Path | None, output: Output) -> Beside:
@@ -248,10 +250,9 @@ def _beside(item: Source, setting: Setting, *, probes: Path | None, folder: Path
     return found
 
 
-def _answer(records: list[Record], beside: Beside | None, files: dict[str, Path | None], output: Output) -> None:
+def _answer(records: list[Record], beside: Beside | None, written: dict[str, str], output: Output) -> None:
     from softmachine.learn.tables import notes, table
 
-    written = {name: str(path) for name, path in files.items() if path is not None}
     if output.as_json:
         more = {} if beside is None else {"compiled": beside.to_json()}
         output.answer({"runs": records, **more, "files": written})

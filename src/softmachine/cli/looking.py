@@ -44,8 +44,8 @@ class Looking:
     table: bool = False
 
     @staticmethod
-    def wanted(explain: str | None, picture: Path | None, of: str | None, *, table: bool = False) -> Looking | None:
-        """What the options ask for; None if it is nothing.
+    def wanted(explain: str | None, picture: Path | None, of: str | None, *, table: bool = False) -> Looking:
+        """What the options ask for.
 
         Raises:
             UsageError: If they cannot be followed; it is said before the run.
@@ -60,8 +60,6 @@ class Looking:
                 f"there is no picture of {of!r}",
                 hint=Remedy("use {}, attention or attention:HEAD; `softmachine show` draws the board", svg_of=STEP),
             )
-        if explain is None and picture is None and not table:
-            return None
         if picture is not None:
             require_svg(picture)
         spot = Spot() if explain is None else Spot.parse(explain)
@@ -86,7 +84,7 @@ class Looking:
         if self.head is not None:
             require_head(model.weights, self.head)
 
-    def at(self, run: Run, output: Output) -> dict[str, object]:
+    def show(self, run: Run, output: Output) -> dict[str, object]:
         """Look into a run: write the picture, say what is to be said, or give it as JSON has it."""
         from softmachine import showing
         from softmachine.inspection.explaining import explained, explanation

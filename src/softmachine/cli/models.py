@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from softmachine.cli import options
+from softmachine.cli.groups import Group
 from softmachine.cli.output import Output
 from softmachine.errors import UsageError
 from softmachine.model import Model
@@ -25,20 +27,39 @@ class Wanted:
     """How a source is to be compiled, as the options say.
 
     Args:
-        format_name: The format of the source.
         theorem: The theorem.
         attention: Hard or soft.
-        alphabet: More symbols for a formula.
         context: The length to make the weights for, if they depend on one.
         length: The length up to which soft attention is certified. Of the two, one stands for both.
+        alphabet: More symbols for a formula.
+        format: The format of the source.
     """
 
-    format_name: str | None
     theorem: str | None
     attention: str | None = None
-    alphabet: str | None = None
     context: int | None = None
     length: int | None = None
+    alphabet: str | None = None
+    format: str | None = None
+
+
+@dataclass(frozen=True)
+class Compilation(Group):
+    """The options that say so, of commands that take all of them."""
+
+    theorem: options.TheoremName = None
+    causal: options.Causal = False
+    attention: options.AttentionName = None
+    context: options.Context = None
+    length: options.CertifiedLength = None
+    alphabet: options.Alphabet = None
+    format_name: options.Format = None
+
+    @property
+    def wanted(self) -> Wanted:
+        """What they say."""
+        theorem = rasp_theorem(self.theorem, causal=self.causal)
+        return Wanted(theorem, self.attention, self.context, self.length, self.alphabet, self.format_name)
 
 
 def rasp_theorem(theorem: str | None, *, causal: bool, generate: bool = False) -> str | None:
@@ -67,12 +88,11 @@ def open_model(
     """
     from softmachine import api
     from softmachine.cli.progress import working
-    from softmachine.languages.source import with_two_letters
+    from softmachine.loading import load_for_many_words
 
     _require_attention(wanted)
-    item = api.load(source, wanted.format_name, alphabet=wanted.alphabet)
-    if two_letters and wanted.alphabet is None and not isinstance(item, Model):
-        item = with_two_letters(item)
+    loaded = load_for_many_words if two_letters else api.load
+    item = loaded(source, wanted.format, alphabet=wanted.alphabet)
     if any_length and not isinstance(item, Model):
         wanted = _suggested(item, wanted, output)
     with working("compiling", output):
@@ -83,7 +103,7 @@ def open_model(
 
 def _suggested(item: Source, wanted: Wanted, output: Output) -> Wanted:
     """A length for weights that depend on one, if none is said: that of the input which the source suggests."""
-    from softmachine.api import MOST_STEPS
+    from softmachine.compiling import MOST_STEPS
     from softmachine.theorems import theorem_for
 
     theorem = theorem_for(item, wanted.theorem)
@@ -99,10 +119,11 @@ def open_for(source: str, word: str | None, wanted: Wanted, max_steps: int | Non
     """The model of a source, made for a run on an input, and the input: if none is given, what the source suggests."""
     from softmachine import api
     from softmachine.cli.progress import working
+    from softmachine.loading import source_of
 
     _require_attention(wanted)
-    item = api.load(source, wanted.format_name, alphabet=wanted.alphabet)
-    text = default_input(item.source if isinstance(item, Model) else item) if word is None else word
+    item = api.load(source, wanted.format, alphabet=wanted.alphabet)
+    text = default_input(source_of(item)) if word is None else word
     with working("compiling", output):
         lengths = {"context": wanted.context, "length": wanted.length, "max_steps": max_steps}
         model = api.compile_for(item, text, wanted.theorem, attention=wanted.attention, **lengths)

@@ -16,6 +16,7 @@ from softmachine.inspection.spot import Spot
 
 if TYPE_CHECKING:
     from softmachine.engines.result import Run
+    from softmachine.model import Model
 
 
 @dataclass(frozen=True)
@@ -33,25 +34,26 @@ class Paging:
     command: str
 
     @staticmethod
-    def wanted(file: Path | None, at: str | None, command: str) -> Paging | None:
-        """What the options ask for; None if it is nothing.
+    def wanted(file: Path | None, at: str | None, command: str) -> Paging:
+        """What the options ask for.
 
         Raises:
             UsageError: If they cannot be followed; it is said before the run.
         """
         if file is None:
-            if at is not None:
-                raise UsageError(
-                    "--html-at says where the page of --html opens",
-                    hint=Remedy("say where it is written, for example {}", html="run.html"),
-                )
-            return None
+            raise UsageError(
+                "--html-at says where the page of --html opens",
+                hint=Remedy("say where it is written, for example {}", html="run.html"),
+            )
         if file.suffix.lower() not in (".html", ".htm"):
             raise UsageError(f"{file} should end in .html")
         require_new(file)
         return Paging(file, None if at is None else Spot.parse(at), command)
 
-    def write(self, run: Run, output: Output) -> dict[str, object]:
+    def require(self, model: Model) -> None:
+        """Every model has a page."""
+
+    def show(self, run: Run, output: Output) -> dict[str, object]:
         """Write the page, and say so, or give it as JSON has it."""
         from softmachine import showing
 

@@ -42,12 +42,10 @@ def command(
     It is what the transformer computes at its padding before it recognises it. A graph is printed as a list of edges,
     which [b]softmachine run[/] reads with [b]--format edges[/].
     """
-    from softmachine import api
-    from softmachine.model import Model
+    from softmachine.loading import load, source_of
     from softmachine.theorems import all_theorems, theorem_for
 
-    loaded = api.load(source, format_name)
-    item = loaded.source if isinstance(loaded, Model) else loaded
+    item = source_of(load(source, format_name))
     chosen = theorem_for(item, theorem)
     reduced = _reduced(chosen, item, word)
     if reduced is None:

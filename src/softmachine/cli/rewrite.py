@@ -58,7 +58,7 @@ def command(
 
     if form not in set(Form):
         raise UsageError(f"there is no form {form!r}", hint=f"choose {' or '.join(FORMS)}")
-    model = open_model(source, Wanted(format_name, theorem, "hard", None, context), output, two_letters=True)
+    model = open_model(source, Wanted(theorem, "hard", context, format=format_name), output, two_letters=True)
     rewriting = Rewriting(model.weights, Form(form), arithmetic)
     found = next(_differences(model, rewriting, up_to, output), None)
     if output.as_json:

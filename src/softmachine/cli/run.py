@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from softmachine.cli import options
+from softmachine.cli.groups import Group
+from softmachine.cli.inside import Inside
 from softmachine.cli.models import Wanted, noted, open_for, rasp_theorem, view_of
 from softmachine.cli.options import Status, file, switch, value
 from softmachine.cli.output import Output
@@ -22,6 +25,9 @@ if TYPE_CHECKING:
     from softmachine.comparing import Difference
     from softmachine.engines.engine import Audited as AuditReport
     from softmachine.engines.run import Run, Running
+    from softmachine.model import Model
+
+    Views = list[Looking | Paging]
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine run palindrome abba
@@ -41,106 +47,105 @@ Word = Annotated[
         "the source suggests, or else the empty word.",
     ),
 ]
-Engine = Annotated[
-    str,
-    typer.Option(
-        "--engine",
-        metavar="NAME",
-        help="What runs the weights: dense (every score, any arithmetic), fast (exact, millions of tokens a second), "
-        "or auto: dense to begin with, fast if the input is long or the run turns out to be.",
-    ),
-]
-MaxSteps = Annotated[
-    int | None,
-    value("N", "Stop after so many steps; by default a million, and a hundred million on the fast engine.", least=0),
-]
-Audited = Annotated[
-    int,
-    value(
-        "N",
-        "Afterwards, do N random steps of the whole run again with every score computed in exact arithmetic "
-        "(fast engine). How long that takes depends on how long the run is, so that it can only be refused when the "
-        "run has ended.",
-        least=0,
-    ),
-]
-Verified = Annotated[
-    bool,
-    switch("Compare every token with the reference interpreter, while it runs; status 1 if one differs.", "--verify"),
-]
-Seed = Annotated[
-    int,
-    value("N", "What --sample draws tokens by, and --audit random steps; 0 if nothing is said.", least=0),
-]
-Sampled = Annotated[
-    bool,
-    switch(
-        "Draw every token from the softmax of the logits, as language models do, instead of taking the one of the "
-        "largest; and say where the run first parts from the interpreter. It is for seeing how sharp the logits are: "
-        "such a run shows nothing about the machine.",
-        "--sample",
-    ),
-]
-Checkpoint = Annotated[
-    Path | None,
-    file("Write the run to FILE now and then, when it is interrupted and when it ends (fast engine)."),
-]
-Resume = Annotated[
-    Path | None,
-    file("Go on from a checkpoint, and go on writing to it unless --checkpoint names another file (fast engine)."),
-]
 Tokens = Annotated[bool, switch("With --json: the tokens as well, as trace_tokens.", "--tokens")]
-Explained = Annotated[
-    str | None,
-    value(
-        "STEP",
-        "Afterwards, tell what happened inside of the model at a step: as the trace counts them, [b]@N[/] for position "
-        "N (models that answer at once have only these), or [b]last[/].",
-        "--explain",
-    ),
-]
-Picture = Annotated[Path | None, file("Draw that step, or the last one, to FILE as SVG: who looked where.", "--svg")]
-PictureOf = Annotated[
-    str | None,
-    value(
-        "WHAT",
-        "What --svg draws: [b]step[/], [b]attention[/] (what all heads chose at every position) or "
-        "[b]attention:HEAD[/] (what one of them did).",
-        "--svg-of",
-    ),
-]
-Tabled = Annotated[
-    bool,
-    switch(
-        "Afterwards, print the worked table of the theorem, a row for each position: for chapter-8 the state q, the "
-        "symbol b that was written, the move m, the head h and the symbol a under it, read off the residual stream.",
-        "--table",
-    ),
-]
-Html = Annotated[
-    Path | None,
-    file("Write a page to FILE that shows the run from the inside; a browser opens it, and it needs nothing else."),
-]
-HtmlAt = Annotated[
-    str | None,
-    value("STEP", "With --html: where the page opens, and what it has a window around if the run is long."),
-]
 Traced = Annotated[bool, switch("Print one line a step.", "--trace")]
+
+
+@dataclass(frozen=True)
+class Execution(Group):
+    """How a model is run."""
+
+    arithmetic: options.ArithmeticName = "float64"
+    engine: Annotated[
+        str,
+        typer.Option(
+            "--engine",
+            metavar="NAME",
+            help="What runs the weights: dense (every score, any arithmetic), fast (exact, millions of tokens a "
+            "second), or auto: dense to begin with, fast if the input is long or the run turns out to be.",
+        ),
+    ] = "auto"
+    max_steps: Annotated[
+        int | None,
+        value(
+            "N", "Stop after so many steps; by default a million, and a hundred million on the fast engine.", least=0
+        ),
+    ] = None
+    audit: Annotated[
+        int,
+        value(
+            "N",
+            "Afterwards, do N random steps of the whole run again with every score computed in exact arithmetic "
+            "(fast engine). How long that takes depends on how long the run is, so that it can only be refused when "
+            "the run has ended.",
+            least=0,
+        ),
+    ] = 0
+    verify: Annotated[
+        bool,
+        switch(
+            "Compare every token with the reference interpreter, while it runs; status 1 if one differs.", "--verify"
+        ),
+    ] = False
+    sample: Annotated[
+        bool,
+        switch(
+            "Draw every token from the softmax of the logits, as language models do, instead of taking the one of the "
+            "largest; and say where the run first parts from the interpreter. It is for seeing how sharp the logits "
+            "are: such a run shows nothing about the machine.",
+            "--sample",
+        ),
+    ] = False
+    seed: Annotated[
+        int,
+        value("N", "What --sample draws tokens by, and --audit random steps; 0 if nothing is said.", least=0),
+    ] = 0
+    checkpoint: Annotated[
+        Path | None,
+        file("Write the run to FILE now and then, when it is interrupted and when it ends (fast engine)."),
+    ] = None
+    resume: Annotated[
+        Path | None,
+        file("Go on from a checkpoint, and go on writing to it unless --checkpoint names another file (fast engine)."),
+    ] = None
+
+    def require(self) -> None:
+        """Complain before any work about options that do not go together, and about files."""
+        if self.audit and self.engine == "dense":
+            raise UsageError("only runs of the fast engine are audited", hint=Remedy(engine="fast"))
+        if self.checkpoint and self.engine != "dense":
+            _require_free(self.checkpoint)
+
+    def running(self, model: Model, text: str) -> Running:
+        """A run that has not begun."""
+        from softmachine.engines.run import Running
+
+        return Running(
+            model,
+            text,
+            arithmetic=self.arithmetic,
+            max_steps=self.max_steps,
+            engine="fast" if self.audit and self.engine == "auto" else self.engine,
+            checkpoint=self.checkpoint,
+            resume=self.resume,
+            verify=self.verify,
+        )
+
+
+def _require_free(checkpoint: Path) -> None:
+    """Nothing else may be where a run is to be saved."""
+    from softmachine.engines.engine import engine_named
+
+    require_free = engine_named("fast").require_free
+    assert require_free is not None
+    require_free(checkpoint)
 
 
 def command(
     source: options.Source,
     word: Word = None,
     *,
-    arithmetic: options.ArithmeticName = "float64",
-    engine: Engine = "auto",
-    max_steps: MaxSteps = None,
-    audit: Audited = 0,
-    verify: Verified = False,
-    sample: Sampled = False,
-    seed: Seed = 0,
-    checkpoint: Checkpoint = None,
-    resume: Resume = None,
+    execution: Execution,
     theorem: options.TheoremName = None,
     causal: options.Causal = False,
     generate: options.Generate = False,
@@ -150,12 +155,7 @@ def command(
     alphabet: options.Alphabet = None,
     trace: Traced = False,
     tokens: Tokens = False,
-    explain: Explained = None,
-    svg: Picture = None,
-    svg_of: PictureOf = None,
-    table: Tabled = False,
-    html: Html = None,
-    html_at: HtmlAt = None,
+    inside: Inside,
     format_name: options.Format = None,
     output: Output,
 ) -> int:
@@ -165,96 +165,56 @@ def command(
     Exit status 0: it came to a verdict; 1: it differs from the reference interpreter, or an audit does not hold; 3: it
     reached the step limit; 130: interrupted.
     """
-    from softmachine.cli.progress import working
-    from softmachine.engines.run import Running
-
     if tokens and not output.as_json:
         raise UsageError("--tokens is for --json", hint="they are part of the answer in JSON")
-    if audit and engine == "dense":
-        raise UsageError("only runs of the fast engine are audited", hint=Remedy(engine="fast"))
-    if checkpoint and engine != "dense":
-        _require_free(checkpoint)
-    if sample:
+    execution.require()
+    if execution.sample:
         from softmachine.cli.sampling import require_alone
 
-        require_alone(
-            verify=verify,
-            audit=audit,
-            checkpoint=checkpoint,
-            resume=resume,
-            trace=trace,
-            tokens=tokens,
-            table=table,
-            explain=explain,
-            svg=svg,
-            html=html,
-            engine=engine == "fast",
-        )
-    looking = _looking(explain, svg, svg_of, table=table)
+        require_alone({**asdict(execution), **asdict(inside), "trace": trace, "tokens": tokens})
     chosen = rasp_theorem(theorem, causal=causal, generate=generate)
-    wanted = Wanted(format_name, chosen, attention, alphabet, context, length)
-    paging = _paging(html, html_at, (source, word, _asked(wanted, max_steps, html_at)))
-    model, text = open_for(source, word, wanted, max_steps, output)
-    if sample:
+    wanted = Wanted(chosen, attention, context, length, alphabet, format_name)
+    views = inside.views(source, word, {**asdict(wanted), "max_steps": execution.max_steps})
+    model, text = open_for(source, word, wanted, execution.max_steps, output)
+    if execution.sample:
         from softmachine.cli.sampling import draw
 
-        return draw(model, text, arithmetic, seed, max_steps, output)
-    if looking:
-        looking.require(model)
+        return draw(model, text, execution.arithmetic, execution.seed, execution.max_steps, output)
+    for view in views:
+        view.require(model)
+    return _carried_out(execution, model, text, views, trace=trace, tokens=tokens, output=output)
+
+
+def _carried_out(
+    execution: Execution, model: Model, text: str, views: Views, *, trace: bool, tokens: bool, output: Output
+) -> Status:
+    """Let a model run, and say what came of it."""
+    from softmachine.cli.progress import working
+
     with working("preparing the weights", output):
-        running = Running(
-            model,
-            text,
-            arithmetic=arithmetic,
-            max_steps=max_steps,
-            engine="fast" if audit and engine == "auto" else engine,
-            checkpoint=checkpoint,
-            resume=resume,
-            verify=verify,
-        )
+        running = execution.running(model, text)
     watched = _to_its_end(running, text, output, trace)
-    audited, refused = _audit(running, audit, seed, output)
-    result = running.so_far()
+    audited, refused = _audit(running, execution.audit, execution.seed, output)
+    ended = _Ended(running.so_far(), watched, audited)
     if output.as_json:
         if refused:
             raise refused
-        facts = _answer(result, text) | {"interrupted": watched.interrupted}
-        facts |= {"audit": _audited(audited)} if audited else {}
-        facts |= {} if watched.lines is None else {"trace": watched.lines}
-        facts |= {"trace_tokens": list(result.tokens)} if tokens else {}
-        facts |= looking.at(result, output) if looking else {}
-        facts |= paging.write(result, output) if paging else {}
-        output.answer(facts)
+        output.answer(_answer(ended, text, tokens=tokens) | _seen(ended, views, output))
     else:
-        _show(result, watched, audited, looking, paging, output)
+        _show(ended, output)
+        _seen(ended, views, output)
     if refused:  # what the run came to is told all the same
         raise refused
-    if result.differs or (audited and not audited.holds):
-        return Status.FAILS
-    return _status(result, watched.interrupted, running.max_steps, output)
+    return _status(ended, running.max_steps, output)
 
 
-def _require_free(checkpoint: Path) -> None:
-    """Before any work: nothing else may be where a run is to be saved."""
-    from softmachine.engines.engine import engine_named
+@dataclass(frozen=True)
+class _Ended:
+    """A run that has ended, how it was looked at, and what came of an audit, if there was one."""
 
-    require_free = engine_named("fast").require_free
-    assert require_free is not None
-    require_free(checkpoint)
-
-
-def _asked(wanted: Wanted, max_steps: int | None, html_at: str | None) -> dict[str, object]:
-    """The options that a page says it was made with."""
-    return {
-        "theorem": wanted.theorem,
-        "attention": wanted.attention,
-        "context": wanted.context,
-        "length": wanted.length,
-        "alphabet": wanted.alphabet,
-        "format": wanted.format_name,
-        "max_steps": max_steps,
-        "html_at": html_at,
-    }
+    run: Run
+    watched: Watched
+    audited: AuditReport | None
 
 
 def _to_its_end(running: Running, text: str, output: Output, trace: bool) -> Watched:
@@ -284,42 +244,21 @@ def _audit(running: Running, count: int, seed: int, output: Output) -> tuple[Aud
             return None, problem
 
 
-def _show(
-    result: Run,
-    watched: Watched,
-    audited: AuditReport | None,
-    looking: Looking | None,
-    paging: Paging | None,
-    output: Output,
-) -> None:
-    """What a run came to, and what was to be seen of its inside, for people."""
+def _show(ended: _Ended, output: Output) -> None:
+    """What a run came to, for people."""
     from softmachine.cli.watching import show_run
 
-    show_run(result, output, watched)
-    if audited:
-        output.say(f"audit: {audited}")
-    if looking:
-        looking.at(result, output)
-    if paging:
-        paging.write(result, output)
+    show_run(ended.run, output, ended.watched)
+    if ended.audited:
+        output.say(f"audit: {ended.audited}")
 
 
-def _looking(explain: str | None, svg: Path | None, svg_of: str | None, *, table: bool) -> Looking | None:
-    """What is to be shown of the inside, if anything is: only then it is imported."""
-    if explain is None and svg is None and svg_of is None and not table:
-        return None
-    from softmachine.cli.looking import Looking
-
-    return Looking.wanted(explain, svg, svg_of, table=table)
-
-
-def _paging(html: Path | None, at: str | None, made: tuple[str, str | None, dict[str, object]]) -> Paging | None:
-    """The page that is to be written, if one is: only then it is imported."""
-    if html is None and at is None:
-        return None
-    from softmachine.cli.pages import Paging, command_of
-
-    return Paging.wanted(html, at, command_of(*made))
+def _seen(ended: _Ended, views: Views, output: Output) -> dict[str, object]:
+    """What is to be seen of its inside."""
+    found: dict[str, object] = {}
+    for view in views:
+        found |= view.show(ended.run, output)
+    return found
 
 
 def _say_saved(running: Running, output: Output) -> None:
@@ -351,7 +290,8 @@ def _watched(running: Running, text: str, output: Output, trace: bool) -> Watche
     return Watched(interrupted, traced=trace, on_screen=output.live and view is not None, lines=lines)
 
 
-def _answer(run: Run, text: str) -> dict[str, object]:
+def _answer(ended: _Ended, text: str, *, tokens: bool) -> dict[str, object]:
+    run, lines = ended.run, ended.watched.lines
     return {
         "name": run.model.name,
         "language": run.model.source.language,
@@ -373,6 +313,10 @@ def _answer(run: Run, text: str) -> dict[str, object]:
         **({"resumed": run.resumed} if run.resumed else {}),
         "seconds": round(run.seconds, 6),
         "tokens_per_second": round(run.tokens_per_second, 1) if len(run.tokens) > run.resumed else None,
+        "interrupted": ended.watched.interrupted,
+        **({"audit": _audited(ended.audited)} if ended.audited else {}),
+        **({} if lines is None else {"trace": lines}),
+        **({"trace_tokens": list(run.tokens)} if tokens else {}),
     }
 
 
@@ -385,10 +329,12 @@ def _audited(audited: AuditReport) -> dict[str, object]:
     return {"steps": count, "positions": positions, "seed": seed, "holds": audited.holds}
 
 
-def _status(run: Run, interrupted: bool, max_steps: int, output: Output) -> Status:
-    if interrupted:
+def _status(ended: _Ended, max_steps: int, output: Output) -> Status:
+    if ended.run.differs or (ended.audited and not ended.audited.holds):
+        return Status.FAILS
+    if ended.watched.interrupted:
         return Status.INTERRUPTED
-    if run.halted:
+    if ended.run.halted:
         return Status.DONE
     output.warn(f"stopped after {many(max_steps, 'step')}; to let it run longer: --max-steps {10 * max_steps or 1000}")
     return Status.STEP_LIMIT

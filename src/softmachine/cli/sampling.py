@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from softmachine.cli.options import Status
@@ -19,13 +20,17 @@ MOST_LINES = 60
 """So many tokens are printed."""
 
 
-def require_alone(**others: object) -> None:
+DECIDED = ("verify", "audit", "checkpoint", "resume", "trace", "tokens", "table", "explain", "svg", "html")
+"""Options about runs which are decided, not drawn."""
+
+
+def require_alone(options: Mapping[str, object]) -> None:
     """See that no option is given that is about runs which are decided, not drawn.
 
     Raises:
         UsageError: If one is.
     """
-    given = [name for name, value in others.items() if value]
+    given = [name for name in DECIDED if options[name]] + ["engine"] * (options["engine"] == "fast")
     if given:
         raise UsageError(f"--sample cannot be combined with --{given[0]}", hint="a drawn run is only printed")
 

@@ -9,7 +9,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated
 
 from softmachine.cli import options
-from softmachine.cli.models import Wanted, noted, open_model, rasp_theorem, say_notes
+from softmachine.cli.models import Compilation, Wanted, noted, open_model, say_notes
 from softmachine.cli.options import file, switch, value
 from softmachine.cli.output import Output, printable, require_svg
 from softmachine.errors import UsageError
@@ -62,19 +62,13 @@ def command(
     engine: Engine = None,
     growth: Growth = None,
     svg: Picture = None,
-    theorem: options.TheoremName = None,
-    causal: options.Causal = False,
-    attention: options.AttentionName = None,
-    context: options.Context = None,
-    length: options.CertifiedLength = None,
-    alphabet: options.Alphabet = None,
-    format_name: options.Format = None,
+    compilation: Compilation,
     output: Output,
 ) -> None:
     """Draw the transformer of a machine: layers, heads, named coordinates, and what they cost."""
     if engine not in (None, "dense", "fast"):
         raise UsageError(f"there is no engine {engine!r}", hint="choose dense or fast")
-    wanted = Wanted(format_name, rasp_theorem(theorem, causal=causal), attention, alphabet, context, length)
+    wanted = compilation.wanted
     if growth is not None:
         _show_growth(source, wanted, growth, output)
         return

@@ -82,7 +82,6 @@ def command(
     """
     from softmachine import api
     from softmachine.cli.progress import bar
-    from softmachine.languages.source import Source
     from softmachine.measure.slices import Slice, describe, draw_slices, growth, table
     from softmachine.model import Model
     from softmachine.sweeps.slices import slices
@@ -92,8 +91,6 @@ def command(
     language, notes = (item.source, item.notes) if isinstance(item, Model) else (item, ())
     if alphabet is not None:
         language = api.extended(language, alphabet)
-    if not isinstance(language, Source):
-        raise UsageError(f"{source!r} does not say what it was made from")
     if formulas is not None or volume:
         if formulas is not None:
             _search(language, up_to, formulas, max_steps, output)

@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+from softmachine.cli.options import value
 from softmachine.cli.output import Output
 
 if TYPE_CHECKING:
     from softmachine.learn.runs import Record
     from softmachine.learn.settings import Setting
     from softmachine.learn.training import Progress
+
+Runs = Annotated[
+    Path | None,
+    value("DIR", "Keep runs: a JSON and weights each; what was interrupted goes on from there.", "--output", "-o"),
+]
 
 
 def trained(

@@ -86,8 +86,6 @@ class Running:
                 chosen.require_free(self.checkpoint)
         self.engine = chosen.name
         """The name of the engine that it runs on now."""
-        self.declined: str | None = None
-        """Why the fast engine does not take over."""
         self.unsaved: str | None = None
         """Why the run could not be saved."""
         self.notes: list[str] = []
@@ -218,8 +216,8 @@ class Running:
         before = time.perf_counter()
         try:
             fast = engine_named("fast").start(self.task, self.numbers, self.tokens)
-        except UsageError as reason:
-            self._may_hand_over, self.declined = False, reason.message
+        except UsageError:
+            self._may_hand_over = False
             return False
         longer = self._shorter(SHORT_UNPREPARED)
         if not fast.ready and len(self.tokens) < longer:

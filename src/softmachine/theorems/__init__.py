@@ -62,12 +62,14 @@ def own_source(name: str) -> Source | None:
     return None if theorem is None or isinstance(theorem.source, type) else theorem.source
 
 
-def theorem_for(source: Source, name: str | None = None) -> Theorem:
-    """The theorem of this name, or the default one, for an object of a source language.
+def theorem_for(source: Source, name: str | Theorem | None = None) -> Theorem:
+    """The theorem of this name, or the default one, for an object of a source language; a theorem is taken as it is.
 
     Raises:
         ConstructionError: If there is none, or it does not apply.
     """
+    if isinstance(name, Theorem):
+        return name
     chosen = theorem_named(name or PREFERRED.get(source.language, ""))
     if chosen is not None and chosen.applies_to(source):
         return chosen

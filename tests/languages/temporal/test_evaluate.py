@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from softmachine.errors import InputError
 from softmachine.languages.temporal import Formula, Specification, core, parse, parse_formula, satisfies, truth
-from softmachine.languages.temporal.sweep import swept
+from softmachine.languages.temporal.sweep import swept_together
 from tests.sources.formulas import random_formula, words
 
 LETTERS = "npqb"
@@ -175,11 +175,11 @@ def test_the_fast_evaluator_says_what_the_definitions_say(seed: int) -> None:
     formula = random_formula(rng, 4, "ab")
     specification = Specification(name="formula", formula=formula, alphabet=("a", "b"))
     for word in [*words("ab", 4), tuple(rng.choices("ab", k=20))]:
-        assert swept(specification, word) == truth(specification, word), word
+        assert tuple(swept_together(specification, [word])[0].tolist()) == truth(specification, word), word
 
 
 def test_the_fast_evaluator_is_linear() -> None:
     """By the definitions this takes hours."""
     formula = parse_formula("(Q_a since Q_b) and (Q_a until Q_b) and #<[Q_a] >= 2*#>[Q_b]")
     specification = Specification(name="formula", formula=formula, alphabet=("a", "b"))
-    assert not any(swept(specification, "ab" * 20_000)[:100])
+    assert not swept_together(specification, ["ab" * 20_000])[0, :100].any()

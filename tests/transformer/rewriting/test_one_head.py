@@ -10,7 +10,7 @@ import pytest
 import softmachine as sm
 from softmachine.arithmetic import arithmetic
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.transformer.rewriting.one_head import layers_needed, one_head
+from softmachine.transformer.rewriting.one_head import one_head
 from softmachine.transformer.weights import Transformer
 from tests.sources.transformers import VOCABULARY, RandomTransformer
 
@@ -23,7 +23,7 @@ def logits(transformer: Transformer, tokens: list[str]) -> list[list[object]]:
 
 def check_costs(before: Transformer, after: Transformer) -> None:
     assert all(len(layer.heads) <= 1 for layer in after.layers)
-    assert len(after.layers) == layers_needed(before.blocks)
+    assert len(after.layers) == sum(max(1, len(layer.heads)) for layer in before.layers)
     several = [layer for layer in before.layers if len(layer.heads) > 1]
     assert after.width - before.width == max(
         (sum(len(head.value.bias) for head in layer.heads) for layer in several), default=0

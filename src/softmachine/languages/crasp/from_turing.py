@@ -7,8 +7,6 @@ encoding. Both are as long as what a counter machine takes for the run (see
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from softmachine.languages.counter.from_turing import counter_machine
 from softmachine.languages.counter.relative import relative_counter_machine
 from softmachine.languages.crasp.from_counter import counter_program
@@ -17,17 +15,13 @@ from softmachine.languages.crasp.relative import relative_program
 from softmachine.languages.turing import TuringMachine
 
 
-def bounded_program(machine: TuringMachine, *, letters: Sequence[str] | None = None) -> Program:
+def bounded_program(machine: TuringMachine) -> Program:
     """The program that does with words a₁^n₁ … aₘ^nₘ what a Turing machine does; other words are rejected.
 
-    Args:
-        machine: A Turing machine with one tape.
-        letters: The letters that inputs are made of, in their order; by default those of its alphabet.
-
     Raises:
-        ConstructionError: If the machine has more than one tape, or not these letters.
+        ConstructionError: If the machine has more than one tape.
     """
-    return counter_program(counter_machine(machine, letters=letters))
+    return counter_program(counter_machine(machine))
 
 
 def turing_program(machine: TuringMachine) -> Program:

@@ -6,7 +6,7 @@ tests hold this one to it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -25,16 +25,6 @@ Truth: TypeAlias = NDArray[np.bool_]
 Table: TypeAlias = dict[Formula, Truth]
 LARGEST = 1 << 62
 """Sums that cannot be larger are 64-bit integers."""
-
-
-def swept(specification: Specification, word: str | Iterable[str]) -> tuple[bool, ...]:
-    """The value of a formula at every position 1 … n of a word, as `truth` has it.
-
-    Raises:
-        InputError: If a symbol is not in the alphabet.
-        InvalidError: If a predicate has no truth value at a number that occurs.
-    """
-    return tuple(swept_together(specification, [specification.word(word)])[0].tolist())
 
 
 def swept_together(specification: Specification, words: Sequence[Sequence[str]]) -> Truth:

@@ -14,12 +14,12 @@ AHEAD = 100_000
 """The columns of a trace make room for the cells that so many steps reach."""
 
 
-def tape_line(configuration: Configuration, tape: int, first: int = 0, window: int = WINDOW) -> str:
+def tape_line(configuration: Configuration, tape: int, first: int = 0) -> str:
     """One tape from cell ``first`` on (or further left, if it is written), the cell under the head in brackets."""
     cells, head = configuration.cells[tape], configuration.heads[tape]
     contents = configuration.tapes[tape]
     first, last = min(first, contents.first, head), max(contents.first + len(contents.symbols) - 1, head)
-    left, right = max(first, head - window), min(last, head + window)
+    left, right = max(first, head - WINDOW), min(last, head + WINDOW)
     shown = []
     for cell in range(left, right + 1):
         symbol = cells.get(cell, configuration.blank)

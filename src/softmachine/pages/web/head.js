@@ -125,35 +125,11 @@ class HeadPanel {
     for (let r = 0; r < keys.length; r += 2)
       for (let j = keys[r]; j < keys[r] + keys[r + 1] && j - keys[r] < 20; j++) chosen.add(j);
     const lines = ordered.map(([j, score]) => {
-      const bar = el('span');
-      bar.style.width = `${high > low ? 6 + (94 * (real(score) - low)) / (high - low) : 60}%`;
-      return el(
-        'tr',
-        { class: chosen.has(j) ? 'chosen' : null },
-        el('td', {}, this.at(j)),
-        el('td', {}, named(this.model.vocabulary[this.model.tokens[j]], 16)),
-        el('td', { class: 'share' }, bar),
-        el('td', { title: whole(score) }, short(score)),
-      );
+      const width = high > low ? 6 + (94 * (real(score) - low)) / (high - low) : 60;
+      return this.row(j, chosen.has(j), width, whole(score), short(score));
     });
     const left = contest.high - contest.low - rows.size;
-    return el(
-      'table',
-      { class: 'scores' },
-      el(
-        'thead',
-        {},
-        el(
-          'tr',
-          {},
-          el('th', { scope: 'col' }, 'key'),
-          el('th', { scope: 'col' }, 'token'),
-          el('th', { scope: 'col' }, el('span', { class: 'visually-hidden' }, 'bar')),
-          el('th', { scope: 'col' }, left > 0 ? `score (${many(left, 'more key')})` : 'score'),
-        ),
-      ),
-      el('tbody', {}, ...lines),
-    );
+    return keyTable(left > 0 ? `score (${many(left, 'more key')})` : 'score', lines);
   }
 
   sharesTable(shares) {
@@ -161,37 +137,23 @@ class HeadPanel {
       .map((weight, k) => [shares.low + k, weight])
       .sort((a, b) => b[1] - a[1])
       .slice(0, 8);
+    const lines = ordered.map(([j, weight]) =>
+      this.row(j, weight > 0.5, Math.max(1, 100 * weight), whole(weight), percent(weight)),
+    );
+    return keyTable('weight', lines);
+  }
+
+  /** A key: where it is, its token, a bar of so many percent, and its number, in full and for people. */
+  row(j, chosen, width, full, said) {
+    const bar = el('span');
+    bar.style.width = `${width}%`;
     return el(
-      'table',
-      { class: 'scores' },
-      el(
-        'thead',
-        {},
-        el(
-          'tr',
-          {},
-          el('th', { scope: 'col' }, 'key'),
-          el('th', { scope: 'col' }, 'token'),
-          el('th', { scope: 'col' }, el('span', { class: 'visually-hidden' }, 'bar')),
-          el('th', { scope: 'col' }, 'weight'),
-        ),
-      ),
-      el(
-        'tbody',
-        {},
-        ...ordered.map(([j, weight]) => {
-          const bar = el('span');
-          bar.style.width = `${Math.max(1, 100 * weight)}%`;
-          return el(
-            'tr',
-            { class: weight > 0.5 ? 'chosen' : null },
-            el('td', {}, this.at(j)),
-            el('td', {}, named(this.model.vocabulary[this.model.tokens[j]], 16)),
-            el('td', { class: 'share' }, bar),
-            el('td', { title: whole(weight) }, percent(weight)),
-          );
-        }),
-      ),
+      'tr',
+      { class: chosen ? 'chosen' : null },
+      el('td', {}, this.at(j)),
+      el('td', {}, named(this.model.vocabulary[this.model.tokens[j]], 16)),
+      el('td', { class: 'share' }, bar),
+      el('td', { title: full }, said),
     );
   }
 
@@ -238,6 +200,13 @@ class HeadPanel {
       ...checks,
     ];
   }
+}
+
+/** Keys, a row each; what their numbers are stands above the last column. @param {string} title @param {any[]} lines */
+function keyTable(title, lines) {
+  const bar = el('span', { class: 'visually-hidden' }, 'bar');
+  const titles = ['key', 'token', bar, title].map((each) => el('th', { scope: 'col' }, each));
+  return el('table', { class: 'scores' }, el('thead', {}, el('tr', {}, ...titles)), el('tbody', {}, ...lines));
 }
 
 /** A share; what is left of a whole is not rounded away. @param {number} share */

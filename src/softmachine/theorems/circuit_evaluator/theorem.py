@@ -21,7 +21,7 @@ width 16p + 16.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from softmachine.languages.circuit import Circuit
@@ -55,9 +55,9 @@ def signals(length: int, turns: int, *, soft: bool) -> Program:
     return recogniser(f"circuit-evaluator-{length}", TOKENS, value, positions=length)
 
 
-def is_token(*tokens: str) -> Signal:
+def is_token(*tokens: str, vocabulary: Sequence[str] = TOKENS) -> Signal:
     """Whether the token is one of some."""
-    return token(f"is {' or '.join(tokens)}", {name: (int(name in tokens),) for name in TOKENS})
+    return token(f"is {' or '.join(tokens)}", {name: (int(name in tokens),) for name in vocabulary})
 
 
 def evaluated(reads: Reading, length: int, turns: int, *, soft: bool) -> Signal:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from softmachine.codec import AnsweringCodec, Interface, Outcome, Prompt, Word
+from softmachine.codec import AnsweringCodec, Interface, Outcome, Prompt, S_co, Word
 from softmachine.errors import ConstructionError, OutgrownError
 from softmachine.languages.turing import MOVES, Tape, TuringMachine, execute
 from softmachine.theorems.connectivity.theorem import positions
@@ -112,8 +113,41 @@ class Configurations:
         return found
 
 
+class AcceptanceCodec(AnsweringCodec[S_co]):
+    """The codec of a model that says at one position whether a machine accepts."""
+
+    @property
+    @abstractmethod
+    def answer_position(self) -> int:
+        """Where it says so."""
+
+    @abstractmethod
+    def accepts(self, word: Word) -> bool:
+        """Whether the machine does, as the reference interpreter has it."""
+
+    def interface(self) -> Interface:
+        at = self.answer_position
+        return Interface(
+            symbols=self.alphabet,
+            meaning="At one position it is whether the machine accepts; elsewhere it means nothing.",
+            outputs=(("accepts", at),),
+            verdict=at,
+        )
+
+    def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
+        """The verdict at the one position that says it."""
+        said = "true" if self.accepts(word) else "false"
+        for position in range(len(self.prompt(word).tokens)):
+            yield said if position == self.answer_position else None
+
+    def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
+        """Accepted if an accepting configuration can be reached."""
+        accepted = said[self.answer_position] == "true"
+        return Outcome(verdict="accept" if accepted else "reject", word=self.source.word(word))
+
+
 @dataclass(frozen=True)
-class ConfigurationCodec(OfMachine, AnsweringCodec[TuringMachine]):
+class ConfigurationCodec(OfMachine, AcceptanceCodec[TuringMachine]):
     """The word, blanks up to n letters, then padding; one position says whether the machine accepts."""
 
     length: int = 0
@@ -139,24 +173,10 @@ class ConfigurationCodec(OfMachine, AnsweringCodec[TuringMachine]):
         padding = [PAD] * positions(self.configurations.vertices)
         return Prompt((*symbols, *blanks, *padding), self.length)
 
-    def interface(self) -> Interface:
-        at = self.configurations.answer_position
-        return Interface(
-            symbols=self.alphabet,
-            meaning="At one position it is whether the machine accepts; elsewhere it means nothing.",
-            outputs=(("accepts", at),),
-            verdict=at,
-        )
+    @property
+    def answer_position(self) -> int:
+        return self.configurations.answer_position
 
-    def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
-        """The verdict at the one position that says it."""
+    def accepts(self, word: Word) -> bool:
         # A machine that only reads and makes more steps than it has configurations goes on forever.
-        result = execute(self.machine, self.machine.word(word), max_steps=self.configurations.vertices)
-        said = "true" if result.verdict is not None and str(result.verdict) == "accept" else "false"
-        for position in range(len(self.prompt(word).tokens)):
-            yield said if position == self.configurations.answer_position else None
-
-    def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
-        """Accepted if an accepting configuration can be reached."""
-        accepted = said[self.configurations.answer_position] == "true"
-        return Outcome(verdict="accept" if accepted else "reject", word=self.source.word(word))
+        return execute(self.machine, self.machine.word(word), max_steps=self.configurations.vertices).accepted

@@ -8,12 +8,13 @@ from enum import StrEnum
 from functools import cached_property
 from itertools import product
 
-from softmachine.codec import AnsweringCodec, Interface, Outcome, Prompt, Word
+from softmachine.codec import Prompt, Word
 from softmachine.errors import ConstructionError
 from softmachine.languages.graph import Graph, to_text
 from softmachine.languages.logspace import Configuration, LogspaceMachine, accepts, following
 from softmachine.languages.logspace.machine import BLANK, LEFT, RIGHT
 from softmachine.text import many
+from softmachine.theorems.configuration_graph.tokens import AcceptanceCodec
 from softmachine.theorems.connectivity.theorem import MOST_VERTICES, positions
 from softmachine.theorems.shared.one_length import of_length
 from softmachine.theorems.shared.special_tokens import PAD
@@ -144,7 +145,7 @@ class ConfigurationGraph:
 
 
 @dataclass(frozen=True)
-class LogspaceCodec(AnsweringCodec[LogspaceMachine]):
+class LogspaceCodec(AcceptanceCodec[LogspaceMachine]):
     """A word of n letters, then padding; one position says whether the machine accepts."""
 
     length: int = 0
@@ -181,22 +182,9 @@ class LogspaceCodec(AnsweringCodec[LogspaceMachine]):
         symbols = of_length(self.source.word(word), self.length)
         return Prompt((*symbols, *[PAD] * positions(self.configurations.vertices)), self.length)
 
-    def interface(self) -> Interface:
-        at = self.configurations.answer_position
-        return Interface(
-            symbols=self.alphabet,
-            meaning="At one position it is whether the machine accepts; elsewhere it means nothing.",
-            outputs=(("accepts", at),),
-            verdict=at,
-        )
+    @property
+    def answer_position(self) -> int:
+        return self.configurations.answer_position
 
-    def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
-        """The verdict at the one position that says it."""
-        said = "true" if accepts(self.source, word) else "false"
-        for position in range(len(self.prompt(word).tokens)):
-            yield said if position == self.configurations.answer_position else None
-
-    def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
-        """Accepted if an accepting configuration can be reached."""
-        accepted = said[self.configurations.answer_position] == "true"
-        return Outcome(verdict="accept" if accepted else "reject", word=self.source.word(word))
+    def accepts(self, word: Word) -> bool:
+        return accepts(self.source, word)

@@ -76,9 +76,10 @@ COST = (
 )
 
 
-def _theorem(
+def variant_theorem(
     name: str, statement: str, reference: str, needs: Needs, rank: int, vision: Vision, *, unbounded: bool = False
 ) -> Theorem:
+    """The theorem about one variant."""
     return Theorem(
         name,
         statement,
@@ -100,7 +101,7 @@ def _theorem(
 
 
 THEOREMS = (
-    _theorem(
+    variant_theorem(
         "temporal-encoder",
         "Theorems 12, 15, 20: temporal logic with counting, by an encoder that knows the length",
         "Theorems 12, 15 and 20",
@@ -108,7 +109,7 @@ THEOREMS = (
         1,
         Vision.ENCODER,
     ),
-    _theorem(
+    variant_theorem(
         "temporal-masked",
         "Theorems 13, 16, 21: past temporal logic with counting, future-masked, for every length",
         "Theorems 13, 16 and 21",
@@ -118,7 +119,7 @@ THEOREMS = (
         2,
         Vision.MASKED,
     ),
-    _theorem(
+    variant_theorem(
         "temporal-encoder-unbounded",
         "Theorems 12, 15, 20, variant (b): temperature 1, position features that grow with the length",
         "Theorems 12, 15 and 20, variant (b)",
@@ -127,7 +128,7 @@ THEOREMS = (
         Vision.ENCODER,
         unbounded=True,
     ),
-    _theorem(
+    variant_theorem(
         "temporal-masked-unbounded",
         "Theorems 13, 16, variant (b): temperature 1, position features that grow, future-masked, no counts",
         "Theorems 13 and 16, variant (b)",

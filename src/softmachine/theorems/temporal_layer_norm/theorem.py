@@ -26,18 +26,15 @@ from fractions import Fraction
 from softmachine.errors import ConstructionError, Remedy
 from softmachine.languages import temporal as logic
 from softmachine.languages.linear import Linear, Relation
-from softmachine.languages.temporal import Formula, Specification, core, fragment
+from softmachine.languages.temporal import Formula, Specification
 from softmachine.signals import Program, Signal, attend, constant, named, norm
 from softmachine.signals.gadgets import gate
 from softmachine.signals.gadgets.hashing import look_up
 from softmachine.signals.gadgets.integers import by_signs
 from softmachine.signals.kinds import BIT
-from softmachine.theorems.temporal.encoding import paper_name
-from softmachine.theorems.temporal.induction import PositionPredicate, program_of
-from softmachine.theorems.temporal.telling import UNIQUE_HARD, tell
-from softmachine.theorems.temporal.tokens import TemporalCodec
-from softmachine.theorems.theorem import Needs, Theorem
-from softmachine.theorems.unique_hard.theorem import UniqueHeads
+from softmachine.theorems.temporal.induction import program_of
+from softmachine.theorems.theorem import Needs
+from softmachine.theorems.unique_hard.theorem import UniqueHeads, positionless
 from softmachine.transformer.attention import Mask
 
 HALF = Fraction(1, 2)
@@ -102,16 +99,13 @@ def _require_one_direction(formula: Formula) -> None:
 
 
 THEOREMS = (
-    Theorem(
+    positionless(
         "temporal-layer-norm",
         "section B.3: temporal logic with counting by hard attention and layer norm, no position features",
         "Padded transformers, equations (11d), (11e) and B.3; the layer-norm hash of Merrill and Sabharwal",
         Needs("no position features but the formula's own predicates", also="layer norm"),
         "one head for previous, next, since and until, one for each count and each 1/(i+1), one for each predicate of "
         "a count; at most three layers for each that is nested; width O(|φ|)",
-        Specification,
-        ("hard",),
-        codec=lambda source, _: TemporalCodec(source, not fragment(core(source.formula)).past),
         signals=lambda codec, _: signals(codec.source),
         steps=(
             "Symbols are looked up from the token; Boolean operators are units of a feed-forward layer.",
@@ -119,10 +113,6 @@ THEOREMS = (
             "A comparison of counts is the sign of a mean, which is a layer norm of the pair (x, -x).",
             "A predicate of a count is read at the position that the layer-norm hash finds.",
         ),
-        guide=UNIQUE_HARD,
-        tells=tell,
-        encoding=paper_name,
-        features=(PositionPredicate,),
         rank=10,
     ),
 )

@@ -17,37 +17,27 @@ Costs: what the theorems that are not literal cost, and two uniform heads in at 
 
 from __future__ import annotations
 
-from softmachine.languages.temporal import Specification
-from softmachine.theorems.temporal.encoding import paper_name
+from dataclasses import replace
+
 from softmachine.theorems.temporal.heads import Variant, Vision
-from softmachine.theorems.temporal.induction import PositionPredicate
-from softmachine.theorems.temporal.telling import GUIDE, PROPOSITION_11, WITHOUT_COUNTS, tell
-from softmachine.theorems.temporal.theorem import COST, PAPER, STEPS, signals
-from softmachine.theorems.temporal.tokens import TemporalCodec
+from softmachine.theorems.temporal.telling import PROPOSITION_11
+from softmachine.theorems.temporal.theorem import signals, variant_theorem
 from softmachine.theorems.theorem import Needs, Theorem
 
 
 def _theorem(
     name: str, statement: str, reference: str, needs: Needs, rank: int, vision: Vision, *, unbounded: bool = False
 ) -> Theorem:
-    return Theorem(
-        name,
-        statement,
-        f"{PAPER}, {reference}",
-        needs,
-        f"{COST}; two uniform heads and at most two layers for each of 1/(i+1) and 1/(n-i+1)",
-        Specification,
-        ("hard", "soft"),
-        codec=lambda source, _: TemporalCodec(source, vision is Vision.ENCODER),
+    """A theorem that is not literal, with Proposition 11 before it."""
+    plain = variant_theorem(name, statement, reference, needs, rank, vision, unbounded=unbounded)
+    return replace(
+        plain,
+        cost=f"{plain.cost}; two uniform heads and at most two layers for each of 1/(i+1) and 1/(n-i+1)",
         signals=lambda codec, attention: signals(
             codec.source, Variant(vision, attention == "soft", unbounded, literal=True)
         ),
-        steps=("first, last, 1/i and 1/(n-i+1) come from (-1)^i by uniform attention (Proposition 11).", *STEPS),
-        guide=(PROPOSITION_11, *(WITHOUT_COUNTS if unbounded and vision is Vision.MASKED else GUIDE)),
-        tells=tell,
-        encoding=paper_name,
-        features=(PositionPredicate,),
-        rank=rank,
+        steps=("first, last, 1/i and 1/(n-i+1) come from (-1)^i by uniform attention (Proposition 11).", *plain.steps),
+        guide=(PROPOSITION_11, *plain.guide),
     )
 
 

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 from softmachine.languages.circuit import Circuit
 from softmachine.signals import Program, Signal, attend, constant, loop, named, position, recogniser, relu, stack
@@ -32,8 +33,7 @@ from softmachine.signals.gadgets.bit_addresses import settled
 from softmachine.signals.gadgets.retrieval import Squared, here
 from softmachine.signals.gadgets.wiring import flag
 from softmachine.signals.kinds import BIT, integer
-from softmachine.signals.primitives import token
-from softmachine.theorems.circuit_evaluator.theorem import Reading
+from softmachine.theorems.circuit_evaluator.theorem import Reading, is_token
 from softmachine.theorems.circuit_evaluator.tokens import (
     ARGUMENT,
     GATES,
@@ -51,13 +51,8 @@ from softmachine.transformer.features import I_SQUARED, Constant
 
 def signals(length: int, turns: int, *, soft: bool) -> Program:
     """A transformer that says at every input and every gate what it holds: circuits of some length and depth."""
-    value = evaluated(is_token, length, turns, soft=soft)
+    value = evaluated(partial(is_token, vocabulary=WITH_THRESHOLDS), length, turns, soft=soft)
     return recogniser(f"threshold-evaluator-{length}", WITH_THRESHOLDS, value, positions=length)
-
-
-def is_token(*tokens: str) -> Signal:
-    """Whether the token is one of some."""
-    return token(f"is {' or '.join(tokens)}", {name: (int(name in tokens),) for name in WITH_THRESHOLDS})
 
 
 def evaluated(reads: Reading, length: int, turns: int, *, soft: bool) -> Signal:

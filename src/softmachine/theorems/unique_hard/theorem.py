@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from softmachine.errors import ConstructionError, Remedy
 from softmachine.languages import temporal as logic
@@ -101,17 +102,26 @@ def _require_no_count(formula: Formula) -> None:
         )
 
 
+positionless = partial(
+    Theorem,
+    source=Specification,
+    attentions=("hard",),
+    codec=lambda source, _: TemporalCodec(source, not fragment(core(source.formula)).past),
+    guide=UNIQUE_HARD,
+    tells=tell,
+    encoding=paper_name,
+    features=(PositionPredicate,),
+)
+"""A theorem of unique-hard attention, which has no position features but the formula's own predicates."""
+
 THEOREMS = (
-    Theorem(
+    positionless(
         "unique-hard",
         "section 4.3: linear temporal logic by masked unique-hard attention, no position features",
         f"{PAPER}, section 4.3; Masked hard-attention transformers recognize exactly the star-free languages",
         Needs("no position features but the formula's own predicates", also="no counts"),
         "one head for each of previous, next, since and until; for each that is nested one layer (next), two "
         "(previous) or three; width O(|φ|)",
-        Specification,
-        ("hard",),
-        codec=lambda source, _: TemporalCodec(source, not fragment(core(source.formula)).past),
         signals=lambda codec, _: signals(codec.source),
         steps=(
             "Symbols are looked up from the token; Boolean operators are units of a feed-forward layer.",
@@ -119,10 +129,6 @@ THEOREMS = (
             "since and until: the nearest position where the one holds or the other does not says which it was.",
             "For softmax, a term of the scores breaks ties (Lemma 8), and truth values are rounded (Lemma 9).",
         ),
-        guide=UNIQUE_HARD,
-        tells=tell,
-        encoding=paper_name,
-        features=(PositionPredicate,),
         rank=9,
     ),
 )

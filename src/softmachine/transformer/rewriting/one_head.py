@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from softmachine.transformer.rewriting.widening import Units, detached, nothing, reading, seen_together, widened
-from softmachine.transformer.weights import Block, Head, Layer, Transformer
+from softmachine.transformer.weights import Head, Layer, Transformer
 
 
 def one_head(transformer: Transformer) -> Transformer:
@@ -54,8 +54,3 @@ def _apart(layer: Layer, width: int) -> tuple[Layer, ...]:
         units.linear(f"retrieved {coordinate}", coordinate, {**dict(places), coordinate: -1})
     *first, last = heads
     return (*(Layer((head,), nothing(wide)) for head in first), Layer((last,), units.done()))
-
-
-def layers_needed(blocks: tuple[Block, ...]) -> int:
-    """How many layers there are with one head each: one for each head, and one for each layer without."""
-    return sum(max(1, len(layer.heads)) for block in blocks for layer in block.layers)

@@ -1,0 +1,43 @@
+"""Options that belong together: a command takes them as one value, whose fields are the options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from inspect import Parameter, Signature
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance as Dataclass
+else:
+    Dataclass = object
+
+
+class Group(Dataclass):
+    """A dataclass whose fields are options; in the signature of a command it stands where they stand in the help."""
+
+
+def _kind(parameter: Parameter) -> type[Group] | None:
+    kind = parameter.annotation
+    return kind if isinstance(kind, type) and issubclass(kind, Group) else None
+
+
+def options_of(parameter: Parameter) -> list[Parameter]:
+    """The options of a group, or the one that a parameter is."""
+    kind = _kind(parameter)
+    if kind is None:
+        return [parameter]
+    annotations = get_type_hints(kind, include_extras=True)
+    return [
+        Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=annotations[field.name])
+        for field in fields(kind)
+    ]
+
+
+def grouped(signature: Signature, given: Mapping[str, object]) -> dict[str, Any]:
+    """What a command is called with, from what its options are."""
+    found = dict(given)
+    for name, parameter in signature.parameters.items():
+        if kind := _kind(parameter):
+            found[name] = kind(**{field.name: found.pop(field.name) for field in fields(kind)})
+    return found

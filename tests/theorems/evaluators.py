@@ -1,0 +1,43 @@
+"""What the evaluators of circuits are tried on, and held to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count, islice, product
+
+from softmachine import api
+from softmachine.engines.dense.engine import DenseEngine
+from softmachine.errors import OutgrownError
+from softmachine.languages.circuit import Circuit, evaluate
+from softmachine.theorems.circuit_evaluator.tokens import EvaluatorCodec
+
+
+def fitting(
+    codec: type[EvaluatorCodec], circuit: Callable[[int], Circuit], length: int, number: int, depth: int
+) -> list[Circuit]:
+    """Random circuits, each of a seed, of one depth, whose description fits into a length."""
+
+    def fits(source: Circuit) -> bool:
+        try:
+            return codec(source, length).written.depth == depth
+        except OutgrownError:
+            return False
+
+    return list(islice(filter(fits, map(circuit, count(1))), number))
+
+
+def wrong(
+    theorem: str, codec_of: type[EvaluatorCodec], sources: list[Circuit], length: int, attention: str, arithmetic: str
+) -> list[str]:
+    """The circuits that one model gets wrong, on some input."""
+    model = api.compile(sources[0], theorem, attention=attention, length=length)
+    engine = DenseEngine(model.weights, arithmetic)
+    bad = []
+    for source in sources:
+        codec = codec_of(source, length)
+        words = list(product("01", repeat=source.width))
+        said = engine.answers([codec.prompt(word).tokens for word in words], length)
+        outputs = [codec.read(word, row).output for word, row in zip(words, said, strict=True)]
+        if outputs != [evaluate(source, word) for word in words]:
+            bad.append(source.name)
+    return bad

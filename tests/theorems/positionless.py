@@ -1,0 +1,29 @@
+"""What the theorems about formulas without position features are held to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from softmachine.compiler import compile_program
+from softmachine.engines.dense.engine import DenseEngine
+from softmachine.languages.temporal import Formula, Specification, parse_formula, truth
+from softmachine.signals import Program
+from softmachine.theorems.shared.special_tokens import START
+from softmachine.transformer.weights import Transformer
+
+Proof = Callable[[Specification], Program]
+
+
+def compiled(signals: Proof, formula: Formula | str) -> tuple[Transformer, Specification]:
+    parsed = parse_formula(formula) if isinstance(formula, str) else formula
+    specification = Specification(name="formula", formula=parsed, alphabet=("a", "b"))
+    return compile_program(signals(specification)), specification
+
+
+def right(signals: Proof, formula: Formula | str, words: list[tuple[str, ...]], arithmetic: str) -> None:
+    """See that it says at every position of some words whether the formula holds there."""
+    model, specification = compiled(signals, formula)
+    engine = DenseEngine(model, arithmetic)
+    for word in words:
+        answers = engine.answers([[START, *word]], len(word))[0]
+        assert [answer == "true" for answer in answers[1:]] == list(truth(specification, word)), f"{formula} on {word}"
