@@ -119,11 +119,10 @@ FAMILIES: dict[str, tuple[Callable[[int], str], Callable[[int], int], Callable[[
         lambda k: (
             f"repeat {', '.join(f'x{j} = indices' for j in range(k))} {{\n"
             + each("x{j} = min(x{j} + {next}, length);", k)
-            + "\n} until unchanged;"
-            + total("indicator(x{j} > 2)", k)
+            + "\n} until unchanged;\ny = x0 > 2;"
         ),
         lambda k: k + 1,
-        lambda k: 5 + 2 * (k > 1),
+        lambda k: 5 + (k > 1),
     ),
 }
 """The program of size k, its heads, and its layers."""
