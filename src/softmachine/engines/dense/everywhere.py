@@ -1,9 +1,10 @@
 """Hard attention where every position sees every other: equal queries ask once, and a turn asks only where it must.
 
 Nothing is guessed. Equal queries of equal keys have equal scores, so those of different rows are all that there are. In
-a loop, a query picks what it picked in the turn before, if none of these keys has changed and no key that has changed
-is as good now; that is said by scores without doubt alone (`Arithmetic.certain_scores`), and where there are none, all
-is looked at again.
+a loop, each query remembers all keys with at least the least score that it ever had to be content with. From turn to
+turn only keys that have changed get new scores; who has none of these keys left looks at all again, and since the best
+score is less then than any before, that is seldom. All this is said by scores without doubt alone
+(`Arithmetic.certain_scores`); where there are none, every turn looks at all keys.
 """
 
 from __future__ import annotations
@@ -25,9 +26,12 @@ FEWEST = 48
 """The number of queries is a multiple of this, as of what matrix products do together: every sum stays the same."""
 FEW_TIES = 64
 """The values of queries that pick so many keys or fewer are gathered; else all keys are weighted with 0 and 1."""
+QUERIES, KEYS = 768, 1024
+"""So many queries and keys have their scores computed at a time, if they are without doubt: these stay in the cache."""
 SELDOM = 4
-"""If less than one key in so many has changed since the turn before, it is asked what that changes. If less than one
-query in so many asks, it does not pay to look for equal keys."""
+"""If there are less queries than one for so many keys, it does not pay to look for equal keys."""
+MOST_NEAR = 1 << 22
+"""So many pairs of queries and keys are remembered, at most, beyond those that are picked."""
 
 
 class Kinds(NamedTuple):
@@ -58,21 +62,24 @@ class Kinds(NamedTuple):
         return Kinds(first[order], rank[of.reshape(-1)])
 
     @staticmethod
+    def of_keys(key: Tensor, queries: int) -> Kinds:
+        """Classes of keys that so many queries look at; each of its own, if looking for equal ones does not pay."""
+        count = key.shape[1]
+        found = Kinds.among(key) if SELDOM * queries >= count else Kinds.single(count)
+        return found if 2 * len(found.first) <= count else Kinds.single(count)
+
+    @staticmethod
     def single(count: int) -> Kinds:
         """So many positions, each of its own."""
         return Kinds(np.arange(count), np.arange(count))
 
-    def members(self, chosen: Flags) -> tuple[Places, Places]:
-        """Of flags (queries, classes) the queries, and the positions of the classes that they choose; in order."""
-        query, kind = _pairs(chosen)
+    def members(self, listed: Places) -> tuple[Places, Places]:
+        """All positions of the classes in a list: where in the list the class is, and the position."""
         order = np.argsort(self.of, kind="stable")
         sizes = np.bincount(self.of, minlength=len(self.first))
-        begins = np.cumsum(sizes) - sizes
-        many = sizes[kind]
+        begins, many = (np.cumsum(sizes) - sizes)[listed], sizes[listed]
         within = np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many)
-        query, place = np.repeat(query, many), order[np.repeat(begins[kind], many) + within]
-        sorted_by = np.lexsort((place, query))
-        return query[sorted_by], place[sorted_by]
+        return np.repeat(np.arange(len(listed)), many), order[np.repeat(begins, many) + within]
 
 
 @dataclass(frozen=True)
@@ -109,15 +116,6 @@ class Picks:
         at = self.starts[:-1] if choice is Choice.LEFTMOST else self.starts[1:] - 1
         return Picks(np.arange(len(self.starts)), self.keys[at])
 
-    def replaced(self, some: Places, other: Picks) -> Picks:
-        """The same, but what some queries pick is what others do."""
-        stay = np.ones(len(self.starts) - 1, dtype=bool)
-        stay[some] = False
-        kept = stay[self.queries]
-        query = np.concatenate([self.queries[kept], some[other.queries]])
-        order = np.argsort(query, kind="stable")
-        return Picks.of(query[order], np.concatenate([self.keys[kept], other.keys])[order], len(stay))
-
     def flags(self, keys: int, some: slice | Places = slice(None)) -> Flags:
         """Who of some queries picks which of so many keys."""
         found = np.zeros((len(self.starts) - 1, keys), dtype=bool)
@@ -149,6 +147,88 @@ class Picks:
         return _assembled(whole)
 
 
+class Scored(NamedTuple):
+    """Pairs of queries and keys, with their scores."""
+
+    query: Places
+    key: Places
+    score: Array
+
+    def part(self, some: Flags | Places) -> Scored:
+        """Some of the pairs."""
+        return Scored(self.query[some], self.key[some], self.score[some])
+
+    def ordered(self) -> Scored:
+        """The pairs in the order of queries, and those of one in the order of keys."""
+        return self.part(np.argsort(self.query * (self.key.max(initial=0) + 1) + self.key, kind="stable"))
+
+    @staticmethod
+    def joined(parts: list[Scored]) -> Scored:
+        """All pairs of some parts, of which there is one at least."""
+        return Scored(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+
+
+@dataclass(frozen=True)
+class Near:
+    """For each query the keys that its best may be among, by scores without doubt.
+
+    Args:
+        pairs: All pairs of a query and a key with a score of at least the query's floor, in order; each query has one.
+        floor: For each query a score.
+    """
+
+    pairs: Scored
+    floor: Array
+
+    @staticmethod
+    def of(numbers: Arithmetic, query: Tensor, key: Tensor) -> Near | None:
+        """The best keys of queries (1, queries, d); None if a score is in doubt. Equal keys are looked at once."""
+        kinds = Kinds.of_keys(key, query.shape[1])
+        found = _scored(numbers, query, key[:, kinds.first])
+        if found is None:
+            return None
+        which, place = kinds.members(found.pairs.key)
+        return Near(found.pairs.part(which)._replace(key=place).ordered(), found.floor)
+
+    def revised(self, numbers: Arithmetic, query: Tensor, key: Tensor, changed: Flags) -> Near | None:
+        """The same after some keys have changed; None if a score is in doubt."""
+        which = np.flatnonzero(changed)
+        found = _scored(numbers, query, key[:, which], self.floor)
+        if found is None:
+            return None
+        pairs = [self.pairs.part(~changed[self.pairs.key]), found.pairs._replace(key=which[found.pairs.key])]
+        floor, some = self.floor, np.zeros(len(self.floor), dtype=bool)
+        for part in pairs:
+            some[part.query] = True
+        asking = np.flatnonzero(~some)
+        if asking.size:
+            again = Near.of(numbers, query[:, asking], key)
+            if again is None:
+                return None
+            pairs.append(again.pairs._replace(query=asking[again.pairs.query]))
+            floor = floor.astype(np.result_type(floor, again.floor))
+            floor[asking] = again.floor
+        near = Near(Scored.joined(pairs).ordered(), floor)
+        return near if len(near.pairs.query) <= MOST_NEAR else near.only_best()
+
+    @property
+    def top(self) -> Array:
+        """The best score of each query."""
+        begins = np.searchsorted(self.pairs.query, np.arange(len(self.floor)))
+        return np.asarray(np.maximum.reduceat(self.pairs.score, begins))
+
+    def only_best(self) -> Near:
+        """The keys that are picked, and no other."""
+        top = self.top
+        return Near(self.pairs.part(self.pairs.score == top[self.pairs.query]), top)
+
+    @property
+    def picks(self) -> Picks:
+        """All keys of maximal score."""
+        pairs = self.only_best().pairs
+        return Picks.of(pairs.query, pairs.key, len(self.floor))
+
+
 class Asked:
     """What a head was asked at all positions, and what it picked; in a loop kept for the next turn.
 
@@ -162,10 +242,7 @@ class Asked:
 
     def forget(self) -> None:
         """Forget all of it."""
-        self._query: Tensor | None = None
-        self._key: Tensor | None = None
-        self._kinds = Kinds(np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp))
-        self._picks = Picks(np.zeros(1, dtype=np.intp), np.empty(0, dtype=np.intp))
+        self._before: tuple[Tensor, Tensor, Kinds, Near | None, Picks] | None = None
 
     def found(self, numbers: Arithmetic, query: Tensor, key: Tensor) -> tuple[Kinds, Picks]:
         """The classes of queries (1, positions, d), and all keys of maximal score for each class.
@@ -173,29 +250,20 @@ class Asked:
         Raises:
             UndecidedError: If two scores that decide cannot be told apart; for a position of the query's class.
         """
-        if self._query is None or self._key is None or not same(query, self._query):
+        if self._before is None or not same(query, self._before[0]):
             kinds = Kinds.among(query)
-            picks = _best(numbers, query, kinds.first, key)
+            near = Near.of(numbers, query[:, kinds.first], key)
         else:
-            kinds, picks = self._kinds, self._revised(numbers, self._query, self._key, key)
+            _, old, kinds, near, picks = self._before
+            changed = differ(old, key)
+            if not changed.any():
+                return kinds, picks
+            some = query[:, kinds.first]
+            near = near.revised(numbers, some, key, changed) if near else Near.of(numbers, some, key)
+        picks = near.picks if near else _best(numbers, query, kinds.first, key)
         if self.looped:
-            self._query, self._key, self._kinds, self._picks = query, key, kinds, picks
+            self._before = query, key, kinds, near, picks
         return kinds, picks
-
-    def _revised(self, numbers: Arithmetic, query: Tensor, before: Tensor, key: Tensor) -> Picks:
-        """What the same queries pick, now that keys have changed."""
-        first, picks = self._kinds.first, self._picks
-        changed = differ(before, key)
-        which = np.flatnonzero(changed)
-        if not which.size:
-            return picks
-        if SELDOM * which.size < changed.size:
-            some = _affected(numbers, query[:, first], before[:, picks.keys[picks.starts[:-1]]], key[:, which])
-            if some is not None:
-                some |= np.logical_or.reduceat(changed[picks.keys], picks.starts[:-1])
-                asking = np.flatnonzero(some)
-                return picks.replaced(asking, _best(numbers, query, first[asking], key)) if asking.size else picks
-        return _best(numbers, query, first, key)
 
 
 def at_a_time(most: int, scores: int) -> int:
@@ -219,6 +287,8 @@ def differ(x: Tensor, y: Tensor) -> Flags:
     elif x.error is not y.error:
         return ~found
     for one, other in pairs:
+        if one.__array_interface__ == other.__array_interface__:
+            continue  # the same memory
         unequal = ~(one == other)  # objects that may be equal are not
         found[np.flatnonzero(unequal) // max(1, one.shape[2]) % len(found)] = True
     return found
@@ -226,10 +296,8 @@ def differ(x: Tensor, y: Tensor) -> Flags:
 
 def _best(numbers: Arithmetic, query: Tensor, some: Places, key: Tensor) -> Picks:
     """All keys of maximal score for the queries at some positions; equal keys are looked at once."""
-    count = key.shape[1]
-    kinds = Kinds.among(key) if SELDOM * len(some) >= count else Kinds.single(count)
-    few = 2 * len(kinds.first) <= count
-    looked_at = key[:, kinds.first] if few else key
+    kinds = Kinds.of_keys(key, len(some))
+    looked_at = key[:, kinds.first]
     together = at_a_time(MOST_SCORES, looked_at.shape[1])
     parts = []
     for start in range(0, len(some), together):
@@ -238,38 +306,42 @@ def _best(numbers: Arithmetic, query: Tensor, some: Places, key: Tensor) -> Pick
         try:
             chosen = numbers.choose(query[:, block], looked_at, None, visible, Choice.AVERAGE)[0]
         except UndecidedError as doubt:
-            rivals = np.isin(kinds.of, doubt.candidates).nonzero()[0].tolist() if few else doubt.candidates
+            rivals = np.isin(kinds.of, doubt.candidates).nonzero()[0].tolist()
             raise UndecidedError(0, int(block[doubt.query]), rivals, doubt.reason, tie=doubt.tie) from None
-        asking, found = kinds.members(chosen) if few else _pairs(chosen)
-        parts.append((asking + start, found))
-    asked, picked = zip(*parts, strict=True)
-    return Picks.of(np.concatenate(asked), np.concatenate(picked), len(some))
+        asking, found = _pairs(chosen)
+        which, place = kinds.members(found)
+        parts.append(Scored(asking[which] + start, place, np.empty(len(place))).ordered())
+    pairs = Scored.joined(parts)
+    return Picks.of(pairs.query, pairs.key, len(some))
 
 
-def _affected(numbers: Arithmetic, query: Tensor, picked: Tensor, changed: Tensor) -> Flags | None:
-    """To which queries a key that has changed is as good as what each of them picked; None if that is not certain."""
-    best = numbers.certain_scores(_each(query), _each(picked))
-    if best is None:
-        return None
-    found = []
-    together = at_a_time(MOST_SCORES, changed.shape[1])
-    for start in range(0, query.shape[1], together):
-        scores = numbers.certain_scores(query[:, start : start + together], changed)
-        if scores is None:
-            return None
-        found.append((scores[0] >= best[start : start + together, 0]).any(axis=-1))
-    return np.concatenate(found)
+def _scored(numbers: Arithmetic, query: Tensor, key: Tensor, floor: Array | None = None) -> Near | None:
+    """All pairs with a score of at least the query's floor; if none are given, the best scores are the floors.
+
+    None if a score is in doubt.
+    """
+    parts, floors = list[Scored](), list[Array]()
+    for start in range(0, query.shape[1], QUERIES):
+        some = slice(start, start + QUERIES)
+        least = None if floor is None else floor[some]
+        for first in range(0, key.shape[1], KEYS):
+            scores = numbers.certain_scores(query[:, some], key[:, first : first + KEYS])
+            if scores is None:
+                return None
+            if floor is None or least is None:
+                top = scores[0].max(axis=-1)
+                least = top if least is None else np.maximum(least, top)
+            row, column = _pairs(scores[0] >= least[:, None])
+            parts.append(Scored(row + start, column + first, scores[0, row, column]))
+        floors += [] if least is None else [least]
+    pairs, floor = Scored.joined(parts), np.concatenate(floors)
+    return Near(pairs.part(pairs.score >= floor[pairs.query]), floor)
 
 
 def _pairs(flags: Flags) -> tuple[Places, Places]:
     """The rows and columns of a matrix that are set, row by row."""
     row, column = np.divmod(np.flatnonzero(flags), max(1, flags.shape[1]))
     return row, column
-
-
-def _each(x: Tensor) -> Tensor:
-    """One sequence of many vectors as many sequences of one."""
-    return _reshaped(x, (x.shape[1], 1, x.shape[2]))
 
 
 def _reshaped(x: Tensor, shape: tuple[int, ...]) -> Tensor:
