@@ -1,10 +1,10 @@
 """Hard attention where every position sees every other: equal queries ask once, and a turn asks only where it must.
 
 Nothing is guessed. Equal queries of equal keys have equal scores, so those of different rows are all that there are. In
-a loop, each query remembers all keys with at least the least score that it ever had to be content with. From turn to
-turn only keys that have changed get new scores; who has none of these keys left looks at all again, and since the best
-score is less then than any before, that is seldom. All this is said by scores without doubt alone
-(`Arithmetic.certain_scores`); where there are none, every turn looks at all keys.
+a loop, a query remembers all keys that are as good as the worst that it ever picked. A turn computes the scores of keys
+that have changed; only who has none of those keys left asks all keys again, and picks worse ones than ever, which
+cannot happen often. Only scores without doubt say so (`Arithmetic.certain_scores`); where there are none, every turn
+asks all keys.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ FEWEST = 48
 """The number of queries is a multiple of this, as of what matrix products do together: every sum stays the same."""
 FEW_TIES = 64
 """The values of queries that pick so many keys or fewer are gathered; else all keys are weighted with 0 and 1."""
-QUERIES, KEYS = 768, 1024
-"""So many queries and keys have their scores computed at a time, if they are without doubt: these stay in the cache."""
+QUERIES = 256
+"""So many queries at least have scores without doubt at a time, since what there is to know of all keys takes time."""
 SELDOM = 4
-"""If there are less queries than one for so many keys, it does not pay to look for equal keys."""
+"""If less than one query for so many keys asks, it does not pay to look for equal keys."""
 MOST_NEAR = 1 << 22
-"""So many pairs of queries and keys are remembered, at most, beyond those that are picked."""
+"""If a loop has more pairs of queries and keys to remember, it only remembers those that are picked."""
 
 
 class Kinds(NamedTuple):
@@ -160,21 +160,21 @@ class Scored(NamedTuple):
 
     def ordered(self) -> Scored:
         """The pairs in the order of queries, and those of one in the order of keys."""
-        return self.part(np.argsort(self.query * (self.key.max(initial=0) + 1) + self.key, kind="stable"))
+        return self.part(_order(self.query, self.key))
 
     @staticmethod
     def joined(parts: list[Scored]) -> Scored:
-        """All pairs of some parts, of which there is one at least."""
+        """All pairs of some parts, at least one."""
         return Scored(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
 
 @dataclass(frozen=True)
 class Near:
-    """For each query the keys that its best may be among, by scores without doubt.
+    """All keys whose scores, which are without doubt, are at least the floor of a query; the best are among them.
 
     Args:
-        pairs: All pairs of a query and a key with a score of at least the query's floor, in order; each query has one.
-        floor: For each query a score.
+        pairs: These keys of each query, at least one, in order.
+        floor: The floor of each query.
     """
 
     pairs: Scored
@@ -184,11 +184,12 @@ class Near:
     def of(numbers: Arithmetic, query: Tensor, key: Tensor) -> Near | None:
         """The best keys of queries (1, queries, d); None if a score is in doubt. Equal keys are looked at once."""
         kinds = Kinds.of_keys(key, query.shape[1])
-        found = _scored(numbers, query, key[:, kinds.first])
+        found = _scored(numbers, query, key[:, kinds.first], None)
         if found is None:
             return None
-        which, place = kinds.members(found.pairs.key)
-        return Near(found.pairs.part(which)._replace(key=place).ordered(), found.floor)
+        pairs, floor = found
+        which, place = kinds.members(pairs.key)
+        return Near(pairs.part(which)._replace(key=place).ordered(), floor)
 
     def revised(self, numbers: Arithmetic, query: Tensor, key: Tensor, changed: Flags) -> Near | None:
         """The same after some keys have changed; None if a score is in doubt."""
@@ -196,20 +197,18 @@ class Near:
         found = _scored(numbers, query, key[:, which], self.floor)
         if found is None:
             return None
-        pairs = [self.pairs.part(~changed[self.pairs.key]), found.pairs._replace(key=which[found.pairs.key])]
-        floor, some = self.floor, np.zeros(len(self.floor), dtype=bool)
-        for part in pairs:
-            some[part.query] = True
-        asking = np.flatnonzero(~some)
+        new, floor = found
+        pairs = Scored.joined([self.pairs.part(~changed[self.pairs.key]), new._replace(key=which[new.key])])
+        asking = np.flatnonzero(np.bincount(pairs.query, minlength=len(floor)) == 0)
         if asking.size:
             again = Near.of(numbers, query[:, asking], key)
             if again is None:
                 return None
-            pairs.append(again.pairs._replace(query=asking[again.pairs.query]))
+            pairs = Scored.joined([pairs, again.pairs._replace(query=asking[again.pairs.query])])
             floor = floor.astype(np.result_type(floor, again.floor))
             floor[asking] = again.floor
-        near = Near(Scored.joined(pairs).ordered(), floor)
-        return near if len(near.pairs.query) <= MOST_NEAR else near.only_best()
+        near = Near(pairs.ordered(), floor)
+        return near if len(pairs.query) <= MOST_NEAR else near.only_best()
 
     @property
     def top(self) -> Array:
@@ -250,15 +249,15 @@ class Asked:
         Raises:
             UndecidedError: If two scores that decide cannot be told apart; for a position of the query's class.
         """
-        if self._before is None or not same(query, self._before[0]):
+        before = self._before
+        if before is None or not same(query, before[0]):
             kinds = Kinds.among(query)
             near = Near.of(numbers, query[:, kinds.first], key)
         else:
-            _, old, kinds, near, picks = self._before
-            changed = differ(old, key)
+            _, old, kinds, near, picks = before
+            changed, some = differ(old, key), query[:, kinds.first]
             if not changed.any():
                 return kinds, picks
-            some = query[:, kinds.first]
             near = near.revised(numbers, some, key, changed) if near else Near.of(numbers, some, key)
         picks = near.picks if near else _best(numbers, query, kinds.first, key)
         if self.looped:
@@ -295,11 +294,14 @@ def differ(x: Tensor, y: Tensor) -> Flags:
 
 
 def _best(numbers: Arithmetic, query: Tensor, some: Places, key: Tensor) -> Picks:
-    """All keys of maximal score for the queries at some positions; equal keys are looked at once."""
+    """All keys of maximal score for the queries at some positions, as bounds and close calls have it.
+
+    Equal keys are looked at once.
+    """
     kinds = Kinds.of_keys(key, len(some))
     looked_at = key[:, kinds.first]
     together = at_a_time(MOST_SCORES, looked_at.shape[1])
-    parts = []
+    asked, picked = [], []
     for start in range(0, len(some), together):
         block = some[start : start + together]
         visible = np.ones((len(block), looked_at.shape[1]), dtype=bool)
@@ -310,32 +312,34 @@ def _best(numbers: Arithmetic, query: Tensor, some: Places, key: Tensor) -> Pick
             raise UndecidedError(0, int(block[doubt.query]), rivals, doubt.reason, tie=doubt.tie) from None
         asking, found = _pairs(chosen)
         which, place = kinds.members(found)
-        parts.append(Scored(asking[which] + start, place, np.empty(len(place))).ordered())
-    pairs = Scored.joined(parts)
-    return Picks.of(pairs.query, pairs.key, len(some))
+        asked.append(asking[which] + start)
+        picked.append(place)
+    asking, found = np.concatenate(asked), np.concatenate(picked)
+    order = _order(asking, found)
+    return Picks.of(asking[order], found[order], len(some))
 
 
-def _scored(numbers: Arithmetic, query: Tensor, key: Tensor, floor: Array | None = None) -> Near | None:
-    """All pairs with a score of at least the query's floor; if none are given, the best scores are the floors.
+def _scored(numbers: Arithmetic, query: Tensor, key: Tensor, floor: Array | None) -> tuple[Scored, Array] | None:
+    """All pairs with a score of at least the floor of the query, and the floors; without floors, the best scores are.
 
     None if a score is in doubt.
     """
-    parts, floors = list[Scored](), list[Array]()
-    for start in range(0, query.shape[1], QUERIES):
-        some = slice(start, start + QUERIES)
-        least = None if floor is None else floor[some]
-        for first in range(0, key.shape[1], KEYS):
-            scores = numbers.certain_scores(query[:, some], key[:, first : first + KEYS])
-            if scores is None:
-                return None
-            if floor is None or least is None:
-                top = scores[0].max(axis=-1)
-                least = top if least is None else np.maximum(least, top)
-            row, column = _pairs(scores[0] >= least[:, None])
-            parts.append(Scored(row + start, column + first, scores[0, row, column]))
-        floors += [] if least is None else [least]
-    pairs, floor = Scored.joined(parts), np.concatenate(floors)
-    return Near(pairs.part(pairs.score >= floor[pairs.query]), floor)
+    parts, floors = [], []
+    together = max(QUERIES, MOST_SCORES // key.shape[1])
+    for start in range(0, query.shape[1], together):
+        some = slice(start, start + together)
+        scores = numbers.certain_scores(query[:, some], key)
+        if scores is None:
+            return None
+        floors.append(scores[0].max(axis=-1) if floor is None else floor[some])
+        row, column = _pairs(scores[0] >= floors[-1][:, None])
+        parts.append(Scored(row + start, column, scores[0, row, column]))
+    return Scored.joined(parts), np.concatenate(floors)
+
+
+def _order(query: Places, key: Places) -> Places:
+    """How to sort pairs by queries, then keys."""
+    return np.argsort(query * (key.max(initial=0) + 1) + key, kind="stable")
 
 
 def _pairs(flags: Flags) -> tuple[Places, Places]:
