@@ -12,9 +12,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 import softmachine as sm
-from softmachine.arithmetic import Tensor, arithmetic
+from softmachine.arithmetic import Tensor, UndecidedError, arithmetic
+from softmachine.arithmetic.base import Array
+from softmachine.arithmetic.floating import Float
 from softmachine.engines.dense import attention, everywhere, memory
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.dense.everywhere import Asked, Kinds, Picks
@@ -36,6 +39,7 @@ def from_positions(count: int, scores: int = 1) -> Iterator[None]:
         patch.setattr(attention, "MANY", count)
         patch.setattr(memory, "FEWEST_ROWS", count)
         patch.setattr(everywhere, "MOST_SCORES", scores)
+        patch.setattr(everywhere, "QUERIES", 5)
         yield
 
 
@@ -104,43 +108,84 @@ def test_a_circuit_of_500_gates_is_right() -> None:
     assert sm.run(model, word).output == evaluate(source, word)
 
 
-def test_few_scores_are_computed_when_few_keys_change(monkeypatch: pytest.MonkeyPatch) -> None:
-    computed = 0
-    plain = everywhere._best
+class Counting(Float):
+    """Floats that count the scores without doubt."""
 
-    def counted(numbers: object, query: Tensor, some: everywhere.Places, key: Tensor) -> Picks:
-        nonlocal computed
-        computed += len(some)
-        return plain(arithmetic("float64"), query, some, key)
+    def __init__(self) -> None:
+        super().__init__()
+        self.scores = 0
 
-    monkeypatch.setattr(everywhere, "_best", counted)
-    asked, chooser = Asked(looped=True), np.random.default_rng(1)
+    def certain_scores(self, query: Tensor, key: Tensor) -> Array | None:
+        self.scores += query.shape[1] * key.shape[1]
+        return super().certain_scores(query, key)
+
+
+def test_few_scores_are_computed_when_few_keys_change() -> None:
+    numbers, asked, chooser = Counting(), Asked(looped=True), np.random.default_rng(1)
     query, key = (_floats(chooser.integers(-3, 4, (1, 200, 3))) for _ in range(2))
     for _ in range(10):
-        asked.found(arithmetic("float64"), query, key)
+        asked.found(numbers, query, key)
         value = key.value.copy()
         value[0, chooser.integers(200, size=2)] = 0
         key = _floats(value)
-    assert 0 < computed < 5 * 200
+    assert 0 < numbers.scores < 2 * 200 * 200
 
 
-@settings(max_examples=20, deadline=None)
-@given(st.integers(0, 10**6))
-def test_turn_after_turn_the_best_keys_are_picked(seed: int) -> None:
+def test_who_was_content_with_less_before_need_not_ask_all_keys_again() -> None:
+    """The best key comes and goes: the second time it goes, only its own scores are computed."""
+    numbers, asked = Counting(), Asked(looped=True)
+    query = _floats(np.arange(1, 301).reshape(1, 300, 1))
+    counts = []
+    for best in (0, 9, 0, 9, 0):
+        value = np.arange(300).reshape(1, 300, 1) % 7
+        value[0, 5] = best
+        before = numbers.scores
+        _, picks = asked.found(numbers, query, _floats(value))
+        assert picks.counts.tolist() == [1 if best else 42] * 300
+        counts.append(numbers.scores - before)
+    assert counts[1:] == [300] * 4
+
+
+def test_who_has_no_key_left_asks_all_again() -> None:
+    numbers, asked = Counting(), Asked(looped=True)
+    query = _floats(np.arange(1, 301).reshape(1, 300, 1))
+    asked.found(numbers, query, _floats(np.where(np.arange(300) == 5, 400, np.arange(300)).reshape(1, 300, 1)))
+    before = numbers.scores
+    _, picks = asked.found(numbers, query, _floats(np.arange(300).reshape(1, 300, 1)))
+    assert set(picks.keys) == {299}
+    assert numbers.scores - before == 300 + 300 * 300
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(["float64", "float32", "fixed:4"]), st.sampled_from([0, 60, 999]))
+def test_turn_after_turn_the_best_keys_are_picked(seed: int, name: str, most_near: int) -> None:
     """Keys change here and there, now and then a query does, and numbers that are not integers leave doubt."""
-    chooser = np.random.default_rng(seed)
-    numbers, asked = arithmetic("float64"), Asked(looped=True)
-    unit = float(chooser.choice([1.0, 0.5, 0.1]))
-    query, key = (unit * chooser.integers(-2, 3, (1, 40, 2)) for _ in range(2))
-    for _ in range(6):
-        kinds, picks = asked.found(numbers, _floats(query), _floats(key))
-        visible = np.ones((40, 40), dtype=bool)
-        right = numbers.choose(_floats(query), _floats(key), None, visible, Choice.AVERAGE)[0]
-        assert (picks.flags(40)[kinds.of] == right).all()
-        key, query = key.copy(), query.copy()
-        key[0, chooser.integers(40, size=chooser.integers(0, 12))] = unit * chooser.integers(-2, 3, 2)
-        if chooser.random() < 0.3:
-            query[0, chooser.integers(40)] *= 2
+    chooser, numbers, asked = np.random.default_rng(seed), arithmetic(name), Asked(looped=True)
+    unit, width = Fraction(str(chooser.choice(["1", "1/2", "1/10"]))), int(chooser.integers(4))
+
+    def drawn(count: int) -> NDArray[np.int64]:
+        return chooser.integers(-2, 3, (count, width))
+
+    def tensor(rows: NDArray[np.int64]) -> Tensor:
+        found = numbers.numbers([[unit * int(number) for number in row] for row in rows])[None]
+        return Tensor(found.value, None if found.error is None else np.zeros(found.shape))
+
+    query, key, visible = drawn(40), drawn(40), np.ones((40, 40), dtype=bool)
+    with from_positions(ALWAYS), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(everywhere, "MOST_NEAR", most_near)
+        for _ in range(8):
+            try:
+                right = numbers.choose(tensor(query), tensor(key), None, visible, Choice.AVERAGE)[0]
+            except UndecidedError:
+                with pytest.raises(UndecidedError):
+                    asked.found(numbers, tensor(query), tensor(key))
+            else:
+                kinds, picks = asked.found(numbers, tensor(query), tensor(key))
+                assert (picks.flags(40)[kinds.of] == right).all()
+            some = chooser.integers(40, size=chooser.integers(0, 12))
+            key[some] = drawn(len(some))
+            if chooser.random() < 0.1:
+                query[chooser.integers(40)] *= 2
 
 
 @settings(max_examples=60, deadline=None)

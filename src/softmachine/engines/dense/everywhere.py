@@ -1,9 +1,10 @@
 """Hard attention where every position sees every other: equal queries ask once, and a turn asks only where it must.
 
 Nothing is guessed. Equal queries of equal keys have equal scores, so those of different rows are all that there are. In
-a loop, a query picks what it picked in the turn before, if none of these keys has changed and no key that has changed
-is as good now; that is said by scores without doubt alone (`Arithmetic.certain_scores`), and where there are none, all
-is looked at again.
+a loop, a query remembers all keys that are as good as the worst that it ever picked. A turn computes the scores of keys
+that have changed; only who has none of those keys left asks all keys again, and picks worse ones than ever, which
+cannot happen often. Only scores without doubt say so (`Arithmetic.certain_scores`); where there are none, every turn
+asks all keys.
 """
 
 from __future__ import annotations
@@ -25,9 +26,12 @@ FEWEST = 48
 """The number of queries is a multiple of this, as of what matrix products do together: every sum stays the same."""
 FEW_TIES = 64
 """The values of queries that pick so many keys or fewer are gathered; else all keys are weighted with 0 and 1."""
+QUERIES = 256
+"""So many queries at least have scores without doubt at a time, since what there is to know of all keys takes time."""
 SELDOM = 4
-"""If less than one key in so many has changed since the turn before, it is asked what that changes. If less than one
-query in so many asks, it does not pay to look for equal keys."""
+"""If less than one query for so many keys asks, it does not pay to look for equal keys."""
+MOST_NEAR = 1 << 22
+"""If a loop has more pairs of queries and keys to remember, it only remembers those that are picked."""
 
 
 class Kinds(NamedTuple):
@@ -58,21 +62,24 @@ class Kinds(NamedTuple):
         return Kinds(first[order], rank[of.reshape(-1)])
 
     @staticmethod
+    def of_keys(key: Tensor, queries: int) -> Kinds:
+        """Classes of keys that so many queries look at; each of its own, if looking for equal ones does not pay."""
+        count = key.shape[1]
+        found = Kinds.among(key) if SELDOM * queries >= count else Kinds.single(count)
+        return found if 2 * len(found.first) <= count else Kinds.single(count)
+
+    @staticmethod
     def single(count: int) -> Kinds:
         """So many positions, each of its own."""
         return Kinds(np.arange(count), np.arange(count))
 
-    def members(self, chosen: Flags) -> tuple[Places, Places]:
-        """Of flags (queries, classes) the queries, and the positions of the classes that they choose; in order."""
-        query, kind = _pairs(chosen)
+    def members(self, listed: Places) -> tuple[Places, Places]:
+        """All positions of the classes in a list: where in the list the class is, and the position."""
         order = np.argsort(self.of, kind="stable")
         sizes = np.bincount(self.of, minlength=len(self.first))
-        begins = np.cumsum(sizes) - sizes
-        many = sizes[kind]
+        begins, many = (np.cumsum(sizes) - sizes)[listed], sizes[listed]
         within = np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many)
-        query, place = np.repeat(query, many), order[np.repeat(begins[kind], many) + within]
-        sorted_by = np.lexsort((place, query))
-        return query[sorted_by], place[sorted_by]
+        return np.repeat(np.arange(len(listed)), many), order[np.repeat(begins, many) + within]
 
 
 @dataclass(frozen=True)
@@ -109,15 +116,6 @@ class Picks:
         at = self.starts[:-1] if choice is Choice.LEFTMOST else self.starts[1:] - 1
         return Picks(np.arange(len(self.starts)), self.keys[at])
 
-    def replaced(self, some: Places, other: Picks) -> Picks:
-        """The same, but what some queries pick is what others do."""
-        stay = np.ones(len(self.starts) - 1, dtype=bool)
-        stay[some] = False
-        kept = stay[self.queries]
-        query = np.concatenate([self.queries[kept], some[other.queries]])
-        order = np.argsort(query, kind="stable")
-        return Picks.of(query[order], np.concatenate([self.keys[kept], other.keys])[order], len(stay))
-
     def flags(self, keys: int, some: slice | Places = slice(None)) -> Flags:
         """Who of some queries picks which of so many keys."""
         found = np.zeros((len(self.starts) - 1, keys), dtype=bool)
@@ -149,6 +147,87 @@ class Picks:
         return _assembled(whole)
 
 
+class Scored(NamedTuple):
+    """Pairs of queries and keys, with their scores."""
+
+    query: Places
+    key: Places
+    score: Array
+
+    def part(self, some: Flags | Places) -> Scored:
+        """Some of the pairs."""
+        return Scored(self.query[some], self.key[some], self.score[some])
+
+    def ordered(self) -> Scored:
+        """The pairs in the order of queries, and those of one in the order of keys."""
+        return self.part(_order(self.query, self.key))
+
+    @staticmethod
+    def joined(parts: list[Scored]) -> Scored:
+        """All pairs of some parts, at least one."""
+        return Scored(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+
+
+@dataclass(frozen=True)
+class Near:
+    """All keys whose scores, which are without doubt, are at least the floor of a query; the best are among them.
+
+    Args:
+        pairs: These keys of each query, at least one, in order.
+        floor: The floor of each query.
+    """
+
+    pairs: Scored
+    floor: Array
+
+    @staticmethod
+    def of(numbers: Arithmetic, query: Tensor, key: Tensor) -> Near | None:
+        """The best keys of queries (1, queries, d); None if a score is in doubt. Equal keys are looked at once."""
+        kinds = Kinds.of_keys(key, query.shape[1])
+        found = _scored(numbers, query, key[:, kinds.first], None)
+        if found is None:
+            return None
+        pairs, floor = found
+        which, place = kinds.members(pairs.key)
+        return Near(pairs.part(which)._replace(key=place).ordered(), floor)
+
+    def revised(self, numbers: Arithmetic, query: Tensor, key: Tensor, changed: Flags) -> Near | None:
+        """The same after some keys have changed; None if a score is in doubt."""
+        which = np.flatnonzero(changed)
+        found = _scored(numbers, query, key[:, which], self.floor)
+        if found is None:
+            return None
+        new, floor = found
+        pairs = Scored.joined([self.pairs.part(~changed[self.pairs.key]), new._replace(key=which[new.key])])
+        asking = np.flatnonzero(np.bincount(pairs.query, minlength=len(floor)) == 0)
+        if asking.size:
+            again = Near.of(numbers, query[:, asking], key)
+            if again is None:
+                return None
+            pairs = Scored.joined([pairs, again.pairs._replace(query=asking[again.pairs.query])])
+            floor = floor.astype(np.result_type(floor, again.floor))
+            floor[asking] = again.floor
+        near = Near(pairs.ordered(), floor)
+        return near if len(pairs.query) <= MOST_NEAR else near.only_best()
+
+    @property
+    def top(self) -> Array:
+        """The best score of each query."""
+        begins = np.searchsorted(self.pairs.query, np.arange(len(self.floor)))
+        return np.asarray(np.maximum.reduceat(self.pairs.score, begins))
+
+    def only_best(self) -> Near:
+        """The keys that are picked, and no other."""
+        top = self.top
+        return Near(self.pairs.part(self.pairs.score == top[self.pairs.query]), top)
+
+    @property
+    def picks(self) -> Picks:
+        """All keys of maximal score."""
+        pairs = self.only_best().pairs
+        return Picks.of(pairs.query, pairs.key, len(self.floor))
+
+
 class Asked:
     """What a head was asked at all positions, and what it picked; in a loop kept for the next turn.
 
@@ -162,10 +241,7 @@ class Asked:
 
     def forget(self) -> None:
         """Forget all of it."""
-        self._query: Tensor | None = None
-        self._key: Tensor | None = None
-        self._kinds = Kinds(np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp))
-        self._picks = Picks(np.zeros(1, dtype=np.intp), np.empty(0, dtype=np.intp))
+        self._before: tuple[Tensor, Tensor, Kinds, Near | None, Picks] | None = None
 
     def found(self, numbers: Arithmetic, query: Tensor, key: Tensor) -> tuple[Kinds, Picks]:
         """The classes of queries (1, positions, d), and all keys of maximal score for each class.
@@ -173,29 +249,20 @@ class Asked:
         Raises:
             UndecidedError: If two scores that decide cannot be told apart; for a position of the query's class.
         """
-        if self._query is None or self._key is None or not same(query, self._query):
+        before = self._before
+        if before is None or not same(query, before[0]):
             kinds = Kinds.among(query)
-            picks = _best(numbers, query, kinds.first, key)
+            near = Near.of(numbers, query[:, kinds.first], key)
         else:
-            kinds, picks = self._kinds, self._revised(numbers, self._query, self._key, key)
+            _, old, kinds, near, picks = before
+            changed, some = differ(old, key), query[:, kinds.first]
+            if not changed.any():
+                return kinds, picks
+            near = near.revised(numbers, some, key, changed) if near else Near.of(numbers, some, key)
+        picks = near.picks if near else _best(numbers, query, kinds.first, key)
         if self.looped:
-            self._query, self._key, self._kinds, self._picks = query, key, kinds, picks
+            self._before = query, key, kinds, near, picks
         return kinds, picks
-
-    def _revised(self, numbers: Arithmetic, query: Tensor, before: Tensor, key: Tensor) -> Picks:
-        """What the same queries pick, now that keys have changed."""
-        first, picks = self._kinds.first, self._picks
-        changed = differ(before, key)
-        which = np.flatnonzero(changed)
-        if not which.size:
-            return picks
-        if SELDOM * which.size < changed.size:
-            some = _affected(numbers, query[:, first], before[:, picks.keys[picks.starts[:-1]]], key[:, which])
-            if some is not None:
-                some |= np.logical_or.reduceat(changed[picks.keys], picks.starts[:-1])
-                asking = np.flatnonzero(some)
-                return picks.replaced(asking, _best(numbers, query, first[asking], key)) if asking.size else picks
-        return _best(numbers, query, first, key)
 
 
 def at_a_time(most: int, scores: int) -> int:
@@ -219,57 +286,66 @@ def differ(x: Tensor, y: Tensor) -> Flags:
     elif x.error is not y.error:
         return ~found
     for one, other in pairs:
+        if one.__array_interface__ == other.__array_interface__:
+            continue  # the same memory
         unequal = ~(one == other)  # objects that may be equal are not
         found[np.flatnonzero(unequal) // max(1, one.shape[2]) % len(found)] = True
     return found
 
 
 def _best(numbers: Arithmetic, query: Tensor, some: Places, key: Tensor) -> Picks:
-    """All keys of maximal score for the queries at some positions; equal keys are looked at once."""
-    count = key.shape[1]
-    kinds = Kinds.among(key) if SELDOM * len(some) >= count else Kinds.single(count)
-    few = 2 * len(kinds.first) <= count
-    looked_at = key[:, kinds.first] if few else key
+    """All keys of maximal score for the queries at some positions, as bounds and close calls have it.
+
+    Equal keys are looked at once.
+    """
+    kinds = Kinds.of_keys(key, len(some))
+    looked_at = key[:, kinds.first]
     together = at_a_time(MOST_SCORES, looked_at.shape[1])
-    parts = []
+    asked, picked = [], []
     for start in range(0, len(some), together):
         block = some[start : start + together]
         visible = np.ones((len(block), looked_at.shape[1]), dtype=bool)
         try:
             chosen = numbers.choose(query[:, block], looked_at, None, visible, Choice.AVERAGE)[0]
         except UndecidedError as doubt:
-            rivals = np.isin(kinds.of, doubt.candidates).nonzero()[0].tolist() if few else doubt.candidates
+            rivals = np.isin(kinds.of, doubt.candidates).nonzero()[0].tolist()
             raise UndecidedError(0, int(block[doubt.query]), rivals, doubt.reason, tie=doubt.tie) from None
-        asking, found = kinds.members(chosen) if few else _pairs(chosen)
-        parts.append((asking + start, found))
-    asked, picked = zip(*parts, strict=True)
-    return Picks.of(np.concatenate(asked), np.concatenate(picked), len(some))
+        asking, found = _pairs(chosen)
+        which, place = kinds.members(found)
+        asked.append(asking[which] + start)
+        picked.append(place)
+    asking, found = np.concatenate(asked), np.concatenate(picked)
+    order = _order(asking, found)
+    return Picks.of(asking[order], found[order], len(some))
 
 
-def _affected(numbers: Arithmetic, query: Tensor, picked: Tensor, changed: Tensor) -> Flags | None:
-    """To which queries a key that has changed is as good as what each of them picked; None if that is not certain."""
-    best = numbers.certain_scores(_each(query), _each(picked))
-    if best is None:
-        return None
-    found = []
-    together = at_a_time(MOST_SCORES, changed.shape[1])
+def _scored(numbers: Arithmetic, query: Tensor, key: Tensor, floor: Array | None) -> tuple[Scored, Array] | None:
+    """All pairs with a score of at least the floor of the query, and the floors; without floors, the best scores are.
+
+    None if a score is in doubt.
+    """
+    parts, floors = [], []
+    together = max(QUERIES, MOST_SCORES // key.shape[1])
     for start in range(0, query.shape[1], together):
-        scores = numbers.certain_scores(query[:, start : start + together], changed)
+        some = slice(start, start + together)
+        scores = numbers.certain_scores(query[:, some], key)
         if scores is None:
             return None
-        found.append((scores[0] >= best[start : start + together, 0]).any(axis=-1))
-    return np.concatenate(found)
+        floors.append(scores[0].max(axis=-1) if floor is None else floor[some])
+        row, column = _pairs(scores[0] >= floors[-1][:, None])
+        parts.append(Scored(row + start, column, scores[0, row, column]))
+    return Scored.joined(parts), np.concatenate(floors)
+
+
+def _order(query: Places, key: Places) -> Places:
+    """How to sort pairs by queries, then keys."""
+    return np.argsort(query * (key.max(initial=0) + 1) + key, kind="stable")
 
 
 def _pairs(flags: Flags) -> tuple[Places, Places]:
     """The rows and columns of a matrix that are set, row by row."""
     row, column = np.divmod(np.flatnonzero(flags), max(1, flags.shape[1]))
     return row, column
-
-
-def _each(x: Tensor) -> Tensor:
-    """One sequence of many vectors as many sequences of one."""
-    return _reshaped(x, (x.shape[1], 1, x.shape[2]))
 
 
 def _reshaped(x: Tensor, shape: tuple[int, ...]) -> Tensor:

@@ -217,13 +217,19 @@ class Rows:
         except UndecidedError as doubt:
             at = int(which[doubt.query])
             raise UndecidedError(doubt.batch, at, doubt.candidates, doubt.reason, tie=doubt.tie) from None
-        value = old.value.copy()
-        value[:, which] = new.value
+        value = _replaced(old.value, which, new.value)
         if old.error is None or new.error is None:
             return Tensor(value)
-        error = old.error.copy()
-        error[:, which] = new.error
-        return Tensor(value, error)
+        return Tensor(value, _replaced(old.error, which, new.error))
+
+
+def _replaced(old: Array, which: NDArray[np.intp], new: Array) -> Array:
+    """An array with new numbers at some positions; the old one, if these are the same."""
+    if (old[:, which] == new).all():
+        return old
+    found = old.copy()
+    found[:, which] = new
+    return found
 
 
 class GroupMemory:
