@@ -12,10 +12,11 @@ Nothing here may index outside of an array, whatever the numbers: compiled code 
 from __future__ import annotations
 
 from softmachine.engines.fast.indexes.groups import compared, integer
-from softmachine.engines.fast.indexes.kernels import LIMIT, Integers, added, divisor, times
+from softmachine.engines.fast.indexes.kernels import LIMIT, Integers, added, divisor, kernel, times
 from softmachine.engines.fast.tables import records as of
 from softmachine.engines.fast.tables.entries import slot_of
-from softmachine.engines.fast.tables.words import how_many, inlined, kernel, kind_of, mixed, negated, number_at
+from softmachine.engines.fast.tables.pointers import inlined
+from softmachine.engines.fast.tables.words import how_many, kind_of, mixed, negated, number_at
 
 WORST = -(1 << 62)
 """Less than any score of narrow numbers."""

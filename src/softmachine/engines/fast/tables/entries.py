@@ -8,9 +8,9 @@ Nothing here may index outside of an array, whatever the numbers: compiled code 
 
 from __future__ import annotations
 
-from softmachine.engines.fast.indexes.kernels import Integers
+from softmachine.engines.fast.indexes.kernels import Integers, kernel
 from softmachine.engines.fast.tables import records as of
-from softmachine.engines.fast.tables.words import kernel, mixed
+from softmachine.engines.fast.tables.words import mixed
 
 
 @kernel

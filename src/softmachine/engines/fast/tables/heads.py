@@ -12,11 +12,12 @@ from __future__ import annotations
 from softmachine.engines.fast import status
 from softmachine.engines.fast.indexes.finding import AVERAGE, LEFTMOST
 from softmachine.engines.fast.indexes.groups import integer
-from softmachine.engines.fast.indexes.kernels import Integers, added, times
+from softmachine.engines.fast.indexes.kernels import Integers, added, kernel, times
 from softmachine.engines.fast.tables import records as of
 from softmachine.engines.fast.tables.asking import best_of_all, only_best, scaled_query, score_of
 from softmachine.engines.fast.tables.entries import slot_of
-from softmachine.engines.fast.tables.words import inlined, kernel, kind_of, mixed, number_at, write_number
+from softmachine.engines.fast.tables.pointers import inlined
+from softmachine.engines.fast.tables.words import kind_of, mixed, number_at, write_number
 
 ODD_HEAD = 500_000
 """A head that finds other numbers than -1, 0 and 1 is said by its number and this; a block by its number."""

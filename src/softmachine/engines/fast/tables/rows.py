@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from softmachine.engines.fast.indexes.kernels import Integers, added, is_prime, lowest, times
-from softmachine.engines.fast.tables.words import kernel
+from softmachine.engines.fast.indexes.kernels import Integers, added, is_prime, kernel, lowest, times
 
 SMALL = 1 << 24
 """Larger integers, and fractions, are odd."""
