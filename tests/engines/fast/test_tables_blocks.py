@@ -81,7 +81,7 @@ def test_a_table_that_is_full_forgets_and_the_tokens_are_the_same(
     run.go(202)
     kept = run.memory
     assert isinstance(kept, TableMemory)
-    assert max(kept.rooms[-len(kept.layout.tables) :]) == 32
+    assert max(kept.heap[item.capacity] for item in kept.answers) == 32
     assert list(run.said_since(200)) == expected
 
 

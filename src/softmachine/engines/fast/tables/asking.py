@@ -97,7 +97,7 @@ def best_of_kinds(question: int, code: Integers, heap: Integers) -> tuple[int, i
     groups, width = code[index + of.GROUPED], (code[index + of.KEY_END] - code[index + of.KEY]) // 2
     best, score, others = integer(of.UNDECIDED), integer(WORST), integer(WORST)
     for t in range(heap[groups + of.KINDS]):
-        kind = heap[groups + of.KIND] + t * width
+        kind = code[index + of.KIND] + t * width
         most, step = bound(question, kind, code, heap)
         if most < score:
             others = max(others, most)

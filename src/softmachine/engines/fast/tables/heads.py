@@ -78,7 +78,7 @@ def new_group(index: int, g: int, i: int, code: Integers, heap: Integers) -> Non
         count = integer(of.MANY)
     for t in range(count):
         k = 0
-        while k < width and heap[heap[groups + of.KIND] + t * width + k] == kind_of(heap[key + k]):
+        while k < width and heap[code[index + of.KIND] + t * width + k] == kind_of(heap[key + k]):
             k += 1
         if k == width:
             return
@@ -86,7 +86,7 @@ def new_group(index: int, g: int, i: int, code: Integers, heap: Integers) -> Non
         count = integer(of.MANY)
     if count != of.MANY:
         for k in range(width):
-            heap[heap[groups + of.KIND] + count * width + k] = kind_of(heap[key + k])
+            heap[code[index + of.KIND] + count * width + k] = kind_of(heap[key + k])
         count += 1
     heap[groups + of.KINDS] = count
 

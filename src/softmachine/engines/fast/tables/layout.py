@@ -52,7 +52,7 @@ class Layout:
         self.blocks_at: list[int] = []
         """The records of these."""
         self.tables: list[tuple[int, int, int]] = []
-        """For each table of answers its address in the heap, and how many words a key has, and an answer."""
+        """For each table of answers its address in the heap, and how many words a key has, and both together."""
         self._code = [0] * of.HEADER
         self._shared: dict[str, int] = {}
         self._read = self._places_read()
@@ -95,12 +95,12 @@ class Layout:
         largest = max((6 * len(head.values) for head in program.heads), default=0)
         code[of.ROOM] = self._take(widest + largest)
         code[of.ROOM_END], code[of.EVERY] = self.heap, self._take(1)
-        groups = [(self._code[index + of.GROUPED], self._width(index), self._width(index)) for index in self.indexes]
-        answers = [(table, width, width + count) for table, width, count in self.tables]
-        code[of.FOUND_BY_KEY], code[of.FOUND_BY_KEY_END] = self._listed([*groups, *answers])
+        groups = [(code[index + of.GROUPED], self.width(index), self.width(index)) for index in self.indexes]
+        code[of.FOUND_BY_KEY], code[of.FOUND_BY_KEY_END] = self._listed([*groups, *self.tables])
         code[of.INDEXES], code[of.HEADS] = len(program.indexes), len(program.heads)
 
-    def _width(self, record: int) -> int:
+    def width(self, record: int) -> int:
+        """How many words somebody reads."""
         return (self._code[record + of.KEY_END] - self._code[record + of.KEY]) // 2
 
     def _put(self, numbers: Iterable[int]) -> int:
@@ -237,16 +237,16 @@ class Layout:
         writes = [(k, word - first, shift) for k, (word, shift) in read]
         signature = repr(([mask for _, mask in masks], rows, writes, block.answers))
         if signature not in self._shared:
-            self._shared[signature] = self._take(6)
-            self.tables.append((self._shared[signature], len(masks), count))
+            self._shared[signature] = self._take(of.TABLE_SIZE)
+            self.tables.append((self._shared[signature], len(masks), len(masks) + count))
         return self._shared[signature]
 
     def _index(self, number: int) -> None:
         index = self.program.indexes[number]
         reader, words = self._reader(index.places), [word for word, _ in self._masked(index.places)]
-        parts, state = self._located(index.places, words), self._take(11)
-        wide = self._any_wide(index.places)
-        self.indexes.append(self._put((*reader, *parts, wide, index.causal, state, number)))
+        parts, state = self._located(index.places, words), self._take(of.GROUPS)
+        wide, kinds = self._any_wide(index.places), self._take(of.MOST_KINDS * len(words))
+        self.indexes.append(self._put((*reader, *parts, wide, index.causal, state, kinds, number)))
 
     def _question(self, number: int) -> None:
         question = self.program.questions[number]

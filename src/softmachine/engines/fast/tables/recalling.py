@@ -13,8 +13,8 @@ from softmachine.engines.fast.indexes.groups import compared
 from softmachine.engines.fast.indexes.kernels import Integers, kernel
 from softmachine.engines.fast.tables import records as of
 from softmachine.engines.fast.tables.entries import slot_of
-from softmachine.engines.fast.tables.rows import compute
 from softmachine.engines.fast.tables.pointers import inlined
+from softmachine.engines.fast.tables.rows import compute
 from softmachine.engines.fast.tables.words import mixed, number_at, write_number
 
 TIED, TOO_LARGE = -1, -2
