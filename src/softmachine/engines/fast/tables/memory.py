@@ -71,7 +71,7 @@ class TableMemory:
         """How much of the heap is taken."""
         each = [*groups, *sums, *self.answers]
         self.heap: Integers = np.zeros(self.end + sum(item.size(item.room) for item in each), dtype=np.int64)
-        self.heap[self.layout.numbers + 1 : self.layout.numbers + 2 * code.program.places : 2] = 1
+        self.heap[list(self.layout.at_first)] = list(self.layout.at_first.values())
         for item in each:
             self._move(item, item.room)
         valued, asked = self._all(self.layout.heads, of.VALUED), self._all(self.layout.questions, of.ASKED)

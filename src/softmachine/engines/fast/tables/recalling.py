@@ -12,10 +12,11 @@ from softmachine.engines.fast import status
 from softmachine.engines.fast.indexes.groups import compared
 from softmachine.engines.fast.indexes.kernels import Integers, kernel
 from softmachine.engines.fast.tables import records as of
+from softmachine.engines.fast.tables.changes import catch_up
 from softmachine.engines.fast.tables.entries import slot_of
 from softmachine.engines.fast.tables.pointers import inlined
 from softmachine.engines.fast.tables.rows import compute
-from softmachine.engines.fast.tables.words import mixed, number_at, write_number
+from softmachine.engines.fast.tables.words import mixed
 
 TIED, TOO_LARGE = -1, -2
 
@@ -69,21 +70,11 @@ def learn(block: int, slot: int, code: Integers, heap: Integers) -> int:
 @kernel
 def worked_out(block: int, code: Integers, heap: Integers) -> int:
     """Compute a block; the status that this leads to."""
-    for k in range(code[block + of.READ], code[block + of.READ_END], 3):
-        heap[code[k]], heap[code[k] + 1] = number_at(heap, code[k + 1], code[k + 2])
-    bad = compute(code[block + of.ROW], code[block + of.ROW_END], code, heap)
-    first = code[block + of.WORD]
+    found = catch_up(block, code, heap) if code[block + of.KEEPS] else compute(block, code, heap)
     if code[block + of.ANSWERS]:
-        heap[first] = TOO_LARGE if bad else largest_logit(code, heap)
+        heap[code[block + of.WORD]] = TOO_LARGE if found == status.TOO_LARGE else largest_logit(code, heap)
         return status.RUNNING
-    if bad:
-        return status.TOO_LARGE
-    for k in range(code[block + of.WORDS]):
-        heap[first + k] = 0
-    for k in range(code[block + of.WRITE], code[block + of.WRITE_END], 3):
-        if not write_number(heap, code[k + 1], code[k + 2], heap[code[k]], heap[code[k] + 1]):
-            return int(status.REPLAN + code[block + of.BLOCK_NUMBER])
-    return status.RUNNING
+    return found
 
 
 @kernel
