@@ -79,7 +79,8 @@ class Layout:
         self.at_first = {self._number(place) + 1: 1 for place in range(program.places)}
         code[of.TOKENS], code[of.TOKEN_WORDS] = self._put(tokens), count
         code[of.FEATURES], code[of.FEATURES_END] = self._listed(features)
-        for number in range(len(self.blocks)):
+        self._rows = [self._rows_of(number) for number in range(len(self.blocks))]
+        for number in range(len(self.blocks)):  # what is used at every token is together
             self._block(number)
         for number in range(len(program.indexes)):
             self._index(number)
@@ -213,10 +214,14 @@ class Layout:
 
     def _block(self, number: int) -> None:
         block, (first, count) = self.blocks[number], self._made[number]
+        recalled = (*self._reader(block.inputs), first, count, self._table_of(block, first, count), self._take(1))
+        self.blocks_at.append(self._put((*recalled, *self._rows[number], block.answers, number)))
+
+    def _rows_of(self, number: int) -> tuple[int, ...]:
+        """The rows of a block, what it reads and writes, whether rows keep their sums, and drafts."""
+        block, (first, count) = self.blocks[number], self._made[number]
         keeps, draft = self._is_narrow(number), self._take(count)
-        rows = self._changing(block, draft - first) if keeps else self._computing(block)
-        ends = (*self._reader(block.inputs), *rows, first, count, self._table_of(block, first, count))
-        self.blocks_at.append(self._put((*ends, self._take(1), block.answers, number, keeps, draft)))
+        return *(self._changing(block, draft - first) if keeps else self._computing(block)), keeps, draft
 
     def _is_narrow(self, number: int) -> bool:
         """Whether a block reads and writes -1, 0 and 1, and its sums are integers that always fit."""
