@@ -17,7 +17,7 @@ from softmachine.engines.fast.tables import records as of
 from softmachine.engines.fast.tables.asking import best_of_all, only_best, scaled_query, score_of
 from softmachine.engines.fast.tables.entries import slot_of
 from softmachine.engines.fast.tables.pointers import inlined
-from softmachine.engines.fast.tables.words import kind_of, mixed, number_at, write_number
+from softmachine.engines.fast.tables.words import kind_of, number_at, write_number
 
 ODD_HEAD = 500_000
 """A head that finds other numbers than -1, 0 and 1 is said by its number and this; a block by its number."""
@@ -40,15 +40,14 @@ def keep(head: int, i: int, code: Integers, heap: Integers) -> int:
 def keep_key(index: int, i: int, code: Integers, heap: Integers) -> int:
     """Put the key of position i into an index; the status that this leads to."""
     begin, last, groups = code[index + of.KEY], code[index + of.LAST], code[index + of.GROUPED]
-    width, g, h = (code[index + of.KEY_END] - begin) // 2, heap[groups + of.LATEST], 7
+    width, g = (code[index + of.KEY_END] - begin) // 2, heap[groups + of.LATEST]
     same = i > 0 and heap[groups + of.INSERTED] == i and g >= 0
     for k in range(width):
         word = heap[code[begin + 2 * k]] & code[begin + 2 * k + 1]
         same = same and word == heap[last + k]
         heap[last + k] = word
-        h = mixed(h, word)
     if not same:
-        at = slot_of(groups, h, last, width, width, heap)
+        at = slot_of(groups, last, width, width, heap)
         g = heap[at]
         if g < 0:
             g = heap[groups + of.USED]

@@ -215,6 +215,7 @@ class Layout:
     def _block(self, number: int) -> None:
         block, (first, count) = self.blocks[number], self._made[number]
         recalled = (*self._reader(block.inputs), first, count, self._table_of(block, first, count), self._take(1))
+        self.at_first[recalled[-1]] = of.UNDECIDED
         self.blocks_at.append(self._put((*recalled, *self._rows[number], block.answers, number)))
 
     def _rows_of(self, number: int) -> tuple[int, ...]:

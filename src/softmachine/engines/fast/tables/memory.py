@@ -1,7 +1,7 @@
 """The heap that `kernel` works on, and how it grows.
 
 What grows has room for some entries. When it is full, it moves to where the heap is free, with more room; nothing else
-moves, and where it was stays unused. Memory that was never written takes no place, so there is always some of it.
+moves, and where it was stays unused.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ START, GROWTH = 256, 4
 """Indexes and tables of answers begin with room for so many, and grow by this factor; so does the heap."""
 MOST_ANSWERS = 1 << 16
 """A table with room for so many answers does not grow; it forgets all when it is full."""
+MOST_RESERVED = 1 << 14
+"""For more positions no memory is taken before they come."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +139,7 @@ class TableMemory:
     @property
     def size(self) -> int:
         """Bytes."""
-        return 8 * self.end + self.layout.code.nbytes
+        return self.heap.nbytes + self.layout.code.nbytes
 
     def number(self, place: int) -> tuple[int, int]:
         """A number that was computed and not remembered, as a fraction."""
@@ -166,10 +168,23 @@ class TableMemory:
             self._clear(item)
             return
         if self.end + item.size(room) > self.heap.size:
-            old = self.heap
-            self.heap = np.zeros(GROWTH * (self.end + item.size(room)), dtype=np.int64)
-            self.heap[: self.end] = old[: self.end]
+            self._enlarge(np.zeros(GROWTH * (self.end + item.size(room)), dtype=np.int64))
         self._move(item, room)
+
+    def reserve(self, positions: int) -> None:
+        """Have memory for so many positions, as far as can be told: what comes as the run goes on takes its time.
+
+        An index may have a group for each position; to answers and to what is left behind goes what others leave.
+        """
+        room = min(positions, MOST_RESERVED)
+        needed = self.end + sum(item.size(room) for item in self._grouped)
+        if room > START and needed > self.heap.size:
+            self._enlarge(np.full(needed, 0, dtype=np.int64))  # this writes, so that the memory is there
+
+    def _enlarge(self, heap: Integers) -> None:
+        """Go on in a larger heap, of zeros."""
+        heap[: self.end] = self.heap[: self.end]
+        self.heap = heap
 
     def forget(self) -> None:
         """Begin anew: what was remembered of the positions is gone; room, and answers of blocks, are not."""

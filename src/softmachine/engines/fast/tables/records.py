@@ -25,10 +25,10 @@ KEY, KEY_END, LAST = 0, 1, 2
 
 WORD, WORDS, TABLE, KNOWN = range(3, 7)
 ROW, ROW_END, READ, READ_END, WRITE, WRITE_END, KEEPS, DRAFT, ANSWERS, BLOCK_NUMBER = range(7, 17)
-"""A block: the first word that it writes, and how many; in the heap, its table of answers, and whether what it read
-last is what its words are made of; its rows; what it reads and writes, each a number, its word, and the shift there;
-whether its rows keep their sums (then all of this is as `changes` has it), and in the heap, drafts of its words;
-whether it has the logits; its number."""
+"""A block: the first word that it writes, and how many; in the heap, its table of answers, and the number of the answer
+to what it read last, `UNDECIDED` if that is not what its words are; its rows; what it reads and writes, each a number,
+its word, and the shift there; whether its rows keep their sums (then all of this is as `changes` has it), and in the
+heap, drafts of its words; whether it has the logits; its number."""
 
 PARTS, PARTS_END, IS_WIDE, CAUSAL, GROUPED, KIND, INDEX_NUMBER = range(3, 10)
 """An index: where in its key numbers are, as a block has them; whether one of them is wide; whether the present
