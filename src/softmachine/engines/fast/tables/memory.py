@@ -174,10 +174,10 @@ class TableMemory:
     def reserve(self, positions: int) -> None:
         """Have memory for so many positions, as far as can be told: what comes as the run goes on takes its time.
 
-        An index may have a group for each position; to answers and to what is left behind goes what others leave.
+        An index may have a group for each position; answers, and what moved from, may take as much again.
         """
         room = min(positions, MOST_RESERVED)
-        needed = self.end + sum(item.size(room) for item in self._grouped)
+        needed = self.end + 2 * sum(item.size(room) for item in self._grouped)
         if room > START and needed > self.heap.size:
             self._enlarge(np.full(needed, 0, dtype=np.int64))  # this writes, so that the memory is there
 
