@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from softmachine.engines.fast.tables.interpreted import Interpreted
 
 START, GROWTH = 256, 4
-"""Indexes and tables of answers begin with room for so many, and grow by this factor; so does the heap."""
+"""Indexes and tables of answers begin with room for so many, and grow by this factor."""
 MOST_ANSWERS = 1 << 16
 """A table with room for so many answers does not grow; it forgets all when it is full."""
 MOST_RESERVED = 1 << 14
@@ -157,8 +157,9 @@ class TableMemory:
         return min(GROWTH * int(self.heap[item.capacity]), item.most)
 
     def growth(self, number: int) -> int:
-        """The bytes that it takes to make room."""
-        return 8 * self.growing[number].size(self._larger(number))
+        """The bytes that it takes to make room; with those of a larger heap, if there has to be one."""
+        needed = self.growing[number].size(self._larger(number))
+        return 8 * (needed if self.end + needed <= self.heap.size else 2 * (self.end + needed))
 
     def make_room(self, number: int) -> None:
         """Make room in what is full; a table that is as large as it may be forgets its answers."""
@@ -168,7 +169,7 @@ class TableMemory:
             self._clear(item)
             return
         if self.end + item.size(room) > self.heap.size:
-            self._enlarge(np.zeros(GROWTH * (self.end + item.size(room)), dtype=np.int64))
+            self._enlarge(np.zeros(2 * (self.end + item.size(room)), dtype=np.int64))
         self._move(item, room)
 
     def reserve(self, positions: int) -> None:
