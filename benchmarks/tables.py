@@ -1,12 +1,12 @@
 """Ternary machines as tables: tokens a second of the fast engine, the dense engine, and the reference interpreter.
 
-Run with ``python benchmarks/tables.py [OTHER_SRC]``; OTHER_SRC is the ``src`` folder of another checkout to compare with.
-Each machine has a process of its own (with another checkout: two, in turn). All is measured in seconds of the
-processor; what counts are the ratios. "First" is the first run of a model in its process: blocks learn their answers,
-and what grows moves. Getting ready (machine code, memory for the context) comes before the first token, and does not
-count, as it does not count in what ``softmachine run`` says. "Again" are more runs in the same memory; for summaries,
-first is the first tenth of the tokens, and again the others, in segments that go on in the same memory. Tokens are
-those that are said; the time is that of reading the input, too. Every token is compared with the interpreter's.
+Run with ``python benchmarks/tables.py [OTHER_SRC]``, where OTHER_SRC is the ``src`` folder of another checkout. Each
+machine has a process of its own (with another checkout: two, in turn). All is measured in seconds of the processor;
+what counts are the ratios. "First" is the first run of a model in its process: blocks learn their answers, and what
+grows moves. Getting ready (machine code, memory for the context) comes before the first token, and does not count, as
+it does not count in what ``softmachine run`` says. "Again" are more runs in the same memory; for summaries, first is
+the first tenth of the tokens, and again the others, in segments that go on in the same memory. Tokens are those that
+are said; the time is that of reading the input, too. Every token is compared with the interpreter's.
 """
 
 from __future__ import annotations
